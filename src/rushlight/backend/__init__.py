@@ -1,0 +1,1 @@
+"""Below the door: raw arrays, kernels and devices; no Tensor lives here."""

@@ -1,0 +1,33 @@
+"""NVIDIA GPUs over CuPy: found and imported on first use, never at `import rushlight`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base.config import settings
+from ...base.errors import no_gpu_message
+
+
+def why_not() -> str | None:
+    """None when a GPU can be used; otherwise one sentence that says what is missing."""
+    if settings.no_cuda:
+        return "RUSHLIGHT_NO_CUDA=1 hides the GPUs."
+    try:
+        import cupy
+    except ImportError as error:
+        return f"CuPy cannot be imported ({error}); `pip install 'rushlight[cuda]'` brings it."
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except Exception as error:  # noqa: BLE001 - CuPy raises its own and OSError kinds
+        return f"the CUDA driver does not answer ({error})."
+    return None if count else "the CUDA driver reports no device."
+
+
+def load() -> Any:
+    """The CUDA backend, or the error `.cuda()` raises on a machine without a GPU."""
+    reason = why_not()
+    if reason is not None:
+        raise RuntimeError(no_gpu_message(reason))
+    from .backend import CudaBackend
+
+    return CudaBackend()

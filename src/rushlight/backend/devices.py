@@ -1,0 +1,87 @@
+"""The devices of this machine: one Backend object per device type, found by name or by array type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..base.device import device
+
+
+class Backend(Protocol):
+    """What a device type must be able to do; arrays are its own type."""
+
+    type: str
+    array_type: type
+    xp: Any
+
+    def bind(self, kernel: Any) -> Callable[..., Any]: ...
+    def check(self, d: device) -> device: ...
+    def device_of(self, a: Any) -> device: ...
+    def from_host(self, a: np.ndarray, d: device) -> Any: ...
+    def to_host(self, a: Any) -> np.ndarray: ...
+    def asarray(self, value: Any, like: Any = None) -> Any: ...
+    def synchronize(self, d: device) -> None: ...
+    def stream(self, d: device) -> Any: ...
+
+
+_by_name: dict[str, Backend] = {}
+_by_type: dict[type, Backend] = {}
+_overrides: dict[str, dict[str, Callable]] = {}
+
+
+def overrides(device_type: str) -> dict[str, Callable]:
+    """The device's own kernel bodies, by kernel name."""
+    return _overrides.setdefault(device_type, {})
+
+
+def register(backend: Backend) -> None:
+    _by_name[backend.type] = backend
+    _by_type[backend.array_type] = backend
+
+
+def backend_of(d: device) -> Backend:
+    """The backend behind a device name, imported on first use; raises when it cannot be had."""
+    found = _by_name.get(d.type)
+    if found is None:
+        found = _load(d.type)
+    return found
+
+
+def _load(name: str) -> Backend:
+    if name == "cuda":
+        from . import cuda
+
+        register(cuda.load())
+    elif name == "meta":
+        from .meta import MetaBackend
+
+        register(MetaBackend())
+    else:
+        raise RuntimeError(
+            f"rushlight has no backend for device type {name!r}; it runs on cpu and cuda."
+        )
+    return _by_name[name]
+
+
+def backend_of_type(cls: type) -> Backend:
+    found = _by_type.get(cls)
+    if found is None:
+        for known, backend in _by_type.items():
+            if issubclass(cls, known):
+                _by_type[cls] = backend
+                return backend
+        raise TypeError(f"no device knows arrays of type {cls.__name__}")
+    return found
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is a raw array of any loaded device."""
+    return value.__class__ in _by_type
+
+
+def device_of(a: Any) -> device:
+    """The device a raw array lives on."""
+    return backend_of_type(a.__class__).device_of(a)

@@ -1,0 +1,99 @@
+"""The one door: every computation of every device passes through `run`, where listeners can watch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from . import devices
+
+# A listener is called as listener(kernel, arrays, attrs, call) and must return call()'s result.
+Listener = Callable[["Kernel", Sequence[Any], dict[str, Any], Callable[[], Any]], Any]
+
+KERNELS: dict[str, Kernel] = {}
+_listeners: list[Listener] = []
+
+
+class Kernel:
+    """A named computation over raw arrays: one generic body, better ones per device.
+
+    `generic(xp, *arrays, **attrs)` is written against the array module `xp` (NumPy or CuPy). A device's
+    own body is registered by `@kernel_for(device_type, name)` and may return NotImplemented to refuse.
+    """
+
+    __slots__ = ("name", "generic", "is_view", "moves_only", "impls", "meta")
+
+    def __init__(
+        self,
+        name: str,
+        generic: Callable[..., Any],
+        *,
+        is_view: bool = False,
+        moves_only: bool = False,
+        meta: Callable[..., Any] | None = None,
+    ) -> None:
+        if name in KERNELS:
+            raise ValueError(f"kernel {name!r} exists already")
+        self.name = name
+        self.generic = generic
+        self.is_view = is_view
+        self.moves_only = moves_only or is_view  # cannot overflow or divide by zero
+        self.meta = meta  # (*arrays, **attrs) -> (shape, np dtype) or a list of them
+        self.impls: dict[type, Callable[..., Any]] = {}
+        KERNELS[name] = self
+
+    def resolve(self, cls: type) -> Callable[..., Any]:
+        """Find the body for one array type, once."""
+        impl = devices.backend_of_type(cls).bind(self)
+        self.impls[cls] = impl
+        return impl
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}>"
+
+
+def run(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
+    """Compute `kernel` over raw arrays of type `cls`; arrays may also hold None and Python numbers."""
+    impl = kernel.impls.get(cls)
+    if impl is None:
+        impl = kernel.resolve(cls)
+    if _listeners:
+        return _observed(kernel, impl, arrays, attrs)
+    return impl(*arrays, **attrs)
+
+
+def _observed(kernel: Kernel, impl: Callable, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
+    def call() -> Any:
+        return impl(*arrays, **attrs)
+
+    for listener in _listeners:
+        call = _bind_listener(listener, kernel, arrays, attrs, call)
+    return call()
+
+
+def _bind_listener(listener: Listener, kernel: Kernel, arrays: Any, attrs: Any, call: Any) -> Any:
+    return lambda: listener(kernel, arrays, attrs, call)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Let `listener` see every computation inside the block."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def kernel_for(device_type: str, name: str) -> Callable[[Callable], Callable]:
+    """Register a device's own body for the kernel `name`."""
+
+    def register(fn: Callable) -> Callable:
+        devices.overrides(device_type)[name] = fn
+        found = KERNELS.get(name)
+        if found is not None:
+            found.impls.clear()
+        return fn
+
+    return register

@@ -1,0 +1,136 @@
+"""The `meta` device: shapes, strides and dtypes without data, for rules and memory-free dry runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..base.device import META, device
+from ..base.errors import HostReadError
+
+
+class MetaArray:
+    """A NumPy array stretched over one element: views work on it, its values are never read."""
+
+    __slots__ = ("ghost", "__weakref__")
+
+    def __init__(self, ghost: np.ndarray) -> None:
+        self.ghost = ghost
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...], dtype: Any) -> MetaArray:
+        strides = [0] * len(shape)
+        step = np.dtype(dtype).itemsize
+        for i in range(len(shape) - 1, -1, -1):
+            strides[i] = step
+            step *= max(shape[i], 1)
+        one = np.empty((), dtype)
+        return cls(np.lib.stride_tricks.as_strided(one, shape, strides))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.ghost.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.ghost.dtype
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.ghost.strides
+
+    @property
+    def ndim(self) -> int:
+        return self.ghost.ndim
+
+    @property
+    def size(self) -> int:
+        return prod(self.ghost.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.ghost.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def flags(self) -> Any:
+        return self.ghost.flags
+
+    @property
+    def base(self) -> None:
+        return None
+
+
+class MetaBackend:
+    """Runs view kernels on the ghosts and everything else by its shape rule or a trial on zeros."""
+
+    type = "meta"
+    array_type = MetaArray
+    xp = np
+
+    def check(self, d: device) -> device:
+        return META
+
+    def device_of(self, a: MetaArray) -> device:
+        return META
+
+    def bind(self, kernel: Any) -> Callable[..., Any]:
+        if kernel.is_view:
+            return lambda *arrays, **attrs: _views(kernel.generic(np, *map(_ghost, arrays), **attrs))
+        if kernel.meta is not None:
+            return lambda *arrays, **attrs: _specs(kernel.meta(*arrays, **attrs))
+        return lambda *arrays, **attrs: _trial(kernel, arrays, attrs)
+
+    def from_host(self, a: np.ndarray, d: device) -> MetaArray:
+        return MetaArray.of(a.shape, a.dtype)
+
+    def to_host(self, a: MetaArray) -> np.ndarray:
+        raise HostReadError(
+            "Cannot copy out of meta tensor; no data! A meta tensor has a shape and a dtype only. "
+            "Create the tensor on 'cpu' or 'cuda' to have values."
+        )
+
+    def asarray(self, value: Any, like: Any = None) -> MetaArray:
+        return MetaArray.of(np.shape(value), np.asarray(value).dtype)
+
+    def synchronize(self, d: device) -> None:
+        return None
+
+    def stream(self, d: device) -> Any:
+        from .cpu import CPU_BACKEND
+
+        return CPU_BACKEND.stream(d)
+
+
+def _ghost(a: Any) -> Any:
+    return a.ghost if isinstance(a, MetaArray) else a
+
+
+def _views(result: Any) -> Any:
+    if isinstance(result, (list, tuple)):
+        return tuple(MetaArray(r) for r in result)
+    return MetaArray(result)
+
+
+def _specs(spec: Any) -> Any:
+    """A rule answers (shape, dtype), or a list of such pairs for several outputs."""
+    return tuple(MetaArray.of(*s) for s in spec) if isinstance(spec, list) else MetaArray.of(*spec)
+
+
+def _trial(kernel: Any, arrays: Any, attrs: dict[str, Any]) -> Any:
+    """Learn the result's shape by running the CPU body on zeros (lazily mapped memory)."""
+    from .cpu import CPU_BACKEND
+
+    zeros = [
+        np.zeros(a.shape, a.dtype) if isinstance(a, MetaArray) else a for a in arrays
+    ]
+    out = CPU_BACKEND.bind(kernel)(*zeros, **attrs)
+    if isinstance(out, (tuple, list)):
+        return tuple(MetaArray.of(np.shape(o), np.asarray(o).dtype) for o in out)
+    return MetaArray.of(np.shape(out), np.asarray(out).dtype)

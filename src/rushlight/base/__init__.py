@@ -1,0 +1,1 @@
+"""The ground floor: dtypes, shapes, devices as names, errors, configuration; no arrays."""

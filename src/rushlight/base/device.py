@@ -1,0 +1,102 @@
+"""Device names: `device("cuda:0")`, parsed and compared; what stands behind them is the backend's."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+TYPES = ("cpu", "cuda", "meta", "mps", "xpu")
+
+_context = threading.local()  # .stack: devices entered by `with device(...)`
+
+
+class device:  # noqa: N801 - the name users print
+    """Where a tensor lives: a type and, for several of one type, an index."""
+
+    __slots__ = ("type", "index")
+
+    type: str
+    index: int | None
+
+    def __init__(self, type: Any, index: int | None = None) -> None:  # noqa: A002
+        if isinstance(type, device):
+            type, index = type.type, type.index if index is None else index
+        elif isinstance(type, int) and not isinstance(type, bool):
+            type, index = "cuda", type
+        elif not isinstance(type, str):
+            raise TypeError(
+                "device(): argument 'type' (position 1) must be str, not "
+                f"{type.__class__.__name__}"
+            )
+        name, _, number = type.partition(":")
+        if name not in TYPES:
+            raise RuntimeError(
+                f"Expected one of {', '.join(TYPES)} device type at start of device string: {type}"
+            )
+        if number:
+            if index is not None:
+                raise RuntimeError(
+                    f"type (string) must not include an index because index was passed explicitly: {type}"
+                )
+            if not number.isdigit() or (len(number) > 1 and number[0] == "0"):
+                raise RuntimeError(f"Invalid device string: '{type}'")
+            index = int(number)
+        elif type.endswith(":"):
+            raise RuntimeError(f"Invalid device string: '{type}'")
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, got {index}")
+        object.__setattr__(self, "type", name)
+        object.__setattr__(self, "index", index)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"attribute '{name}' of 'device' objects is not writable")
+
+    def __eq__(self, other: Any) -> bool:
+        if not isinstance(other, device):
+            return NotImplemented
+        return self.type == other.type and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        if self.index is None:
+            return f"device(type='{self.type}')"
+        return f"device(type='{self.type}', index={self.index})"
+
+    def __reduce__(self) -> Any:
+        return (device, (str(self),))
+
+    def __enter__(self) -> device:
+        stack = _context.__dict__.setdefault("stack", [])
+        stack.append(self)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        _context.stack.pop()
+
+
+CPU = device("cpu")
+META = device("meta")
+_default = CPU
+
+
+def get_default_device() -> device:
+    """Where creation functions without `device=` put their tensors."""
+    stack = _context.__dict__.get("stack")
+    return stack[-1] if stack else _default
+
+
+def set_default_device(value: Any) -> None:
+    """Set the device of creation functions without `device=`; None means the CPU."""
+    global _default
+    _default = CPU if value is None else device(value)
+
+
+def as_device(value: Any) -> device:
+    if value is None:
+        return get_default_device()
+    return value if type(value) is device else device(value)

@@ -1,0 +1,261 @@
+"""Element types: their names, their NumPy counterparts and PyTorch's promotion lattice."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .config import settings
+
+BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)  # categories, in the order promotion climbs
+
+
+class dtype:  # noqa: N801 - the name users print
+    """One element type; the instances below are the only ones."""
+
+    __slots__ = ("name", "itemsize", "category", "is_signed", "_np")
+
+    name: str
+    itemsize: int
+    category: int
+    is_signed: bool
+    _np: np.dtype | None
+
+    def __init__(self, name: str, itemsize: int, category: int, signed: bool = True) -> None:
+        self.name = name
+        self.itemsize = itemsize
+        self.category = category
+        self.is_signed = signed
+        self._np = None if name == "bfloat16" else np.dtype(name)
+
+    @property
+    def np(self) -> np.dtype:
+        """The NumPy dtype; bfloat16 comes from ml_dtypes, imported on first use."""
+        if self._np is None:
+            import ml_dtypes
+
+            self._np = np.dtype(ml_dtypes.bfloat16)
+        return self._np
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.category == FLOATING
+
+    @property
+    def is_complex(self) -> bool:
+        return self.category == COMPLEX
+
+    def to_real(self) -> dtype:
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+    def to_complex(self) -> dtype:
+        return {"float32": complex64, "float64": complex128}.get(self.name, complex64)
+
+    def __repr__(self) -> str:
+        return f"{settings.module}.{self.name}"
+
+    def __reduce__(self) -> Any:
+        return (by_name, (self.name,))
+
+    def __copy__(self) -> dtype:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> dtype:
+        return self
+
+
+bool_ = dtype("bool", 1, BOOL, signed=False)
+uint8 = dtype("uint8", 1, INTEGRAL, signed=False)
+int8 = dtype("int8", 1, INTEGRAL)
+int16 = dtype("int16", 2, INTEGRAL)
+int32 = dtype("int32", 4, INTEGRAL)
+int64 = dtype("int64", 8, INTEGRAL)
+uint16 = dtype("uint16", 2, INTEGRAL, signed=False)
+uint32 = dtype("uint32", 4, INTEGRAL, signed=False)
+uint64 = dtype("uint64", 8, INTEGRAL, signed=False)
+float16 = dtype("float16", 2, FLOATING)
+bfloat16 = dtype("bfloat16", 2, FLOATING)
+float32 = dtype("float32", 4, FLOATING)
+float64 = dtype("float64", 8, FLOATING)
+complex64 = dtype("complex64", 8, COMPLEX)
+complex128 = dtype("complex128", 16, COMPLEX)
+
+ALL = (
+    bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
+    float16, bfloat16, float32, float64, complex64, complex128,
+)  # fmt: skip
+
+_by_name = {d.name: d for d in ALL}
+_by_np: dict[np.dtype, dtype] = {d._np: d for d in ALL if d._np is not None}
+
+# PyTorch's second names; `rushlight.float` is float32, `rushlight.long` is int64.
+ALIASES = {
+    "bool": bool_, "float": float32, "double": float64, "half": float16, "long": int64,
+    "int": int32, "short": int16, "cfloat": complex64, "cdouble": complex128,
+}  # fmt: skip
+
+_PYTHON_TYPES = {bool: bool_, int: int64}
+
+_default = float32
+
+
+def by_name(name: str) -> dtype:
+    return _by_name[name]
+
+
+def from_np(np_dtype: Any) -> dtype:
+    """Our dtype for a NumPy (or CuPy) dtype; TypeError in PyTorch's words when there is none."""
+    found = _by_np.get(np_dtype)
+    if found is None:
+        np_dtype = np.dtype(np_dtype)
+        found = _by_np.get(np_dtype)
+        if found is None:
+            if np_dtype.name == "bfloat16":
+                _by_np[bfloat16.np] = found = bfloat16
+            elif np_dtype.newbyteorder("=") in _by_np:
+                raise ValueError(
+                    "given numpy array has byte order different from the native byte order. "
+                    "Conversion between byte orders is currently not supported; "
+                    "call .astype(arr.dtype.newbyteorder('=')) first."
+                )
+            else:
+                raise TypeError(
+                    f"can't convert np.ndarray of type numpy.{np_dtype}. The only supported types "
+                    "are: float64, float32, float16, bfloat16, complex64, complex128, int64, int32,"
+                    " int16, int8, uint64, uint32, uint16, uint8, and bool."
+                )
+    return found
+
+
+def as_dtype(value: Any) -> dtype:
+    """Accept what users pass as `dtype=`: ours, Python's float/int/bool/complex, NumPy's."""
+    if type(value) is dtype:
+        return value
+    if value is float:
+        return _default
+    if value is complex:
+        return _default.to_complex()
+    if value in _PYTHON_TYPES:
+        return _PYTHON_TYPES[value]
+    if isinstance(value, (np.dtype, type)) and not isinstance(value, str):
+        return from_np(np.dtype(value))
+    raise TypeError(f"dtype must be a {settings.module}.dtype, not {type(value).__name__}")
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of float literals and of creation functions without `dtype=`."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Set the default floating point dtype."""
+    global _default
+    if type(d) is not dtype or d.category != FLOATING:
+        raise TypeError("only floating-point types are supported as the default type")
+    _default = d
+
+
+_INT_RANK = {"uint8": 1, "int8": 1, "int16": 2, "int32": 3, "int64": 4}
+
+
+@cache
+def promote_types(a: dtype, b: dtype) -> dtype:
+    """The smallest dtype that holds both, by PyTorch's table."""
+    if a is b:
+        return a
+    if a.category != b.category:
+        low, high = (a, b) if a.category < b.category else (b, a)
+        if high.category == COMPLEX and low.category == FLOATING:
+            return complex128 if low is float64 or high is complex128 else complex64
+        return high
+    if a.category == INTEGRAL:
+        return _promote_integers(a, b)
+    if a.category == FLOATING:
+        if float64 in (a, b):
+            return float64
+        return float32  # float16 with bfloat16, or either with float32
+    return complex128
+
+
+def _promote_integers(a: dtype, b: dtype) -> dtype:
+    if a.name not in _INT_RANK or b.name not in _INT_RANK:
+        raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported: {a}, {b}")
+    if uint8 in (a, b):
+        other = b if a is uint8 else a
+        return int16 if other is int8 else other
+    return a if _INT_RANK[a.name] >= _INT_RANK[b.name] else b
+
+
+def scalar_dtype(value: Any) -> dtype:
+    """The dtype a Python number stands for."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool_
+    if isinstance(value, (int, np.integer)):
+        return int64
+    if isinstance(value, (float, np.floating)):
+        return _default
+    if isinstance(value, (complex, np.complexfloating)):
+        return _default.to_complex()
+    raise TypeError(f"expected a number, got {type(value).__name__}")
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether an in-place write of `from_` into `to` is allowed."""
+    if from_.category > to.category:
+        return False
+    return not (to.category == BOOL and from_.category != BOOL)
+
+
+class finfo:  # noqa: N801
+    """Limits of a floating point dtype."""
+
+    def __init__(self, d: dtype | None = None) -> None:
+        d = _default if d is None else as_dtype(d)
+        if d.category not in (FLOATING, COMPLEX):
+            raise TypeError(
+                f"{settings.module}.finfo() requires a floating point input type. Use "
+                f"{settings.module}.iinfo to handle '{settings.module}.finfo'"
+            )
+        real = d.to_real()
+        if real is bfloat16:
+            import ml_dtypes
+
+            info: Any = ml_dtypes.finfo(real.np)
+        else:
+            info = np.finfo(real.np)
+        self.bits = real.itemsize * 8
+        self.eps = float(info.eps)
+        self.max = float(info.max)
+        self.min = float(info.min)
+        self.tiny = self.smallest_normal = float(info.tiny)
+        self.resolution = float(info.resolution)
+        self.dtype = real.name
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, "
+            f"tiny={self.tiny:g}, dtype={self.dtype})"
+        )
+
+
+class iinfo:  # noqa: N801
+    """Limits of an integer dtype."""
+
+    def __init__(self, d: dtype) -> None:
+        d = as_dtype(d)
+        if d.category != INTEGRAL:
+            raise TypeError(
+                f"{settings.module}.iinfo() requires an integer input type. Use "
+                f"{settings.module}.finfo to handle '{settings.module}.iinfo'"
+            )
+        info = np.iinfo(d.np)
+        self.bits = info.bits
+        self.max = int(info.max)
+        self.min = int(info.min)
+        self.dtype = d.name
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -1,0 +1,35 @@
+"""Exceptions and the sentences of errors that several layers raise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class OutOfMemoryError(RuntimeError):
+    """Device memory is exhausted; the message says what was asked and who holds the rest."""
+
+
+class HostReadError(RuntimeError):
+    """A value was read on the host where the program must not depend on it (capture, meta)."""
+
+
+class NotYet(NotImplementedError):
+    """A name PyTorch has and rushlight does not have yet."""
+
+
+def no_gpu_message(reason: str) -> str:
+    return (
+        f"No usable NVIDIA GPU: {reason} "
+        "Run `rushlight devices` to see what is missing; use device='cpu' to go on without one."
+    )
+
+
+def mixed_devices(what: str, described: list[tuple[str, str, Any]]) -> RuntimeError:
+    """The error for operands on different devices; `described` is (argument, device, shape)."""
+    devices = list(dict.fromkeys(d for _, d, _ in described))
+    named = "; ".join(f"'{arg}' {list(shape)} is on {dev}" for arg, dev, shape in described)
+    return RuntimeError(
+        "Expected all tensors to be on the same device, but found at least two devices, "
+        f"{devices[0]} and {devices[1]}! In {what}: {named}. "
+        f"Move one of them first, for example with .to('{devices[0]}')."
+    )

@@ -1,0 +1,176 @@
+"""Sizes, dimensions and broadcasting, with the errors users see when they do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import Any
+
+from .config import settings
+
+
+class Size(tuple):
+    """A shape; a tuple that prints and counts like PyTorch's `torch.Size`."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        return prod(self)
+
+    def __repr__(self) -> str:
+        return f"{settings.module}.Size([{', '.join(map(str, self))}])"
+
+    __str__ = __repr__
+
+    def __getitem__(self, key: Any) -> Any:
+        item = tuple.__getitem__(self, key)
+        return Size(item) if isinstance(key, slice) else item
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other: Any) -> Size:
+        return Size(tuple.__add__(tuple(other), self))
+
+    def __mul__(self, n: Any) -> Size:
+        return Size(tuple.__mul__(self, n))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self) -> Any:
+        return (Size, (tuple(self),))
+
+
+def as_size(size: Sequence[Any]) -> tuple[int, ...]:
+    """Flatten the two spellings `f(2, 3)` and `f((2, 3))` into one tuple of ints."""
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = size[0]
+    try:
+        return tuple([s.__index__() for s in size])
+    except (AttributeError, TypeError):
+        bad = next(s for s in size if not hasattr(s, "__index__"))
+        raise TypeError(
+            f"size must be a tuple of ints, but found element of type {type(bad).__name__}"
+        ) from None
+
+
+def check_size(size: Iterable[int]) -> None:
+    for s in size:
+        if s < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {s}: {list(size)}"
+            )
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """A non-negative dim, or PyTorch's IndexError; a 0-d tensor accepts 0 and -1."""
+    n = ndim if ndim > 0 else 1
+    if not -n <= dim < n:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
+        )
+    return dim + n if dim < 0 else dim
+
+
+def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
+    """Normalise `dim=` of reductions: None, an int or a sequence; None and () mean every dim."""
+    if dim is None:
+        return None
+    if hasattr(dim, "__index__"):
+        return (wrap_dim(dim.__index__(), ndim),) if ndim else _scalar_dims([dim])
+    dims = tuple(dim)
+    if not dims:
+        return None
+    if not ndim:
+        return _scalar_dims(dims)
+    wrapped = tuple([wrap_dim(d.__index__(), ndim) for d in dims])
+    if len(set(wrapped)) != len(wrapped):
+        twice = next(d for d in wrapped if wrapped.count(d) > 1)
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    return wrapped
+
+
+def _scalar_dims(dims: Sequence[int]) -> None:
+    for d in dims:
+        wrap_dim(d.__index__(), 0)
+    return None
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The common shape, or PyTorch's RuntimeError naming the first pair that does not fit."""
+    out: list[int] = []
+    for shape in shapes:
+        shape = tuple(shape)
+        if len(shape) > len(out):
+            out = [1] * (len(shape) - len(out)) + out
+        for i in range(1, len(shape) + 1):
+            s, o = shape[-i], out[-i]
+            if s == o or s == 1:
+                continue
+            if o != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({o}) must match the size of tensor b ({s}) "
+                    f"at non-singleton dimension {len(out) - i}"
+                )
+            out[-i] = s
+    return tuple(out)
+
+
+def infer_view(size: Sequence[int], numel: int) -> tuple[int, ...]:
+    """Fill in the -1 of a view or reshape; RuntimeError when the sizes do not fit."""
+    size = tuple(size)
+    if -1 in size:
+        at = size.index(-1)
+        if -1 in size[at + 1 :]:
+            raise RuntimeError("only one dimension can be inferred")
+        rest = prod(size[:at]) * prod(size[at + 1 :])
+        if rest == 0 and numel == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(size)} because the "
+                "unspecified dimension size -1 can be any value and is ambiguous"
+            )
+        if rest > 0 and numel % rest == 0:
+            return size[:at] + (numel // rest,) + size[at + 1 :]
+    elif prod(size) == numel and min(size, default=0) >= 0:
+        return size
+    for s in size:
+        if s < -1:
+            raise RuntimeError(f"invalid shape dimension {s}")
+    raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
+
+
+def reduced_shape(shape: Sequence[int], dims: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The shape with the reduced dims kept as 1."""
+    if dims is None:
+        return (1,) * len(shape)
+    return tuple([1 if i in dims else s for i, s in enumerate(shape)])
+
+
+def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Row-major strides in elements."""
+    strides = [1] * len(shape)
+    for i in range(len(shape) - 2, -1, -1):
+        strides[i] = strides[i + 1] * max(shape[i + 1], 1)
+    return tuple(strides)
+
+
+def channels_last_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides in elements of an NHWC (or NDHWC) tensor of logical shape NCHW (NCDHW)."""
+    order = (0, *range(2, len(shape)), 1)
+    inner = contiguous_strides([shape[i] for i in order])
+    strides = [0] * len(shape)
+    for position, axis in enumerate(order):
+        strides[axis] = inner[position]
+    return tuple(strides)
+
+
+def ntuple(value: Any, n: int, name: str = "argument") -> tuple[int, ...]:
+    """Spread one int to n, or check that a sequence has n (or 1) entries."""
+    if hasattr(value, "__index__"):
+        return (value.__index__(),) * n
+    values = tuple([v.__index__() for v in value])
+    if len(values) == 1:
+        return values * n
+    if len(values) != n:
+        raise RuntimeError(f"expected {name} to be a single integer or a list of {n}, got {value}")
+    return values

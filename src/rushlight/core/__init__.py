@@ -1,0 +1,1 @@
+"""Tensor, the tape and Op: the engine, which knows no particular op."""

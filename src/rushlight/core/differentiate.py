@@ -1,0 +1,133 @@
+"""`backward` and `grad` as users call them: seeds, checks, errors; the walk itself is the tape's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..base.shapes import Size
+from . import tape
+from .tensor import Tensor, current_edge
+
+
+def _as_tuple(value: Any) -> tuple:
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any]) -> list[Any]:
+    """The starting gradient of each output: given, or one for a scalar."""
+    seeds = []
+    for out, g in zip(outputs, gradients):
+        if g is None:
+            if current_edge(out) is None:
+                seeds.append(None)
+                continue
+            if out._a.size != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if not (out.is_floating_point() or out.is_complex()):
+                raise RuntimeError("grad can be computed only for real or complex outputs")
+            seeds.append(out.detach().new_ones(out._a.shape))
+        else:
+            if not isinstance(g, Tensor):
+                raise TypeError(
+                    f"gradients can be either Tensors or None, but got {type(g).__name__}"
+                )
+            if g._a.shape != out._a.shape:
+                raise RuntimeError(
+                    f"Mismatch in shape: grad_output[0] has a shape of {Size(g._a.shape)} and "
+                    f"output[0] has a shape of {Size(out._a.shape)}."
+                )
+            seeds.append(g)
+    return seeds
+
+
+def _roots(outputs: Sequence[Tensor], seeds: Sequence[Any]) -> list[tuple[Any, Any]]:
+    roots = []
+    for i, (out, g) in enumerate(zip(outputs, seeds)):
+        edge = current_edge(out)
+        if edge is None:
+            raise RuntimeError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn"
+            )
+        roots.append((edge, g))
+    return roots
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Accumulate the gradients of `tensors` into the leaves of their graph."""
+    outputs = _as_tuple(tensors)
+    given = _as_tuple(grad_tensors) if grad_tensors is not None else (None,) * len(outputs)
+    if len(given) != len(outputs):
+        raise RuntimeError(
+            f"got {len(outputs)} tensors and {len(given)} gradients"
+        )
+    keep = create_graph if retain_graph is None else retain_graph
+    wanted = None
+    if inputs is not None:
+        targets = _as_tuple(inputs)
+        if not targets:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        for t in targets:
+            if not t.is_leaf:
+                t.retain_grad()
+        wanted = [current_edge(t) for t in targets]
+    tape.backward(
+        _roots(outputs, _seeds(outputs, given)),
+        keep_graph=keep,
+        create_graph=create_graph,
+        inputs=wanted,
+    )
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of `outputs` with respect to `inputs`, without touching any `.grad`."""
+    if is_grads_batched:
+        raise NotImplementedError("is_grads_batched needs vmap, which rushlight does not have")
+    outs, ins = _as_tuple(outputs), _as_tuple(inputs)
+    given = _as_tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outs)
+    keep = create_graph if retain_graph is None else retain_graph
+    edges = []
+    for t in ins:
+        edge = current_edge(t)
+        if edge is None:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        edges.append(edge)
+    results = tape.backward(
+        _roots(outs, _seeds(outs, given)),
+        keep_graph=keep,
+        create_graph=create_graph,
+        inputs=edges,
+        accumulate=False,
+    )
+    assert results is not None
+    return tuple(_present(t, g, allow_unused, materialize_grads) for t, g in zip(ins, results))
+
+
+def _present(t: Tensor, g: Any, allow_unused: bool | None, materialize: bool) -> Any:
+    if g is not None:
+        return g
+    if materialize:
+        return t.detach().new_zeros(t._a.shape)
+    if not allow_unused:
+        raise RuntimeError(
+            "One of the differentiated Tensors appears to not have been used in the graph. Set "
+            "allow_unused=True if this is the desired behavior."
+        )
+    return None

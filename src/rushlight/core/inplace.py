@@ -1,0 +1,180 @@
+"""Writing into a tensor's memory: checks, version counters, and the graph of views and their base."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..backend.door import Kernel, run
+from ..base import dtypes
+from .modes import enable_grad, modes
+from .op import Op, OpNode
+from .tensor import Tensor, current_edge, extra, tensor_over
+
+
+def _copy_into(xp: Any, dst: Any, src: Any) -> Any:
+    xp.copyto(dst, src, casting="unsafe")
+    return dst
+
+
+COPY_INTO = Kernel("copy_into", _copy_into)
+
+
+def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
+    """Replace `t`'s values by `fn(t, ...)`, in its own memory and in its graph."""
+    check_writable(t)
+    return write(t, fn(t, *args, **kwargs))
+
+
+def check_writable(t: Tensor) -> None:
+    """Raise before any damage when PyTorch would refuse an in-place operation on `t`."""
+    if not isinstance(t, Tensor):
+        raise TypeError(f"in-place operations need a Tensor, not {type(t).__name__}")
+    a = t._a
+    for size, step in zip(a.shape, a.strides):
+        if step == 0 and size > 1:
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a "
+                "single memory location. Please clone() the tensor before performing the operation."
+            )
+    if not modes.grad:
+        return
+    ext = t._ext
+    if ext is not None and ext.base is not None:
+        base_edge = ext.base._edge
+        if base_edge is not None and ext.base.is_leaf:
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation."
+            )
+        if ext.no_grad_view and base_edge is not None:
+            raise RuntimeError(
+                "A view was created in no_grad mode and is being modified inplace with grad mode "
+                "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You "
+                "can clarify your code by moving both the view and the inplace either both inside "
+                "the no_grad block or both outside."
+            )
+    elif t._edge is not None and t.is_leaf:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    if ext is not None and ext.inference and not modes.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed."
+            "You can make a clone to get a normal tensor before doing inplace update."
+        )
+
+
+def write(t: Tensor, r: Tensor) -> Tensor:
+    """Copy `r` into `t`'s memory and give `t` (and the base it views) `r`'s history."""
+    if r._a.shape != t._a.shape:
+        raise RuntimeError(
+            f"output with shape {list(t._a.shape)} doesn't match the broadcast shape "
+            f"{list(r._a.shape)}"
+        )
+    if r._a.dtype != t._a.dtype:
+        if not dtypes.can_cast(r.dtype, t.dtype):
+            raise RuntimeError(
+                f"result type {_title(r.dtype)} can't be cast to the desired output type "
+                f"{_title(t.dtype)}"
+            )
+        r = r.to(t.dtype)
+    overwrite(t, r._a)
+    if modes.grad:
+        adopt_history(t, r)
+    return t
+
+
+def overwrite(t: Tensor, src: Any) -> None:
+    """Change the values and tell everyone who saved them."""
+    run(COPY_INTO, t._a.__class__, (t._a, src), {})
+    bump(t)
+
+
+def bump(t: Tensor) -> None:
+    if t._ver is None:
+        t._ver = [0]
+    t._ver[0] += 1
+
+
+def adopt_history(t: Tensor, r: Tensor) -> None:
+    """Let `t` say it was made as `r` was; a view passes the change on to its base."""
+    ext = t._ext
+    if ext is not None and ext.base is not None:
+        base = ext.base
+        if r._edge is not None or base._edge is not None:
+            before = tensor_over(base._a, base._a.__class__)
+            before._edge = base._edge
+            base._edge = _scattered_edge(before, r, ext.spec)
+            t._edge = None
+            refresh_view(t)
+        ext.edge_version = t._ver[0]
+        return
+    if r._edge is None and t._edge is None:
+        return
+    node = None if r._edge is None else r._edge[0]
+    if isinstance(node, OpNode) and node.outputs:
+        # The node kept r's own array as its result: t's memory holds the same values now.
+        index = r._edge[1]
+        node.outputs[index] = (t._a, t._ver, t._ver[0])
+    t._edge = r._edge
+
+
+def _scattered_edge(base: Tensor, part: Tensor, spec: Any) -> Any:
+    """The edge of `base` after `part` was written where `spec` leads."""
+    steps = _steps(spec)
+    mask = (1 if base._edge is not None else 0) | (2 if part._edge is not None else 0)
+    out = tensor_over(base._a, base._a.__class__)
+    COPY_SLICES.record(mask, (base, part), {"steps": steps}, (out,))
+    return out._edge
+
+
+def _steps(spec: Any) -> tuple[tuple[Op, dict], ...]:
+    """The view operations from the base to a view, first one first."""
+    steps = []
+    while spec is not None:
+        op, attrs, spec = spec
+        steps.append((op, attrs))
+    return tuple(reversed(steps))
+
+
+def replay(base: Tensor, steps: tuple[tuple[Op, dict], ...]) -> Tensor:
+    """Apply recorded view operations to another tensor."""
+    for op, attrs in steps:
+        base = op(base, **attrs)
+    return base
+
+
+def refresh_view(t: Tensor) -> None:
+    """Take the view's edge anew from its base, whose history has changed."""
+    ext = extra(t)
+    ext.edge_version = t._ver[0]
+    base = ext.base
+    if current_edge(base) is None or ext.no_grad_view:
+        return
+    with enable_grad():
+        t._edge = replay(base, _steps(ext.spec))._edge
+
+
+def _copy_slices(xp: Any, base: Any, part: Any, *, steps: Any) -> Any:
+    raise RuntimeError("copy_slices only exists on the tape")
+
+
+COPY_SLICES = Op(_copy_slices, "copy_slices", grad_name="CopySlices")
+
+
+@COPY_SLICES.backward
+def _copy_slices_backward(g: Tensor, needs: list[bool], steps: Any) -> tuple:
+    to_part = replay(g, steps) if needs[1] else None
+    to_base = None
+    if needs[0]:
+        to_base = g.clone()
+        region = replay(to_base, steps)
+        region.zero_()
+    return to_base, to_part
+
+
+def _title(d: dtypes.dtype) -> str:
+    names = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
+             "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16",
+             "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
+    return names.get(d.name, d.name)

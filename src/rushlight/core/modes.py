@@ -1,0 +1,170 @@
+"""Grad, inference and anomaly mode: per-thread switches and the context managers that set them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class _Modes(threading.local):
+    grad = True
+    inference = False
+    anomaly = False
+    check_nan = True
+
+
+modes = _Modes()
+
+
+class _Switch:
+    """A context manager that is a decorator too, of functions and of generator functions."""
+
+    def __call__(self, fn: Callable) -> Callable:
+        if inspect.isclass(fn):
+            raise TypeError(f"{type(self).__name__} decorates functions, not classes")
+        if inspect.isgeneratorfunction(fn):
+            return self._wrap_generator(fn)
+
+        @functools.wraps(fn)
+        def inner(*args: Any, **kwargs: Any) -> Any:
+            with self._fresh():
+                return fn(*args, **kwargs)
+
+        return inner
+
+    def _wrap_generator(self, fn: Callable) -> Callable:
+        @functools.wraps(fn)
+        def inner(*args: Any, **kwargs: Any) -> Any:
+            generator = fn(*args, **kwargs)
+            sent = None
+            while True:
+                with self._fresh():
+                    try:
+                        item = generator.send(sent)
+                    except StopIteration as stop:
+                        return stop.value
+                sent = yield item
+
+        return inner
+
+    def _fresh(self) -> Any:
+        return type(self)()
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, *exc: Any) -> None:
+        raise NotImplementedError
+
+
+class no_grad(_Switch):  # noqa: N801
+    """Inside, nothing is recorded for backward."""
+
+    value = False
+
+    def __new__(cls, fn: Callable | None = None) -> Any:
+        self = super().__new__(cls)
+        return self if fn is None else self(fn)  # used as a bare decorator
+
+    def __init__(self, fn: Callable | None = None) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        self.before = modes.grad
+        modes.grad = self.value
+
+    def __exit__(self, *exc: Any) -> None:
+        modes.grad = self.before
+
+
+class enable_grad(no_grad):  # noqa: N801
+    """Inside, operations are recorded again."""
+
+    value = True
+
+
+class set_grad_enabled(_Switch):  # noqa: N801
+    """Switch recording on or off, at once as a call and until the end of the block as a context."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self.before = modes.grad
+        modes.grad = bool(mode)
+
+    def _fresh(self) -> Any:
+        return set_grad_enabled(self.mode)
+
+    def __call__(self, fn: Callable) -> Callable:
+        modes.grad = self.before
+        return super().__call__(fn)
+
+    def __enter__(self) -> None:
+        modes.grad = bool(self.mode)
+
+    def __exit__(self, *exc: Any) -> None:
+        modes.grad = self.before
+
+
+class inference_mode(_Switch):  # noqa: N801
+    """no_grad whose results may never enter a graph."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        self = super().__new__(cls)
+        if callable(mode):
+            self.mode = True
+            return self(mode)
+        return self
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+
+    def _fresh(self) -> Any:
+        return inference_mode(self.mode)
+
+    def __enter__(self) -> None:
+        self.before = (modes.grad, modes.inference)
+        modes.inference = bool(self.mode)
+        if self.mode:
+            modes.grad = False
+
+    def __exit__(self, *exc: Any) -> None:
+        modes.grad, modes.inference = self.before
+
+
+class set_detect_anomaly:  # noqa: N801
+    """Remember the forward line of every op, and stop at the first gradient that is nan."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.before = (modes.anomaly, modes.check_nan)
+        modes.anomaly, modes.check_nan = bool(mode), check_nan
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: Any) -> None:
+        modes.anomaly, modes.check_nan = self.before
+
+
+class detect_anomaly(set_detect_anomaly):  # noqa: N801
+    """Anomaly mode for one block."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        super().__init__(True, check_nan)
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are being recorded in this thread."""
+    return modes.grad
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is inside `inference_mode`."""
+    return modes.inference
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on in this thread."""
+    return modes.anomaly

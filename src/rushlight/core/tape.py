@@ -1,0 +1,242 @@
+"""The tape: nodes that remember how a tensor was made, and the pass that walks them newest first."""
+
+from __future__ import annotations
+
+import itertools
+import traceback
+import weakref
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, Optional
+
+from .modes import modes
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+Edge = Optional[tuple["Node", int]]
+
+# A node is made after the nodes it depends on, so its number alone orders the backward pass.
+_numbers = itertools.count()
+
+
+class Node:
+    """One recorded operation; `edges` lead to the nodes that made its inputs."""
+
+    __slots__ = ("seq", "edges", "hooks", "pre_hooks", "where", "__weakref__", "__dict__")
+
+    n_outputs = 1
+
+    def __init__(self, edges: tuple[Edge, ...]) -> None:
+        self.seq = next(_numbers)
+        self.edges = edges
+        self.hooks: Any = None  # called as hook(grad_inputs, grad_outputs) after the node ran
+        self.pre_hooks: Any = None  # per output: tensor hooks, called on the incoming gradient
+        self.where = traceback.extract_stack()[:-2] if modes.anomaly else None
+
+    def apply(self, gs: list[Any]) -> Sequence[Any]:
+        """The gradients of the inputs from those of the outputs."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Drop what was saved for backward."""
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        return tuple((None, 0) if e is None else e for e in self.edges)
+
+    def register_hook(self, fn: Callable) -> RemovableHandle:
+        if self.hooks is None:
+            self.hooks = {}
+        return RemovableHandle(self.hooks, fn)
+
+    def register_prehook(self, fn: Callable) -> RemovableHandle:
+        return self.add_pre_hook(None, fn)
+
+    def add_pre_hook(self, index: int | None, fn: Callable) -> RemovableHandle:
+        if self.pre_hooks is None:
+            self.pre_hooks = {}
+        return RemovableHandle(self.pre_hooks, (index, fn))
+
+    def __call__(self, *gs: Any) -> Any:
+        out = tuple(self.apply(list(gs)))
+        return out[0] if len(out) == 1 else out
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {hex(id(self))}>"
+
+
+class RemovableHandle:
+    """What `register_*_hook` returns: `.remove()` takes the hook away again."""
+
+    _ids = itertools.count()
+
+    def __init__(self, hooks: dict, fn: Any) -> None:
+        self.id = next(self._ids)
+        self.hooks = hooks
+        hooks[self.id] = fn
+
+    def remove(self) -> None:
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.remove()
+
+
+class AccumulateGrad(Node):
+    """The end of a path: adds what arrives to the `.grad` of a leaf it only holds weakly."""
+
+    __slots__ = ("leaf", "post_hooks")
+
+    def __init__(self, leaf: Tensor) -> None:
+        super().__init__(())
+        self.leaf = weakref.ref(leaf)
+        self.post_hooks: Any = None
+
+    @property
+    def variable(self) -> Any:
+        return self.leaf()
+
+    def apply(self, gs: list[Any]) -> Sequence[Any]:
+        leaf = self.leaf()
+        g = gs[0]
+        gs[0] = None  # so that the gradient's only owner is this frame, and its array can be taken
+        if leaf is not None and g is not None:
+            leaf._accumulate(g)
+            for hook in list((self.post_hooks or {}).values()):
+                hook(leaf)
+        return ()
+
+
+class _Pass:
+    """One backward pass: gradients on their way, and the nodes that wait for them."""
+
+    def __init__(self, keep: bool, targets: dict[tuple[int, int], Any] | None, only: set | None):
+        self.heap: list[int] = []
+        self.waiting: dict[int, tuple[Node, list[Any]]] = {}
+        self.keep = keep
+        self.targets = targets
+        self.only = only  # numbers of the nodes on a path to a target; None means all
+
+    def send(self, edge: tuple[Node, int], g: Any) -> None:
+        node, index = edge
+        seq = node.seq
+        found = self.waiting.get(seq)
+        if found is None:
+            if self.only is not None and seq not in self.only:
+                return
+            gs = [None] * node.n_outputs
+            gs[index] = g
+            self.waiting[seq] = (node, gs)
+            heappush(self.heap, -seq)
+        else:
+            gs = found[1]
+            gs[index] = g if gs[index] is None else gs[index] + g
+
+    def run(self) -> None:
+        heap, waiting, targets, only = self.heap, self.waiting, self.targets, self.only
+        while heap:
+            seq = -heappop(heap)
+            node, gs = waiting.pop(seq)
+            if node.pre_hooks:
+                _run_pre_hooks(node, gs)
+            if targets is not None:
+                for i, g in enumerate(gs):
+                    if g is not None and (seq, i) in targets:
+                        targets[(seq, i)] = g
+                if not any(e is not None and e[0].seq in only for e in node.edges):
+                    continue
+            results = node.apply(gs)
+            if node.hooks:
+                results = _run_hooks(node, results, gs)
+            if modes.anomaly:
+                _check_nan(node, results)
+            if not self.keep:
+                node.release()
+            for edge, g in zip(node.edges, results):
+                if edge is not None and g is not None:
+                    self.send(edge, g)
+
+
+def _run_pre_hooks(node: Node, gs: list[Any]) -> None:
+    for index, hook in list(node.pre_hooks.values()):
+        if index is None:
+            replaced = hook(tuple(gs))
+            if replaced is not None:
+                gs[:] = list(replaced)
+        elif gs[index] is not None:
+            replaced = hook(gs[index])
+            if replaced is not None:
+                gs[index] = replaced
+
+
+def _run_hooks(node: Node, results: Sequence[Any], gs: list[Any]) -> Sequence[Any]:
+    for hook in list(node.hooks.values()):
+        replaced = hook(tuple(results), tuple(gs))
+        if replaced is not None:
+            results = replaced if isinstance(replaced, (tuple, list)) else (replaced,)
+    return results
+
+
+def _check_nan(node: Node, results: Sequence[Any]) -> None:
+    if not modes.check_nan:
+        return
+    for i, g in enumerate(results):
+        if g is not None and g.is_floating_point() and bool(g.isnan().any()):
+            lines = "" if node.where is None else "".join(traceback.format_list(node.where))
+            raise RuntimeError(
+                f"Function '{node.name()}' returned nan values in its {i}th output. "
+                f"The forward call that made it was:\n{lines}"
+            )
+
+
+def _reaching(roots: list[Node], targets: set[int]) -> set[int]:
+    """Numbers of the nodes from which a target can be reached."""
+    nodes: dict[int, Node] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.seq not in nodes:
+            nodes[node.seq] = node
+            stack.extend(e[0] for e in node.edges if e is not None)
+    reach = set(targets)
+    for seq in sorted(nodes):  # inputs have smaller numbers, so one sweep upwards is enough
+        if any(e is not None and e[0].seq in reach for e in nodes[seq].edges):
+            reach.add(seq)
+    return reach
+
+
+def backward(
+    roots: Sequence[tuple[Edge, Any]],
+    *,
+    keep_graph: bool,
+    create_graph: bool,
+    inputs: Sequence[Edge] | None = None,
+    accumulate: bool = True,
+) -> list[Any] | None:
+    """Push gradients from `roots`; collect those of `inputs`, or accumulate into every leaf."""
+    targets = only = None
+    if inputs is not None:
+        ends = {e[0].seq for e in inputs if e is not None}
+        only = _reaching([e[0] for e, _ in roots if e is not None], ends)
+        if not accumulate:
+            targets = {(e[0].seq, e[1]): None for e in inputs if e is not None}
+    walk = _Pass(keep_graph, targets, only)
+    before, modes.grad = modes.grad, create_graph
+    try:
+        for edge, g in roots:
+            if edge is not None:
+                walk.send(edge, g)
+        del roots, g
+        walk.run()
+    finally:
+        modes.grad = before
+    if targets is None or inputs is None:
+        return None
+    return [None if e is None else targets[(e[0].seq, e[1])] for e in inputs]

@@ -1,0 +1,472 @@
+"""Tensor: an array, the edge to how it was made, its gradient, and what PyTorch users ask of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..backend import devices
+from ..backend.door import Kernel, run
+from ..base import dtypes
+from ..base.device import device
+from ..base.shapes import Size, wrap_dim
+from .modes import modes
+from .tape import AccumulateGrad, RemovableHandle
+
+_new = object.__new__
+
+
+def _host_read(xp: Any, x: Any) -> np.ndarray:
+    return devices.backend_of_type(x.__class__).to_host(x)
+
+
+# Every read of values by the host passes the door, so that a recorder can see it.
+HOST_READ = Kernel("host_read", _host_read, moves_only=True)
+
+
+class Extra:
+    """What only some tensors have: a base they view, hooks, a wish to keep their gradient."""
+
+    __slots__ = ("base", "spec", "edge_version", "hooks", "retains", "inference", "no_grad_view")
+
+    def __init__(self) -> None:
+        self.base: Any = None  # the tensor whose memory this one views
+        self.spec: Any = None  # (op, attrs, parent spec): the way from the base to here
+        self.edge_version = 0
+        self.hooks: Any = None
+        self.retains = False
+        self.inference = False
+        self.no_grad_view = False
+
+
+class Tensor:
+    """A multi-dimensional array that remembers how it was made."""
+
+    __slots__ = ("_a", "_edge", "grad", "_ver", "_ext", "__weakref__", "__dict__")
+    __array_priority__ = 1000  # ndarray + tensor is ours to answer
+
+    _a: Any
+    _edge: Any
+    grad: Any
+    _ver: Any
+    _ext: Any
+
+    if TYPE_CHECKING:  # ops attach their methods when they are defined
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        from ..ops.creation import legacy_tensor
+
+        return legacy_tensor(cls, *args, **kwargs)
+
+    # -- what it is -----------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        return Size(self._a.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        shape = self._a.shape
+        if dim is None:
+            return Size(shape)
+        if not shape:
+            wrap_dim(dim, 0)
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        return shape[wrap_dim(dim, len(shape))]
+
+    @property
+    def ndim(self) -> int:
+        return self._a.ndim
+
+    def dim(self) -> int:
+        return self._a.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        return self._a.size
+
+    nelement = numel
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return dtypes.from_np(self._a.dtype)
+
+    @property
+    def device(self) -> device:
+        return devices.device_of(self._a)
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        return self._a.__class__ is np.ndarray
+
+    @property
+    def is_meta(self) -> bool:
+        return self.device.type == "meta"
+
+    is_mps = is_xpu = is_sparse = is_quantized = is_nested = is_mkldnn = False
+    layout = "strided"
+    names = None
+
+    @property
+    def itemsize(self) -> int:
+        return self._a.itemsize
+
+    def element_size(self) -> int:
+        return self._a.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self._a.nbytes
+
+    def stride(self, dim: int | None = None) -> Any:
+        item = self._a.itemsize
+        strides = tuple([s // item for s in self._a.strides])
+        return strides if dim is None else strides[wrap_dim(dim, len(strides))]
+
+    def storage_offset(self) -> int:
+        root = root_array(self._a)
+        return (data_pointer(self._a) - data_pointer(root)) // self._a.itemsize
+
+    def data_ptr(self) -> int:
+        return data_pointer(self._a)
+
+    def get_device(self) -> int:
+        d = self.device
+        return -1 if d.index is None else d.index
+
+    def is_floating_point(self) -> bool:
+        return self.dtype.category == dtypes.FLOATING
+
+    def is_complex(self) -> bool:
+        return self.dtype.category == dtypes.COMPLEX
+
+    def is_signed(self) -> bool:
+        return self.dtype.is_signed
+
+    # -- autograd -------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        return (self._edge if self._ext is None else current_edge(self)) is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        edge = self._edge
+        if not requires_grad:
+            if edge is not None and not self.is_leaf:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use "
+                    "a computed variable in a subgraph that doesn't require differentiation use "
+                    "var_no_grad = var.detach()."
+                )
+            self._edge = None
+        elif edge is None:
+            if self.dtype.category < dtypes.FLOATING:
+                raise RuntimeError(
+                    "only Tensors of floating point and complex dtype can require gradients"
+                )
+            self._edge = (AccumulateGrad(self), 0)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        edge = current_edge(self)
+        return edge is None or isinstance(edge[0], AccumulateGrad)
+
+    @property
+    def grad_fn(self) -> Any:
+        edge = current_edge(self)
+        return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0]
+
+    @property
+    def output_nr(self) -> int:
+        edge = current_edge(self)
+        return 0 if edge is None else edge[1]
+
+    @property
+    def _version(self) -> int:
+        return 0 if self._ver is None else self._ver[0]
+
+    @property
+    def _base(self) -> Any:
+        return None if self._ext is None else self._ext.base
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    def is_inference(self) -> bool:
+        return self._ext is not None and self._ext.inference
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Compute the gradients of this tensor with respect to the leaves of its graph."""
+        from .differentiate import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def _accumulate(self, g: Tensor) -> None:
+        """Add an arriving gradient to `.grad`."""
+        held = self.grad
+        if held is None:
+            # A gradient nobody else holds is taken as it is; otherwise it is copied, because
+            # users change .grad in place. 4: the pass's list is cleared, so self's frame, apply's
+            # frame, the argument and getrefcount remain.
+            if modes.grad:
+                self.grad = g
+            elif sys.getrefcount(g) <= 4 and _owns_plainly(g._a, self._a):
+                g._edge = None
+                self.grad = g
+            else:
+                self.grad = g.detach().clone()
+        elif modes.grad:
+            self.grad = held + g
+        else:
+            held.add_(g)
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history, and with a version counter of its own."""
+        return tensor_over(self._a, self._a.__class__)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        self._a = value._a
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this intermediate result in `.grad`."""
+        edge = current_edge(self)
+        if edge is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.is_leaf or extra(self).retains:
+            return
+        extra(self).retains = True
+        node, index = edge
+        node.add_pre_hook(index, _Retainer(self))
+
+    @property
+    def retains_grad(self) -> bool:
+        return self._ext is not None and self._ext.retains and not self.is_leaf
+
+    def register_hook(self, hook: Any) -> RemovableHandle:
+        """Call `hook(grad)` when the gradient of this tensor is known; it may return another."""
+        edge = current_edge(self)
+        if edge is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        return edge[0].add_pre_hook(edge[1], hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
+        """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`."""
+        edge = current_edge(self)
+        if edge is None or not isinstance(edge[0], AccumulateGrad):
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if edge[0].post_hooks is None:
+            edge[0].post_hooks = {}
+        return RemovableHandle(edge[0].post_hooks, hook)
+
+    # -- values on the host ---------------------------------------------------------------------
+
+    def _host(self) -> np.ndarray:
+        return run(HOST_READ, self._a.__class__, (self._a,), {})
+
+    def item(self) -> Any:
+        """The value of a one-element tensor as a Python number."""
+        if self._a.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self._a.size} elements cannot be converted to Scalar"
+            )
+        value = self._host().item()
+        return float(value) if self._a.dtype.kind == "V" else value
+
+    def tolist(self) -> Any:
+        a = self._host()
+        return a.astype(np.float32).tolist() if a.dtype.kind == "V" else a.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The NumPy array behind a CPU tensor, sharing memory."""
+        if force:
+            return self.detach().cpu()._host()
+        if self.requires_grad:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        if not self.is_cpu:
+            raise TypeError(
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy "
+                "the tensor to host memory first."
+            )
+        return self._host()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        a = self.numpy()
+        if dtype is None or a.dtype == dtype:
+            return a.copy() if copy else a
+        return a.astype(dtype)
+
+    def __bool__(self) -> bool:
+        if self._a.size != 1:
+            if self._a.size == 0:
+                raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self._host())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._a.size != 1 or self._a.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if self._a.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self._a.shape[0]
+
+    def __iter__(self) -> Any:
+        if self._a.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, value: Any) -> bool:
+        if not isinstance(value, (Tensor, int, float, complex)):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
+            )
+        return bool((self == value).any())
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __format__(self, spec: str) -> str:
+        if self._a.ndim == 0 and not self.is_meta:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        from .describe import describe
+
+        return describe(self)
+
+    def __dir__(self) -> list[str]:
+        return sorted(set(object.__dir__(self)))
+
+
+class _Retainer:
+    """A hook that stores the gradient on a tensor it does not keep alive."""
+
+    def __init__(self, t: Tensor) -> None:
+        import weakref
+
+        self.ref = weakref.ref(t)
+
+    def __call__(self, g: Tensor) -> None:
+        t = self.ref()
+        if t is not None:
+            t.grad = g if t.grad is None else t.grad + g
+
+
+def tensor_over(a: Any, cls: type) -> Tensor:
+    """A tensor without history over a raw array (or a NumPy scalar) of a device's type `cls`."""
+    if a.__class__ is not cls:
+        a = devices.backend_of_type(cls).asarray(a)
+    t = _new(Tensor)
+    t._a = a
+    t._edge = None
+    t.grad = None
+    t._ver = None
+    if modes.inference:
+        t._ext = Extra()
+        t._ext.inference = True
+    else:
+        t._ext = None
+    return t
+
+
+def wrap(a: Any) -> Tensor:
+    """A tensor over a raw array of any device."""
+    return tensor_over(a, a.__class__)
+
+
+def extra(t: Tensor) -> Extra:
+    if t._ext is None:
+        t._ext = Extra()
+    return t._ext
+
+
+def current_edge(t: Tensor) -> Any:
+    """The edge to the node that made `t`; a view whose base was changed in place finds its new one."""
+    ext = t._ext
+    if ext is not None and ext.base is not None and ext.edge_version != t._ver[0]:
+        from .inplace import refresh_view
+
+        refresh_view(t)
+    return t._edge
+
+
+def mark_view(t: Tensor, source: Tensor, op: Any, attrs: dict) -> None:
+    """Note that `t` shares the memory of `source`: one version counter, one base."""
+    if source._ver is None:
+        source._ver = [0]
+    t._ver = source._ver
+    ext = extra(t)
+    parent = source._ext
+    if parent is None or parent.base is None:
+        ext.base = source
+        ext.spec = (op, attrs, None)
+    else:
+        ext.base = parent.base
+        ext.spec = (op, attrs, parent.spec)
+    ext.edge_version = t._ver[0]
+    ext.no_grad_view = not modes.grad
+
+
+def data_pointer(a: Any) -> int:
+    """The address of the first element."""
+    if a.__class__ is np.ndarray:
+        return a.__array_interface__["data"][0]
+    pointer = getattr(a, "data", None)
+    return getattr(pointer, "ptr", 0)
+
+
+def root_array(a: Any) -> Any:
+    """The array that owns the memory `a` views."""
+    while getattr(a, "base", None) is not None and a.base.__class__ is a.__class__:
+        a = a.base
+    return a
+
+
+def _owns_plainly(g: Any, like: Any) -> bool:
+    """Whether a gradient's array can become `.grad`: own memory, dense, the leaf's dtype."""
+    return (
+        g.base is None
+        and g.__class__ is like.__class__
+        and g.dtype == like.dtype
+        and sys.getrefcount(g) <= 4
+        and g.flags.c_contiguous
+    )
+
+
