@@ -1,0 +1,257 @@
+"""Reductions that add up: sums, means, products, counts, any, all, logsumexp."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..base import dtypes
+from ..base.dtypes import as_dtype
+from ..base.shapes import as_size, reduced_shape, wrap_dims
+from ..core.op import Op
+from ..core.public import into, public
+from ..core.tensor import Tensor
+from .casting import cast_to
+from .movement import _expand, reshape
+
+Dims = Any  # None, an int or a tuple of ints
+
+# -- what reductions share ----------------------------------------------------------------------
+
+
+def result_shape(shape: tuple[int, ...], dim: Dims, keepdim: bool) -> tuple[int, ...]:
+    """The shape after reducing `dim`, a tuple of non-negative ints or None for all."""
+    if keepdim:
+        return reduced_shape(shape, dim)
+    if dim is None:
+        return ()
+    return tuple([s for i, s in enumerate(shape) if i not in dim])
+
+
+def same_dtype_meta(x: Any, *, dim: Dims, keepdim: bool) -> tuple:
+    return result_shape(x.shape, dim, keepdim), x.dtype
+
+
+def keep(g: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
+    """A reduction's result with the reduced dims put back as size 1."""
+    return g if keepdim or dim is None else reshape(g, reduced_shape(shape, dim))
+
+
+def spread(g: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
+    """The gradient of a sum: one number seen by all it was added from, without a copy."""
+    return _expand(keep(g, shape, dim, keepdim), shape=shape)
+
+
+def count(shape: tuple[int, ...], dim: Dims) -> int:
+    """How many elements become one."""
+    n = 1
+    for s in shape if dim is None else [shape[d] for d in dim]:
+        n *= s
+    return n
+
+
+def type_title(t: Tensor) -> str:
+    """The dtype in the words of PyTorch's messages: Long, Float, ..."""
+    from ..core.inplace import _title
+
+    return _title(t.dtype)
+
+
+# -- sum ----------------------------------------------------------------------------------------
+
+_BLOCK = 512  # rows added one after another before the partial sums are added
+
+
+def add_up(xp: Any, x: Any, dim: Dims, keepdim: bool) -> Any:
+    """Sum in the accumulating dtype: float32 for half precision, int64 for integers."""
+    kind, size = x.dtype.kind, x.dtype.itemsize
+    if kind == "f" and size > 2:
+        if dim is not None and x.ndim > 1 and size == 4 and dim[0] != x.ndim - 1:
+            return _add_rows(xp, x, dim, keepdim)
+        return xp.add.reduce(x, axis=dim, keepdims=keepdim)
+    if kind in "fV":
+        return add_up(xp, x.astype(xp.float32), dim, keepdim)
+    return xp.add.reduce(x, axis=dim, keepdims=keepdim, dtype=None if kind == "c" else xp.int64)
+
+
+def _add_rows(xp: Any, x: Any, dim: Dims, keepdim: bool) -> Any:
+    """A sum over leading dims in blocks: NumPy is pairwise along the last dim only."""
+    n = x.shape[dim[0]]
+    if n <= _BLOCK:
+        return xp.add.reduce(x, axis=dim, keepdims=keepdim)
+    d = dim[0]
+    whole = n - n % _BLOCK
+    at = (slice(None),) * d
+    blocks = x[at + (slice(0, whole),)]
+    blocks = blocks.reshape(x.shape[:d] + (whole // _BLOCK, _BLOCK) + x.shape[d + 1 :])
+    parts = _add_rows(xp, xp.add.reduce(blocks, axis=d + 1), (d,), True)
+    if whole < n:
+        parts = parts + xp.add.reduce(x[at + (slice(whole, n),)], axis=d, keepdims=True)
+    if len(dim) > 1 or not keepdim:
+        return xp.add.reduce(parts, axis=dim, keepdims=keepdim)
+    return parts
+
+
+def _sum_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    out = add_up(xp, x, dim, keepdim)
+    if out.dtype != x.dtype and x.dtype.kind in "fV":
+        return out.astype(x.dtype)
+    return out
+
+
+def _sum_meta(x: Any, *, dim: Dims, keepdim: bool) -> tuple:
+    dtype = x.dtype if x.dtype.kind in "fcV" else np.dtype(np.int64)
+    return result_shape(x.shape, dim, keepdim), dtype
+
+
+_sum = Op(_sum_body, "sum", meta=_sum_meta)
+_sum.derivative(x=lambda g, x_shape, dim, keepdim: spread(g, x_shape, dim, keepdim))
+
+
+@public()
+def sum(  # noqa: A001
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    axis: Any = None,
+    keepdims: bool = False,
+) -> Tensor:
+    """The sum over `dim`, or of all elements; integers add up in int64."""
+    if dim is None:
+        dim = axis
+    if dim is not None:
+        dim = wrap_dims(dim, input._a.ndim)
+    if dtype is None:
+        result = _sum(input, dim=dim, keepdim=keepdim or keepdims)
+    else:
+        dtype = as_dtype(dtype)
+        result = _sum(cast_to(input, dtype), dim=dim, keepdim=keepdim or keepdims)
+        result = cast_to(result, dtype)
+    return result if out is None else into_any(out, result)
+
+
+def into_any(out: Tensor, result: Tensor) -> Tensor:
+    """`out=` of sums: the result takes the dtype of `out`, whatever it is."""
+    return into(out, cast_to(result, out.dtype))
+
+
+def _sum_to_body(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
+    lead = x.ndim - len(shape)
+    dims = tuple([i for i, s in enumerate(x.shape) if i < lead or (shape[i - lead] == 1 != s)])
+    return _sum_body(xp, x, dim=dims, keepdim=True).reshape(shape)
+
+
+_sum_to = Op(_sum_to_body, "sum_to_size", meta=lambda x, *, shape: (shape, x.dtype))
+_sum_to.derivative(x=lambda g, x_shape: _expand(g, shape=x_shape))
+
+
+@public("Tensor")
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The sum over the dims in which `size` would have to be expanded to this tensor's size."""
+    target = as_size(size)
+    shape = self._a.shape
+    if target == shape:
+        return self
+    lead = len(shape) - len(target)
+    if lead < 0 or any_of(t not in (1, s) for t, s in zip(target, shape[lead:])):
+        raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
+    return _sum_to(self, shape=target)
+
+
+any_of = any  # `any` and `all` below are PyTorch's
+
+# -- mean ---------------------------------------------------------------------------------------
+
+
+def _mean_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    out = add_up(xp, x, dim, keepdim) / (x.size if dim is None else count(x.shape, dim))
+    return out if out.dtype == x.dtype else out.astype(x.dtype)
+
+
+def _mean_dx(g: Tensor, x_shape: tuple, dim: Dims, keepdim: bool) -> Tensor:
+    return spread(g / count(x_shape, dim), x_shape, dim, keepdim)
+
+
+_mean = Op(_mean_body, "mean", meta=same_dtype_meta)
+_mean.derivative(x=_mean_dx)
+
+
+@public()
+def mean(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    axis: Any = None,
+    keepdims: bool = False,
+) -> Tensor:
+    """The mean over `dim`, or of all elements."""
+    if dim is None:
+        dim = axis
+    if dim is not None:
+        dim = wrap_dims(dim, input._a.ndim)
+    if dtype is not None:
+        input = cast_to(input, as_dtype(dtype))
+    if input._a.dtype.kind not in "fcV":
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            f"complex dtype. Got: {type_title(input)}"
+        )
+    result = _mean(input, dim=dim, keepdim=keepdim or keepdims)
+    return result if out is None else into_any(out, result)
+
+
+# -- any and all --------------------------------------------------------------------------------
+
+
+def _truth(xp: Any, x: Any) -> Any:
+    return x != 0 if x.dtype.kind == "V" else x
+
+
+def _bool_meta(x: Any, *, dim: Dims, keepdim: bool) -> tuple:
+    dtype = x.dtype if x.dtype == np.uint8 else np.dtype(bool)
+    return result_shape(x.shape, dim, keepdim), dtype
+
+
+def _any_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    out = xp.any(_truth(xp, x), axis=dim, keepdims=keepdim)
+    return out.astype(x.dtype) if x.dtype == xp.uint8 else out
+
+
+def _all_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    out = xp.all(_truth(xp, x), axis=dim, keepdims=keepdim)
+    return out.astype(x.dtype) if x.dtype == xp.uint8 else out
+
+
+_any = Op(_any_body, "any", meta=_bool_meta)
+_all = Op(_all_body, "all", meta=_bool_meta)
+
+
+def _truth_dims(x: Tensor, dim: Any) -> Dims:
+    # PyTorch reduces nothing for an empty tuple here, unlike sum, which reduces all.
+    return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims(dim, x._a.ndim)
+
+
+@public()
+def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None,  # noqa: A001
+        axis: Any = None) -> Tensor:  # fmt: skip
+    """Whether any element (over `dim`) is not zero."""
+    dims = _truth_dims(input, axis if dim is None else dim)
+    return into(out, _any(input, dim=dims, keepdim=keepdim))
+
+
+@public()
+def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None,  # noqa: A001
+        axis: Any = None) -> Tensor:  # fmt: skip
+    """Whether all elements (over `dim`) are not zero."""
+    dims = _truth_dims(input, axis if dim is None else dim)
+    return into(out, _all(input, dim=dims, keepdim=keepdim))
+
+
+from . import extremes  # noqa: E402, F401 - max, min and their kin are published with the sums
