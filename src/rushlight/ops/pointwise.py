@@ -56,6 +56,8 @@ def unary(
     *,
     dx: Callable | None = None,
     floats: bool = True,
+    rule: Callable | None = None,
+    meta: Callable = same_meta,
     places: tuple[str, ...] = ("torch", "Tensor"),
     aliases: tuple[str, ...] = (),
     inplace: bool = True,
@@ -66,8 +68,8 @@ def unary(
     op = Op(
         body or ufunc1(name),
         name,
-        rule=promote_unary_float if floats else None,
-        meta=same_meta,
+        rule=rule or (promote_unary_float if floats else None),
+        meta=meta,
         grad_name=grad_name,
     )
     if dx is not None:

@@ -12,7 +12,6 @@ from ..base.shapes import broadcast_shapes
 from ..core.tensor import Tensor, wrap
 from .casting import cast_to
 
-_FLOAT_KINDS = "fV"  # V: bfloat16 of ml_dtypes
 _WEAK_WITH_FLOAT = (float, int, bool)
 
 
@@ -58,7 +57,7 @@ def promote(inputs: tuple) -> tuple:
                 broadcast_shapes(a.shape, b.shape)
             if a.dtype == b.dtype:
                 return inputs
-        elif a.dtype.kind in _FLOAT_KINDS and y.__class__ in _WEAK_WITH_FLOAT:
+        elif a.dtype.kind == "f" and y.__class__ in _WEAK_WITH_FLOAT:
             return inputs
     return _promote_all(inputs, None)
 
@@ -120,4 +119,6 @@ def _fit_scalar(value: Any, d: dtype) -> Any:
         if not info.min <= number <= info.max:  # PyTorch wraps around
             number = int(np.array(number & (2 ** (8 * d.itemsize) - 1), np.uint64).astype(d.np))
         return number
+    if d is dtypes.bfloat16:  # NumPy's weak numbers would widen it to float32
+        return d.np.type(float(value))
     return value if d.category == COMPLEX else float(value)

@@ -3,9 +3,8 @@
 Every draw consumes exactly the words that torch consumes, so mixed calls stay in step. Integers and
 plain uniforms agree to the last bit; where a logarithm, a sine or a power is taken, a few ulp may
 differ (libm against NumPy). Checked against torch 2.13 without MKL (aarch64); builds with MKL take
-Bernoulli draws of a scalar p (hence dropout) and exponentials (hence multinomial) from MKL's own
-streams. Not matched: floating `randint` beyond 2**digits, where torch itself warns, and the order of
-equal 16-bit keys in multinomial.
+Bernoulli draws of a scalar p (dropout) and exponentials (multinomial) from MKL's own streams. Not
+matched: floating `randint` beyond 2**digits, where torch warns; ties of 16-bit multinomial.
 """
 
 import functools
@@ -245,8 +244,7 @@ class Stream:
     def randperm(self, n: int, dtype: np.dtype = np.int64) -> Array:
         """The numbers 0 .. n-1 shuffled, by a Fisher-Yates walk from the front."""
         steps = np.arange(n)
-        # Above this bound torch takes 64 bits, against the bias of the modulus. The last place has
-        # nothing left to swap with and draws no word.
+        # torch takes 64 bits above this bound, and draws no word for the last place.
         words = (self._words32 if n < (2**32 - 1) // 20 else self._words64)(max(n - 1, 0))
         steps[:-1] += (words % (n - steps[:-1]).astype(np.uint64)).view(np.int64)
         return _swap_forward(steps).astype(dtype, copy=False)
@@ -311,8 +309,8 @@ class Stream:
         if not isinstance(p, np.ndarray):
             return _cast(self._unit(n) < p, shape, dtype)
         work = np.float64 if p.dtype == np.float64 else np.float32
-        u = self._unit(n, work).reshape(shape)
-        return _cast(u < p.astype(work, copy=False), shape, dtype)
+        p = np.broadcast_to(p.astype(work, copy=False), shape).reshape(-1)
+        return _cast(self._unit(n, work) < p, shape, dtype)
 
     @_locked
     def multinomial(self, probs: Array, num_samples: int, replacement: bool = False) -> Array:
@@ -372,7 +370,7 @@ class Stream:
     def gamma(self, alpha: Array) -> Array:
         """Standard gamma numbers of shape parameter `alpha` (float32, float64), at least tiny."""
         draws = np.array([self._gamma(a) for a in alpha.reshape(-1)], np.float64)
-        return np.maximum(_cast(draws, alpha.shape, alpha.dtype), np.finfo(alpha.dtype).tiny)
+        return _cast(np.maximum(draws, np.finfo(alpha.dtype).tiny), alpha.shape, alpha.dtype)
 
     def _gamma(self, alpha: np.floating) -> float:
         # Marsaglia and Tsang 2000, "A simple method for generating gamma variables". The arithmetic

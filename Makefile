@@ -1,0 +1,40 @@
+# The two commands of the README: `make train` and `make test`; each sets up .venv by itself.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: train test lint types parity coverage-api bench clean
+
+$(VENV)/.run: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -e '.[cli]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(VENV)/.run
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.oracle: $(VENV)/.dev
+	$(BIN)/python -m pip install -q torch==2.13.0
+	@touch $@
+
+train: $(VENV)/.run ## train on the embedded images, save, reload, test
+	$(BIN)/rushlight train $(ARGS)
+
+test: $(VENV)/.dev ## the whole suite (parity tests run where torch is installed)
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+parity: $(VENV)/.oracle ## install the oracle, PyTorch 2.13.0
+
+coverage-api: $(VENV)/.dev
+	$(BIN)/python tools/coverage_api.py
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info

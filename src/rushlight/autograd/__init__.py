@@ -1,0 +1,21 @@
+"""PyTorch's `torch.autograd`: backward, grad, Function, modes and gradient checks."""
+
+from ..core.differentiate import backward, grad
+from ..core.function import Function, FunctionCtx
+from ..core.modes import (
+    detect_anomaly,
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_detect_anomaly,
+    set_grad_enabled,
+)
+from . import function, functional, graph, profiler
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .variable import Variable
+
+__all__ = [
+    "Function", "FunctionCtx", "GradcheckError", "Variable", "backward", "detect_anomaly",
+    "enable_grad", "function", "functional", "grad", "gradcheck", "gradgradcheck",
+    "graph", "inference_mode", "no_grad", "profiler", "set_detect_anomaly", "set_grad_enabled",
+]  # fmt: skip

@@ -1,0 +1,131 @@
+"""Numeric checks of first and second derivatives, by central differences in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.differentiate import grad
+from ..core.tensor import Tensor, wrap
+
+
+class GradcheckError(RuntimeError):
+    """A numeric derivative and the computed one disagree."""
+
+
+def _outputs(fn: Callable, inputs: tuple) -> list[Tensor]:
+    out = fn(*inputs)
+    outs = list(out) if isinstance(out, (tuple, list)) else [out]
+    return [o for o in outs if isinstance(o, Tensor) and (o.is_floating_point() or o.is_complex())]
+
+
+def _numeric(fn: Callable, inputs: tuple, which: int, seeds: list[np.ndarray], eps: float) -> np.ndarray:
+    """d(sum of seeds * outputs)/d(input), one element at a time."""
+    x = inputs[which].detach()._host()
+    result = np.zeros(x.shape, x.dtype)
+    for at in np.ndindex(*x.shape):
+        values = []
+        for sign in (eps, -eps):
+            moved = x.copy()
+            moved[at] += sign
+            trial = list(inputs)
+            trial[which] = wrap(moved).to(inputs[which].device).requires_grad_()
+            outs = _outputs(fn, tuple(trial))
+            values.append(
+                sum(float((np.asarray(o.detach().cpu()._host()) * s).sum()) for o, s in zip(outs, seeds))
+            )
+        result[at] = (values[0] - values[1]) / (2 * eps)
+    return result
+
+
+def gradcheck(
+    func: Callable,
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_backward_ad: bool = True,
+    check_forward_ad: bool = False,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Compare the gradients of `func` with numeric ones; inputs should be float64."""
+    ins = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    checked = [i for i, t in enumerate(ins) if isinstance(t, Tensor) and t.requires_grad]
+    if not checked:
+        raise ValueError("gradcheck expects at least one input tensor to require gradient")
+    outs = _outputs(func, ins)
+    rng = np.random.RandomState(0)
+    seeds = [rng.uniform(0.5, 1.5, o.shape) for o in outs]
+    live = [(o, s) for o, s in zip(outs, seeds) if o.requires_grad]
+    if not live:
+        analytic: Any = [None] * len(checked)
+    else:
+        analytic = grad(
+            [o for o, _ in live],
+            [ins[i] for i in checked],
+            [wrap(s.astype(o._host().dtype)).to(o.device) for o, s in live],
+            allow_unused=True,
+        )
+    for i, g in zip(checked, analytic):
+        want = _numeric(func, ins, i, seeds, eps)
+        got = np.zeros(want.shape) if g is None else g.detach().cpu()._host()
+        if not np.allclose(got, want, rtol=rtol, atol=atol, equal_nan=True):
+            if raise_exception:
+                raise GradcheckError(
+                    f"Jacobian mismatch for input {i}:\nnumerical:{want}\nanalytical:{got}\n"
+                )
+            return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable,
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Check the gradients of the gradients."""
+    ins = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    wanted = [i for i, t in enumerate(ins) if isinstance(t, Tensor) and t.requires_grad]
+    outs = [o for o in _outputs(func, ins) if o.requires_grad]
+    if not outs:
+        return True
+    rng = np.random.RandomState(1)
+    if grad_outputs is None:
+        grad_outputs = [
+            wrap(rng.uniform(0.5, 1.5, o.shape)).to(o.device, o.dtype).requires_grad_() for o in outs
+        ]
+    seeds = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
+
+    def first(*args: Any) -> tuple:
+        xs, vs = args[: len(ins)], args[len(ins) :]
+        ys = [o for o in _outputs(func, xs) if o.requires_grad]
+        targets = [xs[i] for i in wanted]
+        gs = grad(ys, targets, list(vs), create_graph=True, allow_unused=True)
+        return tuple(g for g in gs if g is not None)
+
+    return gradcheck(
+        first, ins + seeds, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception
+    )

@@ -1,0 +1,73 @@
+"""Memory formats and layouts: in which order the dims of a tensor lie in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .config import settings
+
+
+class memory_format:  # noqa: N801 - the name users print
+    """One memory format; the instances below are the only ones."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"{settings.module}.{self.name}"
+
+    def __reduce__(self) -> Any:
+        return (by_name, (self.name,))
+
+
+class layout:  # noqa: N801
+    """How a tensor is stored; rushlight has strided tensors only."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"{settings.module}.{self.name}"
+
+    def __reduce__(self) -> Any:
+        return (layout_by_name, (self.name,))
+
+
+strided = layout("strided")
+
+
+def layout_by_name(name: str) -> layout:
+    if name != "strided":
+        raise NotImplementedError(f"layout {name}: rushlight has strided tensors only")
+    return strided
+
+
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
+
+FORMATS = (contiguous_format, preserve_format, channels_last, channels_last_3d)
+_by_name = {f.name: f for f in FORMATS}
+
+
+def by_name(name: str) -> memory_format:
+    return _by_name[name]
+
+
+# Which axes lie outermost to innermost, by format and rank.
+ORDERS = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
+
+
+def order_of(fmt: memory_format, ndim: int) -> tuple[int, ...]:
+    """The axes of a channels-last tensor from the outermost to the innermost."""
+    order = ORDERS[fmt]
+    if ndim != len(order):
+        raise RuntimeError(
+            f"required rank {len(order)} tensor to use {fmt.name} format"
+        )
+    return order

@@ -1,0 +1,241 @@
+"""User-written differentiable functions: `autograd.Function` with a `ctx`, recorded on the same tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .modes import enable_grad, modes, no_grad
+from .op import FREED, _freed_error
+from .tape import Node
+from .tensor import Tensor, current_edge, tensor_over
+
+
+class FunctionCtx:
+    """What `forward` leaves for `backward`."""
+
+    def __init__(self) -> None:
+        self._to_save: tuple = ()
+        self._node: Any = None
+        self._dirty: tuple = ()
+        self._non_differentiable: tuple = ()
+        self._materialize = True
+        self.needs_input_grad: tuple[bool, ...] = ()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep inputs or outputs of forward; a later in-place change of them is noticed."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument is of type {type(t).__name__}"
+                )
+        self._to_save = tensors
+
+    save_for_forward = save_for_backward
+
+    @property
+    def saved_tensors(self) -> tuple:
+        node = self._node
+        if node is None:
+            return self._to_save
+        return node.unpack()
+
+    saved_variables = saved_tensors
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Tell that inputs were changed in place by forward."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Tell that outputs have no gradient."""
+        self._non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether missing gradients reach backward as zeros (default) or as None."""
+        self._materialize = value
+
+
+class FunctionNode(Node):
+    """The tape's record of a user-written Function."""
+
+    __slots__ = ("function", "ctx", "saved", "metas", "n_outputs", "n_args")
+
+    def __init__(self, edges: tuple, function: Any, ctx: FunctionCtx, n_args: int) -> None:
+        Node.__init__(self, edges)
+        self.function = function
+        self.ctx = ctx
+        self.n_args = n_args
+        self.saved: Any = ()
+        self.metas: list = []
+
+    def save(self, inputs: Sequence[Any], outputs: Sequence[Tensor]) -> None:
+        """Keep inputs as tensors, and outputs as arrays (a tensor would close a cycle)."""
+        kept = []
+        for t in self.ctx._to_save:
+            at = next((i for i, o in enumerate(outputs) if o is t), None)
+            if t is not None and t._ver is None:
+                t._ver = [0]
+            if t is None:
+                kept.append((None, None, 0, None))
+            elif at is None or any(t is x for x in inputs):
+                kept.append((t, t._ver, t._ver[0], None))
+            else:
+                kept.append((t._a, t._ver, t._ver[0], at))
+        self.saved = kept
+        self.ctx._to_save = ()
+
+    def unpack(self) -> tuple:
+        if self.saved is FREED:
+            raise _freed_error()
+        tensors = []
+        for held, cell, version, at in self.saved:
+            if cell is not None and cell[0] != version:
+                raise RuntimeError(
+                    "one of the variables needed for gradient computation has been modified by an "
+                    f"inplace operation: it is at version {cell[0]}; expected version {version} "
+                    f"instead, in {self.name()}."
+                )
+            if at is not None:
+                held = tensor_over(held, held.__class__)
+                held._edge = (self, at)
+                held._ver = cell
+            tensors.append(held)
+        return tuple(tensors)
+
+    def apply(self, gs: list[Any]) -> Sequence[Any]:
+        if self.ctx._materialize:
+            gs = [
+                _zeros(*meta) if g is None and meta is not None else g
+                for g, meta in zip(gs, self.metas)
+            ]
+        self.ctx._node = self
+        try:
+            results = self.function.backward(self.ctx, *gs)
+        finally:
+            self.ctx._node = None
+        results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
+        while len(results) > self.n_args and results[-1] is None:
+            results = results[:-1]
+        if len(results) != self.n_args:
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected "
+                f"{self.n_args}, got {len(results)})"
+            )
+        return results
+
+    def release(self) -> None:
+        if self.saved:
+            self.saved = FREED
+
+    def name(self) -> str:
+        return self.function.__name__ + "Backward"
+
+    @property
+    def saved_tensors(self) -> tuple:
+        return self.unpack()
+
+
+def _zeros(a: Any, shape: tuple) -> Tensor:
+    return a.new_zeros(shape)
+
+
+class Function:
+    """Derive, write `forward(ctx, ...)` and `backward(ctx, *grads)`, call `.apply(...)`."""
+
+    generate_vmap_rule = False
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function "
+            "to use it with backward mode AD."
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style autograd function with static forward method."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward and put it on the tape."""
+        if "vjp" in cls.__dict__ and "backward" not in cls.__dict__:
+            cls.backward = cls.vjp  # type: ignore[attr-defined, method-assign]
+        edges = tuple(current_edge(a) if isinstance(a, Tensor) else None for a in args)
+        recording = modes.grad and any(e is not None for e in edges)
+        ctx = FunctionCtx()
+        ctx.needs_input_grad = tuple(e is not None for e in edges)
+        with no_grad():
+            if cls.setup_context is not Function.setup_context:
+                result = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, args, result)
+            else:
+                result = cls.forward(ctx, *args, **kwargs)
+        if not recording:
+            ctx._to_save = ()
+            return result
+        return _record(cls, ctx, edges, args, result)
+
+
+def _record(cls: Any, ctx: FunctionCtx, edges: tuple, args: tuple, result: Any) -> Any:
+    outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+    node = FunctionNode(edges, cls, ctx, len(args))
+    for i, out in enumerate(outputs):
+        if not isinstance(out, Tensor):
+            node.metas.append(None)
+            continue
+        dirty = any(out is d for d in ctx._dirty)
+        if not dirty and any(out is a for a in args):  # an input returned as it is: a new identity
+            with enable_grad():
+                out = outputs[i] = out.detach().view_as(out) if out._a.ndim else out.detach()
+        node.metas.append((tensor_over(out._a, out._a.__class__), out._a.shape))
+        if any(out is n for n in ctx._non_differentiable) or out._a.dtype.kind in "iub":
+            continue
+        out._edge = (node, i)
+    node.n_outputs = len(outputs)
+    # metas hold a zero-size stand-in for dtype and device, not the values
+    node.metas = [m and (m[0].new_empty(0), m[1]) for m in node.metas]
+    node.save(args, [o for o in outputs if isinstance(o, Tensor)])
+    if not isinstance(result, (tuple, list)):
+        return outputs[0]
+    return type(result)(outputs) if isinstance(result, list) else tuple(outputs)
+
+
+def once_differentiable(fn: Callable) -> Callable:
+    """Decorate a backward that cannot itself be differentiated: asking for it raises."""
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        with no_grad():
+            results = fn(ctx, *grads)
+        if not modes.grad or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+            return results
+        single = not isinstance(results, tuple)
+        marked = tuple(_forbid(r) for r in ((results,) if single else results))
+        return marked[0] if single else marked
+
+    return backward
+
+
+class _ForbiddenNode(Node):
+    def apply(self, gs: list[Any]) -> Sequence[Any]:
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+
+
+def _forbid(r: Any) -> Any:
+    if isinstance(r, Tensor) and r.is_floating_point():
+        r = r.detach()
+        r._edge = (_ForbiddenNode(()), 0)
+    return r

@@ -1,0 +1,249 @@
+"""Parameter and Buffer: tensors that a Module finds by being assigned to it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from ..base.config import settings
+from ..base.device import as_device
+from ..base.dtypes import as_dtype, get_default_dtype
+from ..core.modes import modes, no_grad
+from ..core.tensor import Extra, Tensor
+from ..ops.creation import empty
+
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]
+
+
+class _ParameterMeta(type):
+    """`isinstance(t, Parameter)` also holds for tensors of users' own classes made parameters."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if type.__instancecheck__(cls, instance):
+            return True
+        if cls is not Parameter or not isinstance(instance, Tensor):
+            return False
+        return getattr(instance, "_is_param", False)
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
+    """A tensor that is a module's parameter: assigned as an attribute, it is registered."""
+
+    __slots__ = ()
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if data is None:
+            data = empty(0)
+        if not isinstance(data, Tensor):
+            raise TypeError(
+                f"cannot make a Parameter of a {type(data).__name__}; give it a Tensor, "
+                f"for example {settings.module}.tensor(...)"
+            )
+        if type(data) is not Tensor and not isinstance(data, Parameter):
+            own = data.detach().requires_grad_(requires_grad)
+            if type(own) is type(data):
+                own._is_param = True
+                return own
+        return _over(cls, data._a, requires_grad)
+
+    def __deepcopy__(self, memo: dict) -> Parameter:
+        if id(self) not in memo:
+            copied = type(self)(_clone(self), self.requires_grad)
+            memo[id(self)] = copied
+        return memo[id(self)]
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        state = {k: v for k, v in self.__dict__.items() if k != "_is_param"}
+        args = (self.data, self.requires_grad, OrderedDict())
+        if not state:
+            return (_rebuild_parameter, args)
+        return (_rebuild_parameter_with_state, (*args, state))
+
+
+def _over(cls: type, array: Any, requires_grad: bool) -> Any:
+    """A leaf of class `cls` over an array, sharing its memory."""
+    p = object.__new__(cls)
+    p._a = array
+    p._edge = None
+    p.grad = None
+    p._ver = None
+    p._ext = None
+    if modes.inference:
+        p._ext = Extra()
+        p._ext.inference = True
+    if requires_grad:
+        p.requires_grad_(True)
+    return p
+
+
+def _clone(t: Tensor) -> Tensor:
+    with no_grad():
+        return t.detach().clone()
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
+    """What a pickled parameter calls to come back."""
+    return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(
+    data: Tensor, requires_grad: bool, backward_hooks: Any, state: dict
+) -> Parameter:
+    param = Parameter(data, requires_grad)
+    param.__dict__.update(state)
+    return param
+
+
+class _BufferMeta(type):
+    """A Buffer is any tensor marked as one."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is not Buffer:
+            return type.__instancecheck__(cls, instance)
+        return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """A tensor that becomes a module's buffer when it is assigned as an attribute."""
+
+    __slots__ = ()
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            data = empty(0)
+        t = data.detach().requires_grad_(data.requires_grad)
+        t.persistent = persistent
+        t._is_buffer = True
+        return t
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer still waits for its shape."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+def _no_shape() -> RuntimeError:
+    return RuntimeError(
+        "Can't access the shape of an uninitialized parameter or buffer. This error usually "
+        "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
+        "initialized one. Call `forward` to initialize the parameters before accessing their "
+        "attributes."
+    )
+
+
+class UninitializedTensorMixin:
+    """A tensor that knows its dtype and device but not its shape yet."""
+
+    __slots__ = ()
+    cls_to_become: Any = None
+
+    @property
+    def _a(self) -> Any:
+        raise ValueError(
+            "Attempted to use an uninitialized parameter. This error happens when you are using a "
+            f"`LazyModule` or explicitly manipulating `{settings.module}.nn.parameter."
+            f"{type(self).__name__}` objects. When using LazyModules Call `forward` with a dummy "
+            f"batch to initialize the parameters before calling {settings.module} functions"
+        )
+
+    @property
+    def shape(self) -> Any:
+        raise _no_shape()
+
+    @property
+    def dtype(self) -> Any:
+        return self._placeholder().dtype
+
+    @property
+    def device(self) -> Any:
+        return self._placeholder().device
+
+    @property
+    def data(self) -> Tensor:
+        return self._placeholder()
+
+    def is_floating_point(self) -> bool:
+        return self._placeholder().is_floating_point()
+
+    def is_complex(self) -> bool:
+        return self._placeholder().is_complex()
+
+    def _placeholder(self) -> Tensor:
+        return self.__dict__["_waiting"]
+
+    def _wait_as(self, placeholder: Tensor) -> None:
+        """Take the dtype and device of another empty tensor."""
+        self.__dict__["_waiting"] = placeholder
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become an ordinary parameter (or buffer) of this shape, its values not yet set."""
+        device = self.device if device is None else device
+        dtype = self.dtype if dtype is None else dtype
+        array = empty(tuple(shape), device=device, dtype=dtype)._a
+        del self.__dict__["_waiting"]
+        self.__class__ = self.cls_to_become
+        self._a = array  # type: ignore[misc] - the class is another one by now
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        if id(self) not in memo:
+            copied = type(self)(self.requires_grad, device=self.device, dtype=self.dtype)
+            memo[id(self)] = copied
+        return memo[id(self)]
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return (type(self), (self.requires_grad, self.device, self.dtype))
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is known after the first forward."""
+
+    __slots__ = ()
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return _waiting(cls, requires_grad, device, dtype)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape is known after the first forward."""
+
+    __slots__ = ()
+    cls_to_become = Tensor
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+    ) -> Any:
+        t = _waiting(cls, requires_grad, device, dtype)
+        t.persistent = persistent
+        t._is_buffer = True
+        return t
+
+
+def _waiting(cls: type, requires_grad: bool, device: Any, dtype: Any) -> Any:
+    dtype = get_default_dtype() if dtype is None else as_dtype(dtype)
+    t = object.__new__(cls)
+    t._edge = None
+    t.grad = None
+    t._ver = None
+    t._ext = None
+    t._wait_as(empty(0, device=as_device(device), dtype=dtype))
+    if requires_grad:
+        t.requires_grad_(True)
+    return t

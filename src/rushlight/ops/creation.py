@@ -1,0 +1,418 @@
+"""New tensors of a given size: constants, ranges and uninitialised memory, on any device."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..backend import devices
+from ..backend.door import Kernel, run
+from ..base import dtypes
+from ..base.device import as_device, device
+from ..base.dtypes import as_dtype, dtype
+from ..base.formats import channels_last, channels_last_3d, preserve_format, strided
+from ..core.public import into, public
+from ..core.tensor import Tensor, tensor_over
+
+# -- what every creation function does -----------------------------------------------------------
+
+
+def create(
+    kernel: Kernel,
+    d: Any = None,
+    requires_grad: bool = False,
+    out: Any = None,
+    pin_memory: bool = False,
+    layout: Any = None,
+    **attrs: Any,
+) -> Tensor:
+    """Run a kernel that has no inputs on device `d` and finish as the keywords say."""
+    if layout is not None and layout is not strided:
+        raise NotImplementedError(f"layout={layout}: rushlight has strided tensors only")
+    if out is not None and d is None:
+        d = out.device
+    d = as_device(d)
+    backend = devices.backend_of(d)
+    cls = backend.array_type
+    t = tensor_over(run(kernel, cls, (), {"device": backend.check(d), **attrs}), cls)
+    if out is not None:
+        return into(out, t)
+    if pin_memory:
+        t = t.pin_memory()
+    if requires_grad:
+        wants_grad(t)
+    return t
+
+
+def wants_grad(t: Tensor) -> Tensor:
+    """Mark a new tensor as a leaf that collects its gradient."""
+    if t._a.dtype.kind not in "fcV":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return t.requires_grad_()
+
+
+def sizes(name: str, size: Any, keyword: Any = None) -> tuple[int, ...]:
+    """The size among the spellings `f(2, 3)`, `f((2, 3))` and `f(size=(2, 3))`."""
+    if keyword is not None:
+        size = (keyword,)
+    elif not size:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = size[0]
+    try:
+        result = tuple([s.__index__() for s in size])
+    except (AttributeError, TypeError):
+        bad = next(s for s in size if not hasattr(s, "__index__") or isinstance(s, Tensor))
+        raise TypeError(
+            f"{name}(): argument 'size' (position 1) must be tuple of ints, not "
+            f"{type(bad).__name__}"
+        ) from None
+    if True in size and any(s is True for s in size) or any(s is False for s in size):
+        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not bool")
+    for s in result:
+        if s < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {s}: {list(result)}"
+            )
+    return result
+
+
+def float_dtype(d: Any) -> dtype:
+    return dtypes.get_default_dtype() if d is None else as_dtype(d)
+
+
+def number(value: Any) -> Any:
+    """A Python number from a number or a one-element tensor."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def _size_meta(*, size: tuple, dtype: dtype, **attrs: Any) -> tuple:
+    return size, dtype.np
+
+
+# -- constants -----------------------------------------------------------------------------------
+
+
+def _full(
+    xp: Any, *, size: tuple, value: Any, dtype: dtype, device: device, order: Any = None
+) -> Any:
+    shape = size if order is None else tuple([size[i] for i in order])
+    a = xp.zeros(shape, dtype.np) if value == 0 else xp.full(shape, value, dtype.np)
+    return a if order is None else a.transpose(_inverse(order))
+
+
+def _empty(xp: Any, *, size: tuple, dtype: dtype, device: device, order: Any = None) -> Any:
+    if order is None:
+        return xp.empty(size, dtype.np)
+    return xp.empty(tuple([size[i] for i in order]), dtype.np).transpose(_inverse(order))
+
+
+def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
+
+
+FULL = Kernel("full", _full, moves_only=True, meta=_size_meta)
+EMPTY = Kernel("empty", _empty, moves_only=True, meta=_size_meta)
+
+
+def dim_order(a: Any, memory_format: Any) -> tuple[int, ...] | None:
+    """The dims from outermost to innermost in memory; None for plain row-major."""
+    n = a.ndim
+    if memory_format is channels_last or memory_format is channels_last_3d:
+        return channels_order(n, memory_format)
+    if memory_format is not None and memory_format is not preserve_format:
+        return None
+    if a.flags.c_contiguous or n < 2:
+        return None
+    order = sorted(range(n), key=lambda i: (-a.strides[i], i))
+    step = a.itemsize
+    for i in reversed(order):
+        if a.shape[i] != 1:
+            if a.strides[i] != step:
+                return None  # gaps or overlaps: PyTorch makes a plain tensor of those
+            step *= a.shape[i]
+    return None if order == list(range(n)) else tuple(order)
+
+
+def channels_order(n: int, memory_format: Any) -> tuple[int, ...]:
+    want = 4 if memory_format is channels_last else 5
+    if n != want:
+        raise RuntimeError(f"required rank {want} tensor to use {memory_format.name} format")
+    return (0, *range(2, n), 1)
+
+
+def _check_fill(value: Any, d: dtype) -> Any:
+    """The value as the dtype holds it, or PyTorch's error when it does not fit."""
+    if d.category == dtypes.BOOL:
+        return bool(value)
+    if isinstance(value, complex) and d.category != dtypes.COMPLEX:
+        if value.imag:
+            raise RuntimeError(
+                f"value cannot be converted to type {_c_name(d)} without overflow"
+            )
+        value = value.real
+    if d.category == dtypes.INTEGRAL:
+        return fit_integer(value, d)
+    return value
+
+
+def fit_integer(value: Any, d: dtype) -> int:
+    """Truncate to an integer of `d`; unsigned types also take their negatives, as in PyTorch."""
+    info = np.iinfo(d.np)
+    if value != value or value in (math.inf, -math.inf):
+        raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
+    n = int(value)
+    low = -int(info.max) if not d.is_signed else int(info.min)
+    if not low <= n <= int(info.max):
+        raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
+    return n % 2 ** (8 * d.itemsize) if n < 0 and not d.is_signed else n
+
+
+_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int",
+            "int64": "int64_t", "float16": "at::Half", "bfloat16": "at::BFloat16",
+            "float32": "float", "float64": "double"}  # fmt: skip
+
+
+def _c_name(d: dtype) -> str:
+    return _C_NAMES.get(d.name, d.name)
+
+
+@public("torch")
+def zeros(
+    *size: Any,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    names: Any = None,
+    **keyword: Any,
+) -> Tensor:
+    """A tensor of zeros."""
+    shape = sizes("zeros", size, only_size("zeros", keyword))
+    d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
+    return create(FULL, device, requires_grad, out, pin_memory, layout,
+                  size=shape, value=0, dtype=d)  # fmt: skip
+
+
+@public("torch")
+def ones(
+    *size: Any,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    names: Any = None,
+    **keyword: Any,
+) -> Tensor:
+    """A tensor of ones."""
+    shape = sizes("ones", size, only_size("ones", keyword))
+    d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
+    return create(FULL, device, requires_grad, out, pin_memory, layout,
+                  size=shape, value=1, dtype=d)  # fmt: skip
+
+
+@public("torch")
+def empty(
+    *size: Any,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
+    names: Any = None,
+    **keyword: Any,
+) -> Tensor:
+    """A tensor whose values are whatever the memory held."""
+    shape = sizes("empty", size, only_size("empty", keyword))
+    d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
+    order = None
+    if memory_format is channels_last or memory_format is channels_last_3d:
+        order = channels_order(len(shape), memory_format)
+    return create(EMPTY, device, requires_grad, out, pin_memory, layout,
+                  size=shape, dtype=d, order=order)  # fmt: skip
+
+
+def only_size(name: str, keyword: dict[str, Any]) -> Any:
+    """The `size=` keyword of a function that takes its size as `*size`."""
+    if not keyword:
+        return None
+    size = keyword.pop("size", None)
+    if keyword:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(keyword))}'")
+    return size
+
+
+@public("torch")
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    names: Any = None,
+) -> Tensor:
+    """A tensor filled with `fill_value`, whose kind decides the dtype when none is given."""
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(
+            f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
+        )
+    value = number(fill_value)
+    if dtype is not None:
+        d = as_dtype(dtype)
+    else:
+        d = out.dtype if out is not None else dtypes.scalar_dtype(value)
+    return create(FULL, device, requires_grad, out, pin_memory, layout,
+                  size=sizes("full", (size,)), value=_check_fill(value, d), dtype=d)  # fmt: skip
+
+
+# -- like another tensor ---------------------------------------------------------------------------
+
+
+def like(
+    kernel: Kernel,
+    input: Tensor,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    requires_grad: bool,
+    pin_memory: bool,
+    memory_format: Any,
+    **attrs: Any,
+) -> Tensor:
+    """A new tensor with the size, dtype, device and dim order of `input`."""
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"{kernel.name}_like(): argument 'input' (position 1) must be Tensor, not "
+            f"{type(input).__name__}"
+        )
+    a = input._a
+    d = input.dtype if dtype is None else as_dtype(dtype)
+    if "value" in attrs:
+        attrs["value"] = _check_fill(number(attrs["value"]), d)
+    where = input.device if device is None else device
+    return create(kernel, where, requires_grad, None, pin_memory, layout, size=tuple(a.shape),
+                  dtype=d, order=dim_order(a, memory_format), **attrs)  # fmt: skip
+
+
+@public("torch")
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Zeros of the size of `input`."""
+    return like(FULL, input, dtype, layout, device, requires_grad, pin_memory, memory_format,
+                value=0)  # fmt: skip
+
+
+@public("torch")
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Ones of the size of `input`."""
+    return like(FULL, input, dtype, layout, device, requires_grad, pin_memory, memory_format,
+                value=1)  # fmt: skip
+
+
+@public("torch")
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """`fill_value` in the size of `input`."""
+    return like(FULL, input, dtype, layout, device, requires_grad, pin_memory, memory_format,
+                value=fill_value)  # fmt: skip
+
+
+@public("torch")
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Uninitialised memory of the size of `input`."""
+    return like(EMPTY, input, dtype, layout, device, requires_grad, pin_memory, memory_format)
+
+
+# -- new_*: another size, the same dtype and device ------------------------------------------------
+
+
+def _define_new(name: str, kernel: Kernel, **fixed: Any) -> None:
+    def method(
+        self: Tensor,
+        *size: Any,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        layout: Any = None,
+        pin_memory: bool = False,
+        **keyword: Any,
+    ) -> Tensor:
+        shape = sizes(name, size, only_size(name, keyword))
+        d = self.dtype if dtype is None else as_dtype(dtype)
+        where = self.device if device is None else device
+        return create(kernel, where, requires_grad, None, pin_memory, layout, size=shape, dtype=d,
+                      **fixed)  # fmt: skip
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"`{name[4:]}` in this tensor's dtype and on its device."
+    public("Tensor", name=name)(method)
+
+
+_define_new("new_zeros", FULL, value=0)
+_define_new("new_ones", FULL, value=1)
+_define_new("new_empty", EMPTY)
+
+
+@public("Tensor")
+def new_full(
+    self: Tensor,
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """`full` in this tensor's dtype and on its device."""
+    return full(size, fill_value, dtype=self.dtype if dtype is None else dtype,
+                device=self.device if device is None else device, requires_grad=requires_grad,
+                layout=layout, pin_memory=pin_memory)  # fmt: skip

@@ -1,0 +1,418 @@
+"""Matrix products: `@`, mm, bmm, mv, dot, the add-a-product family, and the linear layer's one op."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..base.shapes import broadcast_shapes
+from ..core.op import Op
+from ..core.public import into, public, publish
+from ..core.tensor import Tensor
+from .naming import c_name, title
+
+# -- kernels ------------------------------------------------------------------------------------
+# Three forms close under differentiation: x y, x y^H and x^H y (H: conjugate transpose), so that a
+# backward never has to build a transposed tensor.
+
+
+def product(xp: Any, x: Any, y: Any) -> Any:
+    """`x @ y` by the fastest road the array library has for the dtype."""
+    dtype = x.dtype
+    if dtype.itemsize == 2 and dtype.kind != "i" and dtype.kind != "u":
+        # No BLAS for half precision on the CPU; PyTorch accumulates in float32 as well.
+        return xp.matmul(x.astype(np.float32), y.astype(np.float32)).astype(dtype)
+    return xp.matmul(x, y)
+
+
+def adjoint(x: Any) -> Any:
+    x = x.swapaxes(-1, -2)
+    return x.conj() if x.dtype.kind == "c" else x
+
+
+def _matmul(xp: Any, x: Any, y: Any) -> Any:
+    return product(xp, x, y)
+
+
+def _matmul_nt(xp: Any, x: Any, y: Any) -> Any:
+    return product(xp, x, adjoint(y))
+
+
+def _matmul_tn(xp: Any, x: Any, y: Any) -> Any:
+    return product(xp, adjoint(x), y)
+
+
+def _matmul_meta(flip_x: bool, flip_y: bool) -> Any:
+    def meta(x: Any, y: Any) -> tuple:
+        batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        rows = x.shape[-1] if flip_x else x.shape[-2]
+        columns = y.shape[-2] if flip_y else y.shape[-1]
+        return (*batch, rows, columns), x.dtype
+
+    return meta
+
+
+def _family(suffix: str, broadcasts: bool, grad_name: str) -> tuple[Op, Op, Op]:
+    nn = Op(_matmul, suffix, broadcasts=broadcasts, grad_name=grad_name,
+            meta=_matmul_meta(False, False))  # fmt: skip
+    nt = Op(_matmul_nt, suffix + "_nt", broadcasts=broadcasts, grad_name=grad_name,
+            meta=_matmul_meta(False, True))  # fmt: skip
+    tn = Op(_matmul_tn, suffix + "_tn", broadcasts=broadcasts, grad_name=grad_name,
+            meta=_matmul_meta(True, False))  # fmt: skip
+    nn.derivative(x=lambda g, y: nt(g, y), y=lambda g, x: tn(x, g))
+    nt.derivative(x=lambda g, y: nn(g, y), y=lambda g, x: tn(g, x))
+    tn.derivative(x=lambda g, y: nt(y, g), y=lambda g, x: nn(x, g))
+    return nn, nt, tn
+
+
+mm_nn, mm_nt, mm_tn = _family("mm", False, "MmBackward0")
+bmm_nn, bmm_nt, bmm_tn = _family("bmm", True, "BmmBackward0")
+
+
+# -- checks -------------------------------------------------------------------------------------
+
+def check_product(x: Tensor, y: Tensor, batched: bool = False) -> None:
+    """One dtype, and one that PyTorch multiplies."""
+    a, b = x._a.dtype, y._a.dtype
+    if a != b:
+        if batched:
+            raise RuntimeError(
+                f"expected scalar type {title(x.dtype)} but found {title(y.dtype)}: cast one of the "
+                f"operands with .to({y.dtype}) or .to({x.dtype})"
+            )
+        raise RuntimeError(
+            "expected m1 and m2 to have the same dtype, but got: "
+            f"{c_name(x.dtype)} != {c_name(y.dtype)}"
+        )
+    if a.kind == "b":
+        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+
+
+def _cannot_multiply(m: int, k: int, k2: int, n: int) -> RuntimeError:
+    return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {k2}x{n})")
+
+
+def _need_tensors(name: str, *tensors: Any) -> None:
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            label = ("input", "other", "tensor2")[i]
+            raise TypeError(
+                f"{name}(): argument '{label}' (position {i + 1}) must be Tensor, not "
+                f"{type(t).__name__}"
+            )
+
+
+# -- products -----------------------------------------------------------------------------------
+
+
+@public()
+def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+    """The matrix product; vectors are rows or columns, leading dims are batches that broadcast."""
+    _need_tensors("matmul", input, other)
+    a, b = input._a.shape, other._a.shape
+    if len(a) == 2 and len(b) == 2:
+        result = mm(input, other)
+    elif not a or not b:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
+        )
+    elif len(b) == 1:
+        result = _times_vector(input, other)
+    elif len(b) == 2:
+        result = _rows_times_matrix(input, other)
+    elif len(a) == 1:
+        result = _batched(input.unsqueeze(0), other).squeeze(-2)
+    else:
+        result = _batched(input, other)
+    return result if out is None else into(out, result)
+
+
+def _times_vector(x: Tensor, v: Tensor) -> Tensor:
+    shape = x._a.shape
+    if len(shape) == 1:
+        return dot(x, v)
+    if len(shape) == 2:
+        return mv(x, v)
+    return _rows_times_matrix(x, v.unsqueeze(1)).squeeze(-1)
+
+
+def _rows_times_matrix(x: Tensor, y: Tensor) -> Tensor:
+    """A batch of rows times one matrix is one large product."""
+    shape = x._a.shape
+    rows = 1
+    for s in shape[:-1]:
+        rows *= s
+    flat = mm(x.reshape((rows, shape[-1])), y)
+    return flat.reshape((*shape[:-1], y._a.shape[1]))
+
+
+def _batched(x: Tensor, y: Tensor) -> Tensor:
+    a, b = x._a.shape, y._a.shape
+    batch = broadcast_shapes(a[:-2], b[:-2])
+    if a[-1] != b[-2]:
+        n = 1
+        for s in batch:
+            n *= s
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {a[-1]}] but got: "
+            f"[{n}, {b[-2]}]."
+        )
+    check_product(x, y, batched=True)
+    return bmm_nn(x, y)
+
+
+@public()
+def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
+    """The product of two matrices."""
+    a, b = input._a, mat2._a
+    if a.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if b.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    if a.shape[1] != b.shape[0]:
+        raise _cannot_multiply(*a.shape, *b.shape)
+    if a.dtype != b.dtype or a.dtype.kind == "b":
+        check_product(input, mat2)
+    result = mm_nn(input, mat2)
+    return result if out is None else into(out, result)
+
+
+@public()
+def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
+    """A batch of matrix products, one per entry of dim 0."""
+    a, b = input._a.shape, mat2._a.shape
+    if len(a) != 3:
+        raise RuntimeError("batch1 must be a 3D tensor")
+    if len(b) != 3:
+        raise RuntimeError("batch2 must be a 3D tensor")
+    if a[0] != b[0] or a[2] != b[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but "
+            f"got: [{b[0]}, {b[1]}]."
+        )
+    check_product(input, mat2, batched=True)
+    return into(out, bmm_nn(input, mat2))
+
+
+@public()
+def mv(input: Tensor, vec: Tensor, *, out: Any = None) -> Tensor:
+    """A matrix times a vector."""
+    a, b = input._a.shape, vec._a.shape
+    if len(a) != 2 or len(b) != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {len(a)}, {len(b)}")
+    if a[1] != b[0]:
+        raise RuntimeError(f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
+    check_product(input, vec)
+    return into(out, mm_nn(input, vec.reshape((b[0], 1))).reshape((a[0],)))
+
+
+def _check_vectors(name: str, x: Tensor, y: Tensor) -> None:
+    a, b = x._a.shape, y._a.shape
+    if len(a) != 1 or len(b) != 1:
+        raise RuntimeError(f"1D tensors expected, but got {len(a)}D and {len(b)}D tensors")
+    if x._a.dtype != y._a.dtype:
+        raise RuntimeError(
+            f"{name} : expected both vectors to have same dtype, but found {title(x.dtype)} and "
+            f"{title(y.dtype)}"
+        )
+    if a != b:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor {list(a)} and src {list(b)} to have the same "
+            f"number of elements, but got {a[0]} and {b[0]} elements respectively"
+        )
+
+
+@public()
+def dot(input: Tensor, tensor: Tensor, *, out: Any = None) -> Tensor:
+    """The inner product of two vectors."""
+    _check_vectors("dot", input, tensor)
+    check_product(input, tensor)
+    n = input._a.shape[0]
+    return into(out, mm_nn(input.reshape((1, n)), tensor.reshape((n, 1))).reshape(()))
+
+
+@public()
+def vdot(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+    """The inner product of two vectors, the first one conjugated."""
+    _check_vectors("vdot", input, other)
+    check_product(input, other)
+    n = input._a.shape[0]
+    return into(out, mm_tn(input.reshape((n, 1)), other.reshape((n, 1))).reshape(()))
+
+
+# -- a product added to a tensor ------------------------------------------------------------------
+
+
+def _combine(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """`beta * input + alpha * product`, where beta == 0 ignores even NaN in `input`."""
+    if input._a.dtype != product._a.dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {title(input.dtype)} and "
+            f"{title(product.dtype)}"
+        )
+    if alpha != 1:
+        product = product * alpha
+    expanded = input.expand(product._a.shape)
+    if beta == 0:
+        return product
+    return (expanded if beta == 1 else expanded * beta) + product
+
+
+@public(inplace=True)
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+) -> Tensor:
+    """`beta * input + alpha * (mat1 @ mat2)`."""
+    for name, m in (("mat1", mat1), ("mat2", mat2)):
+        if m._a.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {m._a.ndim}-D tensor")
+    return into(out, _combine(input, mm(mat1, mat2), beta, alpha))
+
+
+@public(inplace=True)
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+) -> Tensor:
+    """`beta * input + alpha * (mat @ vec)`."""
+    a = mat._a.shape
+    if len(a) == 2 and input._a.ndim == 1 and input._a.shape[0] not in (1, a[0]):
+        raise RuntimeError(
+            f"size mismatch, got input ({input._a.shape[0]}), mat ({a[0]}x{a[1]}), vec "
+            f"({vec._a.shape[0]})"
+        )
+    return into(out, _combine(input, mv(mat, vec), beta, alpha))
+
+
+@public(inplace=True)
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+) -> Tensor:
+    """`beta * input + alpha * outer(vec1, vec2)`."""
+    if vec1._a.ndim != 1 or vec2._a.ndim != 1:
+        raise RuntimeError(
+            f"addr: Expected 1-D argument vec{1 if vec1._a.ndim != 1 else 2}, but got "
+            f"{(vec1 if vec1._a.ndim != 1 else vec2)._a.ndim}-D"
+        )
+    return into(out, _combine(input, vec1.unsqueeze(1) * vec2, beta, alpha))
+
+
+@public(inplace=True)
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+) -> Tensor:
+    """`beta * input + alpha * bmm(batch1, batch2)`."""
+    return into(out, _combine(input, bmm(batch1, batch2), beta, alpha))
+
+
+@public(inplace=True)
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+) -> Tensor:
+    """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
+    return into(out, _combine(input, bmm(batch1, batch2).sum(0), beta, alpha))
+
+
+# -- linear -------------------------------------------------------------------------------------
+
+
+def _linear(xp: Any, x: Any, w: Any, b: Any) -> Any:
+    """`x @ w.T + b` over the last dim of `x`."""
+    shape = x.shape
+    if len(shape) == 2:
+        out = product(xp, x, w.T)
+    else:
+        rows = 1
+        for s in shape[:-1]:
+            rows *= s
+        out = product(xp, x.reshape(rows, shape[-1]), w.T).reshape(*shape[:-1], w.shape[0])
+    if b is not None:
+        out += b
+    return out
+
+
+linear_op = Op(
+    _linear, "linear", grad_name="AddmmBackward0",
+    meta=lambda x, w, b: ((*x.shape[:-1], w.shape[0]), x.dtype),
+)  # fmt: skip
+
+
+@linear_op.backward
+def _linear_backward(g: Tensor, x: Tensor, w: Tensor, needs: list[bool]) -> tuple:
+    shape = g._a.shape
+    flat = g
+    if len(shape) != 2:
+        rows = 1
+        for s in shape[:-1]:
+            rows *= s
+        flat = g.reshape((rows, shape[-1]))
+    gx = gw = None
+    if needs[0]:
+        gx = _linear_input_grad(g, flat, w)
+    if needs[1]:
+        rows_of_x = x if x._a.ndim == 2 else x.reshape((flat._a.shape[0], x._a.shape[-1]))
+        gw = mm_tn(flat, rows_of_x)
+        if gw._a.dtype.kind == "c":  # the forward takes w.T, not the adjoint
+            gw = mm_nn(flat.t(), rows_of_x.conj())
+    gb = flat.sum(0) if len(needs) > 2 and needs[2] else None
+    return gx, gw, gb
+
+
+def _linear_input_grad(g: Tensor, flat: Tensor, w: Tensor) -> Tensor:
+    gx = mm_nn(flat, w.conj() if w._a.dtype.kind == "c" else w)
+    return gx if flat is g else gx.reshape((*g._a.shape[:-1], w._a.shape[1]))
+
+
+@public("functional")
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias`."""
+    x, w = input._a, weight._a
+    if w.ndim == 2 and x.ndim and x.shape[-1] == w.shape[1] and x.dtype == w.dtype:
+        if bias is None or (bias._a.shape == (w.shape[0],) and bias._a.dtype == w.dtype):
+            return linear_op(input, weight, bias)
+    return _linear_otherwise(input, weight, bias)
+
+
+def _linear_otherwise(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
+    """The rare shapes of `linear`, and its errors."""
+    a, s = x._a.shape, w._a.shape
+    if not a or not s:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {len(a)}D and {len(s)}D"
+        )
+    if len(s) == 1:
+        if b is not None and b._a.ndim:
+            raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
+        out = matmul(x, w)
+        return out if b is None else out + b
+    if len(s) != 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(s)}D")
+    if a[-1] != s[1]:
+        rows = 1
+        for size in a[:-1]:
+            rows *= size
+        raise _cannot_multiply(rows, a[-1], s[1], s[0])
+    if x._a.dtype != w._a.dtype:
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {title(x.dtype)} and "
+            f"{title(w.dtype)}"
+        )
+    out = linear_op(x, w, None)
+    return out if b is None else _combine(b, out, 1, 1)
+
+
+# -- operators ----------------------------------------------------------------------------------
+
+
+def _at(self: Tensor, other: Any) -> Any:
+    if not isinstance(other, Tensor):
+        return NotImplemented
+    return matmul(self, other)
+
+
+def _rat(self: Tensor, other: Any) -> Any:
+    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+
+
+publish("Tensor", "__matmul__", _at)
+publish("Tensor", "__rmatmul__", _rat)

@@ -1,0 +1,138 @@
+"""Windows: views of a part of a tensor's memory, chosen by position, range or stride."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.shapes import wrap_dim
+from ..core.op import Op
+from ..core.public import public
+from ..core.tensor import Tensor, mark_view
+
+# A window is a tuple with one entry per dim: an int takes one position, (start, stop, step) a
+# range, None makes a new dim of size 1. Slices are spelt as tuples because those can be hashed.
+Window = tuple[Any, ...]
+
+
+def _decode(index: Window) -> tuple:
+    # The closing ellipsis makes NumPy answer a 0-d view where it would answer a number.
+    return (*[slice(*e) if e.__class__ is tuple else e for e in index], ...)
+
+
+def _window(xp: Any, x: Any, *, index: Window) -> Any:
+    return x[_decode(index)]
+
+
+def _window_op(name: str, grad_name: str) -> Op:
+    op = Op(_window, name, view=True, grad_name=grad_name)
+    op.derivative(x=lambda g, x_shape, index: _unwindow(g, index=index, shape=x_shape))
+    return op
+
+
+select_op = _window_op("select", "SelectBackward0")
+slice_op = _window_op("slice", "SliceBackward0")
+window_op = _window_op("window", "UnsqueezeBackward0")
+
+
+def _unwindow_body(xp: Any, g: Any, *, index: Window, shape: tuple[int, ...]) -> Any:
+    out = xp.zeros(shape, g.dtype)
+    out[_decode(index)] = g
+    return out
+
+
+_unwindow = Op(
+    _unwindow_body,
+    "unwindow",
+    moves_only=True,
+    grad_name="SliceBackward0",
+    meta=lambda g, *, index, shape: (shape, g.dtype),
+)
+_unwindow.derivative(g=lambda g, index: window_op(g, index=index))
+
+_ALL = (None, None, None)
+
+
+@public()
+def select(input: Tensor, dim: int, index: int) -> Tensor:  # noqa: A002
+    """The slice at position `index` of dim `dim`, without that dim."""
+    shape = input._a.shape
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = wrap_dim(dim, len(shape))
+    i = index.__index__()
+    if not -shape[dim] <= i < shape[dim]:
+        raise IndexError(
+            f"select(): index {i} out of range for tensor of size {list(shape)} at dimension {dim}"
+        )
+    return select_op(input, index=(_ALL,) * dim + (i + shape[dim] if i < 0 else i,))
+
+
+@public()
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa: A002
+    """`length` positions of dim `dim` from `start` on."""
+    shape = input._a.shape
+    if not shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    dim = wrap_dim(dim, len(shape))
+    size = shape[dim]
+    start = int(start)
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -size <= start <= size:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
+        )
+    if start < 0:
+        start += size
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return slice_op(input, index=narrow_index(dim, start, length))
+
+
+@public("torch")
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:  # noqa: A002
+    """A copy of `length` positions of dim `dim` from `start` on."""
+    return narrow(input, dim, start, length).clone()
+
+
+def narrow_index(dim: int, start: int, length: int) -> Window:
+    return (_ALL,) * dim + ((start, start + length, 1),)
+
+
+
+# -- many windows at once -----------------------------------------------------------------------
+
+_unbind = Op(
+    lambda xp, x, *, dim: tuple([x[(slice(None),) * dim + (i, ...)] for i in range(x.shape[dim])]),
+    "unbind",
+    view=True,
+)
+
+
+@_unbind.backward
+def _unbind_backward(gs: list, x_shape: tuple, dim: int) -> tuple:
+    from .join import stack
+
+    shape = x_shape[:dim] + x_shape[dim + 1 :]
+    return (stack(_with_zeros(gs, [shape] * len(gs)), dim),)
+
+
+def _with_zeros(gs: list, shapes: list) -> list[Tensor]:
+    """The gradients with zeros for the outputs nobody used."""
+    some = next(g for g in gs if g is not None)
+    return [some.new_zeros(s) if g is None else g for g, s in zip(gs, shapes)]
+
+
+@public()
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
+    """All slices along dim `dim`, as views."""
+    if not input._a.ndim:
+        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+    dim = wrap_dim(dim, input._a.ndim)
+    if not input._a.shape[dim]:
+        return ()
+    outs = _unbind(input, dim=dim)
+    lead = (_ALL,) * dim
+    for i, out in enumerate(outs):
+        mark_view(out, input, select_op, {"index": (*lead, i)})
+    return outs

@@ -1,0 +1,153 @@
+"""A per-op profiler: a listener at the door that times every kernel and prints a table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any
+
+from .backend import devices, door
+
+
+class ProfilerActivity(Enum):
+    """What to watch; both are watched at the door."""
+
+    CPU = 0
+    CUDA = 1
+
+
+class Row:
+    """The sums of one kernel."""
+
+    __slots__ = ("key", "count", "total", "bytes", "worst")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.count = 0
+        self.total = 0.0
+        self.bytes = 0
+        self.worst = 0.0
+
+
+class KeyAverages(list):
+    """Rows by kernel; `.table()` prints them."""
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, **kwargs: Any) -> str:
+        key: Callable[[Row], Any] = lambda r: -r.total  # noqa: E731
+        if sort_by and "count" in sort_by:
+            key = lambda r: -r.count  # noqa: E731
+        rows = sorted(self, key=key)[:row_limit]
+        whole = sum(r.total for r in self) or 1.0
+        wide = max([len(r.key) for r in rows] + [8])
+        lines = [
+            f"{'kernel':<{wide}}  {'calls':>8}  {'total ms':>10}  {'share':>6}  {'mean us':>9}  {'MB out':>9}"
+        ]
+        lines.append("-" * len(lines[0]))
+        for r in rows:
+            lines.append(
+                f"{r.key:<{wide}}  {r.count:>8}  {r.total * 1e3:>10.3f}  {r.total / whole:>6.1%}  "
+                f"{r.total / r.count * 1e6:>9.2f}  {r.bytes / 1e6:>9.2f}"
+            )
+        lines.append(f"Self time total: {whole * 1e3:.3f}ms in {sum(r.count for r in self)} calls")
+        return "\n".join(lines)
+
+
+class profile:  # noqa: N801
+    """`with profile() as p: ...` then `print(p.key_averages().table())`."""
+
+    def __init__(
+        self,
+        activities: Any = None,
+        *,
+        schedule: Any = None,
+        on_trace_ready: Any = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        self.record_shapes = record_shapes
+        self.on_trace_ready = on_trace_ready
+        self.rows: dict[str, Row] = {}
+        self.events: list[tuple[str, float, float]] = []
+        self._context: Any = None
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        self._context = door.listening(self._listen)
+        self._context.__enter__()
+
+    def stop(self) -> None:
+        self._context.__exit__(None, None, None)
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    def step(self) -> None:
+        """Mark the end of a training step."""
+
+    def _listen(self, kernel: Any, arrays: Any, attrs: Any, call: Callable[[], Any]) -> Any:
+        begin = time.perf_counter()
+        out = call()
+        first = out[0] if isinstance(out, tuple) and out else out
+        if devices.is_array(first):
+            backend = devices.backend_of_type(first.__class__)
+            backend.synchronize(backend.device_of(first))
+        took = time.perf_counter() - begin
+        key = kernel.name
+        if self.record_shapes:
+            shapes = [tuple(a.shape) for a in arrays if devices.is_array(a)]
+            key = f"{key} {shapes}"
+        row = self.rows.get(key)
+        if row is None:
+            row = self.rows[key] = Row(key)
+        row.count += 1
+        row.total += took
+        row.worst = max(row.worst, took)
+        row.bytes += getattr(first, "nbytes", 0)
+        self.events.append((key, begin, took))
+        return out
+
+    def key_averages(self, group_by_input_shape: bool = False, **kwargs: Any) -> KeyAverages:
+        return KeyAverages(self.rows.values())
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the events in the trace format browsers show (chrome://tracing, Perfetto)."""
+        import json
+
+        start = self.events[0][1] if self.events else 0.0
+        events = [
+            {"name": n, "ph": "X", "ts": (b - start) * 1e6, "dur": d * 1e6, "pid": 0, "tid": 0}
+            for n, b, d in self.events
+        ]
+        with open(path, "w") as f:
+            json.dump({"traceEvents": events}, f)
+
+
+@contextmanager
+def record_function(name: str, args: str | None = None) -> Any:
+    """Name a block of user code; the kernels inside keep their own rows."""
+    yield
+
+
+def schedule(**kwargs: Any) -> Callable[[int], None]:
+    """Accepted for PyTorch scripts; rushlight profiles every step."""
+    return lambda step: None
+
+
+def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Any:
+    """A handler that writes each trace into a folder."""
+    import os
+
+    def handle(p: profile) -> None:
+        os.makedirs(dir_name, exist_ok=True)
+        p.export_chrome_trace(os.path.join(dir_name, f"{worker_name or 'trace'}.json"))
+
+    return handle

@@ -1,0 +1,44 @@
+"""Fixtures every test shares: the device as a parameter, skipped where it is absent."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import rushlight
+
+
+def _devices() -> list[str]:
+    return ["cpu", "cuda"]
+
+
+@pytest.fixture(params=_devices())
+def device(request: pytest.FixtureRequest) -> str:
+    """Every device; the test skips itself where the machine has none."""
+    if request.param == "cuda" and not rushlight.cuda.is_available():
+        pytest.skip("no GPU")
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def _restore_global_state():
+    """Tests may change defaults; the next one starts from PyTorch's."""
+    from rushlight.base import dtypes
+
+    before = dtypes.get_default_dtype()
+    yield
+    dtypes.set_default_dtype(before)
+    rushlight.set_default_device(None)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The project's shared folder, where the seeds lie; skips where it is absent."""
+    folder = Path(__file__).resolve().parents[2] / "shared"
+    if not folder.is_dir():
+        pytest.skip("no shared folder beside the repository")
+    return folder

@@ -1,0 +1,1 @@
+"""Rows of the op table, one file per family of ops."""
