@@ -16,7 +16,7 @@ from .tensor import Tensor, current_edge, mark_view, tensor_over
 OPS: dict[str, Op] = {}
 
 # Where a derivative's argument comes from, decided once from its parameter names.
-_G, _GS, _INPUT, _OUTPUT, _SHAPE, _ATTR, _NEEDS = range(7)
+_G, _GS, _INPUT, _OUTPUT, _SHAPE, _ATTR, _NEEDS, _REST, _REST_SHAPES = range(9)
 
 FREED = object()
 
@@ -51,7 +51,7 @@ class Op:
         self.inputs, self.variadic = _input_names(fn)
         self.derivatives: dict[int, _Derivative] = {}
         self.joint: _Derivative | None = None
-        self.plans: dict[int, tuple[tuple[int, ...], bool]] = {}
+        self.plans: dict[Any, tuple[tuple[int, ...], bool, bool]] = {}
         self.__doc__ = fn.__doc__
         OPS[self.name] = self
 
@@ -107,9 +107,10 @@ class Op:
 
     def record(self, mask: int, inputs: Sequence[Any], attrs: dict, outs: tuple) -> None:
         """Put a node on the tape and let the outputs point to it."""
-        plan = self.plans.get(mask)
+        key = (mask, len(inputs)) if self.variadic else mask
+        plan = self.plans.get(key)
         if plan is None:
-            plan = self.plans[mask] = self._plan(mask)
+            plan = self.plans[key] = self._plan(mask, len(inputs))
         if self.joint is None and not plan[2]:
             return
         edges: list[Edge] = []
@@ -130,7 +131,7 @@ class Op:
         if plan[1]:
             node.keep_outputs(outs)
 
-    def _plan(self, mask: int) -> tuple[tuple[int, ...], bool, bool]:
+    def _plan(self, mask: int, n: int) -> tuple[tuple[int, ...], bool, bool]:
         """Which inputs to save, and whether the outputs, for this set of inputs wanting gradients."""
         wanted = [d for i, d in self.derivatives.items() if mask >> i & 1]
         if self.joint is not None:
@@ -141,9 +142,9 @@ class Op:
             for kind, key in derivative.sources:
                 if kind == _INPUT:
                     keep.add(key)
+                elif kind == _REST:
+                    keep.update(range(key, n))
                 outputs = outputs or kind == _OUTPUT
-        if self.variadic and self.joint is not None and self.joint.wants_all:
-            keep = set(range(mask.bit_length()))
         return tuple(sorted(keep)), outputs, bool(wanted)
 
     def __repr__(self) -> str:
@@ -155,7 +156,6 @@ class _Derivative:
 
     def __init__(self, op: Op, fn: Callable[..., Any]) -> None:
         self.fn = fn
-        self.wants_all = False
         self.sources: list[tuple[int, Any]] = []
         for name in inspect.signature(fn).parameters:
             self.sources.append(self._source(op, name))
@@ -167,16 +167,16 @@ class _Derivative:
             return _GS, None
         if name == "needs":
             return _NEEDS, None
-        if op.variadic and name == op.inputs[0]:
-            self.wants_all = True
-            return _INPUT, 0
+        if op.variadic and name == op.inputs[-1]:
+            return _REST, len(op.inputs) - 1
         if name in op.inputs:
             return _INPUT, op.inputs.index(name)
         if name == "out" or (name.startswith("out") and name[3:].isdigit()):
             return _OUTPUT, int(name[3:] or 0)
         stem = name.removesuffix("_shape")
-        if stem != name and (stem in op.inputs or (op.variadic and stem == op.inputs[0])):
-            return _SHAPE, None if op.variadic else op.inputs.index(stem)
+        if stem != name and stem in op.inputs:
+            many = op.variadic and stem == op.inputs[-1]
+            return _REST_SHAPES if many else _SHAPE, op.inputs.index(stem)
         return _ATTR, name
 
     def __call__(self, node: OpNode, gs: list[Any]) -> Any:
@@ -185,11 +185,15 @@ class _Derivative:
             if kind == _G:
                 args.append(gs[0])
             elif kind == _INPUT:
-                args.append(node.all_inputs() if self.wants_all else node.input(key))
+                args.append(node.input(key))
             elif kind == _ATTR:
                 args.append(node.attrs.get(key))
             elif kind == _SHAPE:
-                args.append(node.shapes if key is None else node.shapes[key])
+                args.append(node.shapes[key])
+            elif kind == _REST:
+                args.append([node.input(i) for i in range(key, len(node.edges))])
+            elif kind == _REST_SHAPES:
+                args.append(node.shapes[key:])
             elif kind == _OUTPUT:
                 args.append(node.output(key))
             elif kind == _NEEDS:
@@ -228,16 +232,12 @@ class OpNode(Node):
         """An input as it was; RuntimeError when it has been changed in place since."""
         if self.saved is FREED:
             raise _freed_error()
-        plan = self.op.plans[self.mask][0]
+        key = (self.mask, len(self.edges)) if self.op.variadic else self.mask
+        plan = self.op.plans[key][0]
         t, version = self.saved[plan.index(i)]
         if isinstance(t, Tensor) and _version(t) != version:
             raise _version_error(self, t._a, _version(t), version)
         return t
-
-    def all_inputs(self) -> list[Any]:
-        if self.saved is FREED:
-            raise _freed_error()
-        return [t for t, _ in self.saved]
 
     def output(self, i: int) -> Tensor:
         if self.outputs is FREED:
