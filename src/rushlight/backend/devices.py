@@ -85,3 +85,18 @@ def is_array(value: Any) -> bool:
 def device_of(a: Any) -> device:
     """The device a raw array lives on."""
     return backend_of_type(a.__class__).device_of(a)
+
+
+def open_streams(device_type: str) -> list[Any]:
+    """The default random streams of every device of a type that has been opened."""
+    found = _by_name.get(device_type)
+    listed = getattr(found, "streams", None)
+    return [] if listed is None else list(listed())
+
+
+def seed_others(seed: int) -> None:
+    """Restart the streams of devices other than the CPU; one opened later asks `settings.seed`."""
+    for name in _by_name:
+        if name != "cpu":
+            for stream in open_streams(name):
+                stream.manual_seed(seed)

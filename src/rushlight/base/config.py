@@ -30,6 +30,8 @@ class Settings:
     )
     # "1" hides the GPUs, which is how the CPU half of a GPU machine is tested.
     no_cuda: bool = field(default_factory=lambda: _env("RUSHLIGHT_NO_CUDA", "0") == "1")
+    # The last `manual_seed`: the random streams of devices opened later start from it.
+    seed: int | None = None
     deterministic: bool = False
     deterministic_warn_only: bool = False
 

@@ -12,7 +12,7 @@ from ..backend.door import Kernel, run
 from ..base import dtypes
 from ..base.device import as_device, device
 from ..base.dtypes import as_dtype, dtype
-from ..base.formats import channels_last, channels_last_3d, preserve_format, strided
+from ..base.formats import ORDERS, order_of, preserve_format, strided
 from ..core.public import into, public
 from ..core.tensor import Tensor, tensor_over
 
@@ -120,8 +120,8 @@ EMPTY = Kernel("empty", _empty, moves_only=True, meta=_size_meta)
 def dim_order(a: Any, memory_format: Any) -> tuple[int, ...] | None:
     """The dims from outermost to innermost in memory; None for plain row-major."""
     n = a.ndim
-    if memory_format is channels_last or memory_format is channels_last_3d:
-        return channels_order(n, memory_format)
+    if memory_format in ORDERS:
+        return order_of(memory_format, n)
     if memory_format is not None and memory_format is not preserve_format:
         return None
     if a.flags.c_contiguous or n < 2:
@@ -134,13 +134,6 @@ def dim_order(a: Any, memory_format: Any) -> tuple[int, ...] | None:
                 return None  # gaps or overlaps: PyTorch makes a plain tensor of those
             step *= a.shape[i]
     return None if order == list(range(n)) else tuple(order)
-
-
-def channels_order(n: int, memory_format: Any) -> tuple[int, ...]:
-    want = 4 if memory_format is channels_last else 5
-    if n != want:
-        raise RuntimeError(f"required rank {want} tensor to use {memory_format.name} format")
-    return (0, *range(2, n), 1)
 
 
 def _check_fill(value: Any, d: dtype) -> Any:
@@ -233,9 +226,7 @@ def empty(
     """A tensor whose values are whatever the memory held."""
     shape = sizes("empty", size, only_size("empty", keyword))
     d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
-    order = None
-    if memory_format is channels_last or memory_format is channels_last_3d:
-        order = channels_order(len(shape), memory_format)
+    order = order_of(memory_format, len(shape)) if memory_format in ORDERS else None
     return create(EMPTY, device, requires_grad, out, pin_memory, layout,
                   size=shape, dtype=d, order=order)  # fmt: skip
 

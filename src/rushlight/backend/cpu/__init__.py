@@ -56,6 +56,7 @@ class CpuBackend:
             from .random import Stream
 
             self._stream = Stream()
+            self._stream.seed()  # a run without manual_seed differs from the last, as in PyTorch
         return self._stream
 
 
