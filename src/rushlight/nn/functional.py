@@ -1,0 +1,22 @@
+"""nn.functional: every function the ops publish under the namespace "functional"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ops as _ops  # noqa: F401 - defines what is collected here
+from ..base.config import settings as _settings
+from ..core.public import NAMESPACES as _NAMESPACES
+
+globals().update(_NAMESPACES.get("functional", {}))
+__all__ = sorted(_NAMESPACES.get("functional", {}))
+
+
+def __getattr__(name: str) -> Any:
+    found = _NAMESPACES.get("functional", {}).get(name)
+    if found is None:
+        raise AttributeError(
+            f"module '{_settings.module}.nn.functional' has no attribute {name!r}; it has: "
+            f"{', '.join(sorted(_NAMESPACES.get('functional', {})))}"
+        )
+    return found

@@ -1,0 +1,38 @@
+"""Half precision inside kernels: float16 and bfloat16 compute in float32 and are rounded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+
+def is_half(a: Any) -> bool:
+    """Whether an array holds float16 or bfloat16 (kind V: ml_dtypes)."""
+    return a.dtype.itemsize == 2 and a.dtype.kind in "fV"
+
+
+def widen(xp: Any, a: Any) -> Any:
+    """The array in a dtype fit to compute in: itself, or float32 for half precision."""
+    return a.astype(xp.float32) if is_half(a) else a
+
+
+def in_float32(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A body whose half precision inputs arrive as float32; results take the first input's dtype."""
+
+    @wraps(fn)
+    def body(xp: Any, *arrays: Any, **attrs: Any) -> Any:
+        first = arrays[0]
+        if not is_half(first):
+            return fn(xp, *arrays, **attrs)
+        wide = [widen(xp, a) if hasattr(a, "dtype") else a for a in arrays]
+        out = fn(xp, *wide, **attrs)
+        if out.__class__ is tuple:
+            return tuple([_narrow(o, first.dtype) for o in out])
+        return _narrow(out, first.dtype)
+
+    return body
+
+
+def _narrow(a: Any, dtype: Any) -> Any:
+    return a.astype(dtype) if a.dtype.kind == "f" else a
