@@ -124,7 +124,7 @@ def _scattered_edge(base: Tensor, part: Tensor, spec: Any) -> Any:
     steps = _steps(spec)
     mask = (1 if base._edge is not None else 0) | (2 if part._edge is not None else 0)
     out = tensor_over(base._a, base._a.__class__)
-    COPY_SLICES.record(mask, (base, part), {"steps": steps}, (out,))
+    COPY_SLICES.record(mask, (base, part), {"steps": steps}, (out,), [base._edge, part._edge])
     return out._edge
 
 

@@ -1,4 +1,4 @@
-"""Grad, inference and anomaly mode: per-thread switches and the context managers that set them."""
+"""Grad, inference and anomaly mode: the switches and the context managers that set them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,17 @@ from typing import Any
 class _Modes(threading.local):
     grad = True
     inference = False
+
+
+class _Switches:
+    """Process-wide switches, as in PyTorch."""
+
     anomaly = False
     check_nan = True
 
 
 modes = _Modes()
+switches = _Switches()
 
 
 class _Switch:
@@ -138,14 +144,14 @@ class set_detect_anomaly:  # noqa: N801
     """Remember the forward line of every op, and stop at the first gradient that is nan."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.before = (modes.anomaly, modes.check_nan)
-        modes.anomaly, modes.check_nan = bool(mode), check_nan
+        self.before = (switches.anomaly, switches.check_nan)
+        switches.anomaly, switches.check_nan = bool(mode), check_nan
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, *exc: Any) -> None:
-        modes.anomaly, modes.check_nan = self.before
+        switches.anomaly, switches.check_nan = self.before
 
 
 class detect_anomaly(set_detect_anomaly):  # noqa: N801
@@ -166,5 +172,5 @@ def is_inference_mode_enabled() -> bool:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on in this thread."""
-    return modes.anomaly
+    """Whether anomaly mode is on."""
+    return switches.anomaly

@@ -9,9 +9,9 @@ from typing import Any
 from ..backend import devices
 from ..backend.door import Kernel, run
 from ..base.errors import mixed_devices
-from .modes import modes
-from .tape import Edge, Node
-from .tensor import Tensor, current_edge, mark_view, tensor_over
+from .modes import modes, switches
+from .tape import Node, numbers
+from .tensor import Tensor, current_edge, extra, mark_view, tensor_over
 
 OPS: dict[str, Op] = {}
 
@@ -51,7 +51,7 @@ class Op:
         self.inputs, self.variadic = _input_names(fn)
         self.derivatives: dict[int, _Derivative] = {}
         self.joint: _Derivative | None = None
-        self.plans: dict[Any, tuple[tuple[int, ...], bool, bool]] = {}
+        self.plans: dict[Any, tuple[tuple[int, ...], bool, bool, bool]] = {}
         self.__doc__ = fn.__doc__
         OPS[self.name] = self
 
@@ -59,16 +59,14 @@ class Op:
         """Give one derivative function per input name."""
         for name, fn in by_input.items():
             self.derivatives[self.inputs.index(name)] = _Derivative(self, fn)
+        self.differentiable = True
         return self
 
     def backward(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """Give one function that returns the gradients of all inputs, for shared work."""
         self.joint = _Derivative(self, fn)
+        self.differentiable = True
         return fn
-
-    @property
-    def differentiable(self) -> bool:
-        return self.joint is not None or bool(self.derivatives)
 
     def __call__(self, *inputs: Any, **attrs: Any) -> Any:
         if self.rule is not None:
@@ -77,6 +75,7 @@ class Op:
         mask = 0
         bit = 1
         arrays = []
+        edges = []
         for t in inputs:
             if isinstance(t, Tensor):
                 a = t._a
@@ -85,67 +84,84 @@ class Op:
                     cls = a.__class__
                 elif a.__class__ is not cls:
                     return self(*_bring_together(self, inputs), **attrs)
-                if (t._edge if t._ext is None else current_edge(t)) is not None:
+                edge = t._edge if t._ext is None else current_edge(t)
+                edges.append(edge)
+                if edge is not None:
                     mask |= bit
             else:
                 arrays.append(t)
+                edges.append(None)
             bit += bit
         if cls is None:
             raise _no_tensor(self, inputs)
         out = run(self.kernel, cls, arrays, attrs)
         if out.__class__ is tuple:
             outs = tuple([tensor_over(a, cls) for a in out])
-            if mask and modes.grad and (self.derivatives or self.joint):
-                self.record(mask, inputs, attrs, outs)
-            return outs
-        result = tensor_over(out, cls)
-        if self.is_view:
-            mark_view(result, inputs[0], self, attrs)
-        if mask and modes.grad and (self.derivatives or self.joint):
-            self.record(mask, inputs, attrs, (result,))
+            result: Any = outs
+        else:
+            result = tensor_over(out, cls)
+            outs = (result,)
+            if self.is_view:
+                mark_view(result, inputs[0], self, attrs)
+        if modes.grad:
+            if mask and self.differentiable:
+                self.record(mask, inputs, attrs, outs, edges)
+        elif modes.inference:
+            for out in outs:
+                extra(out).inference = True
         return result
 
-    def record(self, mask: int, inputs: Sequence[Any], attrs: dict, outs: tuple) -> None:
+    def record(
+        self, mask: int, inputs: Sequence[Any], attrs: dict, outs: tuple, edges: list
+    ) -> None:
         """Put a node on the tape and let the outputs point to it."""
         key = (mask, len(inputs)) if self.variadic else mask
         plan = self.plans.get(key)
         if plan is None:
             plan = self.plans[key] = self._plan(mask, len(inputs))
-        if self.joint is None and not plan[2]:
+        keep, keep_shapes, keep_outputs, useful = plan
+        if not useful:
             return
-        edges: list[Edge] = []
-        shapes = []
-        for t in inputs:
-            if isinstance(t, Tensor):
-                edges.append(t._edge)
-                shapes.append(t._a.shape)
-            else:
-                edges.append(None)
-                shapes.append(None)
-        saved = [(inputs[i], _version(inputs[i])) for i in plan[0]]
-        node = OpNode(tuple(edges), self, attrs, mask, shapes, saved)
-        for i, out in enumerate(outs):
+        node = OpNode(self, attrs, mask, edges)
+        if keep:
+            saved = {}
+            for i in keep:
+                t = inputs[i]
+                ver = t._ver if isinstance(t, Tensor) else None
+                saved[i] = (t, 0 if ver is None else ver[0])
+            node.saved = saved
+        if keep_shapes:
+            node.shapes = shapes = []
+            for t in inputs:
+                shapes.append(t._a.shape if isinstance(t, Tensor) else None)
+        if len(outs) == 1:
+            out = outs[0]
             if out._a.dtype.kind in "fcV":  # V: bfloat16 of ml_dtypes
-                out._edge = (node, i)
-        node.n_outputs = len(outs)
-        if plan[1]:
+                out._edge = (node, 0)
+        else:
+            node.n_outputs = len(outs)
+            for i, out in enumerate(outs):
+                if out._a.dtype.kind in "fcV":
+                    out._edge = (node, i)
+        if keep_outputs:
             node.keep_outputs(outs)
 
-    def _plan(self, mask: int, n: int) -> tuple[tuple[int, ...], bool, bool]:
-        """Which inputs to save, and whether the outputs, for this set of inputs wanting gradients."""
+    def _plan(self, mask: int, n: int) -> tuple[tuple[int, ...], bool, bool, bool]:
+        """What to keep when these inputs want gradients: which inputs, shapes?, outputs?, a node?"""
         wanted = [d for i, d in self.derivatives.items() if mask >> i & 1]
         if self.joint is not None:
             wanted.append(self.joint)
         keep: set[int] = set()
-        outputs = False
+        kinds = set()
         for derivative in wanted:
             for kind, key in derivative.sources:
+                kinds.add(kind)
                 if kind == _INPUT:
                     keep.add(key)
                 elif kind == _REST:
                     keep.update(range(key, n))
-                outputs = outputs or kind == _OUTPUT
-        return tuple(sorted(keep)), outputs, bool(wanted)
+        shapes = self.broadcasts or _SHAPE in kinds or _REST_SHAPES in kinds
+        return tuple(sorted(keep)), shapes, _OUTPUT in kinds, bool(wanted)
 
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join(self.inputs)})>"
@@ -156,9 +172,8 @@ class _Derivative:
 
     def __init__(self, op: Op, fn: Callable[..., Any]) -> None:
         self.fn = fn
-        self.sources: list[tuple[int, Any]] = []
-        for name in inspect.signature(fn).parameters:
-            self.sources.append(self._source(op, name))
+        self.sources = [self._source(op, name) for name in inspect.signature(fn).parameters]
+        self.call: Any = None
 
     def _source(self, op: Op, name: str) -> tuple[int, Any]:
         if name == "g":
@@ -180,27 +195,25 @@ class _Derivative:
         return _ATTR, name
 
     def __call__(self, node: OpNode, gs: list[Any]) -> Any:
-        args = []
-        for kind, key in self.sources:
-            if kind == _G:
-                args.append(gs[0])
-            elif kind == _INPUT:
-                args.append(node.input(key))
-            elif kind == _ATTR:
-                args.append(node.attrs.get(key))
-            elif kind == _SHAPE:
-                args.append(node.shapes[key])
-            elif kind == _REST:
-                args.append([node.input(i) for i in range(key, len(node.edges))])
-            elif kind == _REST_SHAPES:
-                args.append(node.shapes[key:])
-            elif kind == _OUTPUT:
-                args.append(node.output(key))
-            elif kind == _NEEDS:
-                args.append([bool(node.mask >> i & 1) for i in range(len(node.edges))])
-            else:
-                args.append(gs)
-        return self.fn(*args)
+        if self.call is None:
+            self.call = self._compile()
+        return self.call(self.fn, node, gs)
+
+    def _compile(self) -> Callable[..., Any]:
+        """One expression that fetches the arguments: a loop over `sources` costs a microsecond."""
+        texts = {
+            _G: "gs[0]",
+            _GS: "gs",
+            _INPUT: "node.input({key})",
+            _OUTPUT: "node.output({key})",
+            _SHAPE: "node.shapes[{key}]",
+            _REST: "[node.input(i) for i in range({key}, len(node.edges))]",
+            _REST_SHAPES: "node.shapes[{key}:]",
+            _ATTR: "node.attrs.get({key!r})",
+            _NEEDS: "[bool(node.mask >> i & 1) for i in range(len(node.edges))]",
+        }
+        arguments = ", ".join(texts[kind].format(key=key) for kind, key in self.sources)
+        return eval(f"lambda fn, node, gs: fn({arguments})")
 
 
 class OpNode(Node):
@@ -208,16 +221,16 @@ class OpNode(Node):
 
     __slots__ = ("op", "attrs", "mask", "shapes", "saved", "outputs", "n_outputs")
 
-    def __init__(
-        self, edges: tuple, op: Op, attrs: dict, mask: int, shapes: list, saved: list
-    ) -> None:
-        Node.__init__(self, edges)
+    def __init__(self, op: Op, attrs: dict, mask: int, edges: list) -> None:
+        self.seq = next(numbers)  # Node's fields, set here to save a call per recorded op
+        self.hooks = self.pre_hooks = self.where = self.saved = self.outputs = self.shapes = None
+        self.edges = edges
         self.op = op
         self.attrs = attrs
         self.mask = mask
-        self.shapes = shapes
-        self.saved: Any = saved
-        self.outputs: Any = None
+        self.n_outputs = 1
+        if switches.anomaly:
+            self.remember_where()
 
     def keep_outputs(self, outs: tuple) -> None:
         """Keep the results without a reference cycle: their arrays, not the tensors."""
@@ -232,9 +245,7 @@ class OpNode(Node):
         """An input as it was; RuntimeError when it has been changed in place since."""
         if self.saved is FREED:
             raise _freed_error()
-        key = (self.mask, len(self.edges)) if self.op.variadic else self.mask
-        plan = self.op.plans[key][0]
-        t, version = self.saved[plan.index(i)]
+        t, version = self.saved[i]
         if isinstance(t, Tensor) and _version(t) != version:
             raise _version_error(self, t._a, _version(t), version)
         return t

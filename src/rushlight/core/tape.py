@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Optional
 
-from .modes import modes
+from .modes import modes, switches
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Edge = Optional[tuple["Node", int]]
 
 # A node is made after the nodes it depends on, so its number alone orders the backward pass.
-_numbers = itertools.count()
+numbers = itertools.count()
 
 
 class Node:
@@ -27,12 +27,18 @@ class Node:
 
     n_outputs = 1
 
-    def __init__(self, edges: tuple[Edge, ...]) -> None:
-        self.seq = next(_numbers)
+    def __init__(self, edges: Sequence[Edge]) -> None:
+        self.seq = next(numbers)
         self.edges = edges
         self.hooks: Any = None  # called as hook(grad_inputs, grad_outputs) after the node ran
         self.pre_hooks: Any = None  # per output: tensor hooks, called on the incoming gradient
-        self.where = traceback.extract_stack()[:-2] if modes.anomaly else None
+        self.where: Any = None
+        if switches.anomaly:
+            self.remember_where()
+
+    def remember_where(self) -> None:
+        """Keep the user's lines that led here, for anomaly mode."""
+        self.where = traceback.extract_stack()[:-3]
 
     def apply(self, gs: list[Any]) -> Sequence[Any]:
         """The gradients of the inputs from those of the outputs."""
@@ -155,7 +161,7 @@ class _Pass:
             results = node.apply(gs)
             if node.hooks:
                 results = _run_hooks(node, results, gs)
-            if modes.anomaly:
+            if switches.anomaly:
                 _check_nan(node, results)
             if not self.keep:
                 node.release()
@@ -185,7 +191,7 @@ def _run_hooks(node: Node, results: Sequence[Any], gs: list[Any]) -> Sequence[An
 
 
 def _check_nan(node: Node, results: Sequence[Any]) -> None:
-    if not modes.check_nan:
+    if not switches.check_nan:
         return
     for i, g in enumerate(results):
         if g is not None and g.is_floating_point() and bool(g.isnan().any()):

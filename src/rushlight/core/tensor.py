@@ -29,16 +29,15 @@ HOST_READ = Kernel("host_read", _host_read, moves_only=True)
 class Extra:
     """What only some tensors have: a base they view, hooks, a wish to keep their gradient."""
 
-    __slots__ = ("base", "spec", "edge_version", "hooks", "retains", "inference", "no_grad_view")
+    __slots__ = ("base", "spec", "edge_version", "retains", "inference", "no_grad_view")
+
+    base: Any  # the tensor whose memory this one views
+    spec: Any  # (op, attrs, parent spec): the way from the base to here
 
     def __init__(self) -> None:
-        self.base: Any = None  # the tensor whose memory this one views
-        self.spec: Any = None  # (op, attrs, parent spec): the way from the base to here
+        self.base = self.spec = None
         self.edge_version = 0
-        self.hooks: Any = None
-        self.retains = False
-        self.inference = False
-        self.no_grad_view = False
+        self.retains = self.inference = self.no_grad_view = False
 
 
 class Tensor:
@@ -395,14 +394,7 @@ def tensor_over(a: Any, cls: type) -> Tensor:
         a = devices.backend_of_type(cls).asarray(a)
     t = _new(Tensor)
     t._a = a
-    t._edge = None
-    t.grad = None
-    t._ver = None
-    if modes.inference:
-        t._ext = Extra()
-        t._ext.inference = True
-    else:
-        t._ext = None
+    t._edge = t.grad = t._ver = t._ext = None
     return t
 
 

@@ -53,7 +53,7 @@ class _MoveOp(Op):
         (x,) = inputs
         result = wrap(run(self.kernel, x._a.__class__, (x._a,), attrs))
         if current_edge(x) is not None and modes.grad:
-            self.record(1, inputs, attrs, (result,))
+            self.record(1, inputs, attrs, (result,), [x._edge])
         return result
 
 
