@@ -51,6 +51,7 @@ class Op:
         self.inputs, self.variadic = _input_names(fn)
         self.derivatives: dict[int, _Derivative] = {}
         self.joint: _Derivative | None = None
+        self.differentiable = False
         self.plans: dict[Any, tuple[tuple[int, ...], bool, bool, bool]] = {}
         self.__doc__ = fn.__doc__
         OPS[self.name] = self
