@@ -137,7 +137,7 @@ def _written(op: Op, t: Tensor, src: Tensor | None) -> Tensor:
         if src is not None and current_edge(src) is not None:
             mask |= 2
         if mask:
-            op.record(mask, (t, src), {}, (out,), [t._edge, src._edge])
+            op.record(mask, (t, src), {}, (out,), [t._edge, None if src is None else src._edge])
     return out
 
 
