@@ -57,7 +57,7 @@ class Tensor:
         def __getattr__(self, name: str) -> Any: ...
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from ..ops.creation import legacy_tensor
+        from ..ops.legacy import legacy_tensor
 
         return legacy_tensor(cls, *args, **kwargs)
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec as _find
 for _family in (
     "casting", "arithmetic", "movement", "unary", "compare", "select", "reduce", "statistics", "scan",
     "sorting", "memory", "window", "join", "indexing", "gather", "diagonal", "creation", "ranges", "tensor_factory",
-    "generator", "random", "legacy", "interop", "matmul", "einsum", "linalg", "fft", "complex", "conv", "conv_grad", "pool", "fold", "resample",
+    "generator", "random", "sampling", "legacy", "query", "interop", "matmul", "einsum", "linalg", "fft", "complex", "conv", "conv_grad", "pool", "fold", "resample",
     "padding", "activation", "softmax", "loss", "loss_more", "norm", "dropout", "attention", "embedding",
     "recurrent", "distance", "vision_ops", "update",
 ):  # fmt: skip

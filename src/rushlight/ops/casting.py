@@ -78,7 +78,7 @@ def _parse_to(args: tuple, kwargs: dict) -> tuple[Any, Any]:
     for arg in args:
         if isinstance(arg, Tensor):
             other = arg
-        elif isinstance(arg, (device, str)) or (type(arg) is int and d is None):
+        elif isinstance(arg, (device, str)) or (arg.__class__ is int and d is None):
             d = arg
         elif isinstance(arg, bool) or arg is None:
             continue  # non_blocking, copy by position

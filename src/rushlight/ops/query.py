@@ -1,0 +1,167 @@
+"""Questions about tensors and dtypes, and process-wide defaults: what answers without computing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base import dtypes
+from ..base.config import settings
+from ..base.device import get_default_device, set_default_device
+from ..base.dtypes import as_dtype, dtype
+from ..core import printing
+from ..core.public import public, publish
+from ..core.tensor import Tensor
+from .promotion import result_dtype
+
+
+@public("torch")
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+@public("torch")
+def is_storage(obj: Any) -> bool:
+    """Whether `obj` is a storage."""
+    return type(obj).__name__ in ("UntypedStorage", "TypedStorage")
+
+
+def _tensor_argument(name: str, value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
+        )
+    return value
+
+
+@public("torch")
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the elements are real floating point numbers."""
+    return _tensor_argument("is_floating_point", input).is_floating_point()
+
+
+@public("torch")
+def is_complex(input: Tensor) -> bool:
+    """Whether the elements are complex."""
+    return _tensor_argument("is_complex", input).is_complex()
+
+
+@public("torch")
+def is_signed(input: Tensor) -> bool:
+    """Whether the elements can be negative."""
+    return _tensor_argument("is_signed", input).is_signed()
+
+
+@public("torch")
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return _tensor_argument("is_inference", input).is_inference()
+
+
+@public("torch")
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element of `input` is not zero."""
+    if input._a.size != 1:
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    return bool(input)
+
+
+Tensor.is_nonzero = is_nonzero  # type: ignore[attr-defined]
+
+
+@public("torch")
+def numel(input: Tensor) -> int:
+    """How many elements `input` has."""
+    return _tensor_argument("numel", input).numel()
+
+
+@public("torch")
+def get_device(input: Tensor) -> int:
+    """The index of the GPU `input` is on; -1 for the CPU."""
+    return _tensor_argument("get_device", input).get_device()
+
+
+@public("torch")
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """The dtype that arithmetic of the two would give."""
+    return result_dtype(tensor1, tensor2)
+
+
+@public("torch")
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that holds both."""
+    return dtypes.promote_types(type1, type2)
+
+
+@public("torch")
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether a result of dtype `from_` may be written into a tensor of dtype `to`."""
+    return dtypes.can_cast(as_dtype(from_), as_dtype(to))
+
+
+@public("torch")
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether nondeterministic operations only warn."""
+    return settings.deterministic_warn_only
+
+
+@public("torch")
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Ask for kernels that give the same result every time."""
+    settings.deterministic = bool(mode)
+    settings.deterministic_warn_only = bool(warn_only)
+
+
+@public("torch")
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether only deterministic kernels are allowed."""
+    return settings.deterministic
+
+
+@public("torch")
+def set_num_threads(num: int) -> None:
+    """Set how many threads the CPU kernels use."""
+    if isinstance(num, bool) or not isinstance(num, int):
+        raise TypeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+    if num <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    settings.num_threads = num
+
+
+@public("torch")
+def get_num_threads() -> int:
+    """How many threads the CPU kernels use."""
+    if settings.num_threads:
+        return settings.num_threads
+    import os
+
+    usable = getattr(os, "sched_getaffinity", None)  # Linux only
+    return len(usable(0)) if usable else os.cpu_count() or 1
+
+
+@public("torch")
+def set_num_interop_threads(num: int) -> None:
+    """Refused: rushlight runs one operation at a time, so there is nothing to set but 1."""
+    if num <= 0:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
+    if num != 1:
+        import warnings
+
+        warnings.warn("rushlight runs one operation at a time; interop threads stay 1", stacklevel=2)
+
+
+@public("torch")
+def get_num_interop_threads() -> int:
+    """How many operations run at the same time: one."""
+    return 1
+
+
+@public("torch")
+def set_flush_denormal(mode: bool) -> bool:
+    """Whether denormal numbers could be set to flush to zero: not here, so False."""
+    return False
+
+
+for _fn in (dtypes.get_default_dtype, dtypes.set_default_dtype, get_default_device,
+            set_default_device, printing.set_printoptions):  # fmt: skip
+    publish("torch", _fn.__name__, _fn)
