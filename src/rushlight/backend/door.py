@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from . import devices
 
 # A listener is called as listener(kernel, arrays, attrs, call) and must return call()'s result.
@@ -22,7 +24,7 @@ class Kernel:
     own body is registered by `@kernel_for(device_type, name)` and may return NotImplemented to refuse.
     """
 
-    __slots__ = ("name", "generic", "is_view", "moves_only", "impls", "meta")
+    __slots__ = ("name", "generic", "is_view", "moves_only", "impls", "meta", "mutates", "random")
 
     def __init__(
         self,
@@ -32,6 +34,8 @@ class Kernel:
         is_view: bool = False,
         moves_only: bool = False,
         meta: Callable[..., Any] | None = None,
+        mutates: Callable[..., Sequence[int]] | Sequence[int] = (),
+        random: bool = False,
     ) -> None:
         if name in KERNELS:
             raise ValueError(f"kernel {name!r} exists already")
@@ -40,6 +44,8 @@ class Kernel:
         self.is_view = is_view
         self.moves_only = moves_only or is_view  # cannot overflow or divide by zero
         self.meta = meta  # (*arrays, **attrs) -> (shape, np dtype) or a list of them
+        self.mutates = mutates  # positions of arrays it writes into, or (arrays, attrs) -> positions
+        self.random = random  # draws from a stream: two calls with equal inputs differ
         self.impls: dict[type, Callable[..., Any]] = {}
         KERNELS[name] = self
 
@@ -59,13 +65,18 @@ def run(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any])
     if impl is None:
         impl = kernel.resolve(cls)
     if _listeners:
-        return _observed(kernel, impl, arrays, attrs)
+        return _observed(kernel, cls, impl, arrays, attrs)
     return impl(*arrays, **attrs)
 
 
-def _observed(kernel: Kernel, impl: Callable, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
+def _observed(
+    kernel: Kernel, cls: type, impl: Callable, arrays: Sequence[Any], attrs: dict[str, Any]
+) -> Any:
     def call() -> Any:
-        return impl(*arrays, **attrs)
+        out = impl(*arrays, **attrs)
+        # NumPy answers scalars for 0-d results: listeners tell arrays apart by identity, so make
+        # the array here that the caller would make.
+        return devices.backend_of_type(cls).asarray(out) if isinstance(out, np.generic) else out
 
     for listener in _listeners:
         call = _bind_listener(listener, kernel, arrays, attrs, call)

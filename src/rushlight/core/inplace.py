@@ -17,7 +17,7 @@ def _copy_into(xp: Any, dst: Any, src: Any) -> Any:
     return dst
 
 
-COPY_INTO = Kernel("copy_into", _copy_into)
+COPY_INTO = Kernel("copy_into", _copy_into, mutates=(0,))
 
 
 def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
