@@ -337,30 +337,30 @@ linear_op = Op(
 )  # fmt: skip
 
 
-@linear_op.backward
-def _linear_backward(g: Tensor, x: Tensor, w: Tensor, needs: list[bool]) -> tuple:
+def _rows(x: Tensor) -> Tensor:
+    """`x` as a matrix whose rows are its last dim."""
+    shape = x._a.shape
+    if len(shape) == 2:
+        return x
+    rows = 1
+    for s in shape[:-1]:
+        rows *= s
+    return x.reshape((rows, shape[-1]))
+
+
+def _linear_dx(g: Tensor, w: Tensor) -> Tensor:
+    gx = mm_nn(_rows(g), w.conj() if w._a.dtype.kind == "c" else w)
     shape = g._a.shape
-    flat = g
-    if len(shape) != 2:
-        rows = 1
-        for s in shape[:-1]:
-            rows *= s
-        flat = g.reshape((rows, shape[-1]))
-    gx = gw = None
-    if needs[0]:
-        gx = _linear_input_grad(g, flat, w)
-    if needs[1]:
-        rows_of_x = x if x._a.ndim == 2 else x.reshape((flat._a.shape[0], x._a.shape[-1]))
-        gw = mm_tn(flat, rows_of_x)
-        if gw._a.dtype.kind == "c":  # the forward takes w.T, not the adjoint
-            gw = mm_nn(flat.t(), rows_of_x.conj())
-    gb = flat.sum(0) if len(needs) > 2 and needs[2] else None
-    return gx, gw, gb
+    return gx if len(shape) == 2 else gx.reshape((*shape[:-1], w._a.shape[1]))
 
 
-def _linear_input_grad(g: Tensor, flat: Tensor, w: Tensor) -> Tensor:
-    gx = mm_nn(flat, w.conj() if w._a.dtype.kind == "c" else w)
-    return gx if flat is g else gx.reshape((*g._a.shape[:-1], w._a.shape[1]))
+def _linear_dw(g: Tensor, x: Tensor) -> Tensor:
+    if x._a.dtype.kind == "c":  # the forward takes w.T, not the adjoint
+        return mm_nn(_rows(g).t(), _rows(x).conj())
+    return mm_tn(_rows(g), _rows(x))
+
+
+linear_op.derivative(x=_linear_dx, w=_linear_dw, b=lambda g: _rows(g).sum(0))
 
 
 @public("functional")

@@ -1,0 +1,27 @@
+"""Rows for padding."""
+
+from optable import Row, T
+
+ROWS = [
+    Row("F.pad", T(2, 3), (1, 2), _dtypes=("float32", "float64", "float16", "bfloat16")),
+    Row("F.pad", T(2, 3), (1, 2, 0, 1), "constant", 1.5),
+    Row("F.pad", T(2, 3), (-1, 2)),
+    Row("F.pad", T(2, 3, 4), (-1, -2, 1, -1), value=2.0),
+    Row("F.pad", T(2, 3), ()),
+    Row("F.pad", T(0, 3), (1, 1, 1, 0)),
+    Row("F.pad", T(3, dtype="int"), (1, 1), value=7),
+    Row("F.pad", T(3, dtype="bool"), (1, 1)),
+    Row("F.pad", T(2, 3, 4), (2, 1), mode="reflect"),
+    Row("F.pad", T(3, 4), (2, 3), mode="reflect"),
+    Row("F.pad", T(1, 2, 3, 4), (2, 1, 1, 2), mode="reflect"),
+    Row("F.pad", T(1, 2, 2, 3, 3), (1, 1, 2, 0, 1, 1), mode="reflect"),
+    Row("F.pad", T(2, 3, 4), (2, 5), mode="replicate"),
+    Row("F.pad", T(1, 2, 3, 4), (2, 1, 1, 2), mode="replicate", _dtypes=("float32", "bfloat16")),
+    Row("F.pad", T(1, 2, 3, 4), (2, 4, 3, 0), mode="circular"),
+    Row("F.pad", T(2, 3, 4), (-1, 1), mode="replicate"),
+    Row("F.pad", T(2, 3, 4), (-1, 1), mode="reflect"),
+    Row("F.pad", T(2, 3, 4), (-1, 1), mode="circular"),
+    Row("F.pad", T(2, 3, 4), (1, -1), mode="circular"),
+    Row("F.pad", T(0, 3, 4), (1, 2), mode="reflect"),
+    Row("constant_pad_nd", T(2, 3), (1, 2)),
+]
