@@ -28,22 +28,24 @@ def _no_bool(inputs: tuple) -> tuple:
     return promote(inputs)
 
 
-_add = binary("_add", ufunc2("add"), dx=lambda g: g, dy=lambda g: g, places=(),
-              grad_name="AddBackward0").op  # fmt: skip
-_sub = binary("_sub", ufunc2("subtract"), dx=lambda g: g, dy=lambda g: -g, rule=_no_bool,
-              places=(), grad_name="SubBackward0").op  # fmt: skip
-_mul = binary("_mul", ufunc2("multiply"), dx=lambda g, y: _mul(g, conj(y)),
-              dy=lambda g, x: _mul(g, conj(x)), places=(), grad_name="MulBackward0").op  # fmt: skip
-_div = binary("_div", ufunc2("true_divide"), dx=lambda g, y: _div(g, conj(y)),
+_add = binary("add", ufunc2("add"), dx=lambda g: g, dy=lambda g: g, places=(),
+              ).op  # fmt: skip
+_sub = binary("sub", ufunc2("subtract"), dx=lambda g: g, dy=lambda g: -g, rule=_no_bool,
+              places=()).op  # fmt: skip
+_mul = binary("mul", ufunc2("multiply"), dx=lambda g, y: _mul(g, conj(y)),
+              dy=lambda g, x: _mul(g, conj(x)), places=()).op  # fmt: skip
+_div = binary("div", ufunc2("true_divide"), dx=lambda g, y: _div(g, conj(y)),
               dy=lambda g, x, y: -_div(_mul(g, conj(x)), conj(y * y)), rule=promote_float,
-              places=(), grad_name="DivBackward0").op  # fmt: skip
+              places=()).op  # fmt: skip
 
 
 def _scaled(other: Any, alpha: Any) -> Any:
     if alpha == 1:
         return other
     if isinstance(other, Tensor) and isinstance(alpha, float) and other._a.dtype.kind in "iub":
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
     return other * alpha
 
 
@@ -112,8 +114,8 @@ def _trunc_body(xp: Any, x: Any, y: Any) -> Any:
     return xp.trunc(xp.true_divide(x, y))
 
 
-_floor_divide = binary("_floor_divide", ufunc2("floor_divide"), rule=_zero_checked, places=()).op
-_trunc_divide = binary("_trunc_divide", _trunc_body, rule=_zero_checked, places=()).op
+_floor_divide = binary("floor_divide", ufunc2("floor_divide"), rule=_zero_checked, places=()).op
+_trunc_divide = binary("trunc_divide", _trunc_body, rule=_zero_checked, places=()).op
 
 
 @public(inplace=True)
@@ -172,8 +174,8 @@ def _pow_dy(g: Any, x: Any, y: Any, out: Any) -> Any:
     return g * conj(out * log)
 
 
-_pow = binary("_pow", _pow_body, dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(),
-              grad_name="PowBackward0").op  # fmt: skip
+_pow = binary("pow", _pow_body, dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(),
+              ).op  # fmt: skip
 
 
 @public(inplace=True)
