@@ -1,0 +1,80 @@
+"""Rules that refuse a dtype before any kernel runs, in PyTorch's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..base.dtypes import dtype
+from ..core.inplace import _title as title
+from ..core.tensor import Tensor
+
+Rule = Callable[[tuple], tuple]
+
+# NumPy's dtype kinds; V is bfloat16 of ml_dtypes.
+FLOATS = "fV"
+INTEGERS = "iu"
+REALS = "biufV"
+
+
+def unsupported(label: str, d: dtype) -> NotImplementedError:
+    return NotImplementedError(f"\"{label}\" not implemented for '{title(d)}'")
+
+
+def only(kinds: str, label: str, then: Rule | None = None, message: str = "") -> Rule:
+    """A rule that first applies `then`, and afterwards lets only dtypes of these kinds pass."""
+
+    def rule(inputs: tuple) -> tuple:
+        if then is not None:
+            inputs = then(inputs)
+        for t in inputs:
+            if isinstance(t, Tensor) and t._a.dtype.kind not in kinds:
+                raise NotImplementedError(message) if message else unsupported(label, t.dtype)
+        return inputs
+
+    return rule
+
+
+def tensors_only(name: str, *arguments: str, then: Rule) -> Rule:
+    """A rule for functions that take no Python numbers: TypeError names the argument."""
+
+    def rule(inputs: tuple) -> tuple:
+        for i, t in enumerate(inputs):
+            if not isinstance(t, Tensor):
+                raise not_a_tensor(name, arguments[i], i + 1, t)
+        return then(inputs)
+
+    return rule
+
+
+def not_a_tensor(name: str, argument: str, position: int, value: Any) -> TypeError:
+    return TypeError(
+        f"{name}(): argument '{argument}' (position {position}) must be Tensor, "
+        f"not {type(value).__name__}"
+    )
+
+
+def invalid_arguments(name: str, *values: Any) -> TypeError:
+    """PyTorch's error when no overload of a function takes these types."""
+    got = ", ".join(type(v).__name__ for v in values)
+    return TypeError(f"{name}() received an invalid combination of arguments - got ({got})")
+
+
+def in_float32(body: Callable) -> Callable:
+    """A body for bfloat16 too, whose arithmetic with plain numbers NumPy would widen."""
+
+    def wide(xp: Any, *arrays: Any, **attrs: Any) -> Any:
+        narrow = next(
+            (a.dtype for a in arrays if getattr(a, "dtype", None) is not None), None
+        )
+        if narrow is None or narrow.kind != "V":
+            return body(xp, *arrays, **attrs)
+        arrays = tuple([
+            a.astype(xp.float32) if getattr(a, "dtype", None) == narrow else a for a in arrays
+        ])
+        out = body(xp, *arrays, **attrs)
+        return out.astype(narrow) if out.dtype == xp.float32 else out
+
+    wide.__wrapped__ = body  # type: ignore[attr-defined] - Op reads the signature through it
+    wide.__name__, wide.__doc__ = body.__name__, body.__doc__
+    return wide
