@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,8 +11,6 @@ from ..core.op import Op
 from ..core.tensor import Tensor, tensor_over
 from .movement import view
 
-_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
-
 
 def by_reference(op: Op, formula: Callable[..., Any]) -> Op:
     """Let `op`'s derivative be that of `formula(*inputs, **attrs)`, which computes the same values.
@@ -21,20 +18,24 @@ def by_reference(op: Op, formula: Callable[..., Any]) -> Op:
     Meant for the ops that are themselves derivatives: first order stays one kernel, and the rarely
     used second order costs one look at the mathematics instead of a second hand-derived kernel.
     """
-    parameters = list(inspect.signature(op.kernel.generic).parameters.values())[1:]
-    attrs = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    attrs = attribute_names(op.kernel.generic)
     count = len(op.inputs)
 
     def backward(gs: list[Any], needs: list[bool], *kept: Any) -> tuple:
         named = dict(zip(attrs, kept[count:]))
         return vjp(lambda *xs: formula(*xs, **named), kept[:count], needs, gs)
 
-    names = ["gs", "needs", *op.inputs, *attrs]
-    backward.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(n, _POSITIONAL) for n in names]
-    )
+    backward.takes = ["gs", "needs", *op.inputs, *attrs]  # type: ignore[attr-defined]
     op.backward(backward)
     return op
+
+
+def attribute_names(body: Any) -> list[str]:
+    """The keyword-only parameters of a kernel body, through its wrappers."""
+    while hasattr(body, "__wrapped__"):
+        body = body.__wrapped__
+    code = body.__code__
+    return list(code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount])
 
 
 def vjp(
