@@ -446,8 +446,12 @@ def data_pointer(a: Any) -> int:
 
 def root_array(a: Any) -> Any:
     """The array that owns the memory `a` views."""
-    while getattr(a, "base", None) is not None and a.base.__class__ is a.__class__:
-        a = a.base
+    cls = a.__class__
+    base = a.base
+    while base is not None:
+        if base.__class__ is cls:
+            a = base
+        base = getattr(base, "base", None)  # NumPy puts an object of its own behind as_strided
     return a
 
 

@@ -39,7 +39,7 @@ class _Split:
         self.slots: list[int] = []  # per dim of the window: 1 takes the next pick, 0 the whole dim
         self.picks: list[Tensor] = []
         self.plain = True  # the window is the whole tensor
-        self.last: Op = slice_op  # the op that names the view's node
+        self.last: Op | None = None  # the op that names the view's node
 
     def whole(self, n: int = 1) -> None:
         self.window.extend([_ALL] * n)
@@ -84,9 +84,10 @@ def split_index(x: Tensor, index: Any) -> _Split:
             split.last = select_op
             dim += 1
         elif item.__class__ is slice:
-            split.window.append(_range(item, shape[dim]))
+            taken_range = _range(item, shape[dim])
+            split.window.append(taken_range)
             split.slots.append(0)
-            split.plain = False
+            split.plain = split.plain and taken_range == (0, shape[dim], 1)
             split.last = slice_op
             dim += 1
         else:
@@ -274,23 +275,22 @@ def __getitem__(self: Tensor, index: Any) -> Tensor:
     if index.__class__ is int and self._a.ndim:  # the commonest cases by the shortest way
         return select_op(self, index=(_position(index, self._a.shape[0], 0),))
     split = split_index(self, index)
-    x = self
-    if not split.plain:
-        x = split.last(self, index=tuple(split.window))
-    elif not split.picks:
-        return alias(self)
     if not split.picks:
+        if split.last is None:
+            return _alias(self)
+        return split.last(self, index=tuple(split.window))
+    return gather_at(_windowed(self, split), tuple(split.slots), split.picks)
+
+
+def _windowed(x: Tensor, split: _Split) -> Tensor:
+    """The part of `x` that the window shows; x itself when that is all of it."""
+    if split.plain or split.last is None:
         return x
-    return gather_at(x, tuple(split.slots), split.picks)
+    return split.last(x, index=tuple(split.window))
 
 
 _alias = Op(lambda xp, x: x[...], "alias", view=True)
 _alias.derivative(x=lambda g: g)
-
-
-def alias(x: Tensor) -> Tensor:
-    """A view of all of `x`."""
-    return _alias(x)
 
 
 # -- assignment ---------------------------------------------------------------------------------
@@ -409,7 +409,7 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, np.generic):
         value = value.item()
     split = split_index(self, index)
-    place = self if split.plain else split.last(self, index=tuple(split.window))
+    place = _windowed(self, split)
     if split.picks:
         put(place, tuple(split.slots), split.picks, _put_value(place, value), False)
     elif not isinstance(value, Tensor):

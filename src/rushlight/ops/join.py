@@ -71,7 +71,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
     """The tensors one after the other along an existing dim."""
     xs = tensor_list(tensors, "cat")
     if not xs:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, x in enumerate(xs):
         if x._a.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
@@ -126,3 +126,72 @@ def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
                 f"{list(x._a.shape)} at entry {i}"
             )
     return into(out, _stack(*same_dtype(xs), dim=wrap_dim(dim, len(shape) + 1)))
+
+
+# -- named forms --------------------------------------------------------------------------------
+
+
+def _lifted(x: Tensor, ndim: int) -> Tensor:
+    """`x` as numpy.atleast_*d shows it."""
+    shape = x._a.shape
+    if len(shape) >= ndim:
+        return x
+    if ndim == 3:
+        shape = {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}[len(shape)]
+    else:
+        shape = (1,) * (ndim - len(shape)) + shape
+    return x.reshape(shape)
+
+
+def _atleast(ndim: int) -> None:
+    def at_least(*tensors: Any) -> Any:
+        if len(tensors) == 1:
+            only = tensors[0]
+            if isinstance(only, Tensor):
+                return _lifted(only, ndim)
+            tensors = tuple(only)
+        return tuple(_lifted(x, ndim) for x in tensors)
+
+    at_least.__name__ = at_least.__qualname__ = f"atleast_{ndim}d"
+    at_least.__doc__ = f"The tensors with dims of size 1 added up to {ndim}."
+    public("torch")(at_least)
+
+
+for _ndim in (1, 2, 3):
+    _atleast(_ndim)
+
+
+@public("torch")
+def hstack(tensors: Any, *, out: Any = None) -> Tensor:
+    """Side by side: along dim 1, or along dim 0 for vectors."""
+    xs = [_lifted(x, 1) for x in tensor_list(tensors, "hstack")]
+    if not xs:
+        raise RuntimeError("hstack expects a non-empty TensorList")
+    return cat(xs, 0 if xs[0]._a.ndim == 1 else 1, out=out)
+
+
+@public("torch", aliases=("row_stack",))
+def vstack(tensors: Any, *, out: Any = None) -> Tensor:
+    """One above the other: along dim 0, vectors as rows."""
+    xs = [_lifted(x, 2) for x in tensor_list(tensors, "vstack")]
+    if not xs:
+        raise RuntimeError("vstack expects a non-empty TensorList")
+    return cat(xs, 0, out=out)
+
+
+@public("torch")
+def dstack(tensors: Any, *, out: Any = None) -> Tensor:
+    """One behind the other: along dim 2."""
+    xs = [_lifted(x, 3) for x in tensor_list(tensors, "dstack")]
+    if not xs:
+        raise RuntimeError("dstack expects a non-empty TensorList")
+    return cat(xs, 2, out=out)
+
+
+@public("torch")
+def column_stack(tensors: Any, *, out: Any = None) -> Tensor:
+    """Side by side, vectors as columns."""
+    xs = tensor_list(tensors, "column_stack")
+    if not xs:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
+    return cat([x.reshape(x._a.size, 1) if x._a.ndim < 2 else x for x in xs], 1, out=out)

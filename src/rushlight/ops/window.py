@@ -7,7 +7,7 @@ from typing import Any
 from ..base.shapes import wrap_dim
 from ..core.op import Op
 from ..core.public import public
-from ..core.tensor import Tensor, mark_view
+from ..core.tensor import Tensor
 
 # A window is a tuple with one entry per dim: an int takes one position, (start, stop, step) a
 # range, None makes a new dim of size 1. Slices are spelt as tuples because those can be hashed.
@@ -97,42 +97,3 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:  # 
 
 def narrow_index(dim: int, start: int, length: int) -> Window:
     return (_ALL,) * dim + ((start, start + length, 1),)
-
-
-
-# -- many windows at once -----------------------------------------------------------------------
-
-_unbind = Op(
-    lambda xp, x, *, dim: tuple([x[(slice(None),) * dim + (i, ...)] for i in range(x.shape[dim])]),
-    "unbind",
-    view=True,
-)
-
-
-@_unbind.backward
-def _unbind_backward(gs: list, x_shape: tuple, dim: int) -> tuple:
-    from .join import stack
-
-    shape = x_shape[:dim] + x_shape[dim + 1 :]
-    return (stack(_with_zeros(gs, [shape] * len(gs)), dim),)
-
-
-def _with_zeros(gs: list, shapes: list) -> list[Tensor]:
-    """The gradients with zeros for the outputs nobody used."""
-    some = next(g for g in gs if g is not None)
-    return [some.new_zeros(s) if g is None else g for g, s in zip(gs, shapes)]
-
-
-@public()
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
-    """All slices along dim `dim`, as views."""
-    if not input._a.ndim:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
-    dim = wrap_dim(dim, input._a.ndim)
-    if not input._a.shape[dim]:
-        return ()
-    outs = _unbind(input, dim=dim)
-    lead = (_ALL,) * dim
-    for i, out in enumerate(outs):
-        mark_view(out, input, select_op, {"index": (*lead, i)})
-    return outs
