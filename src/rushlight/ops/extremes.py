@@ -16,7 +16,7 @@ from .return_types import named
 # -- over all elements or several dims: ties share the gradient ---------------------------------
 
 
-def _share(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+def share(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     shape = x._a.shape
     mask = x == keep(out, shape, dim, keepdim)
     if dim is None:
@@ -29,7 +29,7 @@ def _extreme(method: str) -> Op:
         return getattr(x, method)(axis=dim, keepdims=keepdim)
 
     made = Op(body, "a" + method, meta=same_dtype_meta)
-    made.derivative(x=lambda g, x, out, dim, keepdim: _share(g, x, out, dim, keepdim))
+    made.derivative(x=lambda g, x, out, dim, keepdim: share(g, x, out, dim, keepdim))
     return made
 
 
@@ -41,7 +41,7 @@ def _no_complex(x: Tensor, name: str) -> None:
         raise RuntimeError(f"{name}(): does not support complex input")
 
 
-def _check_filled(x: Tensor, dims: Dims, name: str) -> None:
+def check_filled(x: Tensor, dims: Dims, name: str) -> None:
     """PyTorch's errors for a reduction that has no answer for nothing."""
     if x._a.size:
         return
@@ -58,7 +58,7 @@ def _check_filled(x: Tensor, dims: Dims, name: str) -> None:
 def _over(op: Op, x: Tensor, dim: Any, keepdim: bool, name: str) -> Tensor:
     _no_complex(x, name)
     dims = wrap_dims(dim, x._a.ndim)
-    _check_filled(x, dims, name)
+    check_filled(x, dims, name)
     return op(x, dim=dims, keepdim=keepdim)
 
 
@@ -141,7 +141,7 @@ def _call_form(
         )
     _no_complex(x, name)
     at = wrap_dim(dim.__index__(), x._a.ndim)
-    _check_filled(x, (at,), name)
+    check_filled(x, (at,), name)
     return into(out, named(name, "values", "indices")(*op(x, dim=at, keepdim=keepdim)))
 
 
@@ -193,7 +193,7 @@ def _locate(op: Op, x: Tensor, dim: Any, keepdim: bool) -> Tensor:
         if not hasattr(dim, "__index__"):
             raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
         dim = wrap_dim(dim.__index__(), x._a.ndim)
-        _check_filled(x, (dim,), name)
+        check_filled(x, (dim,), name)
     elif not x._a.size:
         raise IndexError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0."

@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from ..base import dtypes
 from ..base.dtypes import as_dtype
 from ..base.shapes import as_size, reduced_shape, wrap_dims
 from ..core.op import Op
 from ..core.public import into, public
 from ..core.tensor import Tensor
+from .arithmetic import conj
 from .casting import cast_to
 from .movement import _expand, reshape
+from .naming import title
+from .precision import in_float32
+from .promotion import promote_unary_float
+from .scan import product_of_others
 
 Dims = Any  # None, an int or a tuple of ints
 
@@ -49,13 +53,6 @@ def count(shape: tuple[int, ...], dim: Dims) -> int:
     for s in shape if dim is None else [shape[d] for d in dim]:
         n *= s
     return n
-
-
-def type_title(t: Tensor) -> str:
-    """The dtype in the words of PyTorch's messages: Long, Float, ..."""
-    from ..core.inplace import _title
-
-    return _title(t.dtype)
 
 
 # -- sum ----------------------------------------------------------------------------------------
@@ -201,7 +198,7 @@ def mean(
     if input._a.dtype.kind not in "fcV":
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or "
-            f"complex dtype. Got: {type_title(input)}"
+            f"complex dtype. Got: {title(input.dtype)}"
         )
     result = _mean(input, dim=dim, keepdim=keepdim or keepdims)
     return result if out is None else into_any(out, result)
@@ -254,4 +251,134 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     return into(out, _all(input, dim=dims, keepdim=keepdim))
 
 
-from . import extremes  # noqa: E402, F401 - max, min and their kin are published with the sums
+# -- nansum, nanmean, count_nonzero -------------------------------------------------------------
+
+
+def _nansum_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    held = x if x.dtype.kind in "biu" else xp.where(x != x, x.dtype.type(0), x)
+    return _sum_body(xp, held, dim=dim, keepdim=keepdim)
+
+
+_nansum = Op(_nansum_body, "nansum", meta=_sum_meta)
+_nansum.derivative(
+    x=lambda g, x, dim, keepdim: keep(g, x._a.shape, dim, keepdim) * (x == x)  # nan: 0
+)
+
+
+@public()
+def nansum(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
+    """The sum over `dim` with nan counted as 0."""
+    if input._a.dtype.kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    dims = wrap_dims(dim, input._a.ndim)
+    d = None if dtype is None else as_dtype(dtype)
+    result = _nansum(input if d is None else cast_to(input, d), dim=dims, keepdim=keepdim)
+    return into(out, result if d is None else cast_to(result, d))
+
+
+@public()
+def nanmean(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
+    """The mean over `dim` of the elements that are not nan."""
+    if input._a.dtype.kind not in "fcV":
+        raise RuntimeError(
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{title(input.dtype)}"
+        )
+    counted = sum(input == input, dim, keepdim)
+    return into(out, nansum(input, dim, keepdim, dtype=dtype) / counted)
+
+
+def _count_nonzero_body(xp: Any, x: Any, *, dim: Dims) -> Any:
+    return xp.add.reduce(x != 0, axis=dim, dtype=xp.int64)
+
+
+_count_nonzero = Op(
+    _count_nonzero_body,
+    "count_nonzero",
+    meta=lambda x, *, dim: (result_shape(x.shape, dim, False), np.dtype(np.int64)),
+)
+
+
+@public()
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements (over `dim`) are not zero."""
+    return _count_nonzero(input, dim=wrap_dims(dim, input._a.ndim))
+
+
+# -- prod ---------------------------------------------------------------------------------------
+
+
+@in_float32
+def _prod_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    wide = xp.int64 if x.dtype.kind in "biu" else x.dtype
+    return xp.multiply.reduce(x, axis=dim, keepdims=keepdim, dtype=wide)
+
+
+def _prod_dx(g: Tensor, x: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    shape = x._a.shape
+    if not shape:
+        return g
+    if dim is None:
+        return g * conj(reshape(product_of_others(reshape(x, (-1,)), 0), shape))
+    return keep(g, shape, dim, keepdim) * conj(product_of_others(x, dim[0]))
+
+
+_prod = Op(_prod_body, "prod", meta=_sum_meta)
+_prod.derivative(x=_prod_dx)
+
+
+@public()
+def prod(
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+) -> Tensor:
+    """The product over `dim`, or of all elements; integers multiply in int64."""
+    if dim is not None and not hasattr(dim, "__index__"):
+        raise TypeError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
+    dims = wrap_dims(dim, input._a.ndim)
+    d = None if dtype is None else as_dtype(dtype)
+    result = _prod(input if d is None else cast_to(input, d), dim=dims, keepdim=keepdim)
+    return into(out, result if d is None else cast_to(result, d))
+
+
+# -- logsumexp ----------------------------------------------------------------------------------
+
+
+@in_float32
+def _logsumexp_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    top = xp.max(x, axis=dim, keepdims=True, initial=-xp.inf)
+    top = xp.where(xp.isinf(top), x.dtype.type(0), top)  # inf - inf would be nan
+    total = xp.log(add_up(xp, xp.exp(x - top), dim, True)) + top
+    return total if keepdim else total.reshape(result_shape(x.shape, dim, False))
+
+
+def _logsumexp_dx(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    shape = x._a.shape
+    level = out.masked_fill(out == -float("inf"), 0.0)
+    return keep(g, shape, dim, keepdim) * (x - keep(level, shape, dim, keepdim)).exp()
+
+
+_logsumexp = Op(_logsumexp_body, "logsumexp", rule=promote_unary_float, meta=same_dtype_meta)
+_logsumexp.derivative(x=_logsumexp_dx)
+
+
+@public("torch", "Tensor", "special")
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """The logarithm of the sum of exponentials over `dim`, without overflow."""
+    if dim is None:
+        raise TypeError(
+            "logsumexp(): argument 'dim' (position 2) must be tuple of ints, not NoneType"
+        )
+    dims = wrap_dims(dim, input._a.ndim)
+    return into(out, _logsumexp(input, dim=dims, keepdim=keepdim))
+
+
+from . import extremes, vector_norm  # noqa: E402, F401 - published together with the sums
