@@ -43,14 +43,15 @@ ARITHMETIC = [
     *[Row("div", T(5, dtype="int", low=-9, high=9), T(5, dtype="int", low=2, high=4), rounding_mode=m)
       for m in ("floor", "trunc")],
     *[Row(n, T(3, 4, low=-5, high=5), T(4, kind="nonzero"), _inplace=True, _out=True, _second=False,
-          _dtypes=("float32", "float64")) for n in ("floor_divide", "remainder", "fmod")],
-    *[Row(n, T(3, 4, low=-5, high=5), 1.5, _second=False) for n in ("floor_divide", "remainder", "fmod")],
+          _grad=n != "floor_divide") for n in ("floor_divide", "remainder", "fmod")],
+    *[Row(n, T(3, 4, low=-5, high=5), 1.5, _second=False, _grad=n != "floor_divide")
+      for n in ("floor_divide", "remainder", "fmod")],
     *[Row(n, T(8, dtype="int", low=-9, high=9), 4, _id="negative ints")
       for n in ("floor_divide", "remainder", "fmod")],
     *[Row(n, T(value=[1.0, -1.0, 0.0, math.inf, math.nan]), 0.0, _id="by zero", _grad=False)
       for n in ("div", "floor_divide", "remainder", "fmod")],
-    Row("Tensor.__rfloordiv__", T(3, kind=POSITIVE), 5.0, _second=False),
-    Row("Tensor.__rmod__", T(3, kind=POSITIVE), 5.0, _second=False),
+    Row("Tensor.__rfloordiv__", T(3, kind=POSITIVE), 5.0, _grad=False),
+    Row("Tensor.__rmod__", T(3, kind=POSITIVE), 5.0, _grad=False),
     *[Row("pow", T(3, 4, kind="nonzero"), p, _inplace=True, _out=True) for p in (0, 1, 2, 3, -1, 2.0)],
     *[Row("pow", T(3, 4, kind=POSITIVE), p) for p in (0.5, -0.5, 1.7)],
     Row("pow", T(3, 4, kind=POSITIVE), T(4)),
@@ -68,8 +69,6 @@ APART = {"kind": "distinct", "low": -2, "high": 2}
 PAIRS = [
     *[Row(n, T(3, 4, **APART), T(4, low=-1, high=1), _out=True, _dtypes=HALVES)
       for n in ("maximum", "minimum", "fmax", "fmin")],
-    *[Row(n, T(value=[1.0, 2.0, 2.0]), T(value=[1.0, 3.0, 1.0]), _id="ties", _second=False, _tol=0.6)
-      for n in ("maximum", "minimum")],
     *[Row(n, T(value=[math.nan, 2.0, math.inf]), T(value=[1.0, math.nan, 1.0]), _id="nan", _grad=False)
       for n in ("maximum", "minimum", "fmax", "fmin")],
     *[Row(n, T(5, dtype="int"), T(5, dtype="int"), _id="int")
@@ -83,7 +82,7 @@ PAIRS = [
     Row("copysign", T(3, 4, kind="nonzero"), T(4, kind="nonzero"), _inplace=True, _out=True, _second=False),
     Row("copysign", T(3, kind="nonzero"), -1.0, _second=False),
     Row("nextafter", T(3, grad=False), T(3, grad=False), _inplace=True, _out=True),
-    Row("ldexp", T(3), T(3, dtype="int", low=-2, high=3), _out=True, _inplace=True),
+    Row("ldexp", T(3), T(3, dtype="int", low=0, high=3), _out=True, _inplace=True),
     *[Row(n, T(3, 4), T(4), _out=True, _dtypes=HALVES) for n in ("logaddexp", "logaddexp2")],
     Row("logaddexp", T(3, dtype="complex"), T(3, dtype="complex")),
     Row("xlogy", T(3, 4), T(4, kind=POSITIVE), _inplace=True, _out=True, _dtypes=HALVES),

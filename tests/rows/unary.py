@@ -18,7 +18,7 @@ SMOOTH = {
     "sigmoid": (-4, 4), "logit": (0.1, 0.9), "deg2rad": (-90, 90), "rad2deg": (-2, 2),
     "sinc": (0.1, 2.2),
 }  # fmt: skip
-STEPS = ("sign", "sgn", "floor", "ceil", "round", "trunc", "frac")
+STEPS = ("sign", "floor", "ceil", "round", "trunc", "frac")
 TAKES_INTEGERS = [n for n in SMOOTH if n not in ("logit", "acosh", "atanh", "asin", "acos")]
 COMPLEX = [n for n in SMOOTH if n not in ("logit", "deg2rad", "rad2deg")]
 ALIASES = (
@@ -34,7 +34,8 @@ ROWS = [
       for n, (a, b) in SMOOTH.items()],
     *[Row(n, T(low=a, high=b), _id="0d") for n, (a, b) in SMOOTH.items()],
     *[Row(n, T(2, 0, 3), _id="empty") for n in (*SMOOTH, *STEPS)],
-    *[Row(n, T(4, dtype="int", low=1, high=5), _id="int") for n in TAKES_INTEGERS],
+    *[Row(n, T(4, dtype="int", low=1, high=5), _id="int", _dtypes=("float32",))
+      for n in TAKES_INTEGERS],
     *[Row(n, T(4, dtype="complex", low=0.3, high=1.2), _id="complex") for n in COMPLEX],
     *[Row(n, T(3, 4, kind="distinct", low=-2.2, high=2.4), _inplace=True, _out=True,
           _dtypes=ALL_FLOATS) for n in STEPS],
@@ -44,22 +45,24 @@ ROWS = [
     Row("abs", T(3, dtype="complex"), _id="complex"),
     Row("abs", T(3, dtype="int"), _id="int"),
     Row("sgn", T(3, dtype="complex"), _id="complex"),
+    Row("sgn", T(3, 4), _inplace=True, _out=True, _dtypes=ALL_FLOATS, _grad=False),
     *[Row(n, T(6, dtype="int", low=-3, high=3), _id="int")
       for n in ("sign", "sgn", "floor", "ceil", "round", "trunc", "signbit", "nan_to_num", "positive")],
-    *[Row(n, T(6, dtype="bool"), _id="bool")
+    *[Row(n, T(6, dtype="bool"), _id="bool", _dtypes=("float32",))
       for n in ("sign", "square", "exp", "sigmoid", "signbit", "nan_to_num")],
     *[Row(n, T(6, dtype="uint8", low=0, high=200), _id="uint8") for n in ("neg", "square", "abs", "sign")],
     Row("round", T(3, 4, low=-20, high=20), decimals=1, _inplace=True, _out=True),
     Row("round", T(3, 4, low=-2000, high=2000), decimals=-2),
-    Row("round", T(dtype="float", value=[0.5, 1.5, 2.5, -0.5]), _id="halves to even"),
+    Row("round", T(dtype="float", value=[0.5, 1.5, 2.5, -0.5]), _id="halves to even", _grad=False),
     Row("special.round", T(3)),
     Row("logit", T(4, low=-0.2, high=1.2, kind="distinct"), 0.1, _second=False),
     Row("special.logit", T(4, low=0.1, high=0.9), eps=1e-6),
     Row("signbit", T(value=SPECIAL_VALUES), _id="special values"),
     Row("positive", T(3)),
-    Row("nan_to_num", T(value=SPECIAL_VALUES), _inplace=True, _out=True, _id="default", _second=False,
+    Row("nan_to_num", T(value=SPECIAL_VALUES, grad=False), _inplace=True, _out=True, _id="default",
         _dtypes=ALL_FLOATS),
-    Row("nan_to_num", T(value=SPECIAL_VALUES), nan=1.0, posinf=2.0, neginf=-3.0, _second=False),
+    Row("nan_to_num", T(value=SPECIAL_VALUES, grad=False), nan=1.0, posinf=2.0, neginf=-3.0),
+    Row("nan_to_num", T(4), _id="finite"),
     Row("sigmoid", T(value=[-1000.0, -90.0, 0.0, 90.0, 1000.0]), _id="far out"),
     *[Row(n, T(value=SPECIAL_VALUES, grad=False), _id="special values")
       for n in (*SMOOTH, *STEPS, "abs")],

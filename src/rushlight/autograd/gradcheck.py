@@ -25,19 +25,24 @@ def _numeric(fn: Callable, inputs: tuple, which: int, seeds: list[np.ndarray], e
     """d(sum of seeds * outputs)/d(input), one element at a time."""
     x = inputs[which].detach()._host()
     result = np.zeros(x.shape, x.dtype)
+    directions = (1, 1j) if x.dtype.kind == "c" else (1,)
     for at in np.ndindex(*x.shape):
-        values = []
-        for sign in (eps, -eps):
-            moved = x.copy()
-            moved[at] += sign
-            trial = list(inputs)
-            trial[which] = wrap(moved).to(inputs[which].device).requires_grad_()
-            outs = _outputs(fn, tuple(trial))
-            values.append(
-                sum(float((np.asarray(o.detach().cpu()._host()) * s).sum()) for o, s in zip(outs, seeds))
-            )
-        result[at] = (values[0] - values[1]) / (2 * eps)
+        for direction in directions:  # PyTorch's complex gradient: d/d(real) + 1j * d/d(imag)
+            values = []
+            for sign in (eps, -eps):
+                moved = x.copy()
+                moved[at] += sign * direction
+                trial = list(inputs)
+                trial[which] = wrap(moved).to(inputs[which].device).requires_grad_()
+                outs = [o.detach().cpu()._host() for o in _outputs(fn, tuple(trial))]
+                values.append(sum(float((o * s.conj()).sum().real) for o, s in zip(outs, seeds)))
+            result[at] += (values[0] - values[1]) / (2 * eps) * direction
     return result
+
+
+def _seed(rng: np.random.RandomState, o: Tensor) -> np.ndarray:
+    seed = np.asarray(rng.uniform(0.5, 1.5, o.shape))
+    return np.asarray(seed + 1j * seed[..., ::-1]) if o.is_complex() and o.ndim else seed
 
 
 def gradcheck(
@@ -64,7 +69,7 @@ def gradcheck(
         raise ValueError("gradcheck expects at least one input tensor to require gradient")
     outs = _outputs(func, ins)
     rng = np.random.RandomState(0)
-    seeds = [rng.uniform(0.5, 1.5, o.shape) for o in outs]
+    seeds = [_seed(rng, o) for o in outs]
     live = [(o, s) for o, s in zip(outs, seeds) if o.requires_grad]
     if not live:
         analytic: Any = [None] * len(checked)

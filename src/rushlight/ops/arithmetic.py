@@ -165,12 +165,12 @@ def _pow_dx(g: Any, x: Any, y: Any) -> Any:
 def _pow_dy(g: Any, x: Any, y: Any, out: Any) -> Any:
     if not isinstance(x, Tensor):
         if x == 0:
-            return g * out.masked_fill(y >= 0, 0)
+            return g * out.masked_fill(y.real >= 0, 0)
         import cmath
         import math
 
         return g * conj(out * (math.log(x) if x > 0 else cmath.log(x)))
-    log = x.log().masked_fill((x == 0) & (y >= 0), 0)
+    log = x.log().masked_fill((x == 0) & (y.real >= 0), 0)
     return g * conj(out * log)
 
 

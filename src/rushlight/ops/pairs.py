@@ -124,16 +124,18 @@ logaddexp2 = binary(
 
 @in_float32
 def _xlogy_body(xp: Any, x: Any, y: Any) -> Any:
-    return xp.where((x == 0) & ~xp.isnan(y), _zero_like(xp, x, y), x * xp.log(y))
+    return _times_log(xp, x, y, xp.log)
 
 
 @in_float32
 def _xlog1py_body(xp: Any, x: Any, y: Any) -> Any:
-    return xp.where((x == 0) & ~xp.isnan(y), _zero_like(xp, x, y), x * xp.log1p(y))
+    return _times_log(xp, x, y, xp.log1p)
 
 
-def _zero_like(xp: Any, x: Any, y: Any) -> Any:
-    return xp.zeros((), (x if hasattr(x, "dtype") else y).dtype)
+def _times_log(xp: Any, x: Any, y: Any, log: Any) -> Any:
+    dtype = (x if hasattr(x, "dtype") else y).dtype
+    x, y = xp.asarray(x, dtype), xp.asarray(y, dtype)
+    return xp.where((x == 0) & ~xp.isnan(y), xp.zeros((), dtype), x * log(y))
 
 
 def _one_where_nonzero(x: Any, like: Tensor) -> Any:

@@ -44,7 +44,11 @@ def _real_meta(x: Any) -> tuple:
 
 
 def _sign_body(xp: Any, x: Any) -> Any:
-    return x.copy() if x.dtype.kind == "b" else xp.sign(x)
+    if x.dtype.kind == "b":
+        return x.copy()
+    if x.dtype.kind == "f":  # NumPy's sign of nan is nan, PyTorch's is 0
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+    return xp.sign(x)
 
 
 def _sgn_dx(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
