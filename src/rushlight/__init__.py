@@ -5,12 +5,13 @@ from __future__ import annotations
 import math as _math
 from typing import Any as _Any
 
-from . import ops as _ops
-from .backend import cpu as _cpu
+from . import ops as _ops  # noqa: F401 - defines every op
+from .backend import cpu as _cpu  # noqa: F401 - registers the CPU
 from .base import dtypes as _dtypes
 from .base import formats as _formats
 from .base.device import device, get_default_device, set_default_device
 from .base.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
+from .base.errors import OutOfMemoryError
 from .base.formats import layout, memory_format
 from .base.shapes import Size
 from .core.modes import (
@@ -24,22 +25,54 @@ from .core.modes import (
 )
 from .core.public import NAMESPACES as _NAMESPACES
 from .core.tensor import Tensor
-
-__version__ = "0.1.0"
+from .version import __version__
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
 
-for _d in _dtypes.ALL:
-    globals()[_d.name] = _d
-globals().update(_dtypes.ALIASES)
-for _f in (*_formats.FORMATS, _formats.strided):
-    globals()[_f.name] = _f
-globals().update(_NAMESPACES["torch"])
-del _d, _f
+__all__ = [
+    "OutOfMemoryError",
+    "Size",
+    "Tensor",
+    "__version__",
+    "device",
+    "dtype",
+    "e",
+    "enable_grad",
+    "finfo",
+    "get_default_device",
+    "get_default_dtype",
+    "iinfo",
+    "inf",
+    "inference_mode",
+    "is_anomaly_enabled",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "layout",
+    "memory_format",
+    "nan",
+    "newaxis",
+    "no_grad",
+    "pi",
+    "set_default_device",
+    "set_default_dtype",
+    "set_grad_enabled",
+]
+
+# float32, int64, ...; `float`, `long`, ...; channels_last, ...; and what every op published.
+_constants = (*_dtypes.ALL, *_formats.FORMATS, _formats.strided)
+_collected = {c.name: c for c in _constants} | _dtypes.ALIASES | _NAMESPACES["torch"]
+globals().update(_collected)
+__all__ += [name for name in _collected if not name.startswith("_")]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> _Any:
     from .namespace import find
 
     return find(name)
+
+
+def __dir__() -> list[str]:
+    from .namespace import listing
+
+    return listing(globals())

@@ -32,6 +32,13 @@ class Settings:
     no_cuda: bool = field(default_factory=lambda: _env("RUSHLIGHT_NO_CUDA", "0") == "1")
     # The last `manual_seed`: the random streams of devices opened later start from it.
     seed: int | None = None
+    # "high" and "medium" allow TF32 in float32 matrix products on the GPU.
+    float32_matmul_precision: str = "highest"
+    # What `backends.cudnn` holds; the CUDA convolutions read them.
+    cudnn_enabled: bool = True
+    cudnn_benchmark: bool = False
+    cudnn_deterministic: bool = False
+    cudnn_allow_tf32: bool = True
     deterministic: bool = False
     deterministic_warn_only: bool = False
 

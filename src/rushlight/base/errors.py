@@ -9,6 +9,10 @@ class OutOfMemoryError(RuntimeError):
     """Device memory is exhausted; the message says what was asked and who holds the rest."""
 
 
+class NoGpuError(RuntimeError, AssertionError):
+    """A GPU was asked for and there is none; PyTorch raises either kind, depending on the call."""
+
+
 class HostReadError(RuntimeError):
     """A value was read on the host where the program must not depend on it (capture, meta)."""
 
@@ -19,7 +23,7 @@ class NotYet(NotImplementedError):
 
 def no_gpu_message(reason: str) -> str:
     return (
-        f"No usable NVIDIA GPU: {reason} "
+        f"Torch not compiled with CUDA enabled: there is no usable NVIDIA GPU, {reason} "
         "Run `rushlight devices` to see what is missing; use device='cpu' to go on without one."
     )
 

@@ -69,7 +69,7 @@ def sizes(name: str, size: Any, keyword: Any = None) -> tuple[int, ...]:
             f"{name}(): argument 'size' (position 1) must be tuple of ints, not "
             f"{type(bad).__name__}"
         ) from None
-    if True in size and any(s is True for s in size) or any(s is False for s in size):
+    if (True in size and any(s is True for s in size)) or any(s is False for s in size):
         raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not bool")
     for s in result:
         if s < 0:
@@ -142,9 +142,7 @@ def _check_fill(value: Any, d: dtype) -> Any:
         return bool(value)
     if isinstance(value, complex) and d.category != dtypes.COMPLEX:
         if value.imag:
-            raise RuntimeError(
-                f"value cannot be converted to type {_c_name(d)} without overflow"
-            )
+            raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
         value = value.real
     if d.category == dtypes.INTEGRAL:
         return fit_integer(value, d)

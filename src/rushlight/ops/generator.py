@@ -20,7 +20,7 @@ _DEFAULT_SEED = 67280421310721
 class Generator:
     """A source of random numbers; on the CPU it draws what PyTorch's draws for the same seed."""
 
-    __slots__ = ("device", "_own")
+    __slots__ = ("_own", "device")
 
     def __init__(self, device: Any = "cpu") -> None:  # noqa: A002
         d = as_device(device)
@@ -104,7 +104,9 @@ def stream_for(generator: Any, d: device, name: str = "rand") -> Any:
             f"{name}(): argument 'generator' must be Generator, not {type(generator).__name__}"
         )
     if generator.device.type != d.type and d.type != "meta":
-        raise RuntimeError(f"Expected a '{d}' device type for generator but found '{generator.device}'")
+        raise RuntimeError(
+            f"Expected a '{d}' device type for generator but found '{generator.device}'"
+        )
     return generator.stream
 
 

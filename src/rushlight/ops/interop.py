@@ -16,8 +16,8 @@ from .legacy import as_subclass
 # -- copy and pickle -------------------------------------------------------------------------------
 
 
-@public("Tensor")
-def __deepcopy__(self: Tensor, memo: dict) -> Tensor:
+@public("Tensor", name="__deepcopy__")
+def _deepcopy(self: Tensor, memo: dict) -> Tensor:
     """A copy in new memory; only leaves can be copied, because a graph cannot."""
     import copy
 
@@ -46,8 +46,8 @@ def _dense_copy(a: Any) -> Any:
     return a.copy("C" if 0 in a.strides else "K")
 
 
-@public("Tensor")
-def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
+@public("Tensor", name="__reduce_ex__")
+def _reduce_ex(self: Tensor, protocol: Any) -> Any:
     if not self.is_leaf:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) can be pickled; "
@@ -93,8 +93,8 @@ def _rebuild(
 # -- DLPack ----------------------------------------------------------------------------------------
 
 
-@public("Tensor")
-def __dlpack__(
+@public("Tensor", name="__dlpack__")
+def _dlpack(
     self: Tensor,
     *,
     stream: Any = None,
@@ -112,8 +112,8 @@ def __dlpack__(
     return self._a.__dlpack__(stream=stream)
 
 
-@public("Tensor")
-def __dlpack_device__(self: Tensor) -> tuple[Any, int]:
+@public("Tensor", name="__dlpack_device__")
+def _dlpack_device(self: Tensor) -> tuple[Any, int]:
     return self._a.__dlpack_device__()
 
 
@@ -168,8 +168,8 @@ class _Capsule:
 # -- NumPy and CUDA --------------------------------------------------------------------------------
 
 
-@public("Tensor")
-def __array_wrap__(self: Tensor, array: np.ndarray, context: Any = None, scalar: Any = None) -> Any:
+@public("Tensor", name="__array_wrap__")
+def _array_wrap(self: Tensor, array: np.ndarray, context: Any = None, scalar: Any = None) -> Any:
     """What a NumPy function computed of this tensor, as a tensor."""
     if array.dtype == np.bool_:
         array = array.astype(np.uint8).view(np.bool_)

@@ -11,7 +11,8 @@ from ..base import dtypes
 from ..base.config import settings
 from ..base.device import CPU, device, get_default_device, set_default_device
 from ..base.dtypes import as_dtype, dtype
-from ..core.public import publish, public
+from ..base.errors import NoGpuError
+from ..core.public import public, publish
 from ..core.tensor import Tensor, wrap
 from .creation import EMPTY, create, sizes
 from .tensor_factory import _from_object, array_of
@@ -38,7 +39,12 @@ class _Kind(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         where = device(cls.on)
-        devices.backend_of(where)  # raises with the reason when there is no such device
+        try:
+            devices.backend_of(where)
+        except NoGpuError as error:
+            raise TypeError(
+                f"type {settings.module}.cuda.{cls.__name__} not available. {error}"
+            ) from None
         return _construct(cls.dtype, where, args, kwargs)
 
     def __repr__(cls) -> str:
@@ -80,7 +86,7 @@ def _construct(d: dtype, where: device, args: tuple, kwargs: dict) -> Tensor:
     if not args:
         return create(EMPTY, where, size=(0,), dtype=d)
     first = args[0]
-    if len(args) == 1 and not hasattr(first, "__index__") or isinstance(first, Tensor):
+    if (len(args) == 1 and not hasattr(first, "__index__")) or isinstance(first, Tensor):
         return _of_value(first, d, where)
     return create(EMPTY, where, size=sizes("new", args), dtype=d)
 

@@ -8,7 +8,6 @@ from ..base import dtypes
 from ..base.config import settings
 from ..base.device import get_default_device, set_default_device
 from ..base.dtypes import as_dtype, dtype
-from ..core import printing
 from ..core.public import public, publish
 from ..core.tensor import Tensor
 from .promotion import result_dtype
@@ -108,7 +107,12 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 @public("torch")
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for kernels that give the same result every time."""
-    settings.deterministic = bool(mode)
+    if not isinstance(mode, bool):
+        raise TypeError(
+            "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
+            f"{type(mode).__name__}"
+        )
+    settings.deterministic = mode
     settings.deterministic_warn_only = bool(warn_only)
 
 
@@ -122,7 +126,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 def set_num_threads(num: int) -> None:
     """Set how many threads the CPU kernels use."""
     if isinstance(num, bool) or not isinstance(num, int):
-        raise TypeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     settings.num_threads = num
@@ -147,7 +151,9 @@ def set_num_interop_threads(num: int) -> None:
     if num != 1:
         import warnings
 
-        warnings.warn("rushlight runs one operation at a time; interop threads stay 1", stacklevel=2)
+        warnings.warn(
+            "rushlight runs one operation at a time; interop threads stay 1", stacklevel=2
+        )
 
 
 @public("torch")
@@ -162,6 +168,22 @@ def set_flush_denormal(mode: bool) -> bool:
     return False
 
 
+@public("torch")
+def set_float32_matmul_precision(precision: str) -> None:
+    """ "high" and "medium" allow TF32 in float32 products on the GPU; "highest" does not."""
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(
+            f"precision must be 'highest', 'high' or 'medium', but got {precision!r}"
+        )
+    settings.float32_matmul_precision = precision
+
+
+@public("torch")
+def get_float32_matmul_precision() -> str:
+    """How precise float32 products on the GPU are."""
+    return settings.float32_matmul_precision
+
+
 for _fn in (dtypes.get_default_dtype, dtypes.set_default_dtype, get_default_device,
-            set_default_device, printing.set_printoptions):  # fmt: skip
+            set_default_device):  # fmt: skip
     publish("torch", _fn.__name__, _fn)

@@ -59,7 +59,7 @@ def draw(kernel: Kernel, generator: Any, d: Any, *options: Any, **attrs: Any) ->
 
 def floating(name: str, d: dtype) -> None:
     if d.category < dtypes.FLOATING:
-        raise NotImplementedError(f'"{name}" not implemented for \'{_title(d)}\'')
+        raise NotImplementedError(f"\"{name}\" not implemented for '{_title(d)}'")
 
 
 def _title(d: dtype) -> str:
@@ -175,7 +175,9 @@ def _normal_around(mean: Any, std: Any, generator: Any) -> Tensor:
     like = mean if isinstance(mean, Tensor) else std
     shape = broadcast_shapes(*[v._a.shape for v in (mean, std) if isinstance(v, Tensor)])
     floating("normal_kernel_cpu", like.dtype)
-    unit = draw(RANDOM, generator, like.device, kind="normal", size=shape, dtype=like.dtype, args=())
+    unit = draw(
+        RANDOM, generator, like.device, kind="normal", size=shape, dtype=like.dtype, args=()
+    )
     mean, std = [v.detach() if isinstance(v, Tensor) else v for v in (mean, std)]
     return unit * std + mean
 

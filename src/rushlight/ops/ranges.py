@@ -119,9 +119,7 @@ def _linspace(
         # Walked from both ends to the middle, as PyTorch does, so that the ends are exact.
         index = xp.arange(steps)
         gap = (end - start) / max(steps - 1, 1)
-        points = xp.where(
-            index < steps // 2, start + gap * index, end - gap * (steps - 1 - index)
-        )
+        points = xp.where(index < steps // 2, start + gap * index, end - gap * (steps - 1 - index))
     if base is not None:
         points = xp.power(float(base), points)
     return points.astype(dtype.np)

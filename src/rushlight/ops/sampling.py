@@ -74,8 +74,7 @@ def multinomial(
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if input.dtype.category != dtypes.FLOATING:
         raise RuntimeError(
-            "multinomial only supports floating-point dtypes for input, got: "
-            f"{_title(input.dtype)}"
+            f"multinomial only supports floating-point dtypes for input, got: {_title(input.dtype)}"
         )
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")

@@ -11,8 +11,8 @@ from ..base.device import as_device
 from ..base.dtypes import as_dtype, dtype
 from ..core.public import public
 from ..core.tensor import Tensor, wrap
-from .creation import fit_integer, wants_grad
 from .casting import cast_to, move_to
+from .creation import fit_integer, wants_grad
 
 _PLAIN = frozenset((int, float, bool, complex))
 
@@ -126,9 +126,11 @@ def _fill(flat: list[Any], shape: tuple[int, ...], d: dtype) -> np.ndarray:
         if d.category == dtypes.BOOL:
             return np.array([bool(v) for v in flat], np.bool_).reshape(shape)
         with np.errstate(over="ignore"):  # 1e40 is inf in float32
-            return np.array(flat, np.float64 if d.category == dtypes.FLOATING else d.np).astype(
-                d.np, copy=False
-            ).reshape(shape)
+            return (
+                np.array(flat, np.float64 if d.category == dtypes.FLOATING else d.np)
+                .astype(d.np, copy=False)
+                .reshape(shape)
+            )
     except OverflowError:
         raise ValueError("Overflow when unpacking long long") from None
     except TypeError as error:
@@ -144,7 +146,7 @@ def _integers(flat: list[Any], d: dtype) -> np.ndarray:
     if wide.dtype.kind == "O" or (wide.dtype == np.uint64 and d is not dtypes.uint64):
         raise ValueError("Overflow when unpacking long long")
     if wide.dtype.kind == "c":
-        raise TypeError(f"'complex' object cannot be interpreted as an integer")
+        raise TypeError("'complex' object cannot be interpreted as an integer")
     if wide.dtype == d.np or not wide.size:
         return wide.astype(d.np, copy=False)
     low, high = wide.min(), wide.max()
@@ -282,9 +284,7 @@ def frombuffer(
     """A 1-d tensor over the memory of an object with the buffer protocol."""
     length = memoryview(buffer).nbytes
     if length == 0 or count == 0:
-        raise ValueError(
-            f"both buffer length ({length}) and count ({count}) must not be 0"
-        )
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
         raise ValueError(
             f"offset ({offset} bytes) must be non-negative and no greater than buffer length "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.config import settings
-from ...base.errors import no_gpu_message
+from ...base.errors import NoGpuError, no_gpu_message
 
 
 def why_not() -> str | None:
@@ -27,7 +27,7 @@ def load() -> Any:
     """The CUDA backend, or the error `.cuda()` raises on a machine without a GPU."""
     reason = why_not()
     if reason is not None:
-        raise RuntimeError(no_gpu_message(reason))
+        raise NoGpuError(no_gpu_message(reason))
     from .backend import CudaBackend
 
     return CudaBackend()

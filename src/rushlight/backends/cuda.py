@@ -1,0 +1,105 @@
+"""`torch.backends.cuda`: how matrix products and attention run on the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..base.config import settings
+
+
+def is_built() -> bool:
+    """Whether this installation can use a GPU when there is one, that is, whether CuPy is here."""
+    from importlib.util import find_spec
+
+    return find_spec("cupy") is not None
+
+
+class _Matmul:
+    """The switches of matrix products."""
+
+    __slots__ = ()
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether float32 products may be computed in TF32."""
+        return settings.float32_matmul_precision != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, value: bool) -> None:
+        settings.float32_matmul_precision = "high" if value else "highest"
+
+    @property
+    def fp32_precision(self) -> str:
+        return "tf32" if self.allow_tf32 else "ieee"
+
+    @fp32_precision.setter
+    def fp32_precision(self, value: str) -> None:
+        if value not in ("ieee", "tf32", "none"):
+            raise RuntimeError(f"Unknown precision {value!r}; use 'ieee' or 'tf32'")
+        self.allow_tf32 = value == "tf32"
+
+
+matmul = _Matmul()
+
+# rushlight has one attention kernel per device and picks it by shape; these are remembered so that
+# scripts that ask get their own answer back.
+_sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
+
+
+def flash_sdp_enabled() -> bool:
+    """Whether flash attention was allowed."""
+    return _sdp["flash"]
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    """Allow flash attention."""
+    _sdp["flash"] = bool(enabled)
+
+
+def mem_efficient_sdp_enabled() -> bool:
+    """Whether memory-efficient attention was allowed."""
+    return _sdp["mem_efficient"]
+
+
+def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Allow memory-efficient attention."""
+    _sdp["mem_efficient"] = bool(enabled)
+
+
+def math_sdp_enabled() -> bool:
+    """Whether attention written out in matrix products was allowed."""
+    return _sdp["math"]
+
+
+def enable_math_sdp(enabled: bool) -> None:
+    """Allow attention written out in matrix products."""
+    _sdp["math"] = bool(enabled)
+
+
+def cudnn_sdp_enabled() -> bool:
+    """Whether cuDNN's attention was allowed."""
+    return _sdp["cudnn"]
+
+
+def enable_cudnn_sdp(enabled: bool) -> None:
+    """Allow cuDNN's attention."""
+    _sdp["cudnn"] = bool(enabled)
+
+
+@contextmanager
+def sdp_kernel(
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
+) -> Iterator[Any]:
+    """Choose the kinds of attention inside a block."""
+    before = dict(_sdp)
+    _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient,
+                cudnn=enable_cudnn)  # fmt: skip
+    try:
+        yield {}
+    finally:
+        _sdp.update(before)

@@ -1,0 +1,7 @@
+"""`torch.backends.mkldnn`: oneDNN, which rushlight does not use."""
+
+from __future__ import annotations
+
+from ._absent import is_available, is_built
+
+__all__ = ["is_available", "is_built"]

@@ -1,0 +1,10 @@
+"""`torch.backends.openmp`: whether the CPU engine runs its kernels on several threads."""
+
+from __future__ import annotations
+
+
+def is_available() -> bool:
+    """Whether a native CPU engine with threads is loaded."""
+    from ..backend.devices import overrides
+
+    return bool(overrides("cpu"))

@@ -1,0 +1,283 @@
+"""`torch.cuda`: the GPUs of this machine; every question is answered without one, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backend import cuda as _backend
+from ..backend import devices as _devices
+from ..base.device import device as _device
+from ..base.errors import NoGpuError, OutOfMemoryError, no_gpu_message
+from ..ops.legacy import CUDA_TYPES as _TYPES
+
+globals().update(_TYPES)  # FloatTensor, LongTensor, ...
+
+
+def _gpu() -> Any:
+    """The functions of the CUDA runtime; NoGpuError with the reason when there is no GPU."""
+    reason = _backend.why_not()
+    if reason is not None:
+        raise NoGpuError(no_gpu_message(reason))
+    from ..backend.cuda import device as runtime
+
+    return runtime
+
+
+def _index(value: Any = None, optional: bool = True) -> int:
+    """The number of a GPU from what users pass as `device=`; None is the current one."""
+    if value is None:
+        return _gpu().current_device()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _gpu().current_device() if value < 0 else value
+    d = _device(value)
+    if d.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {d}")
+    return _gpu().current_device() if d.index is None else d.index
+
+
+# -- which GPUs there are ----------------------------------------------------------------------
+
+
+def is_available() -> bool:
+    """Whether a GPU can be used; never raises."""
+    return _backend.why_not() is None
+
+
+def is_initialized() -> bool:
+    """Whether a GPU has been used by this process."""
+    return "cuda" in _devices._by_name
+
+
+def init() -> None:
+    """Open the GPUs now instead of at the first use."""
+    _gpu()
+    _devices.backend_of(_device("cuda"))
+
+
+def device_count() -> int:
+    """How many GPUs can be used."""
+    return _gpu().device_count() if is_available() else 0
+
+
+def current_device() -> int:
+    """The index of the GPU that `device="cuda"` means."""
+    return _gpu().current_device()
+
+
+def set_device(device: Any) -> None:
+    """Make a GPU the current one; a negative index changes nothing."""
+    if isinstance(device, int) and device < 0:
+        return
+    _gpu().set_device(_index(device))
+
+
+def get_device_properties(device: Any = None) -> Any:
+    """Name, memory, compute capability and multiprocessors of a GPU."""
+    return _gpu().properties(_index(device))
+
+
+def get_device_name(device: Any = None) -> str:
+    """The product name of a GPU."""
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """The compute capability of a GPU, as (major, minor)."""
+    found = get_device_properties(device)
+    return found.major, found.minor
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether the current GPU computes in bfloat16."""
+    return is_available() and (including_emulation or get_device_capability()[0] >= 8)
+
+
+def is_tf32_supported() -> bool:
+    """Whether the current GPU has TF32 matrix units."""
+    return is_available() and get_device_capability()[0] >= 8
+
+
+def get_arch_list() -> list[str]:
+    """The architectures kernels are compiled for: at run time, for the GPUs that are here."""
+    found = {get_device_capability(i) for i in range(device_count())}
+    return [f"sm_{major}{minor}" for major, minor in sorted(found)]
+
+
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Whether one GPU can read the memory of another."""
+    return _gpu().can_access_peer(_index(device), _index(peer_device))
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait until a GPU has finished everything it was given."""
+    _gpu().synchronize(_index(device))
+
+
+class device:  # noqa: N801
+    """Inside the block another GPU is the current one."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = device
+
+    def __enter__(self) -> None:
+        nowhere = self.idx is None or (isinstance(self.idx, int) and self.idx < 0)
+        self.before = None if nowhere else _gpu().current_device()
+        if self.before is not None:
+            set_device(self.idx)
+
+    def __exit__(self, *exc: Any) -> None:
+        if self.before is not None:
+            set_device(self.before)
+
+
+class device_of(device):  # noqa: N801
+    """Inside the block the GPU of a tensor is the current one."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(obj.get_device() if obj.is_cuda else -1)
+
+
+# -- random numbers ----------------------------------------------------------------------------
+
+
+def _stream_of(value: Any = None) -> Any:
+    d = _device("cuda", _index(value))
+    return _devices.backend_of(d).stream(d)
+
+
+def manual_seed(seed: int) -> None:
+    """Restart the current GPU's random numbers; without a GPU there is nothing to restart."""
+    if is_available():
+        _stream_of().manual_seed(int(seed))
+
+
+def manual_seed_all(seed: int) -> None:
+    """Restart the random numbers of every GPU."""
+    for i in range(device_count()):
+        _stream_of(i).manual_seed(int(seed))
+
+
+def seed() -> None:
+    """Restart the current GPU's random numbers from the operating system's entropy."""
+    if is_available():
+        _stream_of().seed()
+
+
+def seed_all() -> None:
+    """Restart the random numbers of every GPU from the operating system's entropy."""
+    for i in range(device_count()):
+        _stream_of(i).seed()
+
+
+def initial_seed() -> int:
+    """The seed of the current GPU's random numbers."""
+    return _stream_of().initial_seed()
+
+
+def get_rng_state(device: Any = "cuda") -> Any:
+    """The state of a GPU's random numbers, as a ByteTensor."""
+    from ..ops.tensor_factory import as_tensor
+
+    return as_tensor(_stream_of(device).get_state())
+
+
+def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
+    """Let a GPU's random numbers continue from a state of `get_rng_state`."""
+    _stream_of(device).set_state(new_state.numpy())
+
+
+def get_rng_state_all() -> list[Any]:
+    """The states of every GPU's random numbers."""
+    return [get_rng_state(i) for i in range(device_count())]
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Set the states of every GPU's random numbers."""
+    for i, state in enumerate(new_states):
+        set_rng_state(state, i)
+
+
+from .memory import (  # noqa: E402 - they use the functions above
+    empty_cache,
+    ipc_collect,
+    max_memory_allocated,
+    max_memory_cached,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_cached,
+    memory_reserved,
+    memory_stats,
+    memory_summary,
+    reset_max_memory_allocated,
+    reset_peak_memory_stats,
+    set_per_process_memory_fraction,
+)
+from .streams import (  # noqa: E402
+    Event,
+    Stream,
+    current_stream,
+    default_stream,
+    set_stream,
+    stream,
+)
+
+__all__ = [
+    "Event",
+    "OutOfMemoryError",
+    "Stream",
+    "can_device_access_peer",
+    "current_device",
+    "current_stream",
+    "default_stream",
+    "device",
+    "device_count",
+    "device_of",
+    "empty_cache",
+    "get_arch_list",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_rng_state",
+    "get_rng_state_all",
+    "init",
+    "initial_seed",
+    "ipc_collect",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "is_tf32_supported",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "max_memory_cached",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_cached",
+    "memory_reserved",
+    "memory_stats",
+    "memory_summary",
+    "reset_max_memory_allocated",
+    "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_per_process_memory_fraction",
+    "set_rng_state",
+    "set_rng_state_all",
+    "set_stream",
+    "stream",
+    "synchronize",
+    *_TYPES,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":
+        from importlib import import_module
+
+        return import_module(f"{__name__}.amp")
+    from ..namespace import missing
+
+    raise AttributeError(missing(__name__, globals(), name))

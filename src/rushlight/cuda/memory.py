@@ -1,0 +1,99 @@
+"""How much memory the GPUs hold: counters, their peaks, and giving memory back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def _runtime(device: Any) -> tuple[Any, int]:
+    from . import _gpu, _index
+
+    return _gpu(), _index(device)
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """All counters of a GPU's allocator, named as PyTorch names them; empty without a GPU."""
+    from . import is_available
+
+    if not is_available():
+        return {}
+    runtime, index = _runtime(device)
+    return dict(runtime.memory_stats(index))
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes that live tensors take on a GPU."""
+    return memory_stats(device).get("allocated_bytes.all.current", 0)
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes that live tensors took, since the last `reset_peak_memory_stats`."""
+    return memory_stats(device).get("allocated_bytes.all.peak", 0)
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes that the allocator keeps, in use or not."""
+    return memory_stats(device).get("reserved_bytes.all.current", 0)
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most bytes that the allocator kept."""
+    return memory_stats(device).get("reserved_bytes.all.peak", 0)
+
+
+memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Start the peaks again from what is in use now."""
+    runtime, index = _runtime(device)
+    runtime.reset_peak_memory_stats(index)
+
+
+reset_max_memory_allocated = reset_peak_memory_stats
+
+
+def empty_cache() -> None:
+    """Give memory that no tensor uses back to the driver; nothing to do before the first use."""
+    from . import is_initialized
+
+    if is_initialized():
+        _runtime(None)[0].empty_cache()
+
+
+def ipc_collect() -> None:
+    """Nothing is shared between processes by rushlight, so only the check for a GPU is left."""
+    _runtime(None)
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """The free and the total bytes of a GPU, as the driver counts them."""
+    runtime, index = _runtime(device)
+    free, total = runtime.mem_get_info(index)
+    return int(free), int(total)
+
+
+def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
+    """Let this process take at most a fraction of a GPU's memory."""
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+    runtime, index = _runtime(device)
+    runtime.set_memory_limit(index, int(fraction * runtime.mem_get_info(index)[1]))
+
+
+def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+    """The counters as a table to print."""
+    runtime, index = _runtime(device)
+    stats = memory_stats(index)
+    free, total = runtime.mem_get_info(index)
+    rows = [("allocated", "allocated_bytes"), ("reserved", "reserved_bytes")]
+    lines = [f"Memory of cuda:{index}", f"{'':12}{'now':>12}{'peak':>12}"]
+    for label, key in rows:
+        now, peak = (stats.get(f"{key}.all.{when}", 0) for when in ("current", "peak"))
+        lines.append(f"{label:12}{_mib(now):>12}{_mib(peak):>12}")
+    lines.append(f"{'device':12}{_mib(total - free):>12}{_mib(total):>12}  (used, total)")
+    return "\n".join(lines)
+
+
+def _mib(n: int) -> str:
+    return f"{n / 2**20:.1f} MiB"

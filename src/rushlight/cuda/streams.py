@@ -1,0 +1,134 @@
+"""Streams and events of a GPU: work in order, side by side, and timed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def _runtime() -> Any:
+    from . import _gpu
+
+    return _gpu()
+
+
+class Stream:
+    """A queue of work on a GPU; what is in one runs in order, and beside the others."""
+
+    def __init__(self, device: Any = None, priority: int = 0, *, raw: Any = None) -> None:
+        from . import _index
+
+        runtime = _runtime()
+        index = _index(device)
+        self.raw = runtime.new_stream(index, priority) if raw is None else raw
+        self.device_index = index
+
+    @property
+    def device(self) -> Any:
+        from ..base.device import device
+
+        return device("cuda", self.device_index)
+
+    @property
+    def cuda_stream(self) -> int:
+        """The address that CUDA libraries take."""
+        return self.raw.ptr
+
+    def synchronize(self) -> None:
+        """Wait until everything in this stream is done."""
+        self.raw.synchronize()
+
+    def query(self) -> bool:
+        """Whether everything in this stream is done."""
+        return bool(self.raw.done)
+
+    def wait_event(self, event: Event) -> None:
+        """Let what comes into this stream from now on wait for an event."""
+        self.raw.wait_event(event.raw)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let what comes into this stream from now on wait for what is in another."""
+        self.wait_event(stream.record_event())
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Mark this point of the stream."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, Stream) and self.cuda_stream == other.cuda_stream
+
+    def __hash__(self) -> int:
+        return hash(self.cuda_stream)
+
+    def __repr__(self) -> str:
+        return f"<cuda.Stream device={self.device} cuda_stream={hex(self.cuda_stream)}>"
+
+
+class Event:
+    """A mark in a stream that can be waited for, and timed against another."""
+
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+    ) -> None:
+        if interprocess:
+            raise NotImplementedError("events shared between processes are not in rushlight")
+        self.raw = _runtime().new_event(enable_timing, blocking)
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Mark the current point of a stream."""
+        self.raw.record((current_stream() if stream is None else stream).raw)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let a stream wait for this mark."""
+        (current_stream() if stream is None else stream).wait_event(self)
+
+    def query(self) -> bool:
+        """Whether the mark has been reached."""
+        return bool(self.raw.done)
+
+    def synchronize(self) -> None:
+        """Wait until the mark has been reached."""
+        self.raw.synchronize()
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds from this mark to another."""
+        return _runtime().elapsed_time(self.raw, end_event.raw)
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream that work on a GPU goes into."""
+    from . import _index
+
+    index = _index(device)
+    return Stream(index, raw=_runtime().current_stream(index))
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The stream that work goes into unless another was chosen."""
+    from . import _index
+
+    index = _index(device)
+    return Stream(index, raw=_runtime().default_stream(index))
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Send the work on a GPU into a stream from now on."""
+    if stream is not None:
+        _runtime().set_stream(stream.raw)
+
+
+class stream:  # noqa: N801
+    """Inside the block work goes into a stream; None changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            self.before = current_stream(self.stream.device_index)
+            set_stream(self.stream)
+
+    def __exit__(self, *exc: Any) -> None:
+        if self.stream is not None:
+            set_stream(self.before)

@@ -1,0 +1,17 @@
+"""`torch.fft`: Fourier transforms, collected from the ops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import ops as _ops  # noqa: F401 - importing it defines the names
+from .core.public import NAMESPACES as _NAMESPACES
+
+globals().update(_NAMESPACES.get("fft", {}))
+__all__ = sorted(_NAMESPACES.get("fft", {}))
+
+
+def __getattr__(name: str) -> Any:
+    from .namespace import missing
+
+    raise AttributeError(missing(__name__, globals(), name))

@@ -1,0 +1,23 @@
+"""`torch.version`: which versions of what this is."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+debug = False
+hip = None
+xpu = None
+git_version = "unknown"
+
+
+def __getattr__(name: str) -> str | None:
+    """`cuda` is looked up when asked, because the answer needs CuPy."""
+    if name != "cuda":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .backend.cuda import why_not
+
+    if why_not() is not None:
+        return None
+    import cupy
+
+    number = cupy.cuda.runtime.runtimeGetVersion()
+    return f"{number // 1000}.{number % 1000 // 10}"
