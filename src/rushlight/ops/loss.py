@@ -1,55 +1,20 @@
-"""The common losses: cross entropy, negative log-likelihood, squared, absolute and binary ones."""
+"""Losses of the difference of two tensors, binary cross entropy, Kullback-Leibler divergence."""
 
 from __future__ import annotations
 
 import warnings
 from typing import Any
 
-import numpy as np
-
 from ..base.shapes import Size, broadcast_shapes
 from ..core.op import Op
 from ..core.public import public
 from ..core.tensor import Tensor
-from .precision import in_float32, widen
+from . import cross_entropy as _cross_entropy  # noqa: F401 - nll_loss, cross_entropy
+from .activation_smooth import logsigmoid
+from .loss_common import legacy_reduction, loss_meta, reduce_body, reduced
+from .precision import in_float32
+from .promotion import promote
 from .reference import by_reference
-from .softmax import log_softmax_op, softmax_grad
-
-# -- reduction ----------------------------------------------------------------------------------
-
-
-def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """`reduction`, or what the two old flags mean."""
-    if size_average is None and reduce is None:
-        if reduction not in ("none", "mean", "sum"):
-            raise ValueError(f"{reduction} is not a valid value for reduction")
-        return reduction
-    size_average = True if size_average is None else size_average
-    reduce = True if reduce is None else reduce
-    ret = "none" if not reduce else "mean" if size_average else "sum"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{ret}' instead.",
-        stacklevel=3,
-    )
-    return ret
-
-
-def reduced(loss: Tensor, reduction: str) -> Tensor:
-    """The element losses averaged, summed or as they are."""
-    if reduction == "mean":
-        return loss.mean()
-    return loss.sum() if reduction == "sum" else loss
-
-
-def _reduce(xp: Any, loss: Any, reduction: str) -> Any:
-    if reduction == "mean":
-        return loss.mean(dtype=loss.dtype)
-    return loss.sum(dtype=loss.dtype) if reduction == "sum" else loss
-
-
-def _loss_meta(x: Any, y: Any, *, reduction: str, **attrs: Any) -> tuple:
-    return (x.shape if reduction == "none" else ()), x.dtype
-
 
 # -- losses of the difference -------------------------------------------------------------------
 
@@ -59,7 +24,7 @@ def _difference_loss(name: str, value: Any, slope: Any, slope_formula: Any) -> O
 
     @in_float32
     def body(xp: Any, x: Any, y: Any, *, reduction: str, beta: float) -> Any:
-        return _reduce(xp, value(xp, x - y, beta), reduction)
+        return reduce_body(xp, value(xp, x - y, beta), reduction)
 
     @in_float32
     def grad_body(xp: Any, gy: Any, x: Any, y: Any, *, reduction: str, beta: float) -> Any:
@@ -71,7 +36,7 @@ def _difference_loss(name: str, value: Any, slope: Any, slope_formula: Any) -> O
         scale = gy / x._a.size if reduction == "mean" else gy
         return slope_formula(x - y, beta) * scale
 
-    forward = Op(body, name, meta=_loss_meta)
+    forward = Op(body, name, meta=loss_meta)
     backward = Op(grad_body, name + "_grad", meta=lambda gy, x, y, **_: (x.shape, x.dtype))
     by_reference(backward, formula)
 
@@ -130,13 +95,11 @@ def _matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         shape = broadcast_shapes(input._a.shape, target._a.shape)
         input, target = input.expand(shape), target.expand(shape)
     if input._a.dtype != target._a.dtype:
-        from .promotion import promote
-
         input, target = promote((input, target))
     return input, target
 
 
-def _weighted_square(name: str, loss: Tensor, weight: Tensor, reduction: str) -> Tensor:
+def _weighted(loss: Tensor, weight: Tensor, reduction: str) -> Tensor:
     if weight._a.shape != loss._a.shape:
         raise ValueError("Inputs and weights must have the same size.")
     loss = loss * weight
@@ -159,7 +122,7 @@ def mse_loss(
     input, target = _matched(input, target)
     if weight is not None:
         loss = _mse(input, target, reduction="none", beta=0.0)
-        return _weighted_square("mse_loss", loss, weight, reduction)
+        return _weighted(loss, weight, reduction)
     return _mse(input, target, reduction=reduction, beta=0.0)
 
 
@@ -177,7 +140,7 @@ def l1_loss(
     input, target = _matched(input, target)
     if weight is not None:
         loss = _l1(input, target, reduction="none", beta=0.0)
-        return _weighted_square("l1_loss", loss, weight, reduction)
+        return _weighted(loss, weight, reduction)
     return _l1(input, target, reduction=reduction, beta=0.0)
 
 
@@ -213,302 +176,173 @@ def huber_loss(
     input, target = _matched(input, target)
     if weight is not None:
         loss = _huber_op(input, target, reduction="none", beta=float(delta))
-        return _weighted_square("huber_loss", loss, weight, reduction)
+        return _weighted(loss, weight, reduction)
     return _huber_op(input, target, reduction=reduction, beta=float(delta))
 
 
-# -- negative log-likelihood --------------------------------------------------------------------
+# -- binary cross entropy -----------------------------------------------------------------------
+#
+# Both ops: (x, t, *, reduction) -> loss; name_grad(gy, x, t, *, reduction) -> gx.
 
 
-def _check_classes(xp: Any, target: Any, ignore_index: int, classes: int) -> None:
-    """IndexError for a class that does not exist; CuPy would stall on the look, so only NumPy."""
-    if xp is not np or not target.size:
-        return
-    low, high = target.min(), target.max()
-    if low >= 0 and high < classes:
-        return
-    bad = target[((target < 0) | (target >= classes)) & (target != ignore_index)]
-    if bad.size:
-        raise IndexError(f"Target {bad.flat[0]} is out of bounds.")
+def _scaled(gy: Any, x: Any, reduction: str) -> Any:
+    return gy / x.size if reduction == "mean" and x.size else gy
 
 
-def _nll_parts(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any) -> tuple:
-    """Each target's class made safe to index with, and its weight (0 where ignored)."""
-    valid = target != ignore_index
-    safe = xp.where(valid, target, 0)
-    if weight is None:
-        return safe, valid.astype(dtype)
-    return safe, weight[safe] * valid.astype(dtype)
+def _tensor_scaled(gy: Tensor, x: Tensor, reduction: str) -> Tensor:
+    return gy / max(x._a.size, 1) if reduction == "mean" else gy
 
 
-def _nll_body(
-    xp: Any, x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: str
-) -> tuple:
-    _check_classes(xp, target, ignore_index, x.shape[1])
-    wide = widen(xp, x)
-    weight = None if weight is None else widen(xp, weight)
-    safe, w = _nll_parts(xp, target, weight, ignore_index, wide.dtype)
-    picked = xp.take_along_axis(wide, safe[:, None], 1)[:, 0]
-    loss = xp.where(w == 0, 0, -w * picked)
-    total = w.sum(dtype=wide.dtype)
-    if reduction == "mean":
-        loss = loss.sum(dtype=wide.dtype) / total
-    elif reduction == "sum":
-        loss = loss.sum(dtype=wide.dtype)
-    return loss.astype(x.dtype), total
+@in_float32
+def _bce_body(xp: Any, x: Any, t: Any, *, reduction: str) -> Any:
+    # The logarithm is cut at -100, so that a certain but wrong answer costs something finite.
+    loss = (t - 1) * xp.maximum(xp.log1p(-x), -100) - t * xp.maximum(xp.log(x), -100)
+    return reduce_body(xp, loss, reduction)
 
 
-def _nll_grad_body(
-    xp: Any, gy: Any, target: Any, weight: Any, total: Any, *, shape: tuple, ignore_index: int,
-    reduction: str,
-) -> Any:  # fmt: skip
-    weight = None if weight is None else widen(xp, weight)
-    safe, w = _nll_parts(xp, target, weight, ignore_index, total.dtype)
-    g = -w * widen(xp, gy)
-    if reduction == "mean":
-        g = g / total
-    out = xp.zeros(shape, total.dtype)
-    xp.put_along_axis(out, safe[:, None], xp.where(w == 0, 0, g)[:, None], 1)
-    return out.astype(gy.dtype)
+@in_float32
+def _bce_grad_body(xp: Any, gy: Any, x: Any, t: Any, *, reduction: str) -> Any:
+    return (x - t) / xp.maximum((1 - x) * x, 1e-12) * _scaled(gy, x, reduction)
 
 
-def _nll_meta(x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: str) -> list:
-    shape = target.shape if reduction == "none" else ()
-    total = np.dtype(np.float32) if x.dtype.itemsize == 2 else x.dtype
-    return [(shape, x.dtype), ((), total)]
+@in_float32
+def _bce_logits_body(xp: Any, x: Any, t: Any, *, reduction: str) -> Any:
+    loss = xp.maximum(x, 0) - x * t + xp.log1p(xp.exp(-xp.abs(x)))
+    return reduce_body(xp, loss, reduction)
 
 
-_nll = Op(_nll_body, "nll_loss", meta=_nll_meta)
-_nll_grad = Op(
-    _nll_grad_body, "nll_loss_grad", meta=lambda gy, *_, shape, **__: (shape, gy.dtype)
+@in_float32
+def _bce_logits_grad_body(xp: Any, gy: Any, x: Any, t: Any, *, reduction: str) -> Any:
+    return (1 / (1 + xp.exp(-x)) - t) * _scaled(gy, x, reduction)
+
+
+def _grad_meta(gy: Any, x: Any, t: Any, **attrs: Any) -> tuple:
+    return x.shape, x.dtype
+
+
+_bce = Op(_bce_body, "binary_cross_entropy", meta=loss_meta)
+_bce_grad = Op(_bce_grad_body, "binary_cross_entropy_grad", meta=_grad_meta)
+by_reference(
+    _bce_grad,
+    lambda gy, x, t, reduction: (
+        (x - t) / ((1 - x) * x).clamp(min=1e-12) * _tensor_scaled(gy, x, reduction)
+    ),
+)
+_bce.derivative(
+    x=lambda g, x, t, reduction: _bce_grad(g, x, t, reduction=reduction),
+    t=lambda g, x, reduction: (
+        ((1 - x).log().clamp(min=-100) - x.log().clamp(min=-100)) * _tensor_scaled(g, x, reduction)
+    ),
+)
+_bce_logits = Op(_bce_logits_body, "binary_cross_entropy_with_logits", meta=loss_meta)
+_bce_logits_grad = Op(
+    _bce_logits_grad_body, "binary_cross_entropy_with_logits_grad", meta=_grad_meta
+)
+by_reference(
+    _bce_logits_grad,
+    lambda gy, x, t, reduction: (x.sigmoid() - t) * _tensor_scaled(gy, x, reduction),
+)
+_bce_logits.derivative(
+    x=lambda g, x, t, reduction: _bce_logits_grad(g, x, t, reduction=reduction),
+    t=lambda g, x, reduction: -x * _tensor_scaled(g, x, reduction),
 )
 
 
-@_nll.backward
-def _nll_backward(
-    g: Any, x_shape: tuple, target: Tensor, weight: Any, out1: Tensor, ignore_index: int,
-    reduction: str,
-) -> tuple:  # fmt: skip
-    gx = _nll_grad(
-        g, target, weight, out1.detach(), shape=x_shape, ignore_index=ignore_index,
-        reduction=reduction,
-    )  # fmt: skip
-    return gx, None, None
-
-
-_nll_grad.derivative(  # linear in gy, with the loss itself as its transpose
-    gy=lambda g, target, weight, ignore_index, reduction: _nll(
-        g, target, weight, ignore_index=ignore_index, reduction=reduction
-    )[0]
-)
-
-
-def _check_nll(input: Tensor, target: Tensor, weight: Any) -> None:
-    x, t = input._a.shape, target._a.shape
-    if len(x) < 1:
-        raise ValueError(f"Expected 1 or more dimensions (got {len(x)})")
-    if len(x) > 1 and (not t or x[0] != t[0]):
+@public("functional")
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The cross entropy of probabilities with targets in [0, 1]."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if input._a.shape != target._a.shape:
         raise ValueError(
-            f"Expected input batch_size ({x[0]}) to match target batch_size ({t[0] if t else 0})."
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
-    if len(x) > 2 and x[2:] != t[1:]:
+    if input.is_cpu and input._a.size and not bool(((input >= 0) & (input <= 1)).all()):
         raise RuntimeError(
-            f"Expected target size {[x[0], *x[2:]]}, got {list(t)}. The class dimension is dim 1 of "
-            "the input and absent from the target."
+            "all elements of input should be between 0 and 1; for logits use "
+            "binary_cross_entropy_with_logits"
         )
-    if len(x) == 2 and len(t) != 1:
-        raise RuntimeError(
-            "0D or 1D target tensor expected, multi-target not supported; for class probabilities "
-            "use a floating point target of the input's shape"
-        )
-    if target._a.dtype.kind not in "iu":
-        raise RuntimeError(
-            f"expected scalar type Long but found {target.dtype}; class indices need .long()"
-        )
-    classes = x[1] if len(x) > 1 else x[0]
-    if weight is not None and weight._a.shape != (classes,):
-        raise RuntimeError(
-            f"weight tensor should be defined either for all {classes} classes or no classes but "
-            f"got weight tensor of shape: {list(weight._a.shape)}"
-        )
+    if weight is None:
+        return _bce(input, target, reduction=reduction)
+    return reduced(_bce(input, target, reduction="none") * weight, reduction)
 
 
 @public("functional")
-def nll_loss(
+def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
     size_average: bool | None = None,
-    ignore_index: int = -100,
     reduce: bool | None = None,
     reduction: str = "mean",
+    pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """The negative of the log-probability at each target class."""
+    """The cross entropy of sigmoid(input) with targets in [0, 1], without overflow."""
     reduction = legacy_reduction(size_average, reduce, reduction)
-    _check_nll(input, target, weight)
-    single = input._a.ndim == 1
-    if single:
-        input, target = input.unsqueeze(0), target.reshape(1)
-    loss = _nll(input, target, weight, ignore_index=int(ignore_index), reduction=reduction)[0]
-    return loss.reshape(()) if single and reduction == "none" else loss
-
-
-# -- cross entropy ------------------------------------------------------------------------------
-
-
-def _cross_entropy_body(
-    xp: Any, x: Any, target: Any, *, ignore_index: int, reduction: str
-) -> tuple:
-    """The loss of 2-D logits and class indices, and the probabilities its derivative wants."""
-    _check_classes(xp, target, ignore_index, x.shape[1])
-    wide = widen(xp, x)
-    valid = target != ignore_index
-    rows = xp.arange(target.shape[0])
-    z = wide - wide.max(axis=1, keepdims=True) if wide.size else wide
-    at = z[rows, xp.where(valid, target, 0)]
-    probs = xp.exp(z)
-    sums = probs.sum(axis=1, keepdims=True)
-    probs /= sums
-    loss = xp.where(valid, xp.log(sums[:, 0]) - at, 0)
-    if reduction == "mean":
-        loss = loss.sum(dtype=wide.dtype) / valid.sum().astype(wide.dtype)
-    elif reduction == "sum":
-        loss = loss.sum(dtype=wide.dtype)
-    return loss.astype(x.dtype), probs.astype(x.dtype)
-
-
-def _cross_entropy_grad_body(
-    xp: Any, gy: Any, probs: Any, target: Any, *, ignore_index: int, reduction: str
-) -> Any:
-    """(probabilities - one-hot target) * gradient, over the number of targets for a mean."""
-    valid = target != ignore_index
-    g = widen(xp, gy)
-    if reduction == "mean":
-        g = g / valid.sum().astype(g.dtype)
-    g = xp.where(valid, g, 0)
-    out = widen(xp, probs) * g[:, None]
-    rows = xp.arange(target.shape[0])
-    out[rows, xp.where(valid, target, 0)] -= g
-    return out.astype(gy.dtype)
-
-
-def _cross_entropy_meta(x: Any, target: Any, *, ignore_index: int, reduction: str) -> list:
-    return [(target.shape if reduction == "none" else (), x.dtype), (x.shape, x.dtype)]
-
-
-cross_entropy_fused = Op(
-    _cross_entropy_body, "cross_entropy_fused", meta=_cross_entropy_meta,
-    grad_name="NllLossBackward0",
-)  # fmt: skip
-cross_entropy_grad = Op(
-    _cross_entropy_grad_body, "cross_entropy_grad",
-    meta=lambda gy, probs, target, **_: (probs.shape, probs.dtype),
-)  # fmt: skip
-
-
-@cross_entropy_fused.backward
-def _cross_entropy_backward(
-    gs: list, target: Tensor, out1: Tensor, ignore_index: int, reduction: str
-) -> tuple:
-    gx = None
-    if gs[0] is not None:
-        gx = cross_entropy_grad(
-            gs[0], out1, target, ignore_index=ignore_index, reduction=reduction
+    if input._a.shape != target._a.shape:
+        raise ValueError(
+            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
-    if gs[1] is not None:  # only when the derivative itself was differentiated
-        through = softmax_grad(gs[1], out1, dim=1)
-        gx = through if gx is None else gx + through
-    return gx, None
-
-
-def _cross_entropy_grad_formula(
-    gy: Tensor, probs: Tensor, target: Tensor, ignore_index: int, reduction: str
-) -> Tensor:
-    valid = target != ignore_index
-    classes = probs._a.shape[1]
-    safe = target.masked_fill(~valid, 0)
-    hot = safe.unsqueeze(1) == target.new_tensor(list(range(classes))).unsqueeze(0)
-    if reduction == "mean":
-        gy = gy / valid.sum()
-    scale = gy * valid.to(probs.dtype)
-    return (probs - hot.to(probs.dtype)) * scale.unsqueeze(1)
-
-
-by_reference(cross_entropy_grad, _cross_entropy_grad_formula)
-
-
-@public("functional")
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    """The cross entropy of logits with class indices or class probabilities."""
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    x, t = input._a, target._a
-    if (
-        x.ndim == 2 and t.ndim == 1 and weight is None and not label_smoothing
-        and x.dtype.kind in "fV" and t.dtype.kind in "iu" and x.shape[0] == t.shape[0]
-    ):  # fmt: skip
-        return cross_entropy_fused(
-            input, target, ignore_index=int(ignore_index), reduction=reduction
-        )[0]
-    if x.ndim < 1:
-        raise RuntimeError("cross_entropy: input needs a class dimension")
-    at = 0 if x.ndim == 1 else 1
-    log_probs = log_softmax_op(input, dim=at)
-    if x.shape == t.shape and t.dtype.kind in "fV":
-        return _soft_targets(log_probs, target, weight, reduction, label_smoothing, at)
-    if label_smoothing:
-        return _smoothed(log_probs, target, weight, ignore_index, reduction, label_smoothing, at)
-    return nll_loss(log_probs, target, weight, None, ignore_index, None, reduction)
-
-
-def _class_weight(weight: Tensor, ndim: int, at: int) -> Tensor:
-    shape = [1] * ndim
-    shape[at] = -1
-    return weight.reshape(shape)
-
-
-def _soft_targets(
-    log_probs: Tensor, target: Tensor, weight: Any, reduction: str, smoothing: float, at: int
-) -> Tensor:
-    classes = log_probs._a.shape[at]
-    if smoothing:
-        target = target * (1 - smoothing) + smoothing / classes
-    if weight is not None:
-        log_probs = log_probs * _class_weight(weight, log_probs.ndim, at)
-    loss = -(log_probs * target).sum(at)
-    if reduction == "mean":
-        return loss.sum() / max(loss._a.size, 1)
-    return reduced(loss, reduction)
-
-
-def _smoothed(
-    log_probs: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str,
-    smoothing: float, at: int,
-) -> Tensor:  # fmt: skip
-    """(1 - s) * the loss of the target + s * the mean loss over all classes."""
-    classes = log_probs._a.shape[at]
-    hard = nll_loss(log_probs, target, weight, None, ignore_index, None, reduction)
-    if weight is not None:
-        log_probs = log_probs * _class_weight(weight, log_probs.ndim, at)
-    soft = -log_probs.sum(at)
-    ignored = target == ignore_index
-    soft = soft.masked_fill(ignored, 0.0)
-    if reduction == "mean":
-        if weight is None:
-            count: Any = (~ignored).sum()
-        else:
-            count = weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0.0).sum()
-        soft = soft.sum() / count
+    input, target = promote((input, target))
+    if weight is None and pos_weight is None:
+        return _bce_logits(input, target, reduction=reduction)
+    if pos_weight is None:
+        loss = _bce_logits(input, target, reduction="none")
     else:
-        soft = reduced(soft, reduction)
-    return hard * (1 - smoothing) + soft * (smoothing / classes)
+        loss = (1 - target) * input - ((pos_weight - 1) * target + 1) * logsigmoid(input)
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+@public("torch", name="binary_cross_entropy_with_logits")
+def _torch_bce_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: Any = 1,
+) -> Tensor:
+    """The form of the top namespace; `reduction` is 0 none, 1 mean, 2 sum."""
+    name = reduction if isinstance(reduction, str) else ("none", "mean", "sum")[reduction]
+    return binary_cross_entropy_with_logits(
+        input, target, weight, reduction=name, pos_weight=pos_weight
+    )
+
+
+# -- Kullback-Leibler divergence ----------------------------------------------------------------
+
+
+@public("functional")
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The divergence of `target` from the log-probabilities `input`."""
+    batchmean = reduction == "batchmean"
+    if size_average is not None or reduce is not None or not batchmean:
+        reduction = legacy_reduction(size_average, reduce, reduction)
+        batchmean = False
+    if reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+            "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+            stacklevel=2,
+        )
+    if log_target:
+        loss = target.exp() * (target - input)
+    else:
+        loss = target.xlogy(target) - target * input
+    if batchmean:
+        return loss.sum() / input._a.shape[0] if input._a.ndim else loss.sum()
+    return reduced(loss, reduction)
