@@ -1,0 +1,42 @@
+"""Datasets, samplers and the DataLoader; users find them as `rushlight.utils.data`."""
+
+from .batching import Batcher, BatchTransform
+from .collate import default_collate, default_convert
+from .combine import ConcatDataset, StackDataset, Subset, random_split
+from .dataset import ChainDataset, Dataset, IterableDataset, TensorDataset
+from .distributed import DistributedSampler
+from .loader import DataLoader
+from .sampler import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+from .worker import WorkerInfo, get_worker_info
+
+__all__ = [
+    "BatchSampler",
+    "BatchTransform",
+    "Batcher",
+    "ChainDataset",
+    "ConcatDataset",
+    "DataLoader",
+    "Dataset",
+    "DistributedSampler",
+    "IterableDataset",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "StackDataset",
+    "Subset",
+    "SubsetRandomSampler",
+    "TensorDataset",
+    "WeightedRandomSampler",
+    "WorkerInfo",
+    "default_collate",
+    "default_convert",
+    "get_worker_info",
+    "random_split",
+]

@@ -1,0 +1,125 @@
+"""Collating: a list of samples becomes one batch of tensors, leaf by leaf."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..base import dtypes
+from ..core.tensor import Tensor, wrap
+
+_NOT_COLLATABLE = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+)
+
+
+def default_collate(batch: Any) -> Any:
+    """Stack the samples of a batch; dicts, tuples and lists are collated element by element."""
+    first = batch[0]
+    if isinstance(first, Tensor):
+        from ..ops.join import stack
+
+        return stack(list(batch), 0)
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, (np.ndarray, np.generic)):
+        return _stack_arrays(batch)
+    if isinstance(first, float):
+        return _numbers(batch, dtypes.float64)
+    if isinstance(first, int):
+        return _numbers(batch, None)
+    if isinstance(first, Mapping):
+        return _remade_mapping(first, {k: default_collate([d[k] for d in batch]) for k in first})
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return type(first)(*[default_collate(column) for column in zip(*batch)])
+    if isinstance(first, Sequence):
+        return _collate_sequences(batch, first)
+    raise TypeError(_NOT_COLLATABLE.format(type(first)))
+
+
+def _stack_arrays(batch: Any) -> Tensor:
+    from ..ops.join import stack
+    from ..ops.tensor_factory import as_tensor
+
+    first = batch[0]
+    if first.dtype.kind in "SUO":
+        raise TypeError(_NOT_COLLATABLE.format(first.dtype))
+    if first.shape == () and isinstance(first, np.generic):
+        return wrap(np.array(batch, dtype=np.result_type(*batch)))
+    return stack([as_tensor(b) for b in batch], 0)
+
+
+def _numbers(batch: Any, dtype: Any) -> Tensor:
+    """Python numbers as PyTorch's `tensor(batch)`, without the general machinery in the plain case."""
+    kinds = set(map(type, batch))
+    if kinds == {int}:
+        try:
+            return wrap(np.array(batch, np.int64))
+        except OverflowError:
+            raise ValueError("Overflow when unpacking long long") from None
+    if kinds == {float}:
+        return wrap(np.array(batch, np.float64))
+    from ..ops.tensor_factory import tensor
+
+    return tensor(list(batch), dtype=dtype)
+
+
+def _collate_sequences(batch: Any, first: Sequence) -> Any:
+    if any(len(sample) != len(first) for sample in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    columns = [default_collate(column) for column in zip(*batch)]
+    return columns if type(first) in (list, tuple) else _remade_sequence(first, columns)
+
+
+def default_convert(data: Any) -> Any:
+    """NumPy arrays inside `data` as tensors, everything else as it is; used without batching."""
+    from ..ops.tensor_factory import as_tensor
+
+    if isinstance(data, Tensor):
+        return data
+    if isinstance(data, (np.ndarray, np.generic)):
+        return data if data.dtype.kind in "SUO" else as_tensor(data)
+    return map_leaves(data, default_convert)
+
+
+def map_leaves(data: Any, fn: Callable[[Any], Any]) -> Any:
+    """`fn` over the members of a container, in a container of its kind; other data as it is."""
+    if isinstance(data, Mapping):
+        return _remade_mapping(data, {k: fn(v) for k, v in data.items()})
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*[fn(v) for v in data])
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        members = [fn(v) for v in data]
+        return members if type(data) in (list, tuple) else _remade_sequence(data, members)
+    return data
+
+
+def _remade_mapping(like: Mapping, members: dict) -> Any:
+    """`members` in a mapping of the user's kind where that can be made, else in a dict."""
+    if type(like) is dict:
+        return members
+    try:
+        if isinstance(like, MutableMapping):
+            made = copy.copy(like)  # keeps what else it carries, like a default factory
+            made.update(members)
+            return made
+        return type(like)(members)  # type: ignore[call-arg]
+    except TypeError:
+        return members
+
+
+def _remade_sequence(like: Sequence, members: list) -> Any:
+    if isinstance(like, tuple):
+        return members
+    try:
+        if isinstance(like, MutableSequence):
+            made = copy.copy(like)
+            for i, value in enumerate(members):
+                made[i] = value
+            return made
+        return type(like)(members)  # type: ignore[call-arg]
+    except TypeError:
+        return members

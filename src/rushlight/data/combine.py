@@ -1,0 +1,218 @@
+"""Datasets made of other datasets: stacked, concatenated, a subset, a random split."""
+
+from __future__ import annotations
+
+import bisect
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from .batching import Batcher, batcher_of, gather
+from .dataset import Dataset, IterableDataset
+from .seeding import stream_of
+
+
+class StackDataset(Dataset):
+    """Datasets of equal length side by side: a sample is a tuple, or a dict, of their samples."""
+
+    datasets: Any
+
+    def __init__(self, *args: Dataset, **kwargs: Dataset) -> None:
+        if args and kwargs:
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
+                "input/output, but both types are given."
+            )
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        members = list(args or kwargs.values())
+        self._length = len(members[0])  # type: ignore[arg-type]
+        if any(len(d) != self._length for d in members):  # type: ignore[arg-type]
+            raise ValueError("Size mismatch between datasets")
+        self.datasets = args or kwargs
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {k: d[index] for k, d in self.datasets.items()}
+        return tuple([d[index] for d in self.datasets])
+
+    def __getitems__(self, indices: list) -> list:
+        if isinstance(self.datasets, dict):
+            columns = [_samples(d, indices) for d in self.datasets.values()]
+            return [dict(zip(self.datasets, row)) for row in zip(*columns)]
+        return list(zip(*[_samples(d, indices) for d in self.datasets]))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __batcher__(self) -> Batcher | None:
+        keyed = isinstance(self.datasets, dict)
+        members = [batcher_of(d) for d in (self.datasets.values() if keyed else self.datasets)]
+        known = [b for b in members if b is not None]
+        draws = any(b.draws for b in known)
+        # Two members that draw would have to take turns sample by sample.
+        if len(known) != len(members) or (draws and len(members) > 1):
+            return None
+        if keyed:
+            names = list(self.datasets)
+            return Batcher(lambda i, s: {k: b.fetch(i, s) for k, b in zip(names, known)}, draws)
+        return Batcher(lambda i, s: [b.fetch(i, s) for b in known], draws)
+
+
+def _samples(dataset: Any, indices: list) -> list:
+    """The samples of `indices`, all at once where the dataset can."""
+    many = getattr(dataset, "__getitems__", None)
+    if not callable(many):
+        return [dataset[i] for i in indices]
+    items = many(indices)
+    if len(items) != len(indices):
+        raise ValueError(
+            f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)}"
+        )
+    return items
+
+
+class ConcatDataset(Dataset):
+    """Datasets one after the other."""
+
+    datasets: list[Dataset]
+    cumulative_sizes: list[int]
+
+    @staticmethod
+    def cumsum(sequence: Iterable[Any]) -> list[int]:
+        """The running total of the lengths."""
+        return list(accumulate(len(d) for d in sequence))
+
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
+        super().__init__()
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(d, IterableDataset) for d in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, idx: int) -> Any:
+        if idx < 0:
+            if -idx > len(self):
+                raise ValueError("absolute value of index should not exceed dataset length")
+            idx += len(self)
+        which = min(bisect.bisect_right(self.cumulative_sizes, idx), len(self.datasets) - 1)
+        return self.datasets[which][idx - (self.cumulative_sizes[which - 1] if which else 0)]
+
+    @property
+    def cummulative_sizes(self) -> list[int]:
+        warnings.warn(
+            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return self.cumulative_sizes
+
+    def __batcher__(self) -> Batcher | None:
+        members = [batcher_of(d) for d in self.datasets]
+        known = [b for b in members if b is not None]
+        if len(known) != len(members):
+            return None
+        ends = np.array(self.cumulative_sizes, np.int64)
+        draws = any(b.draws for b in known)
+        return Batcher(lambda indices, stream: _from_members(known, ends, indices, stream), draws)
+
+
+def _from_members(
+    members: list[Batcher], ends: np.ndarray, indices: np.ndarray, stream: Any
+) -> Any:
+    """A batch of samples that lie in several datasets, in the order of `indices`."""
+    total = int(ends[-1])
+    if indices.size and int(indices.min()) < -total:
+        raise ValueError("absolute value of index should not exceed dataset length")
+    indices = np.where(indices < 0, indices + total, indices)
+    owner = np.minimum(np.searchsorted(ends, indices, side="right"), len(ends) - 1)
+    inside = indices - np.where(owner > 0, ends[owner - 1], 0)
+    order = None
+    if not any(b.draws for b in members):
+        # Without random numbers the order of fetching is free: one fetch per dataset.
+        order = np.argsort(owner, kind="stable")
+        owner, inside = owner[order], inside[order]
+    cuts = np.flatnonzero(np.diff(owner)) + 1
+    starts = [0, *cuts.tolist()]
+    runs = np.split(inside, cuts)
+    parts = [members[owner[s]].fetch(run, stream) for s, run in zip(starts, runs)]
+    if order is None or len(parts) == 1:
+        return gather(parts)
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return gather(parts, back)
+
+
+class Subset(Dataset):
+    """The samples of a dataset at the given indices."""
+
+    dataset: Dataset
+    indices: Sequence[int]
+
+    def __init__(self, dataset: Dataset, indices: Sequence[int]) -> None:
+        self.dataset = dataset
+        self.indices = indices
+
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, list):
+            return self.dataset[[self.indices[i] for i in idx]]
+        return self.dataset[self.indices[idx]]
+
+    def __getitems__(self, indices: list[int]) -> list:
+        wanted = [self.indices[i] for i in indices]
+        many = getattr(self.dataset, "__getitems__", None)
+        return many(wanted) if callable(many) else [self.dataset[i] for i in wanted]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __batcher__(self) -> Batcher | None:
+        inner = batcher_of(self.dataset)
+        if inner is None:
+            return None
+        table = np.asarray(self.indices)
+        if table.ndim != 1 or table.dtype.kind not in "iu":
+            return None
+        table = table.astype(np.int64, copy=False)
+        fetch = inner.fetch
+        return Batcher(lambda indices, stream: fetch(table[indices], stream), inner.draws)
+
+
+def random_split(
+    dataset: Dataset, lengths: Sequence[int | float], generator: Any = None
+) -> list[Subset]:
+    """Split at random into subsets of the given lengths, or of the given fractions."""
+    size = len(dataset)  # type: ignore[arg-type]
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        lengths = _from_fractions(lengths, size)
+    if sum(lengths) != size:
+        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+    order = stream_of(generator).randperm(size).tolist()
+    ends = accumulate(lengths)
+    return [Subset(dataset, order[end - n : end]) for end, n in zip(ends, lengths)]  # type: ignore[misc]
+
+
+def _from_fractions(fractions: Sequence[float], size: int) -> list[int]:
+    """Whole lengths: rounded down, and the rest dealt out one by one from the front."""
+    for i, fraction in enumerate(fractions):
+        if fraction < 0 or fraction > 1:
+            raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+    lengths = [math.floor(size * f) for f in fractions]
+    for i in range(size - sum(lengths)):
+        lengths[i % len(lengths)] += 1
+    for i, length in enumerate(lengths):
+        if length == 0:
+            warnings.warn(
+                f"Length of split at index {i} is 0. This might result in an empty dataset.",
+                stacklevel=3,
+            )
+    return lengths

@@ -1,0 +1,100 @@
+"""What a dataset is: indexable, or iterable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ..core.tensor import Tensor, current_edge, wrap
+from .batching import Batcher
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Dataset(Generic[T_co]):
+    """Samples by index: subclasses write `__getitem__`, and `__len__` for most samplers.
+
+    A subclass may add `__getitems__(indices)` (a list of samples at once), or `__batcher__` to hand out
+    whole batches (see `rushlight.data.batching`).
+    """
+
+    def __getitem__(self, index: Any) -> T_co:
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    # No __len__ here: many samplers fall back on TypeError from len(), which a default would hide.
+
+    def __add__(self, other: Dataset) -> Any:
+        from .combine import ConcatDataset
+
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[T_co], Iterable[T_co]):
+    """Samples in a stream: subclasses write `__iter__`.
+
+    Each worker iterates its own copy, so `__iter__` has to look at `get_worker_info()` and take its
+    share, or the samples come once per worker.
+    """
+
+    def __add__(self, other: Dataset) -> ChainDataset:
+        return ChainDataset([self, other])
+
+
+class ChainDataset(IterableDataset):
+    """Several iterable datasets one after the other."""
+
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
+        super().__init__()
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        for d in self.datasets:
+            self._check(d)
+            yield from d  # type: ignore[misc]
+
+    def __len__(self) -> int:
+        total = 0
+        for d in self.datasets:
+            self._check(d)
+            total += len(d)  # type: ignore[arg-type]
+        return total
+
+    @staticmethod
+    def _check(d: Any) -> None:
+        if not isinstance(d, IterableDataset):
+            raise AssertionError("ChainDataset only supports IterableDataset")
+
+
+class TensorDataset(Dataset[tuple[Tensor, ...]]):
+    """Tensors of equal first size; a sample is a tuple with one row of each."""
+
+    tensors: tuple[Tensor, ...]
+
+    def __init__(self, *tensors: Tensor) -> None:
+        if any(t.size(0) != tensors[0].size(0) for t in tensors):
+            raise AssertionError("Size mismatch between tensors")
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple([t[index] for t in self.tensors])
+
+    def __len__(self) -> int:
+        return self.tensors[0].size(0)
+
+    def __batcher__(self) -> Batcher | None:
+        if not self.tensors:
+            return None
+        rows = [_row_taker(t) for t in self.tensors]
+        return Batcher(lambda indices, stream: [take(indices) for take in rows])
+
+
+def _row_taker(t: Tensor) -> Any:
+    """A function from an index array to the rows of `t` as a new tensor."""
+    if t._a.__class__ is not np.ndarray or current_edge(t) is not None:
+        return lambda indices: t[wrap(indices).to(t.device)]  # keeps the device and the graph
+    if t._a.flags.c_contiguous:
+        # t._a is looked up at every call: the user may put other data into t between batches.
+        return lambda indices: wrap(t._a.take(indices, axis=0))
+    return lambda indices: wrap(np.ascontiguousarray(t._a[indices]))

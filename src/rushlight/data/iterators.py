@@ -1,0 +1,274 @@
+"""The iterators of a loader: in this process, by blocks of batches, or over worker processes."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+
+from .batching import Batcher, as_index_array, can_split, index_batches, nbytes, split
+from .fetch import BatchFetcher, make_fetcher
+from .pinning import finisher
+from .pool import WorkerPool
+from .seeding import draw_seed, worker_stream
+from .worker import DATA, END, RESUME, TASK, Setup
+
+# A block of batches is fetched at once while it stays about this large: small enough for the cache.
+BLOCK_BYTES = 1 << 20
+BLOCK_BATCHES = 64
+
+
+class LoaderIter:
+    """What all iterators share; it holds no reference to its loader, so dropping either is enough."""
+
+    def __init__(self, loader: Any) -> None:
+        self._finish = finisher(loader.pin_memory, loader.pin_memory_device)
+        self._base_seed = draw_seed(loader.generator)
+        self._start(loader)
+
+    def _start(self, loader: Any) -> None:
+        """Begin an epoch."""
+        self._index_sampler = loader._index_sampler
+        self._dataset = loader.dataset
+        self._num_workers = loader.num_workers
+        self._expected = loader._length_told
+        self._yielded = 0
+
+    def __iter__(self) -> LoaderIter:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._index_sampler)
+
+    def __next__(self) -> Any:
+        batch = self._take()
+        self._yielded += 1
+        if self._expected is not None and self._yielded > self._expected:
+            self._warn_length()
+        return batch if self._finish is None else self._finish(batch)
+
+    def _take(self) -> Any:
+        raise NotImplementedError
+
+    def _warn_length(self) -> None:
+        text = (
+            f"Length of IterableDataset {self._dataset} was reported to be {self._expected}"
+            f"(when accessing len(dataloader)), but {self._yielded} samples have been fetched. "
+        )
+        if self._num_workers:
+            text += (
+                "For multiprocessing data-loading, this could be caused by not properly configuring "
+                "the IterableDataset replica at each worker: __iter__ should take the share that "
+                "get_worker_info() gives it."
+            )
+        warnings.warn(text, stacklevel=3)
+
+
+class SingleIter(LoaderIter):
+    """Batches fetched in this process when they are asked for."""
+
+    def _start(self, loader: Any) -> None:
+        if loader.timeout != 0:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        super()._start(loader)
+        self._fetch = make_fetcher(
+            loader.dataset,
+            loader._auto_collation,
+            loader.collate_fn,
+            loader.drop_last,
+            whole=loader.batch_path,
+        )
+        whole = isinstance(self._fetch, BatchFetcher)
+        self._indices = index_batches(self._index_sampler) if whole else iter(self._index_sampler)
+
+    def _take(self) -> Any:
+        return self._fetch(next(self._indices))
+
+
+class BlockIter(LoaderIter):
+    """Whole batches of a dataset that has a Batcher, in this process though workers were asked for.
+
+    Many small batches are fetched as one block and cut apart. Random numbers are those the workers
+    would have drawn: batch k belongs to worker k modulo their number, each with its own stream.
+    """
+
+    def __init__(self, loader: Any, batcher: Batcher) -> None:
+        self._streams: list[Any] = []
+        self._batcher = batcher
+        super().__init__(loader)
+
+    def restart(self, loader: Any, batcher: Batcher) -> None:
+        """Begin another epoch with the streams as they are (`persistent_workers`)."""
+        self._batcher = batcher
+        self._start(loader)
+
+    def _start(self, loader: Any) -> None:
+        super()._start(loader)
+        lanes = self._num_workers if self._batcher.draws else 1
+        if not self._streams:
+            self._streams = [worker_stream(self._base_seed, w) for w in range(lanes)]
+        batches = index_batches(self._index_sampler)
+        # Workers would be sent these at once, so the sampler draws now, not at the first batch.
+        ahead = list(islice(batches, loader._prefetch * self._num_workers))
+        self._source = self._blocks(chain(ahead, batches))
+
+    def __next__(self) -> Any:
+        batch = next(self._source)
+        return batch if self._finish is None else self._finish(batch)
+
+    def _blocks(self, batches: Iterator[Any]) -> Iterator[Any]:
+        streams, fetch = self._streams, self._batcher.fetch
+        lanes = len(streams)
+        each = 1  # batches of one lane in a block; the first of all tells how large they are
+        while group := list(islice(batches, each * lanes)):
+            arrays = [as_index_array(b) for b in group]
+            if any(a is None for a in arrays):
+                raise TypeError(f"a sampler yielded {group!r}: the dataset is indexed by integers")
+            if each == 1:
+                for k, array in enumerate(arrays):
+                    batch = fetch(array, streams[k])  # type: ignore[arg-type]
+                    yield batch
+                each = _block_length(batch)
+                continue
+            parts: list[Any] = [None] * len(group)
+            for lane, stream in enumerate(streams):
+                mine: Any = arrays[lane::lanes]
+                if mine:
+                    block = fetch(np.concatenate(mine), stream)
+                    parts[lane::lanes] = split(block, [len(a) for a in mine])
+            yield from parts
+
+
+def _block_length(batch: Any) -> int:
+    """How many batches like this one make a block."""
+    if not can_split(batch):
+        return 1
+    return max(1, min(BLOCK_BATCHES, BLOCK_BYTES // max(1, nbytes(batch))))
+
+
+class WorkerIter(LoaderIter):
+    """Batches fetched by worker processes, a few ahead, delivered in order."""
+
+    def __init__(self, loader: Any) -> None:
+        self._timeout = loader.timeout
+        self._in_order = loader.in_order
+        self._persistent = loader.persistent_workers
+        self._sent = 0  # the number of the next task; it goes on counting over epochs
+        self._pool: WorkerPool | None = None
+        super().__init__(loader)
+
+    def _start(self, loader: Any) -> None:
+        super()._start(loader)
+        if self._pool is None:
+            self._pool = WorkerPool(loader.multiprocessing_context, _setup(loader, self._base_seed))
+            # Also at the end of the program; the pool knows nothing of this iterator.
+            self._end = weakref.finalize(self, self._pool.shutdown)
+        self._indices = iter(self._index_sampler)
+        self._owner: dict[int, int] = {}  # of every task not yet delivered, in order
+        self._answers: dict[int, tuple] = {}
+        self._active = [True] * self._num_workers
+        self._turn = 0
+        for worker in self._pool.workers:
+            worker.first_task = self._sent
+        for _ in range(loader._prefetch * self._num_workers):
+            self._put()
+
+    def restart(self, loader: Any) -> None:
+        """Begin another epoch with the same workers; answers to older tasks are dropped."""
+        assert self._pool is not None
+        for number in range(len(self._pool.workers)):
+            self._pool.send(number, (RESUME, 0, None))
+        self._start(loader)
+
+    @property
+    def usable(self) -> bool:
+        """Whether the workers are still there for another epoch."""
+        return self._pool is not None and not self._pool.closed
+
+    def _put(self) -> None:
+        """Send the next indices to the next worker that still works."""
+        assert self._pool is not None
+        if True not in self._active:
+            return
+        indices = next(self._indices, self)
+        if indices is self:
+            return
+        while not self._active[self._turn]:
+            self._turn = (self._turn + 1) % self._num_workers
+        self._owner[self._sent] = self._turn
+        self._pool.send(self._turn, (TASK, self._sent, indices))
+        self._turn = (self._turn + 1) % self._num_workers
+        self._sent += 1
+
+    def _take(self) -> Any:
+        while self._owner:
+            task = self._due()
+            number = self._owner.pop(task)
+            kind, _, content, doing = self._answers.pop(task)
+            if kind == END:
+                if self._active[number]:
+                    self._active[number] = False
+                    self._put()
+                continue
+            self._put()
+            if kind == DATA:
+                return content
+            content.reraise(f"\nThe worker was {doing}.\n" if doing else "")
+        if not self._persistent:
+            self._end()
+        raise StopIteration
+
+    def _due(self) -> int:
+        """The task whose answer is to be delivered next; waits for it."""
+        assert self._pool is not None
+        first = next(iter(self._owner))
+        while True:
+            if first in self._answers:
+                return first
+            if self._answers and not self._in_order:
+                return next(iter(self._answers))
+            try:
+                number, (kind, task, content) = self._pool.receive(
+                    self._owner[first], self._timeout
+                )
+            except BaseException:  # a death, a timeout, Ctrl-C: nothing more will come
+                self._owner.clear()
+                self._end()
+                raise
+            worker = self._pool.workers[number]
+            doing = worker.doing(task, content.place) if kind == "error" else ""
+            worker.tasks.pop(task, None)
+            if task in self._owner:
+                self._answers[task] = (kind, task, content, doing)
+
+
+def _setup(loader: Any, base_seed: int) -> Setup:
+    return Setup(
+        loader.dataset,
+        loader._auto_collation,
+        loader.collate_fn,
+        loader.drop_last,
+        base_seed,
+        loader.num_workers,
+        loader.worker_init_fn,
+        loader.batch_path,
+    )
+
+
+def make_iterator(loader: Any, batcher: Batcher | None, last: Any) -> LoaderIter:
+    """The iterator for one epoch; `last` is the one to use again with `persistent_workers`."""
+    if loader.num_workers == 0:
+        return SingleIter(loader)
+    if batcher is not None:
+        if isinstance(last, BlockIter):
+            last.restart(loader, batcher)
+            return last
+        return BlockIter(loader, batcher)
+    if isinstance(last, WorkerIter) and last.usable:
+        last.restart(loader)
+        return last
+    return WorkerIter(loader)

@@ -1,0 +1,51 @@
+"""Random numbers of data loading: whose stream is drawn from, and how a worker is seeded."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+from ..backend import devices
+from ..backend.cpu.random import Stream
+from ..base.device import CPU
+
+
+def default_stream() -> Stream:
+    """The stream behind `manual_seed`."""
+    return devices.backend_of(CPU).stream(CPU)
+
+
+def stream_of(generator: Any) -> Stream:
+    """The random stream of a CPU `Generator`, or the default one for None."""
+    if generator is None:
+        return default_stream()
+    stream = getattr(generator, "stream", generator)
+    if not isinstance(stream, Stream):
+        raise TypeError(
+            f"generator must be a rushlight.Generator on the CPU, but got {type(generator).__name__}"
+        )
+    return stream
+
+
+def draw_seed(generator: Any = None) -> int:
+    """One int64 as PyTorch's loaders and samplers draw their seeds."""
+    return stream_of(generator).random64()
+
+
+def worker_stream(base_seed: int, worker_id: int) -> Stream:
+    """The stream that `rand` and friends draw from in a worker."""
+    return Stream(_wrapped(base_seed + worker_id))
+
+
+def seed_worker(base_seed: int, worker_id: int) -> None:
+    """Seed rushlight, `random` and NumPy in a worker with PyTorch's numbers."""
+    default_stream().manual_seed(_wrapped(base_seed + worker_id))
+    random.seed(base_seed + worker_id)
+    words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    np.random.seed(np.random.SeedSequence(words).generate_state(4))
+
+
+def _wrapped(seed: int) -> int:
+    return seed % 2**64

@@ -1,0 +1,5 @@
+"""`rushlight.utils`: what PyTorch keeps under `torch.utils`."""
+
+from . import data
+
+__all__ = ["data"]

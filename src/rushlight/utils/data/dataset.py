@@ -1,0 +1,15 @@
+"""`torch.utils.data.dataset` under its own path."""
+
+from ...data.combine import ConcatDataset, StackDataset, Subset, random_split
+from ...data.dataset import ChainDataset, Dataset, IterableDataset, TensorDataset
+
+__all__ = [
+    "ChainDataset",
+    "ConcatDataset",
+    "Dataset",
+    "IterableDataset",
+    "StackDataset",
+    "Subset",
+    "TensorDataset",
+    "random_split",
+]
