@@ -89,9 +89,7 @@ def test_forward_agrees_with_torch(row: Row, dtype: str, device: str) -> None:
 
 
 def gradients(lib: Any, row: Row, ins: list) -> list:
-    outs = [
-        o for o in flat(call(lib, row, ins)) if hasattr(o, "requires_grad") and o.requires_grad
-    ]
+    outs = [o for o in flat(call(lib, row, ins)) if hasattr(o, "requires_grad") and o.requires_grad]
     rng = np.random.RandomState(7)
     loss = None
     for o in outs:

@@ -142,7 +142,9 @@ def schedule(**kwargs: Any) -> Callable[[int], None]:
     return lambda step: None
 
 
-def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Any:
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False
+) -> Any:
     """A handler that writes each trace into a folder."""
     import os
 

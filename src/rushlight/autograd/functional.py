@@ -13,7 +13,9 @@ def _prepare(inputs: Any, create_graph: bool) -> tuple[tuple[Tensor, ...], bool]
     single = isinstance(inputs, Tensor)
     ins = (inputs,) if single else tuple(inputs)
     if create_graph:
-        return tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in ins), single
+        return tuple(
+            x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in ins
+        ), single
     return tuple(x.detach().requires_grad_() for x in ins), single
 
 
@@ -24,7 +26,9 @@ def _grads(out: Tensor, ins: tuple, seed: Any, create_graph: bool) -> tuple:
     return tuple(x.new_zeros(x.shape) if g is None else g for x, g in zip(ins, gs))
 
 
-def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vjp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> Any:
     """`func(inputs)` and the product of `v` with its Jacobian."""
     ins, single = _prepare(inputs, create_graph)
     out = func(*ins)
@@ -32,7 +36,9 @@ def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
     return (out if create_graph else out.detach()), gs[0] if single else gs
 
 
-def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def jvp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> Any:
     """`func(inputs)` and the product of its Jacobian with `v`, by two backward passes."""
     ins, single = _prepare(inputs, create_graph)
     vs = (v,) if isinstance(v, Tensor) else v
@@ -81,7 +87,9 @@ def hessian(
     return blocks[0][0] if single else blocks
 
 
-def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def hvp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> Any:
     """`func(inputs)` and the product of its Hessian with `v`."""
     ins, single = _prepare(inputs, create_graph)
     vs = (v,) if isinstance(v, Tensor) else v

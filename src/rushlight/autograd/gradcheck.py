@@ -21,7 +21,9 @@ def _outputs(fn: Callable, inputs: tuple) -> list[Tensor]:
     return [o for o in outs if isinstance(o, Tensor) and (o.is_floating_point() or o.is_complex())]
 
 
-def _numeric(fn: Callable, inputs: tuple, which: int, seeds: list[np.ndarray], eps: float) -> np.ndarray:
+def _numeric(
+    fn: Callable, inputs: tuple, which: int, seeds: list[np.ndarray], eps: float
+) -> np.ndarray:
     """d(sum of seeds * outputs)/d(input), one element at a time."""
     x = inputs[which].detach()._host()
     result = np.zeros(x.shape, x.dtype)
@@ -120,7 +122,8 @@ def gradgradcheck(
     rng = np.random.RandomState(1)
     if grad_outputs is None:
         grad_outputs = [
-            wrap(rng.uniform(0.5, 1.5, o.shape)).to(o.device, o.dtype).requires_grad_() for o in outs
+            wrap(rng.uniform(0.5, 1.5, o.shape)).to(o.device, o.dtype).requires_grad_()
+            for o in outs
         ]
     seeds = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
 

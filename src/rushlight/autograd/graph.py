@@ -14,5 +14,7 @@ def get_gradient_edge(tensor: Tensor) -> Any:
     """The (node, output number) that a gradient of `tensor` would be sent to."""
     edge = current_edge(tensor)
     if edge is None:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
     return edge

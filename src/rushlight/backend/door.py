@@ -97,6 +97,30 @@ def listening(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
+_replay_hooks: list[Callable[[], None]] | None = None  # set while a recorder listens
+
+
+def each_replay(refresh: Callable[[], None]) -> None:
+    """Tell a recorder, if one listens, what the host must refresh before every replay.
+
+    Scalars that change between steps (learning rate, step count) live in small arrays; `refresh`
+    brings them up to date, where an eager step would have done so itself.
+    """
+    if _replay_hooks is not None:
+        _replay_hooks.append(refresh)
+
+
+@contextmanager
+def collecting_replay_hooks() -> Iterator[list[Callable[[], None]]]:
+    """Collect the `each_replay` calls of the block, for a recorder."""
+    global _replay_hooks
+    before, _replay_hooks = _replay_hooks, []
+    try:
+        yield _replay_hooks
+    finally:
+        _replay_hooks = before
+
+
 def kernel_for(device_type: str, name: str) -> Callable[[Callable], Callable]:
     """Register a device's own body for the kernel `name`."""
 

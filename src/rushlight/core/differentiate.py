@@ -65,9 +65,7 @@ def backward(
     outputs = _as_tuple(tensors)
     given = _as_tuple(grad_tensors) if grad_tensors is not None else (None,) * len(outputs)
     if len(given) != len(outputs):
-        raise RuntimeError(
-            f"got {len(outputs)} tensors and {len(given)} gradients"
-        )
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     keep = create_graph if retain_graph is None else retain_graph
     wanted = None
     if inputs is not None:

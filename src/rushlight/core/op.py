@@ -172,8 +172,10 @@ class _Derivative:
 
     def __init__(self, op: Op, fn: Callable[..., Any]) -> None:
         self.fn = fn
-        code = _code(fn)
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        names = getattr(fn, "takes", None)  # made by a maker, which says it by attribute
+        if names is None:
+            code = _code(fn)
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.sources = [self._source(op, name) for name in names]
         self.call: Any = None
 
@@ -336,9 +338,9 @@ def _bring_together(op: Op, inputs: tuple) -> tuple:
         described.append((name, str(where), t._a.shape))
         if where != target:
             if t._a.ndim or not op.broadcasts or where.type != "cpu":
-                described = [
-                    (n, d, s) for n, d, s in described if d == str(where)
-                ] + [("other", str(target), home._a.shape)]
+                described = [(n, d, s) for n, d, s in described if d == str(where)] + [
+                    ("other", str(target), home._a.shape)
+                ]
                 raise mixed_devices(op.name, described)
             moved[i] = t.to(target)
     return tuple(moved)

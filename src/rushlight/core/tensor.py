@@ -275,7 +275,9 @@ class Tensor:
         """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`."""
         edge = current_edge(self)
         if edge is None or not isinstance(edge[0], AccumulateGrad):
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
         if edge[0].post_hooks is None:
             edge[0].post_hooks = {}
         return RemovableHandle(edge[0].post_hooks, hook)
@@ -464,5 +466,3 @@ def _owns_plainly(g: Any, like: Any) -> bool:
         and sys.getrefcount(g) <= 4
         and g.flags.c_contiguous
     )
-
-

@@ -1,0 +1,152 @@
+"""LBFGS: a quasi-Newton method that calls its closure several times per step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.modes import enable_grad
+from ..core.tensor import Tensor
+from ..ops.join import cat
+from .line_search import strong_wolfe
+from .optimizer import Optimizer
+
+
+class LBFGS(Optimizer):
+    """Limited-memory BFGS over one group of parameters."""
+
+    def __init__(
+        self, params: Any, lr: float = 1, max_iter: int = 20, max_eval: int | None = None,
+        tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:  # fmt: skip
+        if float(lr) < 0.0:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        super().__init__(params, {
+            "lr": lr, "max_iter": max_iter,
+            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
+            "history_size": history_size, "line_search_fn": line_search_fn,
+        })  # fmt: skip
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+        self._params = self.param_groups[0]["params"]
+
+    def _flat_grad(self) -> Tensor:
+        parts = [
+            p.detach().new_zeros(p.numel()) if p.grad is None else p.grad.reshape(-1)
+            for p in self._params
+        ]
+        return cat(parts)
+
+    def _move(self, step: float, direction: Tensor) -> None:
+        at = 0
+        for p in self._params:
+            n = p.numel()
+            p.add_(direction[at : at + n].view_as(p), alpha=step)
+            at += n
+
+    def _evaluate(
+        self, closure: Callable, x: list[Tensor], t: float, d: Tensor
+    ) -> tuple[float, Tensor]:
+        """Loss and gradient at x + t d; the parameters are put back."""
+        self._move(t, d)
+        loss = float(closure())
+        grad = self._flat_grad()
+        for p, before in zip(self._params, x):
+            p.copy_(before)
+        return loss, grad
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        if closure is None:
+            raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
+        group = self.param_groups[0]
+        with_grad = enable_grad()(closure)
+        state = self.state[self._params[0]]
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+        first_loss = with_grad()
+        loss = float(first_loss)
+        evaluations = 1
+        state["func_evals"] += 1
+        grad = self._flat_grad()
+        if grad.abs().max().item() <= group["tolerance_grad"]:
+            return first_loss
+        iterations = 0
+        while iterations < group["max_iter"]:
+            iterations += 1
+            state["n_iter"] += 1
+            direction = self._direction(state, grad, group["history_size"])
+            state["prev_flat_grad"], state["prev_loss"] = grad.clone(), loss
+            slope = grad.dot(direction).item()
+            t = (
+                min(1.0, 1.0 / grad.abs().sum().item()) * group["lr"]
+                if state["n_iter"] == 1
+                else group["lr"]
+            )
+            if slope > -group["tolerance_change"]:
+                break
+            loss, grad, t, used = self._search(
+                with_grad, group, loss, grad, t, direction, slope, iterations
+            )
+            state["d"], state["t"] = direction, t
+            evaluations += used
+            state["func_evals"] += used
+            if self._converged(group, iterations, evaluations, grad, direction, t, loss, state):
+                break
+        return first_loss
+
+    def _search(self, closure: Callable, group: dict, loss: float, grad: Tensor, t: float,
+                d: Tensor, slope: float, iteration: int) -> tuple[float, Tensor, float, int]:  # fmt: skip
+        if group["line_search_fn"] is not None:
+            if group["line_search_fn"] != "strong_wolfe":
+                raise RuntimeError("only 'strong_wolfe' is supported")
+            start = [p.clone() for p in self._params]
+            loss, grad, t, used = strong_wolfe(
+                lambda step: self._evaluate(closure, start, step, d), t, d, loss, grad, slope
+            )
+            self._move(t, d)
+            return loss, grad, t, used
+        self._move(t, d)
+        if iteration == group["max_iter"]:
+            return loss, grad, t, 0
+        loss = float(closure())
+        return loss, self._flat_grad(), t, 1
+
+    def _direction(self, state: dict[str, Any], grad: Tensor, history: int) -> Tensor:
+        """The two-loop recursion over the kept differences."""
+        if state["n_iter"] == 1:
+            state["old_dirs"], state["old_stps"], state["ro"], state["H_diag"] = [], [], [], 1
+            return grad.neg()
+        y = grad - state["prev_flat_grad"]
+        s = state["d"] * state["t"]
+        ys = y.dot(s).item()
+        if ys > 1e-10:
+            if len(state["old_dirs"]) == history:
+                for name in ("old_dirs", "old_stps", "ro"):
+                    state[name].pop(0)
+            state["old_dirs"].append(y)
+            state["old_stps"].append(s)
+            state["ro"].append(1.0 / ys)
+            state["H_diag"] = ys / y.dot(y).item()
+        q = grad.neg()
+        kept = list(zip(state["old_dirs"], state["old_stps"], state["ro"]))
+        alphas = []
+        for dy, ds, ro in reversed(kept):
+            alpha = ds.dot(q).item() * ro
+            alphas.append(alpha)
+            q = q - alpha * dy
+        r = q * state["H_diag"]
+        for (dy, ds, ro), alpha in zip(kept, reversed(alphas)):
+            r = r + ds * (alpha - dy.dot(r).item() * ro)
+        return r
+
+    def _converged(self, group: dict, iterations: int, evaluations: int, grad: Tensor, d: Tensor,
+                   t: float, loss: float, state: dict) -> bool:  # fmt: skip
+        return (
+            iterations == group["max_iter"]
+            or evaluations >= group["max_eval"]
+            or grad.abs().max().item() <= group["tolerance_grad"]
+            or d.mul(t).abs().max().item() <= group["tolerance_change"]
+            or abs(loss - state["prev_loss"]) < group["tolerance_change"]
+        )

@@ -1,0 +1,113 @@
+"""What all learning rate schedules share: the count of epochs, the groups, files and warnings."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .optimizer import Optimizer
+
+
+class LRScheduler:
+    """A schedule sets the `lr` of every group of its optimiser at each `step()`."""
+
+    _skip_step_at_init = False
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", float(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming an optimizer"
+                )
+        self.base_lrs = [float(g["initial_lr"]) for g in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self._step_count = 0
+        self._start = optimizer._step_count
+        self.step()
+
+    def get_lr(self) -> list[float]:
+        """The learning rates of this epoch, from those of the last one."""
+        raise NotImplementedError
+
+    def get_last_lr(self) -> list[float]:
+        """The learning rates now in force."""
+        return self._last_lr
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go to the next epoch (or to `epoch`)."""
+        self._warn_order()
+        self._step_count += 1
+        closed = getattr(self, "_get_closed_form_lr", None)
+        if epoch is None:
+            self.last_epoch += 1
+            values = self.get_lr()
+        else:
+            self.last_epoch = epoch
+            values = closed() if closed is not None else self.get_lr()
+        self._set(values)
+
+    def _set(self, values: Sequence[float]) -> None:
+        for group, lr in zip(self.optimizer.param_groups, values):
+            group["lr"] = lr
+        self._last_lr = [g["lr"] for g in self.optimizer.param_groups]
+
+    def _warn_order(self) -> None:
+        if self._step_count == 1 and self.optimizer._step_count <= self._start:
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and "
+                "later, you should call them in the opposite order: `optimizer.step()` before "
+                "`lr_scheduler.step()`. Failure to do this will result in skipping the first value of "
+                "the learning rate schedule.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def _groups(self) -> list[dict[str, Any]]:
+        return self.optimizer.param_groups
+
+    def _scaled(self, factor: float) -> list[float]:
+        return [g["lr"] * factor for g in self._groups]
+
+    def _same(self) -> list[float]:
+        return [g["lr"] for g in self._groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimiser."""
+        return {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_start")}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on where `state_dict` was taken."""
+        self.__dict__.update(state_dict)
+
+
+_LRScheduler = LRScheduler
+
+
+def per_group(optimizer: Optimizer, value: Any, name: str) -> list[Any]:
+    """One value per parameter group."""
+    if isinstance(value, (list, tuple)):
+        if len(value) != len(optimizer.param_groups):
+            raise ValueError(
+                f"Expected {len(optimizer.param_groups)} values for {name}, got {len(value)}"
+            )
+        return list(value)
+    return [value] * len(optimizer.param_groups)
+
+
+def saved_functions(functions: Sequence[Callable]) -> list[Any]:
+    """State of callables: objects keep theirs, plain functions cannot be saved."""
+    return [None if isinstance(f, types.FunctionType) else f.__dict__.copy() for f in functions]
+
+
+def load_functions(functions: Sequence[Callable], saved: Sequence[Any]) -> None:
+    for f, state in zip(functions, saved):
+        if state is not None:
+            f.__dict__.update(state)

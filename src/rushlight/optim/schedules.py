@@ -1,0 +1,340 @@
+"""Schedules that follow a formula of the epoch: steps, exponentials, cosines, ramps, functions."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from .optimizer import Optimizer
+from .schedule_base import LRScheduler, load_functions, per_group, saved_functions
+
+
+class LambdaLR(LRScheduler):
+    """The initial rate times a function of the epoch."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self.lr_lambdas = per_group(optimizer, lr_lambda, "lr_lambda")
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs)]
+
+    def state_dict(self) -> dict[str, Any]:
+        state = {k: v for k, v in super().state_dict().items() if k != "lr_lambdas"}
+        return {**state, "lr_lambdas": saved_functions(self.lr_lambdas)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        rest = dict(state_dict)
+        load_functions(self.lr_lambdas, rest.pop("lr_lambdas"))
+        self.__dict__.update(rest)
+
+
+class MultiplicativeLR(LambdaLR):
+    """The last rate times a function of the epoch."""
+
+    def get_lr(self) -> list[float]:
+        if self.last_epoch <= 0:
+            return self._same()
+        return [g["lr"] * f(self.last_epoch) for f, g in zip(self.lr_lambdas, self._groups)]
+
+
+class StepLR(LRScheduler):
+    """Times `gamma` every `step_size` epochs."""
+
+    def __init__(
+        self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.step_size = step_size
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self.last_epoch == 0 or self.last_epoch % self.step_size:
+            return self._same()
+        return self._scaled(self.gamma)
+
+    def _get_closed_form_lr(self) -> list[float]:
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+class MultiStepLR(LRScheduler):
+    """Times `gamma` at each milestone."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        milestones: Sequence[int],
+        gamma: float = 0.1,
+        last_epoch: int = -1,
+    ) -> None:
+        self.milestones = Counter(milestones)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self.last_epoch not in self.milestones:
+            return self._same()
+        return self._scaled(self.gamma ** self.milestones[self.last_epoch])
+
+    def _get_closed_form_lr(self) -> list[float]:
+        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**passed for base in self.base_lrs]
+
+
+class ConstantLR(LRScheduler):
+    """Times `factor` for the first `total_iters` epochs."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        factor: float = 1.0 / 3,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if not 0 <= factor <= 1.0:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor = factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self.last_epoch == 0:
+            return self._scaled(self.factor)
+        return (
+            self._scaled(1.0 / self.factor) if self.last_epoch == self.total_iters else self._same()
+        )
+
+    def _get_closed_form_lr(self) -> list[float]:
+        over = self.last_epoch >= self.total_iters
+        return [base * (self.factor + over * (1 - self.factor)) for base in self.base_lrs]
+
+
+class LinearLR(LRScheduler):
+    """From `start_factor` to `end_factor` of the rate in `total_iters` epochs."""
+
+    def __init__(
+        self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
+        total_iters: int = 5, last_epoch: int = -1,
+    ) -> None:  # fmt: skip
+        if not 0 < start_factor <= 1.0:
+            raise ValueError(
+                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
+            )
+        if not 0 <= end_factor <= 1.0:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor = start_factor
+        self.end_factor = end_factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self.last_epoch == 0:
+            return self._scaled(self.start_factor)
+        if self.last_epoch > self.total_iters:
+            return self._same()
+        rise = self.end_factor - self.start_factor
+        before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
+        return self._scaled(1.0 + rise / before)
+
+    def _get_closed_form_lr(self) -> list[float]:
+        share = min(self.total_iters, self.last_epoch) / self.total_iters
+        factor = self.start_factor + (self.end_factor - self.start_factor) * share
+        return [base * factor for base in self.base_lrs]
+
+
+class ExponentialLR(LRScheduler):
+    """Times `gamma` every epoch."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        return self._same() if self.last_epoch == 0 else self._scaled(self.gamma)
+
+    def _get_closed_form_lr(self) -> list[float]:
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """Down to zero by a power of the time that is left."""
+
+    def __init__(
+        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
+    ) -> None:
+        self.total_iters = total_iters
+        self.power = power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self.last_epoch == 0 or self.last_epoch > self.total_iters:
+            return self._same()
+        left = 1.0 - self.last_epoch / self.total_iters
+        return self._scaled((left / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power)
+
+    def _get_closed_form_lr(self) -> list[float]:
+        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
+        return [base * left**self.power for base in self.base_lrs]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Half a cosine from the initial rate to `eta_min` in `T_max` epochs."""
+
+    def __init__(
+        self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
+        self.T_max = T_max
+        self.eta_min = eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self.last_epoch == 0:
+            return self._same()
+        if self._step_count == 1 and self.last_epoch > 0:
+            return self._get_closed_form_lr()
+        turn = math.pi / self.T_max
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
+            rise = (1 - math.cos(turn)) / 2
+            return [
+                g["lr"] + (b - self.eta_min) * rise for b, g in zip(self.base_lrs, self._groups)
+            ]
+        ratio = (1 + math.cos(turn * self.last_epoch)) / (
+            1 + math.cos(turn * (self.last_epoch - 1))
+        )
+        return [ratio * (g["lr"] - self.eta_min) + self.eta_min for g in self._groups]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        height = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+        return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Cosine annealing that starts again after T_0, T_0 * T_mult, ... epochs."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        T_0: int,
+        T_mult: int = 1,
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
+    ) -> None:
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        self.T_0 = self.T_i = T_0
+        self.T_mult = T_mult
+        self.eta_min = eta_min
+        self.T_cur: float = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:
+        self._warn_order()
+        self._step_count += 1
+        if epoch is None and self.last_epoch < 0:
+            epoch = 0
+        if epoch is None:
+            self.last_epoch += 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur -= self.T_i
+                self.T_i *= self.T_mult
+        else:
+            if epoch < 0:
+                raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+            self._locate(epoch)
+            self.last_epoch = math.floor(epoch)
+        self._set(self.get_lr())
+
+    def _locate(self, epoch: float) -> None:
+        self.T_i, self.T_cur = self.T_0, epoch
+        if epoch < self.T_0:
+            return
+        if self.T_mult == 1:
+            self.T_cur = epoch % self.T_0
+            return
+        n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+        self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
+        self.T_i = self.T_0 * self.T_mult**n
+
+
+class SequentialLR(LRScheduler):
+    """One schedule after the other, changing at the milestones."""
+
+    def __init__(
+        self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int],
+        last_epoch: int = -1,
+    ) -> None:  # fmt: skip
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the "
+                f"number of milestone points, but got number of schedulers {len(schedulers)} and the "
+                f"number of milestones to be equal to {len(milestones)}"
+            )
+        for s in schedulers:
+            if s.optimizer is not optimizer:
+                raise ValueError(
+                    "SequentialLR expects all schedulers to belong to the same optimizer"
+                )
+        self._schedulers = list(schedulers)
+        self._milestones = list(milestones)
+        self.last_epoch = last_epoch + 1
+        self.optimizer = optimizer
+        for group in optimizer.param_groups:  # undo the first step of every schedule
+            group["lr"] = group["initial_lr"]
+        for s in schedulers:
+            s.last_epoch -= 1
+            s._step_count -= 1
+        schedulers[0].step()
+        self._last_lr = schedulers[0].get_last_lr()
+
+    def step(self, epoch: int | None = None) -> None:
+        self.last_epoch += 1
+        at = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[at]
+        if at > 0 and self._milestones[at - 1] == self.last_epoch:
+            scheduler.step(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+    def state_dict(self) -> dict[str, Any]:
+        state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_schedulers")}
+        return {**state, "_schedulers": [s.state_dict() for s in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        rest = dict(state_dict)
+        for s, saved in zip(self._schedulers, rest.pop("_schedulers")):
+            s.load_state_dict(saved)
+        self.__dict__.update(rest)
+
+
+class ChainedScheduler(LRScheduler):
+    """Several schedules at once."""
+
+    def __init__(
+        self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None
+    ) -> None:
+        if not schedulers:
+            raise ValueError(
+                "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler."
+            )
+        self._schedulers = list(schedulers)
+        self.optimizer = optimizer or schedulers[0].optimizer
+        self._last_lr = [g["lr"] for g in self.optimizer.param_groups]
+
+    def step(self, epoch: int | None = None) -> None:
+        for s in self._schedulers:
+            s.step()
+        self._last_lr = [g["lr"] for g in self.optimizer.param_groups]
+
+    state_dict = SequentialLR.state_dict
+    load_state_dict = SequentialLR.load_state_dict
