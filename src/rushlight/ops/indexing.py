@@ -235,16 +235,16 @@ def _index_grad_body(xp: Any, g: Any, *indices: Any, slots: tuple, shape: tuple)
     return out
 
 
-_index_grad = Op(
+index_grad = Op(
     _index_grad_body,
     "index_grad",
     grad_name="IndexBackward0",
     meta=lambda g, *indices, slots, shape: (shape, g.dtype),
 )
 index_op.derivative(
-    x=lambda g, x_shape, indices, slots: _index_grad(g, *indices, slots=slots, shape=x_shape)
+    x=lambda g, x_shape, indices, slots: index_grad(g, *indices, slots=slots, shape=x_shape)
 )
-_index_grad.derivative(g=lambda g, indices, slots: index_op(g, *indices, slots=slots))
+index_grad.derivative(g=lambda g, indices, slots: index_op(g, *indices, slots=slots))
 
 
 def gather_at(x: Tensor, slots: tuple[int, ...], picks: Sequence[Tensor]) -> Tensor:

@@ -25,7 +25,7 @@ def _window(xp: Any, x: Any, *, index: Window) -> Any:
 
 def _window_op(name: str, grad_name: str) -> Op:
     op = Op(_window, name, view=True, grad_name=grad_name)
-    op.derivative(x=lambda g, x_shape, index: _unwindow(g, index=index, shape=x_shape))
+    op.derivative(x=lambda g, x_shape, index: unwindow(g, index=index, shape=x_shape))
     return op
 
 
@@ -40,14 +40,14 @@ def _unwindow_body(xp: Any, g: Any, *, index: Window, shape: tuple[int, ...]) ->
     return out
 
 
-_unwindow = Op(
+unwindow = Op(
     _unwindow_body,
     "unwindow",
     moves_only=True,
     grad_name="SliceBackward0",
     meta=lambda g, *, index, shape: (shape, g.dtype),
 )
-_unwindow.derivative(g=lambda g, index: window_op(g, index=index))
+unwindow.derivative(g=lambda g, index: window_op(g, index=index))
 
 _ALL = (None, None, None)
 
