@@ -42,7 +42,6 @@ ROWS = [
     Row("addbmm", T(3, 2), T(2, 3, 4), T(2, 4, 2), beta=0.5, _inplace=True),
     Row("baddbmm", T(2, 3, 2), T(2, 3, 4), T(2, 4, 2), alpha=0.5, _inplace=True),
     Row("baddbmm", T(1, 2), T(2, 3, 4), T(2, 4, 2)),
-    Row("chain_matmul", T(2, 3), T(3, 4), T(4, 2)),
     Row("linalg.multi_dot", [T(2, 3), T(3, 4), T(4, 2)]),
     Row("linalg.multi_dot", [T(3), T(3, 4), T(4)]),
     Row("kron", T(2, 3), T(3, 2)),

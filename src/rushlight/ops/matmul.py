@@ -20,9 +20,13 @@ from .naming import c_name, title
 def product(xp: Any, x: Any, y: Any) -> Any:
     """`x @ y` by the fastest road the array library has for the dtype."""
     dtype = x.dtype
-    if dtype.itemsize == 2 and dtype.kind != "i" and dtype.kind != "u":
+    if dtype.itemsize == 2 and dtype.kind in "fV":
         # No BLAS for half precision on the CPU; PyTorch accumulates in float32 as well.
-        return xp.matmul(x.astype(np.float32), y.astype(np.float32)).astype(dtype)
+        with np.errstate(all="ignore"):
+            wide = xp.matmul(x.astype(np.float32), y.astype(np.float32))
+            return wide.astype(dtype)
+    if x.ndim == 2 and y.ndim == 2:
+        return x.dot(y)  # 0.7 us less than matmul
     return xp.matmul(x, y)
 
 
@@ -53,21 +57,20 @@ def _matmul_meta(flip_x: bool, flip_y: bool) -> Any:
     return meta
 
 
-def _family(suffix: str, broadcasts: bool, grad_name: str) -> tuple[Op, Op, Op]:
-    nn = Op(_matmul, suffix, broadcasts=broadcasts, grad_name=grad_name,
-            meta=_matmul_meta(False, False))  # fmt: skip
-    nt = Op(_matmul_nt, suffix + "_nt", broadcasts=broadcasts, grad_name=grad_name,
-            meta=_matmul_meta(False, True))  # fmt: skip
-    tn = Op(_matmul_tn, suffix + "_tn", broadcasts=broadcasts, grad_name=grad_name,
-            meta=_matmul_meta(True, False))  # fmt: skip
+def _family(name: str, grad_name: str, batched: bool) -> tuple[Op, Op, Op]:
+    # NumPy's dot never warns, so a plain product needs no guard against warnings (moves_only).
+    options = {"broadcasts": batched, "grad_name": grad_name, "moves_only": not batched}
+    nn = Op(_matmul, name, meta=_matmul_meta(False, False), **options)
+    nt = Op(_matmul_nt, name + "_nt", meta=_matmul_meta(False, True), **options)
+    tn = Op(_matmul_tn, name + "_tn", meta=_matmul_meta(True, False), **options)
     nn.derivative(x=lambda g, y: nt(g, y), y=lambda g, x: tn(x, g))
     nt.derivative(x=lambda g, y: nn(g, y), y=lambda g, x: tn(g, x))
     tn.derivative(x=lambda g, y: nt(y, g), y=lambda g, x: nn(x, g))
     return nn, nt, tn
 
 
-mm_nn, mm_nt, mm_tn = _family("mm", False, "MmBackward0")
-bmm_nn, bmm_nt, bmm_tn = _family("bmm", True, "BmmBackward0")
+mm_nn, mm_nt, mm_tn = _family("mm", "MmBackward0", batched=False)
+bmm_nn, bmm_nt, bmm_tn = _family("bmm", "BmmBackward0", batched=True)
 
 
 # -- checks -------------------------------------------------------------------------------------
@@ -407,6 +410,11 @@ def _linear_otherwise(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
 def _at(self: Tensor, other: Any) -> Any:
     if not isinstance(other, Tensor):
         return NotImplemented
+    a, b = self._a, other._a
+    dtype = a.dtype
+    if a.ndim == 2 and b.ndim == 2 and a.shape[1] == b.shape[0] and dtype is b.dtype:
+        if dtype.kind != "b":  # the common case, without the checks it has passed already
+            return mm_nn(self, other)
     return matmul(self, other)
 
 

@@ -134,7 +134,11 @@ def _replicate(p: Plan) -> tuple[np.ndarray, None]:
 
 
 def _circular(p: Plan) -> tuple[np.ndarray, None]:
-    return ((np.arange(p.out) - p.shift) % p.size)[None], None
+    """What is cut off does not come back: the rest repeats."""
+    after = p.out - p.size - p.shift
+    start = max(-p.shift, 0)
+    kept = p.size - start - max(-after, 0)
+    return (start + (np.arange(p.out) - max(p.shift, 0)) % kept)[None], None
 
 
 _MAKERS = {
@@ -160,8 +164,6 @@ def _resample_axis(xp: Any, x: Any, *, axis: int, plan: Plan, flip: bool) -> Any
     if weight is None:
         return x.take(xp.asarray(index[0]), axis=axis)
     wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    if wide.dtype.kind in "iub":
-        wide = x.astype(np.float32)
     shape = (-1,) + (1,) * (x.ndim - 1 - axis)
     total = None
     for row, factor in zip(index, weight):
@@ -172,9 +174,6 @@ def _resample_axis(xp: Any, x: Any, *, axis: int, plan: Plan, flip: bool) -> Any
             total = term
         else:
             total += term
-    if x.dtype.kind in "iu":
-        info = np.iinfo(x.dtype)
-        total = xp.clip(xp.rint(total), info.min, info.max)
     return total.astype(x.dtype, copy=False)
 
 
