@@ -77,7 +77,10 @@ def _edges_body(xp: Any, x: Any, *, bins: int, low: Any, high: Any) -> Any:
         low, high = (x.min(), x.max()) if x.size else (0.0, 0.0)
     same = low == high
     low, high = low - same, high + same
-    return (low + xp.arange(bins + 1) * ((high - low) / bins)).astype(x.dtype)
+    at = xp.arange(bins + 1)
+    step = (high - low) / bins
+    edges = xp.where(at <= bins // 2, low + at * step, high - (bins - at) * step)  # both ends exact
+    return edges.astype(x.dtype)
 
 
 _edges = Op(
@@ -85,6 +88,9 @@ _edges = Op(
     "histogram_edges",
     meta=lambda x, *, bins, low, high: ((bins + 1,), x.dtype),
 )
+
+
+_HISTOGRAM = named("histogram", "hist", "bin_edges")
 
 
 @public()
@@ -109,7 +115,7 @@ def histogram(
             raise RuntimeError("torch.histogram(): min should not exceed max")
         edges = _edges(input.detach(), bins=bins, low=low, high=high)
     hist = _histogram(input.detach(), edges, weight, density=density)
-    return into(out, named("histogram", "hist", "bin_edges")(hist, edges))
+    return into(out, _HISTOGRAM(hist, edges))
 
 
 def _bincount_body(xp: Any, x: Any, weights: Any, *, minlength: int) -> Any:

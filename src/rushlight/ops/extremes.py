@@ -74,6 +74,9 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
     return into(out, _over(_amin, input, dim, keepdim, "amin"))
 
 
+_AMINMAX = named("aminmax", "min", "max")
+
+
 @public()
 def aminmax(
     input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
@@ -86,7 +89,7 @@ def aminmax(
         )
     low = _over(_amin, input, dim, keepdim, "aminmax")
     high = _over(_amax, input, dim, keepdim, "aminmax")
-    return into(out, named("aminmax", "min", "max")(low, high))
+    return into(out, _AMINMAX(low, high))
 
 
 # -- over one dim: the chosen index takes the gradient ------------------------------------------
@@ -123,6 +126,7 @@ def _pick(method: str) -> Op:
 
 
 _max_dim, _min_dim = _pick("max"), _pick("min")
+_PAIRS = {name: named(name, "values", "indices") for name in ("max", "min")}
 
 
 def _call_form(
@@ -142,7 +146,7 @@ def _call_form(
     _no_complex(x, name)
     at = wrap_dim(dim.__index__(), x._a.ndim)
     check_filled(x, (at,), name)
-    return into(out, named(name, "values", "indices")(*op(x, dim=at, keepdim=keepdim)))
+    return into(out, _PAIRS[name](*op(x, dim=at, keepdim=keepdim)))
 
 
 @public()

@@ -57,7 +57,7 @@ def count(shape: tuple[int, ...], dim: Dims) -> int:
 
 # -- sum ----------------------------------------------------------------------------------------
 
-_BLOCK = 512  # rows added one after another before the partial sums are added
+_BLOCK = 128  # rows added one after another before the partial sums are added
 
 
 def add_up(xp: Any, x: Any, dim: Dims, keepdim: bool) -> Any:
@@ -362,8 +362,7 @@ def _logsumexp_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
 
 def _logsumexp_dx(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     shape = x._a.shape
-    level = out.masked_fill(out == -float("inf"), 0.0)
-    return keep(g, shape, dim, keepdim) * (x - keep(level, shape, dim, keepdim)).exp()
+    return keep(g, shape, dim, keepdim) * (x - keep(out, shape, dim, keepdim)).exp()
 
 
 _logsumexp = Op(_logsumexp_body, "logsumexp", rule=promote_unary_float, meta=same_dtype_meta)

@@ -192,20 +192,22 @@ def _extreme_scan(name: str, ufunc: str) -> Op:
 
 
 _cummax, _cummin = _extreme_scan("cummax", "maximum"), _extreme_scan("cummin", "minimum")
+_CUMMAX = named("cummax", "values", "indices")
+_CUMMIN = named("cummin", "values", "indices")
 
 
 @public()
 def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
     """The largest element up to each one along `dim`, and where it is."""
     pair = _scalars_too(lambda v, at: _cummax(v, dim=at))(input, dim)
-    return into(out, named("cummax", "values", "indices")(*pair))
+    return into(out, _CUMMAX(*pair))
 
 
 @public()
 def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
     """The smallest element up to each one along `dim`, and where it is."""
     pair = _scalars_too(lambda v, at: _cummin(v, dim=at))(input, dim)
-    return into(out, named("cummin", "values", "indices")(*pair))
+    return into(out, _CUMMIN(*pair))
 
 
 # -- logcumsumexp -------------------------------------------------------------------------------

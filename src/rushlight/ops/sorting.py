@@ -49,6 +49,7 @@ def _pair_meta(x: Any, **attrs: Any) -> list:
 
 _sort = Op(_sort_body, "sort", meta=_pair_meta)
 _sort.backward(_send_back)
+_SORT = named("sort", "values", "indices")
 
 
 def _no_complex(x: Tensor) -> None:
@@ -69,7 +70,7 @@ def sort(
     _no_complex(input)
     at = wrap_dim(dim, input._a.ndim)
     pair = _sort(input, dim=at, descending=bool(descending))
-    return into(out, named("sort", "values", "indices")(*pair))
+    return into(out, _SORT(*pair))
 
 
 @public()
@@ -118,6 +119,7 @@ def _topk_meta(x: Any, *, k: int, dim: int, largest: bool) -> list:
 
 _topk = Op(_topk_body, "topk", meta=_topk_meta)
 _topk.backward(_send_back)
+_TOPK = named("topk", "values", "indices")
 
 
 @public()
@@ -136,7 +138,7 @@ def topk(
     if not 0 <= k <= (input._a.shape[at] if input._a.ndim else 1):
         raise RuntimeError("selected index k out of range")
     pair = _topk(input, k=k, dim=at, largest=bool(largest))
-    return into(out, named("topk", "values", "indices")(*pair))
+    return into(out, _TOPK(*pair))
 
 
 # -- kthvalue -----------------------------------------------------------------------------------
@@ -152,6 +154,7 @@ def _kthvalue_body(xp: Any, x: Any, *, k: int, dim: int, keepdim: bool) -> tuple
 
 _kthvalue = Op(_kthvalue_body, "kthvalue", meta=pick_meta)
 _kthvalue.backward(send_to_index)
+_KTHVALUE = named("kthvalue", "values", "indices")
 
 
 @public()
@@ -163,4 +166,4 @@ def kthvalue(
     if not 1 <= k <= (input._a.shape[at] if input._a.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
     pair = _kthvalue(input, k=k.__index__(), dim=at, keepdim=keepdim)
-    return into(out, named("kthvalue", "values", "indices")(*pair))
+    return into(out, _KTHVALUE(*pair))

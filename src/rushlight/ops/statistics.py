@@ -182,6 +182,7 @@ def _median_dim_body(xp: Any, x: Any, *, dim: int, keepdim: bool, ignore_nan: bo
 
 _median_dim = Op(_median_dim_body, "median_dim", meta=pick_meta, grad_name="MedianBackward1")
 _median_dim.backward(send_to_index)
+_MEDIANS = {name: named(name, "values", "indices") for name in ("median", "nanmedian")}
 
 
 def _median_of(name: str, x: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
@@ -195,7 +196,7 @@ def _median_of(name: str, x: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
     at = wrap_dim(dim.__index__(), x._a.ndim)
     check_filled(x, (at,), "median")
     pair = _median_dim(x, dim=at, keepdim=keepdim, ignore_nan=ignore)
-    return into(out, named(name, "values", "indices")(*pair))
+    return into(out, _MEDIANS[name](*pair))
 
 
 @public()
@@ -229,6 +230,7 @@ def _mode_body(xp: Any, x: Any, *, dim: int, keepdim: bool) -> tuple:
 
 _mode = Op(_mode_body, "mode", meta=pick_meta)
 _mode.backward(send_to_index)
+_MODE = named("mode", "values", "indices")
 
 
 @public()
@@ -236,7 +238,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
     """The most frequent value along `dim`, the smallest of equally frequent ones, and where it is."""
     at = wrap_dim(dim, input._a.ndim)
     check_filled(input, (at,), "mode")
-    return into(out, named("mode", "values", "indices")(*_mode(input, dim=at, keepdim=keepdim)))
+    return into(out, _MODE(*_mode(input, dim=at, keepdim=keepdim)))
 
 
 # -- quantiles ----------------------------------------------------------------------------------

@@ -1,0 +1,212 @@
+"""Reductions, scans, order and statistics: what the op table's rows cannot say."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+from rushlight.base.config import settings
+from rushlight.core.tensor import wrap
+
+torch: Any = pytest.importorskip("torch")
+
+
+def same_error(ours: Any, theirs: Any) -> None:
+    """Both calls fail with the same type and the same words."""
+    with pytest.raises(Exception) as want:  # noqa: PT011 - the type is compared below
+        theirs()
+    with pytest.raises(type(want.value)) as got:
+        ours()
+    assert str(got.value).split("\n")[0] == str(want.value).split("\n")[0]
+
+
+# -- errors ---------------------------------------------------------------------------------------
+
+FAILING = {
+    "max of nothing": lambda t: t.zeros(0).max(),
+    "min of nothing": lambda t: t.zeros(0).min(),
+    "max over an empty dim": lambda t: t.zeros(2, 0).max(1),
+    "amax of nothing": lambda t: t.zeros(0).amax(),
+    "amin over an empty dim": lambda t: t.zeros(2, 0).amin(1),
+    "aminmax of nothing": lambda t: t.aminmax(t.zeros(0)),
+    "argmax of nothing": lambda t: t.zeros(0).argmax(),
+    "argmax over an empty dim": lambda t: t.zeros(2, 0).argmax(1),
+    "argmax of bools": lambda t: t.ones(2, dtype=t.bool).argmax(),
+    "median over an empty dim": lambda t: t.zeros(2, 0).median(1),
+    "mode over an empty dim": lambda t: t.zeros(2, 0).mode(1),
+    "max of complex": lambda t: t.zeros(2, dtype=t.complex64).max(0),
+    "sum over a dim too far": lambda t: t.zeros(2, 3).sum(2),
+    "sum over a dim twice": lambda t: t.zeros(2, 3).sum((0, 0)),
+    "sum of a scalar over dim 1": lambda t: t.tensor(1.0).sum(1),
+    "mean of ints": lambda t: t.arange(3).mean(),
+    "nanmean of ints": lambda t: t.arange(3).nanmean(),
+    "std of ints": lambda t: t.arange(3).std(),
+    "median of bools": lambda t: t.ones(2, dtype=t.bool).median(),
+    "sum_to_size that does not fit": lambda t: t.zeros(2, 3).sum_to_size(4),
+    "norm of ints": lambda t: t.arange(3).norm(),
+    "vector_norm of a narrower dtype": lambda t: t.linalg.vector_norm(t.zeros(2), dtype=t.float16),
+    "inf norm of nothing": lambda t: t.linalg.vector_norm(t.zeros(0), float("inf")),
+    "logcumsumexp of ints": lambda t: t.arange(3).logcumsumexp(0),
+    "diff of a scalar": lambda t: t.tensor(1.0).diff(),
+    "diff of negative order": lambda t: t.zeros(3).diff(-1),
+    "trapezoid of a scalar": lambda t: t.trapezoid(t.tensor(1.0)),
+    "gradient of a short dim": lambda t: t.gradient(t.zeros(2, 3), edge_order=2),
+    "gradient with too few spacings": lambda t: t.gradient(t.zeros(2, 3), spacing=(1.0,)),
+    "topk of too many": lambda t: t.zeros(3).topk(4),
+    "kthvalue out of range": lambda t: t.zeros(3).kthvalue(4),
+    "sort along a dim too far": lambda t: t.zeros(3).sort(2),
+    "histc of ints": lambda t: t.arange(3).histc(),
+    "histc without bins": lambda t: t.zeros(3).histc(0),
+    "histc upside down": lambda t: t.zeros(3).histc(3, 2, 1),
+    "bincount of floats": lambda t: t.zeros(3).bincount(),
+    "bincount of a matrix": lambda t: t.zeros(3, 2, dtype=t.int64).bincount(),
+    "bincount of negatives": lambda t: t.tensor([-1]).bincount(),
+    "searchsorted on an unknown side": lambda t: t.searchsorted(t.zeros(3), t.zeros(3), side="up"),
+    "searchsorted with batches that differ": lambda t: t.searchsorted(t.zeros(2, 3), t.zeros(3)),
+    "bucketize with a matrix": lambda t: t.bucketize(t.zeros(3), t.zeros(3, 3)),
+    "quantile out of range": lambda t: t.zeros(3).quantile(1.5),
+    "quantile of ints": lambda t: t.arange(3).quantile(0.5),
+    "quantile of nothing": lambda t: t.zeros(0).quantile(0.5),
+    "quantile of an unknown kind": lambda t: t.zeros(3).quantile(0.5, interpolation="odd"),
+    "cov of three dims": lambda t: t.zeros(2, 2, 2).cov(),
+}
+
+
+@pytest.mark.parametrize("call", FAILING.values(), ids=FAILING.keys())
+def test_errors_are_those_of_torch(call: Any) -> None:
+    same_error(lambda: call(rl), lambda: call(torch))
+
+
+def test_too_few_degrees_of_freedom_warn() -> None:
+    with pytest.warns(UserWarning, match="degrees of freedom"):
+        assert bool(rl.tensor([1.0]).var().isnan())
+
+
+# -- named results --------------------------------------------------------------------------------
+
+
+def test_named_results_print_as_those_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "module", "torch")
+    a = [[1.0, 5.0, 2.0], [4.0, 0.0, 3.0]]
+    for call in (
+        lambda t: t.tensor(a).max(1),
+        lambda t: t.tensor(a).min(0, keepdim=True),
+        lambda t: t.tensor(a).sort(),
+        lambda t: t.tensor(a).topk(2),
+        lambda t: t.aminmax(t.tensor(a)),
+        lambda t: t.tensor(a).kthvalue(1),
+        lambda t: t.tensor(a).median(1),
+        lambda t: t.tensor(a).mode(1),
+        lambda t: t.tensor(a).cummax(1),
+        lambda t: t.histogram(t.tensor(a), 2),
+    ):
+        assert repr(call(rl)) == repr(call(torch))
+
+
+def test_named_results_carry_the_module_name() -> None:
+    assert repr(rl.ones(1).max(0)).startswith("rushlight.return_types.max(\nvalues=tensor(")
+
+
+def test_named_results_are_tuples() -> None:
+    pair = rl.tensor([3.0, 1.0]).sort()
+    values, indices = pair
+    assert values is pair.values is pair[0]
+    assert indices is pair.indices
+    assert type(pair)([values, indices]) == pair
+    back = pickle.loads(pickle.dumps(rl.return_types.max((1, 2))))
+    assert back == (1, 2)
+    assert back.indices == 2
+
+
+def test_named_results_fill_out() -> None:
+    room = rl.empty(2), rl.empty(2, dtype=rl.int64)
+    pair = rl.max(rl.tensor([[1.0, 2.0], [4.0, 3.0]]), 1, out=room)
+    assert pair.values is room[0]
+    assert room[1].tolist() == [1, 0]
+
+
+# -- gradients ------------------------------------------------------------------------------------
+
+
+def test_gradient_of_a_sum_is_a_view() -> None:
+    x = rl.ones(3, 4, requires_grad=True)
+    (g,) = rl.autograd.grad(x.sum(), x)
+    assert g._a.strides == (0, 0)
+    (g,) = rl.autograd.grad(x.sum(0), x, rl.arange(4.0))
+    assert g._a.strides[0] == 0
+    assert g.tolist() == [[0.0, 1.0, 2.0, 3.0]] * 3
+
+
+def test_out_of_an_other_dtype() -> None:
+    room = rl.zeros(3, dtype=rl.int32)
+    rl.sum(rl.ones(2, 3), 0, out=room)
+    assert room.tolist() == [2, 2, 2]
+
+
+def test_mode_sends_its_gradient_to_one_of_the_equal() -> None:
+    x = rl.tensor([1.0, 2.0, 2.0, 3.0], requires_grad=True)
+    x.mode().values.backward()
+    assert x.grad.tolist() == [0.0, 0.0, 1.0, 0.0]
+
+
+def test_prod_of_many_zeros_has_a_second_derivative() -> None:
+    a = [2.0, 0.0, 3.0, 0.0]
+
+    def hessian(t: Any) -> np.ndarray:
+        x = t.tensor(a, dtype=t.float64, requires_grad=True)
+        (g,) = t.autograd.grad(x.prod(), x, create_graph=True)
+        rows = [t.autograd.grad(g[i], x, retain_graph=True)[0] for i in range(4)]
+        return np.array([r.tolist() for r in rows])
+
+    np.testing.assert_allclose(hessian(rl), hessian(torch))
+    assert hessian(rl)[1, 3] == 6.0
+
+
+def test_logcumsumexp_gradient_of_a_wide_range() -> None:
+    a = np.array([-800.0, 700.0, 0.0, 900.0, -5.0])
+    x = wrap(a.copy()).requires_grad_()
+    y = torch.tensor(a, requires_grad=True)
+    weights = np.array([1.0, -2.0, 3.0, 0.5, -1.0])
+    (x.logcumsumexp(0) * wrap(weights)).sum().backward()
+    (y.logcumsumexp(0) * torch.tensor(weights)).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), rtol=1e-9, atol=1e-12)
+
+
+# -- accuracy -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1])
+def test_float32_sums_are_accurate(dim: int | None) -> None:
+    a = np.random.RandomState(0).rand(2000, 300).astype(np.float32)
+    a = a if dim != 1 else np.ascontiguousarray(a.T)
+    got = wrap(a).sum(dim).numpy()
+    want = a.astype(np.float64).sum(axis=dim)
+    assert np.max(np.abs(got - want) / want) < 3e-7
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_accumulates_in_float32(dtype: str) -> None:
+    x = rl.ones(4096, dtype=getattr(rl, dtype))
+    assert x.sum().item() == 4096.0
+    assert (x * 100).mean().item() == 100.0  # the sum itself does not fit into float16
+    assert x.cumsum(0)[-1].item() == 4096.0
+
+
+def test_float32_cumsum_is_accurate() -> None:
+    a = np.random.RandomState(0).rand(100_000).astype(np.float32)
+    want = np.cumsum(a, dtype=np.float64)
+    assert np.max(np.abs(wrap(a).cumsum(0).numpy() - want) / want) < 1e-7
+
+
+def test_overflow_does_not_warn() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        big = rl.full((4,), 3e38)
+        assert big.sum().item() == float("inf")
+        assert bool(big.var().isinf())
+        assert bool(rl.zeros(0).mean().isnan())
