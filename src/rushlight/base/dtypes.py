@@ -96,7 +96,7 @@ ALIASES = {
     "int": int32, "short": int16, "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
 
-_PYTHON_TYPES = {bool: bool_, int: int64}
+_PYTHON_TYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 _default = float32
 
@@ -133,10 +133,6 @@ def as_dtype(value: Any) -> dtype:
     """Accept what users pass as `dtype=`: ours, Python's float/int/bool/complex, NumPy's."""
     if type(value) is dtype:
         return value
-    if value is float:
-        return _default
-    if value is complex:
-        return _default.to_complex()
     if value in _PYTHON_TYPES:
         return _PYTHON_TYPES[value]
     if isinstance(value, (np.dtype, type)) and not isinstance(value, str):

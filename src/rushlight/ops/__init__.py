@@ -5,7 +5,7 @@ from importlib.util import find_spec as _find
 
 for _family in (
     "casting", "arithmetic", "movement", "unary", "compare", "bitwise", "select", "pairs", "special", "reduce", "statistics", "scan",
-    "sorting", "memory", "window", "strided", "join", "split", "rearrange", "grid", "indexing", "gather", "scatter_reduce", "masked", "diagonal", "creation", "ranges", "tensor_factory",
+    "sorting", "memory", "window", "strided", "join", "split", "rearrange", "grid", "indexing", "gather", "scatter_reduce", "masked", "diagonal", "creation", "ranges", "signal_windows", "tensor_factory",
     "generator", "random", "sampling", "legacy", "query", "interop", "matmul", "einsum", "linalg", "fft", "complex", "conv", "conv_grad", "pool", "fold", "resample",
     "padding", "activation", "softmax", "loss", "loss_more", "norm", "dropout", "attention", "embedding",
     "recurrent", "distance", "vision_ops", "update",

@@ -61,16 +61,13 @@ def sizes(name: str, size: Any, keyword: Any = None) -> tuple[int, ...]:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
-    try:
-        result = tuple([s.__index__() for s in size])
-    except (AttributeError, TypeError):
-        bad = next(s for s in size if not hasattr(s, "__index__") or isinstance(s, Tensor))
-        raise TypeError(
-            f"{name}(): argument 'size' (position 1) must be tuple of ints, not "
-            f"{type(bad).__name__}"
-        ) from None
-    if (True in size and any(s is True for s in size)) or any(s is False for s in size):
-        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not bool")
+    for s in size:
+        if isinstance(s, (bool, float, str)) or not hasattr(s, "__index__"):
+            raise TypeError(
+                f"{name}(): argument 'size' (position 1) must be tuple of ints, not "
+                f"{type(s).__name__}"
+            )
+    result = tuple([s.__index__() for s in size])
     for s in result:
         if s < 0:
             raise RuntimeError(
@@ -126,7 +123,7 @@ def dim_order(a: Any, memory_format: Any) -> tuple[int, ...] | None:
         return None
     if a.flags.c_contiguous or n < 2:
         return None
-    order = sorted(range(n), key=lambda i: (-a.strides[i], i))
+    order = sorted(range(n), key=lambda i: (-a.strides[i], a.shape[i] == 1, i))
     step = a.itemsize
     for i in reversed(order):
         if a.shape[i] != 1:
@@ -237,6 +234,64 @@ def only_size(name: str, keyword: dict[str, Any]) -> Any:
     if keyword:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(keyword))}'")
     return size
+
+
+def _empty_strided(xp: Any, *, size: tuple, stride: tuple, dtype: dtype, device: device) -> Any:
+    reach = 1 + sum((n - 1) * step for n, step in zip(size, stride)) if 0 not in size else 0
+    memory = xp.empty(reach, dtype.np)
+    steps = [step * memory.itemsize for step in stride]
+    return xp.lib.stride_tricks.as_strided(memory, size, steps)
+
+
+# A view for the meta device's sake, where views keep their strides.
+EMPTY_STRIDED = Kernel("empty_strided", _empty_strided, is_view=True)
+
+
+@public("torch")
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Uninitialised memory with the given strides, in elements."""
+    shape, steps = tuple(size), tuple(stride)
+    if len(shape) != len(steps):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
+            f"({len(steps)})"
+        )
+    return create(EMPTY_STRIDED, device, requires_grad, None, pin_memory, layout,
+                  size=sizes("empty_strided", (shape,)), stride=steps,
+                  dtype=float_dtype(dtype))  # fmt: skip
+
+
+@public("torch")
+def empty_permuted(
+    size: Any,
+    physical_layout: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Uninitialised dense memory whose dims lie there in the given order, outermost first."""
+    order = tuple(physical_layout)
+    if len(set(order)) != len(order):
+        raise RuntimeError("Duplicate dim not allowed")
+    if sorted(order) != list(range(len(size))):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout"
+        )
+    return create(EMPTY, device, requires_grad, None, pin_memory, layout,
+                  size=sizes("empty_permuted", (tuple(size),)), order=order,
+                  dtype=float_dtype(dtype))  # fmt: skip
 
 
 @public("torch")

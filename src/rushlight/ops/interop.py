@@ -9,6 +9,7 @@ import numpy as np
 from ..backend import devices
 from ..base import dtypes
 from ..base.device import as_device
+from ..base.errors import NoGpuError
 from ..core.public import public
 from ..core.tensor import Tensor, wrap
 from .legacy import as_subclass
@@ -163,6 +164,39 @@ class _Capsule:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
+
+
+# -- host memory that a GPU reads by itself ---------------------------------------------------------
+
+
+def _runtime() -> Any:
+    from ..backend import cuda
+
+    reason = cuda.why_not()
+    if reason is not None:
+        raise NoGpuError(
+            f"Cannot access accelerator device when none is available: pinned memory is for "
+            f"copies to a GPU, and {reason}"
+        )
+    from ..backend.cuda import device as runtime
+
+    return runtime
+
+
+@public("Tensor")
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """A copy in page-locked memory, from which copies to a GPU can run in the background."""
+    if not self.is_cpu:
+        raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+    return wrap(_runtime().pin(self._a))
+
+
+@public("Tensor")
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the memory is page-locked; without a GPU none is."""
+    from ..backend import cuda
+
+    return self.is_cpu and cuda.why_not() is None and _runtime().is_pinned(self._a)
 
 
 # -- NumPy and CUDA --------------------------------------------------------------------------------

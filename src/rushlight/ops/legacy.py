@@ -75,7 +75,10 @@ for _name, _title in _TITLES.items():
 
 def legacy_tensor(cls: type, *args: Any, **kwargs: Any) -> Tensor:
     """`Tensor(2, 3)`, `Tensor([1, 2])`, `Tensor(other)`: the constructor of Tensor and subclasses."""
-    t = _construct(dtypes.get_default_dtype(), get_default_device(), args, kwargs)
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        t = wrap(args[0]._a)  # whatever its dtype
+    else:
+        t = _construct(dtypes.get_default_dtype(), get_default_device(), args, kwargs)
     return t if cls is Tensor else as_subclass(t, cls)
 
 
@@ -86,7 +89,7 @@ def _construct(d: dtype, where: device, args: tuple, kwargs: dict) -> Tensor:
     if not args:
         return create(EMPTY, where, size=(0,), dtype=d)
     first = args[0]
-    if (len(args) == 1 and not hasattr(first, "__index__")) or isinstance(first, Tensor):
+    if len(args) == 1 and not isinstance(first, (int, np.integer)):
         return _of_value(first, d, where)
     return create(EMPTY, where, size=sizes("new", args), dtype=d)
 

@@ -34,38 +34,9 @@ def _tensor_argument(name: str, value: Any) -> Tensor:
 
 
 @public("torch")
-def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements are real floating point numbers."""
-    return _tensor_argument("is_floating_point", input).is_floating_point()
-
-
-@public("torch")
-def is_complex(input: Tensor) -> bool:
-    """Whether the elements are complex."""
-    return _tensor_argument("is_complex", input).is_complex()
-
-
-@public("torch")
-def is_signed(input: Tensor) -> bool:
-    """Whether the elements can be negative."""
-    return _tensor_argument("is_signed", input).is_signed()
-
-
-@public("torch")
 def is_inference(input: Tensor) -> bool:
     """Whether the tensor was made in inference mode."""
     return _tensor_argument("is_inference", input).is_inference()
-
-
-@public("torch")
-def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element of `input` is not zero."""
-    if input._a.size != 1:
-        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-    return bool(input)
-
-
-Tensor.is_nonzero = is_nonzero  # type: ignore[attr-defined]
 
 
 @public("torch")

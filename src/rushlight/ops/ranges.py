@@ -215,3 +215,17 @@ def eye(
             raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
     d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
     return create(EYE, device, requires_grad, out, pin_memory, layout, size=(n, m), dtype=d)
+
+
+@public("torch")
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of `x` as columns, falling from N - 1 unless `increasing`."""
+    if x._a.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x._a.shape[0] if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    powers = arange(count, device=x.device)
+    if not increasing:
+        powers = count - 1 - powers
+    return x.unsqueeze(-1) ** powers

@@ -22,11 +22,13 @@ _PLAIN = frozenset((int, float, bool, complex))
 
 def array_of(data: Any, d: dtype | None) -> np.ndarray:
     """A fresh NumPy array of what the user wrote, in dtype `d` or the one PyTorch would infer."""
-    shape, leaves = _measure(data)
-    kinds = set()
+    shape = _measure(data)
+    if 0 in shape:
+        return np.empty(shape, (d or dtypes.get_default_dtype()).np)
+    kinds: set[Any] = set()
     flat = _flatten(data, shape, kinds)
     if d is None:
-        d = _infer(kinds, leaves)
+        d = _infer(kinds)
     return _fill(flat, shape, d)
 
 
@@ -38,19 +40,19 @@ def _is_sequence(value: Any) -> bool:
     )
 
 
-def _measure(data: Any) -> tuple[tuple[int, ...], Any]:
+def _measure(data: Any) -> tuple[int, ...]:
     """The shape, read along the first elements as PyTorch does."""
     shape = []
     while True:
-        if isinstance(data, (np.ndarray,)) and data.ndim:
-            return (*shape, *data.shape), data
+        if isinstance(data, np.ndarray) and data.ndim:
+            return (*shape, *data.shape)
         if not _is_sequence(data):
             break
         shape.append(len(data))
         if not len(data):
             break
         data = data[0]
-    return tuple(shape), data
+    return tuple(shape)
 
 
 def _flatten(data: Any, shape: tuple[int, ...], kinds: set) -> list[Any]:
@@ -102,7 +104,7 @@ def _check_leaf(kind: type, rows: list[Any], kinds: set, depth: int) -> None:
         raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
 
 
-def _infer(kinds: set, leaf: Any) -> dtype:
+def _infer(kinds: set) -> dtype:
     found: dtype | None = None
     for kind in kinds:
         if isinstance(kind, np.dtype):

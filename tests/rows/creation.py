@@ -1,0 +1,55 @@
+"""Rows of creation and random functions."""
+
+from __future__ import annotations
+
+from optable import D, Row, T
+
+LIKE = ("zeros_like", "ones_like")
+HALVES = ("float32", "float64", "float16", "bfloat16")
+
+ROWS = [
+    Row("zeros", 2, 3),
+    Row("zeros", (2, 0)),
+    Row("ones", [2, 3], dtype=D("int32")),
+    Row("full", (2, 2), 1.5),
+    Row("full", (2,), True),
+    Row("full", (2,), 3, dtype=D("complex64")),
+    Row("arange", 5),
+    Row("arange", 1, 2.5, 0.5),
+    Row("arange", 5, 0, -2),
+    Row("linspace", -3, 10, 5),
+    Row("linspace", 3, -10, 6, dtype=D("int64")),
+    Row("logspace", -1, 2, 4),
+    Row("logspace", 0, 4, 5, base=2.0),
+    Row("eye", 3),
+    Row("eye", 2, 4, dtype=D("bool")),
+    Row("scalar_tensor", 3),
+    Row("empty", 2, 3, _nondet=True),
+    Row("empty_strided", (2, 3), (1, 2), _nondet=True),
+    Row("empty_permuted", (2, 3, 4), (0, 2, 1), _nondet=True),
+    Row("vander", T(4, grad=False)),
+    Row("hann_window", 7, _dtypes=("float32",)),
+    Row("hamming_window", 6, periodic=False, _dtypes=("float32",)),
+    Row("blackman_window", 5, _dtypes=("float32",)),
+    Row("bartlett_window", 6, _dtypes=("float32",)),
+    *[Row(name, T(2, 3), _dtypes=HALVES) for name in LIKE],
+    Row("zeros_like", T()),
+    Row("ones_like", T(0, 3, dtype="int")),
+    Row("full_like", T(2, 3), 2),
+    Row("full_like", T(2, 3, dtype="int"), 2.7),
+    Row("empty_like", T(2, 3), _nondet=True),
+    Row("Tensor.new_zeros", T(2, 3), 4),
+    Row("Tensor.new_ones", T(2, 3), (4, 1), dtype=D("int64")),
+    Row("Tensor.new_full", T(2, 3), (2,), 7),
+    Row("Tensor.new_empty", T(2, 3), (2, 2), _nondet=True),
+    Row("Tensor.new_tensor", T(2, 3), [1, 2]),
+    Row("rand_like", T(2, 3), _nondet=True, _dtypes=HALVES),
+    Row("randn_like", T(2, 3), _nondet=True, _dtypes=HALVES),
+    Row("randint_like", T(2, 3), 5, _nondet=True),
+    Row("bernoulli", T(2, 3, low=0, high=1), _nondet=True, _dtypes=HALVES),
+    Row("bernoulli", T(2, 3), 0.5, _nondet=True, _id="scalar"),
+    Row("poisson", T(2, 3, low=0, high=5), _nondet=True),
+    Row("multinomial", T(3, 4, low=0.1, high=1), 2, _nondet=True),
+    Row("normal", T(2, 3), 2.0, _nondet=True),
+    Row("normal", 1.0, T(2, 3, low=0.1), _nondet=True),
+]
