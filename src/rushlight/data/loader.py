@@ -148,10 +148,10 @@ class DataLoader(Generic[T_co]):
         if not self._streamed:
             return len(self._index_sampler)
         length = len(self.dataset)  # type: ignore[arg-type]
+        self._length_told = length
         if self.batch_size is not None:
             whole, rest = divmod(length, self.batch_size)
             length = whole if self.drop_last or not rest else whole + 1
-        self._length_told = length
         return length
 
     def check_worker_number_rationality(self) -> None:
