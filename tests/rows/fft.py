@@ -1,0 +1,45 @@
+"""Rows for Fourier transforms."""
+
+from optable import Row, T
+
+
+def C(*shape):
+    return T(*shape, dtype="complex")
+
+
+ROWS = [
+    Row("fft.fft", C(3, 5)),
+    Row("fft.fft", T(3, 4)),
+    Row("fft.fft", T(4, dtype="int")),
+    Row("fft.fft", C(3, 5), n=7, dim=0, norm="ortho"),
+    Row("fft.fft", C(5), n=3, norm="forward"),
+    Row("fft.ifft", C(3, 5)),
+    Row("fft.ifft", T(3, 4), n=6, norm="ortho"),
+    Row("fft.rfft", T(3, 5)),
+    Row("fft.rfft", T(3, 4), n=6, dim=0, norm="ortho"),
+    Row("fft.rfft", T(6), n=3, norm="forward"),
+    Row("fft.irfft", C(3, 4)),
+    Row("fft.irfft", C(3, 4), n=5),
+    Row("fft.irfft", C(3, 4), n=9, norm="ortho"),
+    Row("fft.irfft", C(4), n=4, norm="forward"),
+    Row("fft.hfft", C(4)),
+    Row("fft.hfft", C(4), n=5, norm="ortho"),
+    Row("fft.ihfft", T(6)),
+    Row("fft.fft2", C(2, 3, 4)),
+    Row("fft.fft2", T(3, 4), s=(2, 5)),
+    Row("fft.ifft2", C(3, 4), norm="ortho"),
+    Row("fft.fftn", C(2, 3, 2)),
+    Row("fft.fftn", C(2, 3, 2), dim=(0, 2), norm="forward"),
+    Row("fft.ifftn", C(2, 3, 2), s=(2, 4)),
+    Row("fft.rfft2", T(3, 4)),
+    Row("fft.irfft2", C(3, 4)),
+    Row("fft.rfftn", T(2, 3, 4)),
+    Row("fft.irfftn", C(2, 3, 4)),
+    Row("fft.irfftn", C(2, 3, 4), s=(2, 3, 5)),
+    Row("fft.fftshift", T(3, 4)),
+    Row("fft.fftshift", T(5), dim=0),
+    Row("fft.ifftshift", T(3, 4)),
+    Row("fft.fftfreq", 5),
+    Row("fft.fftfreq", 4, 0.5),
+    Row("fft.rfftfreq", 5),
+]
