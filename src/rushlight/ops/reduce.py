@@ -91,6 +91,9 @@ def _add_rows(xp: Any, x: Any, dim: Dims, keepdim: bool) -> Any:
 
 
 def _sum_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    if dim is None and x.dtype.char in "fd" and not keepdim:
+        out = xp.empty((), x.dtype)  # given one, NumPy makes no scalar that has to be wrapped again
+        return xp.add.reduce(x, None, None, out)
     out = add_up(xp, x, dim, keepdim)
     if out.dtype != x.dtype and x.dtype.kind in "fV":
         return out.astype(x.dtype)
