@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from same import agree, outcome
 
 import rushlight as rl
+from same import agree, outcome
 
 TENSOR = """
 torch.tensor(3) | torch.tensor(2.5) | torch.tensor(True) | torch.tensor(1+2j) | torch.tensor([])

@@ -5,5 +5,8 @@ from __future__ import annotations
 from . import ops as _ops  # noqa: F401 - defines what is collected here
 from .core.public import NAMESPACES as _NAMESPACES
 
-globals().update(_NAMESPACES["special"])
-__all__ = sorted(_NAMESPACES["special"])
+_names = dict(_NAMESPACES["special"])
+for _name in ("softmax", "log_softmax", "logsumexp"):
+    _names[_name] = _NAMESPACES["torch"][_name]
+globals().update(_names)
+__all__ = sorted(_names)

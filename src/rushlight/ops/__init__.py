@@ -4,8 +4,8 @@ from importlib import import_module as _import
 from importlib.util import find_spec as _find
 
 for _family in (
-    "casting", "arithmetic", "movement", "unary", "compare", "bitwise", "select", "pairs", "special", "reduce", "statistics", "scan",
-    "sorting", "memory", "window", "strided", "join", "split", "rearrange", "grid", "indexing", "gather", "scatter_reduce", "masked", "diagonal", "creation", "ranges", "signal_windows", "tensor_factory",
+    "casting", "arithmetic", "movement", "unary", "rounding", "compare", "bitwise", "select", "pairs", "special", "reduce", "statistics", "scan",
+    "sorting", "memory", "window", "strided", "storage", "join", "split", "rearrange", "combine", "indexing", "gather", "scatter_reduce", "masked", "diagonal", "creation", "creation_like", "ranges", "signal_windows", "tensor_factory",
     "generator", "random", "sampling", "legacy", "query", "interop", "matmul", "einsum", "linalg", "fft", "complex", "conv", "conv_grad", "pool", "fold", "resample",
     "padding", "activation", "softmax", "loss", "loss_more", "norm", "dropout", "attention", "embedding",
     "recurrent", "distance", "vision_ops", "update",
