@@ -213,7 +213,9 @@ def test_a_sampler_of_ones_own_is_obeyed(workers: int) -> None:
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_an_index_out_of_range(workers: int) -> None:
-    dataset = ConcatDataset([TensorDataset(rushlight.arange(5)), TensorDataset(rushlight.arange(5))])
+    dataset = ConcatDataset(
+        [TensorDataset(rushlight.arange(5)), TensorDataset(rushlight.arange(5))]
+    )
     with pytest.raises(IndexError):
         list(DataLoader(dataset, 2, sampler=[0, 10], num_workers=workers))
     with pytest.raises(ValueError, match="absolute value"):

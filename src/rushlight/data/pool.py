@@ -191,7 +191,7 @@ class WorkerPool:
             "multiprocessing_context='spawn' avoids locks copied by fork, and timeout= turns the "
             "wait into an error.",
             RuntimeWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
     def shutdown(self) -> None:
@@ -217,6 +217,7 @@ class WorkerPool:
             if worker.process.exitcode is None:
                 worker.process.kill()
                 worker.process.join()
+            worker.process.close()
         self.selector.close()
         self.arrived.clear()
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import queue
 import selectors
 import signal
 import socket
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,6 +31,8 @@ TASK_CELL, PLACE_CELL, STOP_CELL, CELLS = 0, 1, 2, 3
 IDLE = -1
 
 _PARENT_CHECK_S = 2.0
+# What is left to a worker when the main process has hung up; that itself would wait less.
+_LAST_S = 4.0
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,6 @@ def run_worker(
 
 def _listen(channel: Channel, inbox: queue.SimpleQueue, page: Any) -> None:
     """Move messages into the inbox, so that the main process never waits for a busy worker."""
-    parent = multiprocessing.parent_process()
     selector = selectors.DefaultSelector()
     selector.register(channel, selectors.EVENT_READ)
     first_parent = os.getppid()
@@ -136,17 +137,14 @@ def _listen(channel: Channel, inbox: queue.SimpleQueue, page: Any) -> None:
         while True:
             if selector.select(_PARENT_CHECK_S):
                 inbox.put(channel.receive())
-            elif os.getppid() != first_parent or (parent is not None and not parent.is_alive()):
-                break
+            elif os.getppid() != first_parent:
+                break  # the parent died, and a process it forked holds its end open
     except (EOFError, OSError):
         pass
     page[STOP_CELL] = 1
     inbox.put((STOP, 0, None))
-    if parent is not None and not parent.is_alive():
-        # Nobody is left to end a worker that is stuck in a sample.
-        timer = threading.Timer(_PARENT_CHECK_S, os._exit, (1,))
-        timer.daemon = True
-        timer.start()
+    time.sleep(_LAST_S)  # the work ends between two samples, and the process with it
+    os._exit(1)  # it is stuck in one, and there may be nobody left to end it
 
 
 def _work(
