@@ -26,13 +26,16 @@ def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> T
     return write(t, fn(t, *args, **kwargs))
 
 
-def check_writable(t: Tensor) -> None:
-    """Raise before any damage when PyTorch would refuse an in-place operation on `t`."""
+def check_writable(t: Tensor, repeats: bool = False) -> None:
+    """Raise before any damage when PyTorch would refuse an in-place operation on `t`.
+
+    With `repeats` one place may stand for many elements: all of them get the same value.
+    """
     if not isinstance(t, Tensor):
         raise TypeError(f"in-place operations need a Tensor, not {type(t).__name__}")
     a = t._a
     for size, step in zip(a.shape, a.strides):
-        if step == 0 and size > 1:
+        if step == 0 and size > 1 and not repeats:
             raise RuntimeError(
                 "unsupported operation: more than one element of the written-to tensor refers to a "
                 "single memory location. Please clone() the tensor before performing the operation."

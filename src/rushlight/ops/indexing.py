@@ -331,11 +331,7 @@ def _put_dx(g: Tensor, indices: list, slots: tuple, accumulate: bool) -> Tensor:
 
 
 def _put_dvalues(g: Tensor, values_shape: tuple, indices: list, slots: tuple) -> Tensor:
-    picked = index_op(g, *indices, slots=slots)
-    lead = len(values_shape) - picked._a.ndim
-    if lead > 0:  # PyTorch lets values have more dims of size 1 than the place they go to
-        return picked.sum_to_size(values_shape[lead:]).reshape(values_shape)
-    return picked.sum_to_size(values_shape)
+    return index_op(g, *indices, slots=slots).sum_to_size(values_shape)
 
 
 _index_put.derivative(x=_put_dx, values=_put_dvalues)
@@ -368,11 +364,7 @@ def _host_array(t: Tensor) -> Any:
 def _fitted_values(t: Tensor, values: Any) -> Any:
     if not isinstance(values, Tensor):
         return fitting(values, t.dtype)
-    raw = values._a
-    shape = raw.shape
-    while len(shape) > 1 and shape[0] == 1:  # PyTorch broadcasts values that have dims to spare
-        shape = shape[1:]
-    return raw if shape == raw.shape else raw.reshape(shape)
+    return values._a
 
 
 def _record_put(t: Tensor, values: Any, picks: Sequence[Tensor], attrs: dict) -> None:
@@ -410,17 +402,22 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
         value = value.item()
     split = split_index(self, index)
     place = _windowed(self, split)
+    if isinstance(value, Tensor):
+        value = _without_leading_ones(value)
     if split.picks:
         put(place, tuple(split.slots), split.picks, _put_value(place, value), False)
     elif not isinstance(value, Tensor):
         place.fill_(value)
+    elif value._a.shape == place._a.shape:
+        place.copy_(value)
     else:
-        place.copy_(_without_leading_ones(value, place._a.ndim))
+        place.copy_(value.expand(place._a.shape))
 
 
-def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
+def _without_leading_ones(value: Tensor) -> Tensor:
+    """PyTorch lets an assigned value have more dims of size 1 than the place it goes to."""
     shape = value._a.shape
-    while len(shape) > ndim and shape[0] == 1:
+    while shape and shape[0] == 1:
         shape = shape[1:]
     return value if len(shape) == value._a.ndim else value.reshape(shape)
 

@@ -7,16 +7,14 @@ from typing import Any
 from ..backend.door import Kernel, run
 from ..base import dtypes, formats
 from ..base.formats import memory_format as format_type
+from ..base.shapes import broadcast_shapes
 from ..core.inplace import adopt_history, bump, check_writable, write
 from ..core.modes import modes
 from ..core.op import Op
-from ..core.public import public, publish
+from ..core.public import public
 from ..core.tensor import Tensor, current_edge, tensor_over
 from .casting import cast_to, move_to
 
-for _format in formats.FORMATS:
-    publish("torch", _format.name, _format)
-publish("torch", "memory_format", format_type)
 
 # -- copies -------------------------------------------------------------------------------------
 
@@ -53,7 +51,7 @@ def clone(input: Tensor, *, memory_format: format_type | None = None) -> Tensor:
 def contiguous(self: Tensor, memory_format: format_type = formats.contiguous_format) -> Tensor:
     """This tensor in dense memory of the given format; itself when it is already."""
     if memory_format is formats.preserve_format:
-        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+        return self
     if is_contiguous(self, memory_format):
         return self
     return _clone(self, order=_order(self, memory_format))
@@ -145,18 +143,26 @@ def _written(op: Op, t: Tensor, src: Tensor | None) -> Tensor:
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Write `src` into this tensor, broadcast and converted to its dtype and device."""
     if not isinstance(src, Tensor):
+        if isinstance(src, (bool, int, float, complex)):
+            return fill_(self, src)
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {_kind(src)}")
     check_writable(self)
     if src is self:
         return self
     src = cast_to(move_to(src, self.device, non_blocking), self.dtype)
     if src._a.shape != self._a.shape:
-        src = src.expand(self._a.shape)
+        common = broadcast_shapes(self._a.shape, src._a.shape)
+        if common != self._a.shape:
+            raise RuntimeError(
+                f"output with shape {list(self._a.shape)} doesn't match the broadcast shape "
+                f"{list(common)}"
+            )
+        src = src.expand(common)
     return write(self, _written(_copied, self, src))
 
 
 def _fill_with(t: Tensor, value: Any, op: Op) -> Tensor:
-    check_writable(t)
+    check_writable(t, repeats=True)
     run(FILL_INTO, t._a.__class__, (t._a,), {"value": value})
     bump(t)
     if modes.grad:
@@ -191,21 +197,28 @@ def fill(input: Tensor, value: Any) -> Tensor:  # noqa: A002
 
 def fitting(value: Any, d: dtypes.dtype) -> Any:
     """A Python number as the array library can store it in dtype `d`; RuntimeError if it cannot."""
+    if not isinstance(value, (bool, int, float, complex)) and not hasattr(value, "dtype"):
+        raise TypeError(f"expected a number or a 0-d Tensor, not {_kind(value)}")
     if isinstance(value, complex) and d.category != dtypes.COMPLEX:
         if value.imag:
-            raise RuntimeError(f"value cannot be converted to type {d.name} without overflow")
+            raise _overflow(d)
         value = value.real
     if d.category == dtypes.BOOL:
         return bool(value)
     if d.category == dtypes.INTEGRAL:
+        if value != value or value in (float("inf"), -float("inf")):
+            raise _overflow(d)
         number = int(value)
         info = dtypes.iinfo(d)
-        if not info.min <= number <= info.max:
-            raise RuntimeError(f"value cannot be converted to type {d.name} without overflow")
-        return number
-    if not isinstance(value, (bool, int, float, complex)) and not hasattr(value, "dtype"):
-        raise TypeError(f"expected a number or a 0-d Tensor, not {_kind(value)}")
+        if not (info.min or -info.max) <= number <= info.max:
+            raise _overflow(d)
+        return number % (info.max + 1) if number < info.min else number  # -1 is 255, as in C
     return value
+
+
+def _overflow(d: dtypes.dtype) -> RuntimeError:
+    name = f"{d.name}_t" if d.category == dtypes.INTEGRAL else d.name.replace("float32", "float")
+    return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 def _kind(value: Any) -> str:

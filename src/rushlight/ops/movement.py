@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..base.shapes import Size, as_size, infer_view, wrap_dim
+from ..core.inplace import _title as title
 from ..core.op import Op
 from ..core.public import public
 from ..core.tensor import Tensor
@@ -83,8 +84,23 @@ _view_dtype = Op(lambda xp, x, *, to: x.view(to.np), "view_dtype", view=True)
 
 
 def _view_dtype_of(x: Tensor, d: Any) -> Tensor:
-    if x._a.ndim == 0 and d.itemsize != x._a.itemsize:
-        raise RuntimeError(f"self.dim() cannot be 0 to view {x.dtype} as {d} (different element sizes)")
+    have, want = x._a.itemsize, d.itemsize
+    if have == want:
+        return _view_dtype(x, to=d)
+    what = f"to view {title(x.dtype)} as {title(d)} (different element sizes)"
+    if x._a.ndim == 0:
+        raise RuntimeError(f"self.dim() cannot be 0 {what}")
+    if x._a.strides[-1] != have:
+        raise RuntimeError(f"self.stride(-1) must be 1 {what}, but got {x.stride(-1)}")
+    if want > have:
+        ratio = want // have
+        if x._a.shape[-1] % ratio:
+            raise RuntimeError(
+                f"self.size(-1) must be divisible by {ratio} {what}, but got {x._a.shape[-1]}"
+            )
+        for d_, step in enumerate(x.stride()[:-1]):
+            if step % ratio:
+                raise RuntimeError(f"self.stride({d_}) must be divisible by {ratio} {what}")
     return _view_dtype(x, to=d)
 
 
@@ -226,7 +242,18 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:  # noqa: A0
 
 
 Tensor.T = property(lambda self: _permute(self, dims=tuple(range(self._a.ndim))[::-1]))  # type: ignore[assignment]
-Tensor.mT = property(lambda self: transpose(self, -2, -1))  # type: ignore[assignment]
+
+
+def _mt(self: Tensor) -> Tensor:
+    if self._a.ndim < 2:
+        raise RuntimeError(
+            "tensor.mT is only supported on matrices or batches of matrices. Got "
+            f"{self._a.ndim}-D tensor."
+        )
+    return transpose(self, -2, -1)
+
+
+Tensor.mT = property(_mt)  # type: ignore[assignment]
 
 
 # -- size-1 dims and broadcasting ---------------------------------------------------------------
@@ -287,7 +314,7 @@ def expand(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
     lead = len(size) - len(shape)
     if lead < 0:
         raise RuntimeError(
-            f"expand({self.dtype}{list(shape)}, size={list(size)}): the number of sizes provided "
+            f"expand({self.type()}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
             f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "
             f"({len(shape)})"
         )
@@ -297,8 +324,8 @@ def expand(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
         if want == -1:
             if i < lead:
                 raise RuntimeError(
-                    f"expand: the expanded size of the tensor (-1) isn't allowed in a leading, "
-                    f"non-existing dimension {i}"
+                    "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
+                    f"dimension {i}"
                 )
             want = have
         elif have not in (1, want):

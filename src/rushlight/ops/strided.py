@@ -44,7 +44,11 @@ def _positions(xp: Any, size: tuple, stride: tuple, offset: int) -> Any:
 
 
 def _as_strided_body(xp: Any, x: Any, *, size: tuple, stride: tuple, offset: int, home: Any) -> Any:
-    root = root_array(x)
+    return strided_over(xp, root_array(x), size, stride, offset)
+
+
+def strided_over(xp: Any, root: Any, size: tuple, stride: tuple, offset: int) -> Any:
+    """The memory of `root`, which owns it, seen with sizes, strides and an offset."""
     flat = (root if root.flags.c_contiguous else root.T).reshape(-1)
     return _strided(xp, flat, size, stride, offset)
 
