@@ -42,6 +42,7 @@ COMPARISONS = [
     Row("equal", T(3, dtype="bool"), T(4, dtype="bool"), _meta=False),
     Row("equal", T(value=[1.0, 2.0]), T(value=[1.0, 2.0]), _meta=False, _id="same"),
     Row("is_nonzero", T(1), _meta=False),
+    Row("is_same_size", T(3), T(3)),
     Row("isin", T(3, 4, dtype="int"), T(3, dtype="int")),
     Row("isin", T(3, 4, dtype="int"), T(3, dtype="int"), invert=True),
     Row("isin", T(5, dtype="int"), 1),

@@ -59,6 +59,7 @@ ROWS = [
     Row("special.logit", T(4, low=0.1, high=0.9), eps=1e-6),
     Row("signbit", T(value=SPECIAL_VALUES), _id="special values"),
     Row("positive", T(3)),
+    Row("frexp", T(3, 4, low=-9, high=9), _second=False),
     Row("nan_to_num", T(value=SPECIAL_VALUES, grad=False), _inplace=True, _out=True, _id="default",
         _dtypes=ALL_FLOATS),
     Row("nan_to_num", T(value=SPECIAL_VALUES, grad=False), nan=1.0, posinf=2.0, neginf=-3.0),

@@ -45,7 +45,8 @@ def publish_inplace(name: str, fn: Callable, places: tuple[str, ...]) -> None:
     inplace.__name__ = inplace.__qualname__ = name + "_"
     inplace.__doc__ = f"In-place version of `{name}`."
     for place in places:
-        publish(place, name + "_", inplace)
+        if place != "special":  # the one namespace PyTorch gives no in-place forms
+            publish(place, name + "_", inplace)
 
 
 def into(out: Any, result: Any) -> Any:

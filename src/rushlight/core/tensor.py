@@ -56,6 +56,32 @@ class Tensor:
 
         def __getattr__(self, name: str) -> Any: ...
 
+        __add__: Any
+        __sub__: Any
+        __mul__: Any
+        __truediv__: Any
+        __floordiv__: Any
+        __mod__: Any
+        __pow__: Any
+        __matmul__: Any
+        __radd__: Any
+        __rsub__: Any
+        __rmul__: Any
+        __rtruediv__: Any
+        __rpow__: Any
+        __and__: Any
+        __or__: Any
+        __xor__: Any
+        __lt__: Any
+        __le__: Any
+        __gt__: Any
+        __ge__: Any
+        __neg__: Any
+        __invert__: Any
+        __abs__: Any
+        __getitem__: Any
+        __setitem__: Any
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         from ..ops.legacy import legacy_tensor
 

@@ -7,8 +7,10 @@ from typing import Any
 from ..base import dtypes
 from ..core.public import into, public
 from ..core.tensor import Tensor
+from .casting import cast_to
+from .guards import only
 from .pointwise import binary, dunder, ufunc2
-from .promotion import promote, promote_float
+from .promotion import promote, promote_float, result_dtype
 
 
 def conj(x: Any) -> Any:
@@ -20,61 +22,83 @@ def conj(x: Any) -> Any:
 
 def _no_bool(inputs: tuple) -> tuple:
     for t in inputs:
-        if isinstance(t, Tensor) and t._a.dtype.kind == "b":
-            raise RuntimeError(
-                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
-                "trying to invert a mask, use the `~` or `logical_not()` operator instead."
-            )
+        if isinstance(t, Tensor):
+            if t._a.dtype.kind == "b":
+                raise _bool_subtraction(inputs)
+        elif t.__class__ is bool:
+            raise _bool_subtraction(inputs)
     return promote(inputs)
+
+
+def _bool_subtraction(inputs: tuple) -> RuntimeError:
+    if all(isinstance(t, Tensor) and t._a.dtype.kind == "b" for t in inputs):
+        return RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+    return RuntimeError(
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+        "invert a mask, use the `~` or `logical_not()` operator instead."
+    )
 
 
 _add = binary("add", ufunc2("add"), dx=lambda g: g, dy=lambda g: g, places=(),
               ).op  # fmt: skip
 _sub = binary("sub", ufunc2("subtract"), dx=lambda g: g, dy=lambda g: -g, rule=_no_bool,
               places=()).op  # fmt: skip
-_mul = binary("mul", ufunc2("multiply"), dx=lambda g, y: _mul(g, conj(y)),
+_mul: Any = binary("mul", ufunc2("multiply"), dx=lambda g, y: _mul(g, conj(y)),
               dy=lambda g, x: _mul(g, conj(x)), places=()).op  # fmt: skip
-_div = binary("div", ufunc2("true_divide"), dx=lambda g, y: _div(g, conj(y)),
+_div: Any = binary("div", ufunc2("true_divide"), dx=lambda g, y: _div(g, conj(y)),
               dy=lambda g, x, y: -_div(_mul(g, conj(x)), conj(y * y)), rule=promote_float,
               places=()).op  # fmt: skip
 
 
-def _scaled(other: Any, alpha: Any) -> Any:
-    if alpha == 1:
+def _scaled(input: Any, other: Any, alpha: Any) -> Any:
+    """`alpha * other` in the dtype that `input` and `other` promote to."""
+    if alpha.__class__ is int and alpha == 1:
         return other
-    if isinstance(other, Tensor) and isinstance(alpha, float) and other._a.dtype.kind in "iub":
+    d = result_dtype(input, other)
+    if isinstance(alpha, bool) and d.category != dtypes.BOOL:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and d.category < dtypes.FLOATING:
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number."
         )
-    return other * alpha
+    if isinstance(alpha, complex) and d.category != dtypes.COMPLEX:
+        raise RuntimeError(
+            "For non-complex input tensors, argument alpha must not be a complex number."
+        )
+    if d.category == dtypes.BOOL:
+        alpha = bool(alpha)
+    return _mul(cast_to(other, d), alpha) if isinstance(other, Tensor) else other * alpha
 
 
 @public(inplace=True)
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:  # noqa: A002
+def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """`input + alpha * other`."""
-    return into(out, _add(input, _scaled(other, alpha)))
+    return into(out, _add(input, _scaled(input, other, alpha)))
 
 
 @public(inplace=True, aliases=("subtract",))
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:  # noqa: A002
+def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """`input - alpha * other`."""
-    return into(out, _sub(input, _scaled(other, alpha)))
+    return into(out, _sub(input, _scaled(input, other, alpha)))
 
 
 @public()
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:  # noqa: A002
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """`other - alpha * input`."""
-    return _sub(other, _scaled(input, alpha))
+    return _sub(other, _scaled(other, input, alpha))
 
 
 @public(inplace=True, aliases=("multiply",))
-def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:  # noqa: A002
+def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """`input * other`."""
     return into(out, _mul(input, other))
 
 
 @public(inplace=True, aliases=("divide",))
-def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:  # noqa: A002
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
     """`input / other`; `rounding_mode` "trunc" or "floor" rounds the quotient."""
     if rounding_mode is None:
         return into(out, _div(input, other))
@@ -89,18 +113,23 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
 
 
 @public(inplace=True)
-def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:  # noqa: A002
+def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """`input / other`, always floating point."""
     return into(out, _div(input, other))
 
 
-def _zero_checked(inputs: tuple) -> tuple:
-    inputs = promote(inputs)
-    divisor = inputs[1]
-    integral = any(isinstance(t, Tensor) and t._a.dtype.kind in "iub" for t in inputs)
-    if integral and (divisor == 0 if not isinstance(divisor, Tensor) else _has_zero(divisor)):
-        raise RuntimeError("ZeroDivisionError")
-    return inputs
+def _zero_checked(label: str) -> Any:
+    numbers = only("iufV", label, promote)
+
+    def rule(inputs: tuple) -> tuple:
+        inputs = numbers(inputs)
+        divisor = inputs[1]
+        integral = any(isinstance(t, Tensor) and t._a.dtype.kind in "iu" for t in inputs)
+        if integral and (_has_zero(divisor) if isinstance(divisor, Tensor) else divisor == 0):
+            raise RuntimeError("ZeroDivisionError")
+        return inputs
+
+    return rule
 
 
 def _has_zero(t: Tensor) -> bool:
@@ -108,36 +137,43 @@ def _has_zero(t: Tensor) -> bool:
 
 
 def _trunc_body(xp: Any, x: Any, y: Any) -> Any:
-    if getattr(x, "dtype", getattr(y, "dtype", None)).kind in "iu":
+    if (x if hasattr(x, "dtype") else y).dtype.kind in "iu":
         q = xp.floor_divide(x, y)
         return q + ((q < 0) & (q * y != x))
     return xp.trunc(xp.true_divide(x, y))
 
 
-_floor_divide = binary("floor_divide", ufunc2("floor_divide"), rule=_zero_checked, places=()).op
-_trunc_divide = binary("trunc_divide", _trunc_body, rule=_zero_checked, places=()).op
+_floor_divide = binary(
+    "floor_divide", ufunc2("floor_divide"), rule=_zero_checked("div_floor_cpu"), places=()
+).op
+_trunc_divide = binary(
+    "trunc_divide", _trunc_body, rule=_zero_checked("div_trunc_cpu"), places=()
+).op
 
 
 @public(inplace=True)
-def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:  # noqa: A002
+def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """`input // other`, rounded towards minus infinity."""
     return into(out, _floor_divide(input, other))
 
 
 remainder = binary(
-    "remainder", ufunc2("remainder"), rule=_zero_checked, dx=lambda g: g,
+    "remainder", ufunc2("remainder"), rule=_zero_checked("remainder_cpu"), dx=lambda g: g,
     dy=lambda g, x, y: -g * _floor_divide(x, y),
     doc="The remainder of `input / other` with the divisor's sign.",
 )  # fmt: skip
 fmod = binary(
-    "fmod", ufunc2("fmod"), rule=_zero_checked, dx=lambda g: g,
+    "fmod", ufunc2("fmod"), rule=_zero_checked("fmod_cpu"), dx=lambda g: g,
     dy=lambda g, x, y: -g * _trunc_divide(x, y),
     doc="The remainder of `input / other` with the dividend's sign.",
 )  # fmt: skip
 
 
+_no_bool_power = only("iufVc", "pow", promote)
+
+
 def _pow_rule(inputs: tuple) -> tuple:
-    x, y = promote(inputs)
+    x, y = _no_bool_power(inputs)
     base_integral = not isinstance(x, Tensor) or x._a.dtype.kind in "iub"
     if base_integral and isinstance(y, int) and not isinstance(y, bool) and y < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -148,9 +184,22 @@ def _pow_body(xp: Any, x: Any, y: Any) -> Any:
     if y.__class__ in (int, float):  # NumPy's float power is 20 times slower than a product
         if y == 2:
             return xp.multiply(x, x)
+        if y == 3:
+            return xp.multiply(x, x) * x
         if y == 0.5 and x.dtype.kind in "fc":
             return xp.sqrt(x)
+        if y == -1 and x.dtype.kind in "fc":
+            return xp.reciprocal(x)
+    elif getattr(y, "dtype", None) is not None and y.dtype.kind == "i":
+        return _integer_power(xp, x, y)
     return xp.power(x, y)
+
+
+def _integer_power(xp: Any, x: Any, y: Any) -> Any:
+    """NumPy refuses negative exponents; PyTorch rounds to zero all but the powers of 1 and -1."""
+    whole = xp.power(x, xp.maximum(y, 0))
+    unit = xp.where(x == 1, 1, xp.where(x == -1, 1 - 2 * (y % 2), 0))
+    return xp.where(y < 0, unit, whole).astype(whole.dtype)
 
 
 def _pow_dx(g: Any, x: Any, y: Any) -> Any:
@@ -179,13 +228,13 @@ _pow = binary("pow", _pow_body, dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(
 
 
 @public(inplace=True)
-def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:  # noqa: A001, A002
+def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     """`input ** exponent`."""
     return into(out, _pow(input, exponent))
 
 
 @public(inplace=True)
-def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:  # noqa: A002
+def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     """`input ** exponent` in double precision."""
 
     def wide(v: Any) -> Any:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..base.shapes import broadcast_shapes
 from ..core.op import Op
 from ..core.public import into, public, publish
 from ..core.tensor import Tensor
-from ..base.shapes import broadcast_shapes
 from .guards import invalid_arguments, not_a_tensor, only, tensors_only, title
 from .pointwise import _OPERANDS, binary, bool_meta, ufunc1, ufunc2, unary
 from .promotion import promote
@@ -116,9 +116,7 @@ isreal = _ask(
 # -- closeness ----------------------------------------------------------------------------------
 
 
-def _isclose_body(
-    xp: Any, x: Any, y: Any, *, rtol: float, atol: float, equal_nan: bool
-) -> Any:
+def _isclose_body(xp: Any, x: Any, y: Any, *, rtol: float, atol: float, equal_nan: bool) -> Any:
     close = x == y
     if equal_nan and x.dtype.kind in "fcV":
         close = close | ((x != x) & (y != y))
@@ -157,7 +155,9 @@ def _closeness(name: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: b
         raise RuntimeError(f"{title(x.dtype)} did not match {title(y.dtype)}")
     if rtol < 0 or atol < 0:
         which = "rtol" if rtol < 0 else "atol"
-        raise RuntimeError(f"{which} must be greater than or equal to zero, but got {min(rtol, atol)}")
+        raise RuntimeError(
+            f"{which} must be greater than or equal to zero, but got {min(rtol, atol)}"
+        )
     broadcast_shapes(x._a.shape, y._a.shape)
     return _isclose(x, y, rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan))
 
@@ -171,6 +171,12 @@ def equal(input: Tensor, other: Tensor) -> bool:
     if input._a.shape != other._a.shape:
         return False
     return bool(eq.op(input, other).all())
+
+
+@public()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether the shapes are the same."""
+    return input._a.shape == other._a.shape
 
 
 @public()

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..base import dtypes
 from ..core.op import Op
-from ..core.public import into, public
+from ..core.public import into, public, publish
 from ..core.tensor import Tensor
 from .casting import cast_to
 from .guards import title
@@ -45,8 +45,8 @@ def _assign_imag(self: Tensor, value: Any) -> None:
     imag(self).copy_(value if isinstance(value, Tensor) else self.new_tensor(value).real)
 
 
-Tensor.real = property(real, _assign_real)  # type: ignore[assignment]
-Tensor.imag = property(imag, _assign_imag)  # type: ignore[assignment]
+publish("Tensor", "real", property(real, _assign_real))
+publish("Tensor", "imag", property(imag, _assign_imag))
 
 
 def _as_real_body(xp: Any, x: Any) -> Any:
@@ -59,7 +59,7 @@ def _as_complex_body(xp: Any, x: Any) -> Any:
 
 _view_as_real = Op(_as_real_body, "view_as_real", view=True)
 _view_as_real.derivative(x=lambda g: _view_as_complex(g.contiguous()))
-_view_as_complex = Op(_as_complex_body, "view_as_complex", view=True)
+_view_as_complex: Any = Op(_as_complex_body, "view_as_complex", view=True)
 _view_as_complex.derivative(x=lambda g: _view_as_real(g))
 
 
@@ -81,7 +81,9 @@ def view_as_complex(input: Tensor) -> Tensor:
             f"tensor of scalar type: {title(input.dtype)}"
         )
     if a.dtype.itemsize == 2:
-        raise RuntimeError("view_as_complex: there is no half-precision complex dtype; call .float()")
+        raise RuntimeError(
+            "view_as_complex: there is no half-precision complex dtype; call .float()"
+        )
     if a.ndim == 0:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if a.shape[-1] != 2:
@@ -237,7 +239,9 @@ def adjoint(self: Tensor) -> Tensor:
 def _adjoint(input: Tensor) -> Tensor:
     """The conjugate transpose of the last two dims."""
     if input._a.ndim == 1:
-        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
     return adjoint(input)
 
 
@@ -251,9 +255,11 @@ def _h(self: Tensor) -> Tensor:
 
 def _mh(self: Tensor) -> Tensor:
     if self._a.ndim == 1:
-        raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.")
+        raise RuntimeError(
+            "tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
     return self if self._a.ndim == 0 else adjoint(self)
 
 
-Tensor.H = property(_h)  # type: ignore[assignment]
-Tensor.mH = property(_mh)  # type: ignore[assignment]
+publish("Tensor", "H", property(_h))
+publish("Tensor", "mH", property(_mh))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from ..base.dtypes import dtype
@@ -63,18 +64,15 @@ def invalid_arguments(name: str, *values: Any) -> TypeError:
 def in_float32(body: Callable) -> Callable:
     """A body for bfloat16 too, whose arithmetic with plain numbers NumPy would widen."""
 
+    @wraps(body)  # Op reads the signature through it
     def wide(xp: Any, *arrays: Any, **attrs: Any) -> Any:
-        narrow = next(
-            (a.dtype for a in arrays if getattr(a, "dtype", None) is not None), None
-        )
+        narrow = next((a.dtype for a in arrays if getattr(a, "dtype", None) is not None), None)
         if narrow is None or narrow.kind != "V":
             return body(xp, *arrays, **attrs)
-        arrays = tuple([
-            a.astype(xp.float32) if getattr(a, "dtype", None) == narrow else a for a in arrays
-        ])
+        arrays = tuple(
+            [a.astype(xp.float32) if getattr(a, "dtype", None) == narrow else a for a in arrays]
+        )
         out = body(xp, *arrays, **attrs)
         return out.astype(narrow) if out.dtype == xp.float32 else out
 
-    wide.__wrapped__ = body  # type: ignore[attr-defined] - Op reads the signature through it
-    wide.__name__, wide.__doc__ = body.__name__, body.__doc__
     return wide

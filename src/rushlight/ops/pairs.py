@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..core.op import Op
@@ -12,7 +11,7 @@ from .arithmetic import conj
 from .guards import FLOATS, INTEGERS, in_float32, invalid_arguments, only, tensors_only
 from .pointwise import binary, pair_meta, ufunc2
 from .promotion import promote, promote_float
-from .unary import LN2, flat
+from .unary import flat
 
 # -- the larger and the smaller -----------------------------------------------------------------
 
@@ -139,15 +138,15 @@ def _times_log(xp: Any, x: Any, y: Any, log: Any) -> Any:
 
 
 def _one_where_nonzero(x: Any, like: Tensor) -> Any:
-    return (x != 0).to(like.dtype) if isinstance(x, Tensor) else float(x != 0)
+    return x.ne(0).to(like.dtype) if isinstance(x, Tensor) else float(x != 0)
 
 
-xlogy = binary(
+xlogy: Any = binary(
     "xlogy", _xlogy_body, places=("torch", "Tensor", "special"),
     dx=lambda g, x, y: g * xlogy(_one_where_nonzero(x, g), y), dy=lambda g, x, y: g * x / y,
     rule=only(FLOATS, "xlogy_cpu", promote_float), doc="`input * log(other)`, 0 where input is 0.",
 )  # fmt: skip
-xlog1py = binary(
+xlog1py: Any = binary(
     "xlog1py", _xlog1py_body, places=("special",), inplace=False,
     dx=lambda g, x, y: g * xlog1py(_one_where_nonzero(x, g), y), dy=lambda g, x, y: g * x / (y + 1),
     rule=only(FLOATS, "xlog1py_cpu", promote_float),

@@ -262,7 +262,7 @@ _lerp.derivative(
 @public(inplace=True)
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Tensor:
     """`input + weight * (end - input)`."""
-    if not isinstance(end, Tensor):
+    if not isinstance(input, Tensor) or not isinstance(end, Tensor):
         raise invalid_arguments("lerp", input, end, weight)
     if input._a.dtype != end._a.dtype:
         raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")

@@ -9,8 +9,8 @@ from ..core.op import Op
 from ..core.public import into, public, publish
 from ..core.tensor import Tensor
 from . import special_bodies as bodies
-from .guards import FLOATS, invalid_arguments, only
-from .pointwise import binary, pair_meta, same_meta, unary
+from .guards import FLOATS, only
+from .pointwise import binary, same_meta, unary
 from .promotion import promote_float, promote_unary_float
 
 _EVERYWHERE = ("torch", "Tensor", "special")
@@ -66,14 +66,14 @@ lgamma = _special(
     "lgamma", "lgamma_vml_cpu", "The logarithm of the absolute gamma function.",
     places=("torch", "Tensor"), dx=lambda g, x: g * digamma.op(x),
 )  # fmt: skip
-digamma = _special(
+digamma: Any = _special(
     "digamma", "digamma", "The derivative of `lgamma`.", places=_EVERYWHERE,
     dx=lambda g, x: g * _polygamma(x, n=1),
 )  # fmt: skip
 publish("special", "gammaln", lgamma)
 publish("special", "psi", digamma)
 
-_polygamma = Op(
+_polygamma: Any = Op(
     bodies.polygamma, "polygamma", rule=only(FLOATS, "polygamma", promote_unary_float),
     meta=same_meta,
 )  # fmt: skip
@@ -150,13 +150,16 @@ i0 = _special(
     dx=lambda g, x: g * i1.op(x),
 )  # fmt: skip
 i0e = _special(
-    "i0e", "i0e", "`exp(-|input|) * i0(input)`.", dx=lambda g, x, out: g * (i1e.op(x) - x.sgn() * out)
+    "i0e",
+    "i0e",
+    "`exp(-|input|) * i0(input)`.",
+    dx=lambda g, x, out: g * (i1e.op(x) - x.sgn() * out),
 )
-i1 = _special(
+i1: Any = _special(
     "i1", "i1", "The modified Bessel function of order 1.",
     dx=lambda g, x, out: g * _at_zero(i0.op(x) - out / x, x, 0.5),
 )  # fmt: skip
-i1e = _special(
+i1e: Any = _special(
     "i1e", "i1e", "`exp(-|input|) * i1(input)`.",
     dx=lambda g, x, out: g * _at_zero(i0e.op(x) - out * (x.sgn() + 1 / x), x, 0.5),
 )  # fmt: skip
@@ -167,7 +170,9 @@ i1e = _special(
 
 def _entr_body(xp: Any, x: Any) -> Any:
     inner = -x * xp.log(xp.where(x > 0, x, xp.ones((), x.dtype)))
-    return xp.where(x < 0, xp.asarray(-math.inf, x.dtype), xp.where(x == 0, xp.zeros((), x.dtype), inner))
+    return xp.where(
+        x < 0, xp.asarray(-math.inf, x.dtype), xp.where(x == 0, xp.zeros((), x.dtype), inner)
+    )
 
 
 entr = unary(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 from .special_tables import (
@@ -30,13 +31,12 @@ _BERNOULLI = (
 def double(body: Callable) -> Callable:
     """A body that computes in float64 and answers in the dtype of its inputs."""
 
+    @wraps(body)  # Op reads the signature through it
     def wide(xp: Any, *arrays: Any, **attrs: Any) -> Any:
         dtype = next(a.dtype for a in arrays if hasattr(a, "dtype"))
         out = body(xp, *[xp.asarray(a, xp.float64) for a in arrays], **attrs)
         return out if dtype == xp.float64 else out.astype(dtype)
 
-    wide.__wrapped__ = body  # type: ignore[attr-defined] - Op reads the signature through it
-    wide.__name__, wide.__doc__ = body.__name__, body.__doc__
     return wide
 
 
@@ -169,7 +169,9 @@ def ndtri(xp: Any, x: Any) -> Any:
 def _stirling(xp: Any, x: Any) -> Any:
     """log(gamma(x)) for x >= 10."""
     inverse = 1 / (x * x)
-    series = _powers(inverse, [b / ((2 * k + 2) * (2 * k + 1)) for k, b in enumerate(_BERNOULLI[:8])])
+    series = _powers(
+        inverse, [b / ((2 * k + 2) * (2 * k + 1)) for k, b in enumerate(_BERNOULLI[:8])]
+    )
     return (x - 0.5) * xp.log(x) - x + 0.5 * math.log(2 * math.pi) + series / x
 
 
@@ -358,9 +360,11 @@ def _incomplete_edge(xp: Any, a: Any, x: Any, upper: bool) -> Any:
 
 @double
 def gammainc(xp: Any, x: Any, y: Any) -> Any:
-    return _incomplete(xp, *xp.broadcast_arrays(x, y), upper=False)
+    a, b = xp.broadcast_arrays(x, y)
+    return _incomplete(xp, a, b, upper=False)
 
 
 @double
 def gammaincc(xp: Any, x: Any, y: Any) -> Any:
-    return _incomplete(xp, *xp.broadcast_arrays(x, y), upper=True)
+    a, b = xp.broadcast_arrays(x, y)
+    return _incomplete(xp, a, b, upper=True)

@@ -1,11 +1,9 @@
-"""Elementary functions of one operand: signs, powers, exponentials, trigonometry, rounding."""
+"""Elementary functions of one operand: signs, powers, exponentials, trigonometry, squashing."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
-
-import numpy as np
 
 from ..base import dtypes
 from ..core.op import Op
@@ -13,7 +11,7 @@ from ..core.public import into, public, publish
 from ..core.tensor import Tensor
 from .arithmetic import conj
 from .casting import cast_to
-from .guards import FLOATS, INTEGERS, in_float32, only, title, unsupported
+from .guards import FLOATS, in_float32, only
 from .pointwise import bool_meta, same_meta, ufunc1, unary
 from .promotion import promote_unary_float
 
@@ -58,7 +56,7 @@ def _sgn_dx(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
     return ((g - along * out) / x.abs()).masked_fill(x == 0, 0)
 
 
-neg = unary(
+neg: Any = unary(
     "neg", ufunc1("negative"), dx=lambda g: neg(g), aliases=("negative",),
     rule=_refuse_bool("Negation, the `-` operator, on a bool tensor is not supported. If you are "
                       "trying to invert a mask, use the `~` or `logical_not()` operator instead."),
@@ -120,7 +118,10 @@ square = unary(
 )  # fmt: skip
 sqrt = unary("sqrt", dx=lambda g, out: g / conj(out * 2), doc="The square root.")
 rsqrt = unary(
-    "rsqrt", _rsqrt_body, dx=lambda g, out: g * conj(out * out * out) * -0.5, doc="`1 / sqrt(input)`."
+    "rsqrt",
+    _rsqrt_body,
+    dx=lambda g, out: g * conj(out * out * out) * -0.5,
+    doc="`1 / sqrt(input)`.",
 )
 reciprocal = unary("reciprocal", dx=lambda g, out: -(g * conj(out * out)), doc="`1 / input`.")
 
@@ -308,85 +309,3 @@ _logit.derivative(x=_logit_dx)
 def logit(input: Tensor, eps: float | None = None, *, out: Any = None) -> Tensor:
     """The inverse of sigmoid; `eps` clamps the input into [eps, 1 - eps]."""
     return into(out, _logit(input, eps=eps))
-
-
-# -- rounding -----------------------------------------------------------------------------------
-
-
-def _rounding(name: str, ufunc: str, label: str, doc: str, **options: Any) -> Any:
-    def body(xp: Any, x: Any) -> Any:
-        return x.copy() if x.dtype.kind in INTEGERS else getattr(xp, ufunc)(x)
-
-    message = f"{name} is not supported for complex inputs"
-
-    def rule(inputs: tuple) -> tuple:
-        x = inputs[0]
-        if isinstance(x, Tensor) and x._a.dtype.kind in "bc":
-            complex_input = x._a.dtype.kind == "c" and name != "round"
-            raise NotImplementedError(message) if complex_input else unsupported(label, x.dtype)
-        return inputs
-
-    return unary(name, body, dx=lambda g: flat(g), rule=rule, doc=doc, **options)
-
-
-floor = _rounding("floor", "floor", "floor_vml_cpu", "The largest integer not above.")
-ceil = _rounding("ceil", "ceil", "ceil_vml_cpu", "The smallest integer not below.")
-trunc = _rounding("trunc", "trunc", "trunc_vml_cpu", "Without the fraction.", aliases=("fix",))
-_round = _rounding("round", "rint", "round_vml_cpu", "The nearest integer.", places=()).op
-frac = unary(
-    "frac", lambda xp, x: x - xp.trunc(x), dx=lambda g: g, rule=only(FLOATS, "frac_cpu"),
-    doc="The fraction of every element, with its sign.",
-)  # fmt: skip
-
-
-@in_float32
-def _round_decimals_body(xp: Any, x: Any, *, decimals: int) -> Any:
-    power = 10.0 ** builtin_abs(decimals)
-    return xp.rint(x * power) / power if decimals > 0 else xp.rint(x / power) * power
-
-
-builtin_abs = math.fabs
-_round_decimals = Op(
-    _round_decimals_body, "round_decimals", rule=only(FLOATS, "round_cpu"), meta=same_meta,
-    grad_name="RoundBackward1",
-)  # fmt: skip
-_round_decimals.derivative(x=lambda g: flat(g))
-
-
-@public("torch", "Tensor", "special", inplace=True)
-def round(input: Tensor, *, decimals: int = 0, out: Any = None) -> Tensor:  # noqa: A001
-    """The nearest integer, halves to even; or the nearest number of so many decimals."""
-    return into(out, _round_decimals(input, decimals=decimals) if decimals else _round(input))
-
-
-# -- mending ------------------------------------------------------------------------------------
-
-
-def _nan_to_num_body(xp: Any, x: Any, *, nan: float, posinf: Any, neginf: Any) -> Any:
-    if x.dtype.kind not in "fcV":
-        return x.copy()
-    if x.dtype.kind == "c":
-        out = x.copy()
-        out.real = _nan_to_num_body(xp, x.real, nan=nan, posinf=posinf, neginf=neginf)
-        out.imag = _nan_to_num_body(xp, x.imag, nan=nan, posinf=posinf, neginf=neginf)
-        return out
-    limits = dtypes.finfo(dtypes.from_np(x.dtype))
-    out = xp.array(x)
-    out[xp.isnan(x)] = nan
-    out[xp.equal(x, math.inf)] = limits.max if posinf is None else posinf
-    out[xp.equal(x, -math.inf)] = limits.min if neginf is None else neginf
-    return out
-
-
-_nan_to_num = Op(_nan_to_num_body, "nan_to_num", meta=same_meta)
-_nan_to_num.derivative(x=lambda g, x: g.masked_fill(~x.isfinite(), 0))
-
-
-@public(inplace=True)
-def nan_to_num(
-    input: Tensor, nan: float | None = 0.0, posinf: Any = None, neginf: Any = None,
-    *, out: Any = None,
-) -> Tensor:  # fmt: skip
-    """nan, inf and -inf replaced, by default with 0 and the dtype's limits."""
-    nan = 0.0 if nan is None else nan
-    return into(out, _nan_to_num(input, nan=nan, posinf=posinf, neginf=neginf))
