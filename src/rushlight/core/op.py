@@ -38,7 +38,7 @@ class Op:
         broadcasts: bool = False,
         view: bool = False,
         moves_only: bool = False,
-        grad_name: str | None = None,
+        grad_name: str | Callable[[dict], str] | None = None,
         meta: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name or fn.__name__
@@ -287,7 +287,8 @@ class OpNode(Node):
             self.outputs = FREED
 
     def name(self) -> str:
-        return self.op.grad_name
+        name = self.op.grad_name
+        return name if isinstance(name, str) else name(self.attrs)
 
 
 def op(fn: Callable[..., Any] | None = None, **options: Any) -> Any:

@@ -12,6 +12,7 @@ from ..core.public import into, public
 from ..core.tensor import Tensor
 from .reduce import Dims, keep, result_shape, same_dtype_meta
 from .return_types import named
+from .spelling import numpy_names
 
 # -- over all elements or several dims: ties share the gradient ---------------------------------
 
@@ -24,16 +25,17 @@ def share(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -> Tensor
     return mask * (keep(g, shape, dim, keepdim) / mask.sum(dim, keepdim=dim is not None))
 
 
-def _extreme(method: str) -> Op:
+def _extreme(method: str, name: str, grad_name: str) -> Op:
     def body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
         return getattr(x, method)(axis=dim, keepdims=keepdim)
 
-    made = Op(body, "a" + method, meta=same_dtype_meta)
+    made = Op(body, name, meta=same_dtype_meta, grad_name=grad_name)
     made.derivative(x=lambda g, x, out, dim, keepdim: share(g, x, out, dim, keepdim))
     return made
 
 
-_amax, _amin = _extreme("max"), _extreme("min")
+_amax, _amin = _extreme("max", "amax", "AmaxBackward0"), _extreme("min", "amin", "AminBackward0")
+_max, _min = _extreme("max", "max", "MaxBackward1"), _extreme("min", "min", "MinBackward1")
 
 
 def _no_complex(x: Tensor, name: str) -> None:
@@ -63,12 +65,14 @@ def _over(op: Op, x: Tensor, dim: Any, keepdim: bool, name: str) -> Tensor:
 
 
 @public()
+@numpy_names
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
     """The largest elements over `dim`; equal ones share the gradient."""
     return into(out, _over(_amax, input, dim, keepdim, "amax"))
 
 
 @public()
+@numpy_names
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
     """The smallest elements over `dim`; equal ones share the gradient."""
     return into(out, _over(_amin, input, dim, keepdim, "amin"))
@@ -78,6 +82,7 @@ _AMINMAX = named("aminmax", "min", "max")
 
 
 @public()
+@numpy_names
 def aminmax(
     input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
 ) -> Any:
@@ -150,23 +155,23 @@ def _call_form(
 
 
 @public()
+@numpy_names
 def max(  # noqa: A001
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None,
-    axis: Any = None, keepdims: bool = False,
-) -> Any:  # fmt: skip
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None
+) -> Any:
     """The largest element; with `dim` values and indices; with a tensor the larger of each pair."""
-    second = dim if dim is not None else axis if other is None else other
-    return _call_form("max", _max_dim, _amax, "maximum", input, second, keepdim or keepdims, out)
+    second = other if dim is None else dim
+    return _call_form("max", _max_dim, _max, "maximum", input, second, keepdim, out)
 
 
 @public()
+@numpy_names
 def min(  # noqa: A001
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None,
-    axis: Any = None, keepdims: bool = False,
-) -> Any:  # fmt: skip
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None
+) -> Any:
     """The smallest element; with `dim` values and indices; with a tensor the smaller of each pair."""
-    second = dim if dim is not None else axis if other is None else other
-    return _call_form("min", _min_dim, _amin, "minimum", input, second, keepdim or keepdims, out)
+    second = other if dim is None else dim
+    return _call_form("min", _min_dim, _min, "minimum", input, second, keepdim, out)
 
 
 # -- where they are -----------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .naming import title
 from .precision import in_float32
 from .promotion import promote_unary_float
 from .scan import product_of_others
+from .spelling import numpy_names
 
 Dims = Any  # None, an int or a tuple of ints
 
@@ -53,6 +55,11 @@ def count(shape: tuple[int, ...], dim: Dims) -> int:
     for s in shape if dim is None else [shape[d] for d in dim]:
         n *= s
     return n
+
+
+def numbered(name: str) -> Callable[[dict], str]:
+    """PyTorch's node names: 0 for a reduction of all elements, 1 for one over dims."""
+    return lambda attrs: f"{name}Backward{int(attrs['dim'] is not None)}"
 
 
 # -- sum ----------------------------------------------------------------------------------------
@@ -105,7 +112,7 @@ def _sum_meta(x: Any, *, dim: Dims, keepdim: bool) -> tuple:
     return result_shape(x.shape, dim, keepdim), dtype
 
 
-_sum = Op(_sum_body, "sum", meta=_sum_meta)
+_sum = Op(_sum_body, "sum", meta=_sum_meta, grad_name=numbered("Sum"))
 _sum.derivative(x=lambda g, x_shape, dim, keepdim: spread(g, x_shape, dim, keepdim))
 
 
@@ -145,7 +152,9 @@ def _sum_to_body(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
     return _sum_body(xp, x, dim=dims, keepdim=True).reshape(shape)
 
 
-_sum_to = Op(_sum_to_body, "sum_to_size", meta=lambda x, *, shape: (shape, x.dtype))
+_sum_to = Op(
+    _sum_to_body, "sum_to_size", grad_name="SumBackward1", meta=lambda x, *, shape: (shape, x.dtype)
+)
 _sum_to.derivative(x=lambda g, x_shape: _expand(g, shape=x_shape))
 
 
@@ -176,7 +185,7 @@ def _mean_dx(g: Tensor, x_shape: tuple, dim: Dims, keepdim: bool) -> Tensor:
     return spread(g / count(x_shape, dim), x_shape, dim, keepdim)
 
 
-_mean = Op(_mean_body, "mean", meta=same_dtype_meta)
+_mean = Op(_mean_body, "mean", meta=same_dtype_meta, grad_name=numbered("Mean"))
 _mean.derivative(x=_mean_dx)
 
 
@@ -239,18 +248,18 @@ def _truth_dims(x: Tensor, dim: Any) -> Dims:
 
 
 @public()
-def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None,  # noqa: A001
-        axis: Any = None) -> Tensor:  # fmt: skip
+@numpy_names
+def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:  # noqa: A001
     """Whether any element (over `dim`) is not zero."""
-    dims = _truth_dims(input, axis if dim is None else dim)
+    dims = _truth_dims(input, dim)
     return into(out, _any(input, dim=dims, keepdim=keepdim))
 
 
 @public()
-def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None,  # noqa: A001
-        axis: Any = None) -> Tensor:  # fmt: skip
+@numpy_names
+def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:  # noqa: A001
     """Whether all elements (over `dim`) are not zero."""
-    dims = _truth_dims(input, axis if dim is None else dim)
+    dims = _truth_dims(input, dim)
     return into(out, _all(input, dim=dims, keepdim=keepdim))
 
 
@@ -269,6 +278,7 @@ _nansum.derivative(
 
 
 @public()
+@numpy_names
 def nansum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
@@ -282,6 +292,7 @@ def nansum(
 
 
 @public()
+@numpy_names
 def nanmean(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
@@ -307,6 +318,7 @@ _count_nonzero = Op(
 
 
 @public()
+@numpy_names
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements (over `dim`) are not zero."""
     return _count_nonzero(input, dim=wrap_dims(dim, input._a.ndim))
@@ -330,11 +342,12 @@ def _prod_dx(g: Tensor, x: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     return keep(g, shape, dim, keepdim) * conj(product_of_others(x, dim[0]))
 
 
-_prod = Op(_prod_body, "prod", meta=_sum_meta)
+_prod = Op(_prod_body, "prod", meta=_sum_meta, grad_name=numbered("Prod"))
 _prod.derivative(x=_prod_dx)
 
 
 @public()
+@numpy_names
 def prod(
     input: Tensor,
     dim: int | None = None,
@@ -373,6 +386,7 @@ _logsumexp.derivative(x=_logsumexp_dx)
 
 
 @public("torch", "Tensor", "special")
+@numpy_names
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None) -> Tensor:
     """The logarithm of the sum of exponentials over `dim`, without overflow."""
     if dim is None:

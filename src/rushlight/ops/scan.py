@@ -20,6 +20,7 @@ from .movement import reshape
 from .pointwise import same_meta
 from .precision import in_float32
 from .return_types import named
+from .spelling import numpy_names
 
 # -- what scans share ---------------------------------------------------------------------------
 
@@ -77,6 +78,7 @@ _cumsum.derivative(x=lambda g, dim, reverse: _cumsum(g, dim=dim, reverse=not rev
 
 
 @public(inplace=True)
+@numpy_names
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The sum of the elements up to and including each one along `dim`."""
     return _running(_cumsum, input, dim, dtype, out)
@@ -156,6 +158,7 @@ def _linear_scan_dx(g: Tensor, a: Tensor, out: Tensor, dim: int, reverse: bool) 
 
 
 @public(inplace=True)
+@numpy_names
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The product of the elements up to and including each one along `dim`."""
     return _running(_cumprod, input, dim, dtype, out)
@@ -197,6 +200,7 @@ _CUMMIN = named("cummin", "values", "indices")
 
 
 @public()
+@numpy_names
 def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
     """The largest element up to each one along `dim`, and where it is."""
     pair = _scalars_too(lambda v, at: _cummax(v, dim=at))(input, dim)
@@ -204,6 +208,7 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
 
 
 @public()
+@numpy_names
 def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
     """The smallest element up to each one along `dim`, and where it is."""
     pair = _scalars_too(lambda v, at: _cummin(v, dim=at))(input, dim)
@@ -234,6 +239,7 @@ _logcumsumexp.derivative(x=_logcumsumexp_dx)
 
 
 @public()
+@numpy_names
 def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     """The logarithm of the running sum of exponentials along `dim`."""
     if input.dtype.category != dtypes.FLOATING:

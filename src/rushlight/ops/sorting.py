@@ -14,6 +14,7 @@ from .extremes import pick_meta, send_to_index
 from .precision import widen
 from .return_types import named
 from .scan import along
+from .spelling import numpy_names
 
 _BACKWARDS = slice(None, None, -1)
 
@@ -58,6 +59,7 @@ def _no_complex(x: Tensor) -> None:
 
 
 @public()
+@numpy_names
 def sort(
     input: Tensor,
     dim: int = -1,
@@ -74,6 +76,7 @@ def sort(
 
 
 @public()
+@numpy_names
 def argsort(
     input: Tensor,
     dim: int = -1,
@@ -123,6 +126,7 @@ _TOPK = named("topk", "values", "indices")
 
 
 @public()
+@numpy_names
 def topk(
     input: Tensor,
     k: int,
@@ -158,6 +162,7 @@ _KTHVALUE = named("kthvalue", "values", "indices")
 
 
 @public()
+@numpy_names
 def kthvalue(
     input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
 ) -> Any:

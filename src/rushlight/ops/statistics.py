@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from ..base import dtypes
@@ -18,6 +19,7 @@ from .precision import in_float32, widen
 from .reduce import Dims, add_up, count, keep, mean, result_shape
 from .return_types import named
 from .scan import along, doubling
+from .spelling import numpy_names
 
 # -- variance -----------------------------------------------------------------------------------
 
@@ -62,7 +64,7 @@ _std = Op(_std_body, "std", meta=_var_meta).derivative(x=_std_dx)
 
 
 def _spread_of(
-    op: Op, x: Tensor, dim: Any, unbiased: bool | None, keepdim: bool, correction: Any, axis: Any
+    op: Op, x: Tensor, dim: Any, unbiased: bool | None, keepdim: bool, correction: Any
 ) -> tuple[Tensor, Dims]:
     """Resolve the spellings of var and std: by correction, or by `unbiased` in either position."""
     if isinstance(dim, bool):
@@ -72,7 +74,7 @@ def _spread_of(
     if x._a.dtype.kind not in "fcV":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     free = correction if correction is not None else 0 if unbiased is False else 1
-    dims = wrap_dims(axis if dim is None else dim, x._a.ndim)
+    dims = wrap_dims(dim, x._a.ndim)
     if count(x._a.shape, dims) - free <= 0:
         warnings.warn(
             f"{op.name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
@@ -84,6 +86,7 @@ def _spread_of(
 
 
 @public()
+@numpy_names
 def var(
     input: Tensor,
     dim: Any = None,
@@ -92,13 +95,13 @@ def var(
     *,
     correction: Any = None,
     out: Any = None,
-    axis: Any = None,
 ) -> Tensor:
     """The variance over `dim`; the sum of squares is divided by n - correction (default 1)."""
-    return into(out, _spread_of(_var, input, dim, unbiased, keepdim, correction, axis)[0])
+    return into(out, _spread_of(_var, input, dim, unbiased, keepdim, correction)[0])
 
 
 @public()
+@numpy_names
 def std(
     input: Tensor,
     dim: Any = None,
@@ -107,13 +110,13 @@ def std(
     *,
     correction: Any = None,
     out: Any = None,
-    axis: Any = None,
 ) -> Tensor:
     """The standard deviation over `dim`, with n - correction (default 1) degrees of freedom."""
-    return into(out, _spread_of(_std, input, dim, unbiased, keepdim, correction, axis)[0])
+    return into(out, _spread_of(_std, input, dim, unbiased, keepdim, correction)[0])
 
 
 @public("torch")
+@numpy_names
 def var_mean(
     input: Tensor,
     dim: Any = None,
@@ -124,11 +127,12 @@ def var_mean(
     out: Any = None,
 ) -> tuple[Tensor, Tensor]:
     """The variance and the mean over `dim`."""
-    first, dims = _spread_of(_var, input, dim, unbiased, keepdim, correction, None)
+    first, dims = _spread_of(_var, input, dim, unbiased, keepdim, correction)
     return into(out, (first, mean(input, dims, keepdim)))
 
 
 @public("torch")
+@numpy_names
 def std_mean(
     input: Tensor,
     dim: Any = None,
@@ -139,7 +143,7 @@ def std_mean(
     out: Any = None,
 ) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean over `dim`."""
-    first, dims = _spread_of(_std, input, dim, unbiased, keepdim, correction, None)
+    first, dims = _spread_of(_std, input, dim, unbiased, keepdim, correction)
     return into(out, (first, mean(input, dims, keepdim)))
 
 
@@ -162,7 +166,13 @@ def _median_body(xp: Any, x: Any, *, ignore_nan: bool) -> Any:
     return _middle(xp, widen(xp, x).reshape(-1), ignore_nan).astype(x.dtype)
 
 
-_median = Op(_median_body, "median", meta=lambda x, *, ignore_nan: ((), x.dtype))
+def _median_name(number: int) -> Callable[[dict], str]:
+    return lambda attrs: f"{'Nanmedian' if attrs['ignore_nan'] else 'Median'}Backward{number}"
+
+
+_median = Op(
+    _median_body, "median", meta=lambda x, *, ignore_nan: ((), x.dtype), grad_name=_median_name(0)
+)
 _median.derivative(x=lambda g, x, out: share(g, x, out, None, False))
 
 
@@ -180,7 +190,7 @@ def _median_dim_body(xp: Any, x: Any, *, dim: int, keepdim: bool, ignore_nan: bo
     return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
 
-_median_dim = Op(_median_dim_body, "median_dim", meta=pick_meta, grad_name="MedianBackward1")
+_median_dim = Op(_median_dim_body, "median_dim", meta=pick_meta, grad_name=_median_name(1))
 _median_dim.backward(send_to_index)
 _MEDIANS = {name: named(name, "values", "indices") for name in ("median", "nanmedian")}
 
@@ -200,12 +210,14 @@ def _median_of(name: str, x: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
 
 
 @public()
+@numpy_names
 def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The lower median of all elements; with `dim` values and indices."""
     return _median_of("median", input, dim, keepdim, out)
 
 
 @public()
+@numpy_names
 def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The lower median of the elements that are not nan; with `dim` values and indices."""
     return _median_of("nanmedian", input, dim, keepdim, out)
@@ -234,6 +246,7 @@ _MODE = named("mode", "values", "indices")
 
 
 @public()
+@numpy_names
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The most frequent value along `dim`, the smallest of equally frequent ones, and where it is."""
     at = wrap_dim(dim, input._a.ndim)
@@ -304,6 +317,7 @@ def _between_ranks(ordered: Tensor, ranks: Tensor, how: str) -> Tensor:
 
 
 @public()
+@numpy_names
 def quantile(
     input: Tensor,
     q: Any,
@@ -318,6 +332,7 @@ def quantile(
 
 
 @public()
+@numpy_names
 def nanquantile(
     input: Tensor,
     q: Any,
