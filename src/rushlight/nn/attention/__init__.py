@@ -1,0 +1,58 @@
+"""Choosing how scaled dot product attention is computed."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+
+__all__ = ["SDPBackend", "sdpa_kernel"]
+
+
+class SDPBackend(IntEnum):
+    """The ways PyTorch can compute attention."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+class _Chosen(threading.local):
+    backends: tuple[SDPBackend, ...] = tuple(b for b in SDPBackend if b is not SDPBackend.ERROR)
+
+
+_chosen = _Chosen()
+
+
+def _cur_sdpa_kernel_backends() -> list[SDPBackend]:
+    """The ways allowed in this thread."""
+    return list(_chosen.backends)
+
+
+@contextlib.contextmanager
+def sdpa_kernel(
+    backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False
+) -> Iterator[None]:
+    """Allow only these ways inside the block.
+
+    Every way gives the same result; rushlight picks its own kernel, and the choice is kept for
+    those who ask for it.
+    """
+    chosen = (backends,) if isinstance(backends, SDPBackend) else tuple(backends)
+    if not chosen:
+        raise ValueError("sdpa_kernel needs at least one backend")
+    for b in chosen:
+        if not isinstance(b, SDPBackend):
+            raise AssertionError(
+                "Backend must be an instance of SDPBackend or a list of SDPBackend instances"
+            )
+    before = _chosen.backends
+    _chosen.backends = chosen
+    try:
+        yield
+    finally:
+        _chosen.backends = before

@@ -1,0 +1,159 @@
+"""Full backward hooks: gates on a module's inputs and outputs that gradients must pass."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...core.modes import modes
+from ...core.tape import Node
+from ...core.tensor import Tensor, current_edge, tensor_over
+
+
+class BackwardHookFunctionBackward(Node):
+    """A node that hands every gradient on unchanged; its hooks are the reason it exists."""
+
+    __slots__ = ("n_outputs",)
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        super().__init__(tuple(current_edge(t) for t in tensors))
+        self.n_outputs = len(tensors)
+
+    def apply(self, gs: list[Any]) -> Sequence[Any]:
+        return list(gs)
+
+
+def _through_gate(tensors: list[Tensor]) -> tuple[list[Tensor], Node]:
+    """The same values behind one node."""
+    node = BackwardHookFunctionBackward(tensors)
+    passed = []
+    for i, t in enumerate(tensors):
+        if t._ver is None:
+            t._ver = [0]
+        out = tensor_over(t._a, t._a.__class__)
+        out._ver = t._ver
+        if out.is_floating_point() or out.is_complex():
+            out._edge = (node, i)
+        passed.append(out)
+    return passed, node
+
+
+class BackwardHook:
+    """One call of a module with full backward hooks."""
+
+    def __init__(self, module: Any, hooks: list[Callable], pre_hooks: list[Callable]) -> None:
+        self.module = module
+        self.hooks = hooks
+        self.pre_hooks = pre_hooks
+        self.grad_outputs: tuple | None = None
+        self.n_inputs = -1
+        self.n_outputs = -1
+        self.input_index: list[int] | None = None
+        self.output_index: list[int] | None = None
+
+    def _gated(self, values: tuple) -> tuple[tuple, Node | None, list[int] | None]:
+        index = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
+        tensors = [values[i] for i in index]
+        if not modes.grad or not any(t.requires_grad for t in tensors):
+            return values, None, None
+        passed, node = _through_gate(tensors)
+        replaced = list(values)
+        for i, t in zip(index, passed):
+            replaced[i] = t
+        return tuple(replaced), node, index
+
+    def setup_input_hook(self, args: tuple) -> tuple:
+        """Gate the inputs: what passes here backwards is the module's grad_input."""
+        self.n_inputs = len(args)
+        args, node, self.input_index = self._gated(args)
+        if node is not None:
+            node.register_hook(self._on_grad_input)
+        return args
+
+    def setup_output_hook(self, result: Any) -> Any:
+        """Gate the outputs: what arrives here is the module's grad_output."""
+        single = not isinstance(result, tuple)
+        values = (result,) if single else result
+        self.n_outputs = len(values)
+        values, node, self.output_index = self._gated(values)
+        if node is not None:
+            node.register_prehook(self._on_grad_output)
+        if single:
+            return values[0]
+        return type(result)(*values) if hasattr(result, "_fields") else values
+
+    def _on_grad_output(self, grads: tuple) -> Any:
+        grad_output = _spread(self.output_index, grads, self.n_outputs)
+        changed = False
+        for hook in self.pre_hooks:
+            given = hook(self.module, grad_output)
+            if given is None:
+                continue
+            given = given if isinstance(given, tuple) else (given,)
+            if len(given) != len(grad_output):
+                raise RuntimeError(
+                    "Backward pre hook returned an invalid number of grad_output, got "
+                    f"{len(given)}, but expected {len(grad_output)}"
+                )
+            grad_output = given
+            changed = True
+        self.grad_outputs = grad_output
+        if self.input_index is None:
+            self._call_without_inputs(grad_output)
+        if not changed:
+            return None
+        return tuple(grad_output[i] for i in self.output_index or ())
+
+    def _call_without_inputs(self, grad_output: tuple) -> None:
+        """No input wants a gradient, so the hooks run as soon as grad_output is known."""
+        nothing = (None,) * self.n_inputs
+        for hook in self.hooks:
+            given = hook(self.module, nothing, grad_output)
+            if given is not None and not (
+                isinstance(given, tuple) and all(g is None for g in given)
+            ):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always "
+                    "return None or None for all gradients."
+                )
+        self.grad_outputs = None
+
+    def _on_grad_input(self, grad_inputs: tuple, _: tuple) -> Any:
+        if self.grad_outputs is None:
+            raise RuntimeError(
+                f"Module backward hook for {type(self.module).__name__} is called before the "
+                "grad_output one. This happens because the gradient in your nn.Module flows to the "
+                "Module's input without passing through the Module's output. Make sure that the "
+                "output depends on the input and that the loss is computed based on the output."
+            )
+        grad_input = _spread(self.input_index, grad_inputs, self.n_inputs)
+        for hook in self.hooks:
+            given = hook(self.module, grad_input, self.grad_outputs)
+            if given is None:
+                continue
+            given = given if isinstance(given, tuple) else (given,)
+            if len(given) != len(grad_input):
+                raise RuntimeError(
+                    "Backward hook returned an invalid number of grad_input, got "
+                    f"{len(given)}, but expected {len(grad_input)}"
+                )
+            grad_input = given
+        self.grad_outputs = None
+        return tuple(grad_input[i] for i in self.input_index or ())
+
+
+def _spread(index: list[int] | None, grads: Sequence[Any], n: int) -> tuple:
+    """The gradients at the positions of their tensors, None elsewhere."""
+    full: list[Any] = [None] * n
+    for i, g in zip(index or (), grads):
+        full[i] = g
+    return tuple(full)
+
+
+def watch_last_node(module: Any, hooks: list[Callable], result: Any) -> None:
+    """The deprecated, non-full backward hook: it sees the module's last node only."""
+    if result is None or result.grad_fn is None:
+        return
+    for hook in hooks:
+        result.grad_fn.register_hook(functools.partial(hook, module))

@@ -1,0 +1,152 @@
+"""Changing a whole module at once: dtype, device, memory, gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...base import dtypes
+from ...base.dtypes import as_dtype
+from ...core.modes import no_grad
+from ...core.tensor import Tensor
+from ...ops.casting import _parse_to
+from ...ops.creation import empty
+from ..parameter import is_lazy
+from ._members import Members
+
+
+class Convert(Members):
+    """The part of Module that maps a function over its tensors."""
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        """Replace every tensor by `fn(tensor)`, keeping the Parameter objects themselves."""
+        if recurse:
+            for module in self._modules.values():
+                if module is not None:
+                    module._apply(fn)
+        for param in self._parameters.values():
+            if param is None:
+                continue
+            with no_grad():
+                _replace(param, fn)
+                if param.grad is not None:
+                    param.grad = fn(param.grad.detach())
+        for name, buf in self._buffers.items():
+            if buf is not None:
+                if is_lazy(buf):
+                    _replace(buf, fn)
+                else:
+                    self._buffers[name] = fn(buf)
+        return self
+
+    def apply(self, fn: Callable[[Any], None]) -> Any:
+        """Call `fn` on every module below, children first, then on this one."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Move or cast in place: `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)`."""
+        device, dtype = _parse_to(args, kwargs)
+        non_blocking = kwargs.get("non_blocking", any(a is True for a in args))
+        memory_format = kwargs.get("memory_format")
+        if dtype is not None:
+            dtype = as_dtype(dtype)
+            if dtype.category < dtypes.FLOATING:
+                raise TypeError(
+                    "nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                    f"dtype={dtype}"
+                )
+
+        def convert(t: Tensor) -> Tensor:
+            wanted = dtype if t.is_floating_point() or t.is_complex() else None
+            extra: dict[str, Any] = {}
+            if memory_format is not None and t.dim() in (4, 5):
+                extra["memory_format"] = memory_format
+            try:
+                return t.to(device=device, dtype=wanted, non_blocking=non_blocking, **extra)
+            except NotImplementedError as e:
+                if t.is_meta:
+                    raise NotImplementedError(
+                        f"{e} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to()"
+                        " when moving module from meta to a different device."
+                    ) from None
+                raise
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
+        """Move to `device` without copying values; they are not set afterwards."""
+        return self._apply(
+            lambda t: empty(tuple(t.shape), dtype=t.dtype, device=device), recurse=recurse
+        )
+
+    def cpu(self) -> Any:
+        """Move every tensor to host memory."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self, device: Any = None) -> Any:
+        """Move every tensor to a GPU."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def xpu(self, device: Any = None) -> Any:
+        """rushlight has no such device; the error says which there are."""
+        return self._apply(lambda t: t.to("xpu" if device is None else device))
+
+    def type(self, dst_type: Any) -> Any:
+        """Cast every tensor to `dst_type`."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self) -> Any:
+        """Cast floating point tensors to float32."""
+        return self._cast_floats(dtypes.float32)
+
+    def double(self) -> Any:
+        """Cast floating point tensors to float64."""
+        return self._cast_floats(dtypes.float64)
+
+    def half(self) -> Any:
+        """Cast floating point tensors to float16."""
+        return self._cast_floats(dtypes.float16)
+
+    def bfloat16(self) -> Any:
+        """Cast floating point tensors to bfloat16."""
+        return self._cast_floats(dtypes.bfloat16)
+
+    def _cast_floats(self, dtype: Any) -> Any:
+        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Set whether autograd records operations on the parameters."""
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of every parameter, or set them to zero."""
+        for p in self.parameters():
+            if p.grad is None:
+                continue
+            if set_to_none:
+                p.grad = None
+                continue
+            if p.grad.grad_fn is not None:
+                p.grad = p.grad.detach()
+            else:
+                p.grad.requires_grad_(False)
+            p.grad.zero_()
+
+    def share_memory(self) -> Any:
+        """Move every tensor to memory that other processes can map."""
+        return self._apply(lambda t: t.share_memory_())
+
+
+def _replace(t: Any, fn: Callable[[Tensor], Tensor]) -> None:
+    """Give a parameter new data; one that waits for its shape gets a new placeholder."""
+    if is_lazy(t):
+        t._wait_as(fn(t._placeholder()))
+        return
+    data = fn(t)
+    if data is not t:
+        t.data = data

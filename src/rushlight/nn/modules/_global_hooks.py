@@ -1,0 +1,115 @@
+"""Hooks that every module of the process calls, and the handle that takes a hook away again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from ...core.tape import RemovableHandle
+
+
+class HookHandle(RemovableHandle):
+    """A handle that also forgets what companion tables say about its hook."""
+
+    def __init__(
+        self, hooks: Any, fn: Any, companions: tuple[dict, ...] = (), prepend: bool = False
+    ) -> None:
+        super().__init__(hooks, fn)
+        self.companions = companions
+        if prepend:
+            hooks.move_to_end(self.id, last=False)
+
+    def remove(self) -> None:
+        super().remove()
+        for table in self.companions:
+            table.pop(self.id, None)
+
+
+class GlobalHooks:
+    """The process-wide tables; `any` is the one test the call path makes."""
+
+    def __init__(self) -> None:
+        self.forward_pre: OrderedDict[int, Callable] = OrderedDict()
+        self.forward: OrderedDict[int, Callable] = OrderedDict()
+        self.forward_with_kwargs: dict[int, bool] = {}
+        self.forward_always: dict[int, bool] = {}
+        self.backward_pre: OrderedDict[int, Callable] = OrderedDict()
+        self.backward: OrderedDict[int, Callable] = OrderedDict()
+        self.is_full_backward: bool | None = None
+        self.registration: dict[str, OrderedDict[int, Callable]] = {
+            "buffer": OrderedDict(),
+            "module": OrderedDict(),
+            "parameter": OrderedDict(),
+        }
+
+
+GLOBAL = GlobalHooks()
+
+
+def on_registration(kind: str, owner: Any, name: str, value: Any) -> Any:
+    """Let the registration hooks see, and perhaps replace, what is being registered."""
+    for hook in GLOBAL.registration[kind].values():
+        replaced = hook(owner, name, value)
+        if replaced is not None:
+            value = replaced
+    return value
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, name, buffer)` whenever any module registers a buffer."""
+    return HookHandle(GLOBAL.registration["buffer"], hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, name, submodule)` whenever any module registers a child."""
+    return HookHandle(GLOBAL.registration["module"], hook)
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, name, param)` whenever any module registers a parameter."""
+    return HookHandle(GLOBAL.registration["parameter"], hook)
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, args)` before every module's forward."""
+    return HookHandle(GLOBAL.forward_pre, hook)
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call `hook(module, args, output)` after every module's forward."""
+    handle = HookHandle(GLOBAL.forward, hook, (GLOBAL.forward_with_kwargs, GLOBAL.forward_always))
+    if with_kwargs:
+        GLOBAL.forward_with_kwargs[handle.id] = True
+    if always_call:
+        GLOBAL.forward_always[handle.id] = True
+    return handle
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """The old form of `register_module_full_backward_hook`, which sees only the last op."""
+    if GLOBAL.is_full_backward is True:
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module "
+            "hook. Please use only one of them."
+        )
+    GLOBAL.is_full_backward = False
+    return HookHandle(GLOBAL.backward, hook)
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, grad_output)` before the gradients of every module are computed."""
+    return HookHandle(GLOBAL.backward_pre, hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` when the gradients of a module are known."""
+    if GLOBAL.is_full_backward is False:
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module "
+            "hook. Please use only one of them."
+        )
+    GLOBAL.is_full_backward = True
+    return HookHandle(GLOBAL.backward, hook)

@@ -1,0 +1,316 @@
+"""A module's state as a dictionary: writing it, reading it back, and the words when it does not fit."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections import OrderedDict, namedtuple
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...base.shapes import Size
+from ...core.modes import no_grad
+from ...core.tape import RemovableHandle
+from ...core.tensor import Tensor
+from ..parameter import Parameter, is_lazy
+from ._global_hooks import HookHandle
+from ._members import Members
+
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
+
+
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    """What `load_state_dict` returns."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return super().__repr__()
+
+    __str__ = __repr__
+
+
+class _WrappedHook:
+    """A load hook, with the module put before its arguments where it asked for that."""
+
+    def __init__(self, hook: Callable, module: Any = None) -> None:
+        self.hook = hook
+        self.module = module
+
+    def __call__(self, *args: Any) -> Any:
+        return self.hook(*args) if self.module is None else self.hook(self.module, *args)
+
+
+class State(Members):
+    """The part of Module that can be saved and restored."""
+
+    _version: int = 1
+    _state_dict_hooks: OrderedDict[int, Callable]
+    _state_dict_pre_hooks: OrderedDict[int, Callable]
+    _load_state_dict_pre_hooks: OrderedDict[int, Callable]
+    _load_state_dict_post_hooks: OrderedDict[int, Callable]
+
+    # -- hooks ----------------------------------------------------------------------------------
+
+    def _register_state_dict_hook(self, hook: Callable) -> RemovableHandle:
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was "
+                "previously registered via register_state_dict_post_hook"
+            )
+        return HookHandle(self._state_dict_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, local_metadata)` after `state_dict`."""
+        hook._from_public_api = True  # type: ignore[attr-defined]
+        return HookHandle(self._state_dict_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
+        """Call `hook(module, prefix, keep_vars)` before `state_dict`."""
+        return HookHandle(self._state_dict_pre_hooks, hook)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable, with_module: bool = False
+    ) -> RemovableHandle:
+        wrapped = _WrappedHook(hook, self if with_module else None)
+        return HookHandle(self._load_state_dict_pre_hooks, wrapped)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, local_metadata, ...)` before loading."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
+        """Call `hook(module, incompatible_keys)` after loading."""
+        return HookHandle(self._load_state_dict_post_hooks, hook)
+
+    # -- extra state ----------------------------------------------------------------------------
+
+    def get_extra_state(self) -> Any:
+        """What to keep in the state dict beside tensors; override together with its setter."""
+        raise RuntimeError(
+            "Reached a code path in Module.get_extra_state() that should never be called."
+        )
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take back what `get_extra_state` gave."""
+        raise RuntimeError(
+            "Reached a code path in Module.set_extra_state() that should never be called."
+        )
+
+    # -- writing --------------------------------------------------------------------------------
+
+    def _save_to_state_dict(self, destination: dict, prefix: str, keep_vars: bool) -> None:
+        """Put this module's own tensors into `destination`."""
+        for name, param in self._parameters.items():
+            if param is not None:
+                destination[prefix + name] = param if keep_vars else _detached(param)
+        for name, buf in self._buffers.items():
+            if buf is not None and name not in self._non_persistent_buffers_set:
+                destination[prefix + name] = buf if keep_vars else _detached(buf)
+        if type(self).get_extra_state is not State.get_extra_state:
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
+
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> Any:
+        """Every parameter and persistent buffer by its dotted path; the tensors are shared."""
+        if args:
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead. Refer to "
+                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
+                "state_dict for details.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            given = (*args, None, "", False)[: max(len(args), 3)]
+            destination = args[0] if destination is None else destination
+            prefix = given[1] if len(args) > 1 and prefix == "" else prefix
+            keep_vars = given[2] if len(args) > 2 and keep_vars is False else keep_vars
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        local_metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = local_metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(
+                    destination=destination, prefix=prefix + name + ".", keep_vars=keep_vars
+                )
+        for hook in self._state_dict_hooks.values():
+            result = hook(self, destination, prefix, local_metadata)
+            if not getattr(hook, "_from_public_api", False):
+                destination = destination if result is None else result
+            elif result is not None:
+                raise RuntimeError("state_dict post-hook must return None")
+        return destination
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict,
+        prefix: str,
+        local_metadata: dict,
+        strict: bool,
+        missing_keys: list,
+        unexpected_keys: list,
+        error_msgs: list,
+    ) -> None:
+        """Copy this module's own tensors from `state_dict`; children are not visited."""
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(
+                state_dict, prefix, local_metadata, strict,
+                missing_keys, unexpected_keys, error_msgs,
+            )  # fmt: skip
+        persistent = {
+            k: v for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set
+        }
+        local = {
+            k: v
+            for k, v in itertools.chain(self._parameters.items(), persistent.items())
+            if v is not None
+        }
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        for name, param in local.items():
+            key = prefix + name
+            if key in state_dict:
+                self._load_one(name, key, param, state_dict[key], assign, error_msgs)
+            elif strict:
+                missing_keys.append(key)
+        self._load_extra_state(state_dict, prefix, strict, missing_keys, unexpected_keys)
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != prefix + _EXTRA_STATE_KEY_SUFFIX:
+                    first, _, rest = key[len(prefix) :].partition(".")
+                    if first not in (self._modules if rest else local):
+                        unexpected_keys.append(key)
+
+    def _load_extra_state(
+        self, state_dict: dict, prefix: str, strict: bool, missing: list, unexpected: list
+    ) -> None:
+        key = prefix + _EXTRA_STATE_KEY_SUFFIX
+        if type(self).set_extra_state is not State.set_extra_state:
+            if key in state_dict:
+                self.set_extra_state(state_dict[key])
+            elif strict:
+                missing.append(key)
+        elif strict and key in state_dict:
+            unexpected.append(key)
+
+    def _load_one(
+        self, name: str, key: str, param: Any, value: Any, assign: bool, errors: list
+    ) -> None:
+        """Copy or assign one tensor, or say why not."""
+        if not isinstance(value, Tensor):
+            errors.append(
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
+                f"object from checkpoint but received {type(value)}"
+            )
+            return
+        lazy = is_lazy(param)
+        if not lazy and param.dim() == 0 and value.dim() == 1 and len(value) == 1:
+            value = value[0]  # files older than PyTorch 0.4 hold scalars with one dimension
+        if not lazy and value.shape != param.shape:
+            errors.append(
+                f"size mismatch for {key}: copying a param with shape {value.shape} from "
+                f"checkpoint, the shape in current model is {param.shape}."
+            )
+            return
+        if not lazy and param.is_meta and not value.is_meta and not assign:
+            warnings.warn(
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
+                "parameter in the current model, which is a no-op. (Did you mean to pass "
+                "`assign=True` to assign items in the state dictionary to their corresponding key "
+                "in the module instead of copying them in place?)",
+                stacklevel=2,
+            )
+        try:
+            self._put(name, param, value, assign)
+        except Exception as e:  # noqa: BLE001 - collected into one report
+            errors.append(
+                f'While copying the parameter named "{key}", whose dimensions in the model are '
+                f"{'unknown' if lazy else param.size()} and whose dimensions in the checkpoint are "
+                f"{Size(value.shape)}, an exception occurred : {e.args}."
+            )
+
+    def _put(self, name: str, param: Any, value: Tensor, assign: bool) -> None:
+        with no_grad():
+            if not assign:
+                if not param.is_meta:
+                    param.copy_(value)
+                return
+            if isinstance(param, Parameter):
+                if isinstance(value, Parameter):
+                    value.requires_grad_(param.requires_grad)
+                else:
+                    value = Parameter(value, requires_grad=param.requires_grad)
+            setattr(self, name, value)
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
+        """Copy parameters and buffers from `state_dict` into this module and those below."""
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        metadata = getattr(state_dict, "_metadata", None)
+        state = OrderedDict(state_dict)
+        if metadata is not None:
+            state._metadata = metadata  # type: ignore[attr-defined]
+        found = _IncompatibleKeys([], [])
+        errors: list[str] = []
+        _load(self, state, "", metadata, assign, found, errors)
+        if strict:
+            if found.unexpected_keys:
+                errors.insert(0, _listing("Unexpected", found.unexpected_keys))
+            if found.missing_keys:
+                errors.insert(0, _listing("Missing", found.missing_keys))
+        if errors:
+            lines = "\n\t".join(errors)
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}"
+            )
+        return found
+
+
+def _detached(t: Tensor) -> Tensor:
+    return t if is_lazy(t) else t.detach()
+
+
+def _listing(kind: str, keys: list[str]) -> str:
+    quoted = ", ".join(f'"{k}"' for k in keys)
+    return f"{kind} key(s) in state_dict: {quoted}. "
+
+
+def _load(
+    module: Any,
+    state: dict,
+    prefix: str,
+    metadata: Any,
+    assign: bool,
+    found: _IncompatibleKeys,
+    errors: list[str],
+) -> None:
+    """Load one module, then its children, then run its post hooks."""
+    local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
+    if assign:
+        local_metadata["assign_to_params_buffers"] = assign
+    missing, unexpected = found
+    module._load_from_state_dict(state, prefix, local_metadata, True, missing, unexpected, errors)
+    for name, child in module._modules.items():
+        if child is not None:
+            below = prefix + name + "."
+            part = {k: v for k, v in state.items() if k.startswith(below)}
+            _load(child, part, below, metadata, assign, found, errors)
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, found) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                "return new values, if incompatible_keys need to be modified, it should be done "
+                "inplace."
+            )

@@ -1,0 +1,347 @@
+"""Convolution layers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...ops.creation import empty
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from ._lazy_conv import LazyConv, LazyConvTranspose
+from .module import Module
+from .utils import _ntuple, _reverse_repeat_tuple
+
+__all__ = [
+    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d",
+    "LazyConv1d", "LazyConv2d", "LazyConv3d",
+    "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
+]  # fmt: skip
+
+_PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class _ConvNd(Module):
+    """What all convolutions hold: their numbers, a weight and perhaps a bias."""
+
+    __constants__ = [
+        "stride", "padding", "dilation", "groups", "padding_mode", "output_padding",
+        "in_channels", "out_channels", "kernel_size",
+    ]  # fmt: skip
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: tuple[int, ...] | str,
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        _check(in_channels, out_channels, groups, padding, stride, padding_mode)
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
+        self.transposed = transposed
+        self.output_padding = output_padding
+        self.groups = groups
+        self.padding_mode = padding_mode
+        self._reversed_padding_repeated_twice = self._both_sides()
+        first, second = (in_channels, out_channels) if transposed else (out_channels, in_channels)
+        shape = (first, second // groups, *kernel_size)
+        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(empty(out_channels, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def _both_sides(self) -> Any:
+        """The padding as `F.pad` takes it: last dimension first, both of its sides."""
+        if not isinstance(self.padding, str):
+            return _reverse_repeat_tuple(self.padding, 2)
+        sides = []
+        for k, d in zip(reversed(self.kernel_size), reversed(self.dilation)):
+            total = d * (k - 1) if self.padding == "same" else 0
+            sides += [total // 2, total - total // 2]
+        return sides
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias from U(-1/sqrt(fan_in), 1/sqrt(fan_in))."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            if fan_in != 0:
+                bound = 1 / math.sqrt(fan_in)
+                init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        n = len(self.kernel_size)
+        text = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}"
+        )
+        if self.padding != (0,) * len(self.padding):
+            text += f", padding={self.padding}"
+        if self.dilation != (1,) * n:
+            text += f", dilation={self.dilation}"
+        if self.output_padding != (0,) * n:
+            text += f", output_padding={self.output_padding}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
+
+    def __setstate__(self, state: dict) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("padding_mode", "zeros")
+
+
+def _check(
+    in_channels: int, out_channels: int, groups: int, padding: Any, stride: tuple, mode: str
+) -> None:
+    if groups <= 0:
+        raise ValueError("groups must be a positive integer")
+    if in_channels % groups != 0:
+        raise ValueError("in_channels must be divisible by groups")
+    if out_channels % groups != 0:
+        raise ValueError("out_channels must be divisible by groups")
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            raise ValueError(
+                f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
+            )
+        if padding == "same" and any(s != 1 for s in stride):
+            raise ValueError("padding='same' is not supported for strided convolutions")
+    if mode not in _PADDING_MODES:
+        raise ValueError(
+            f"padding_mode must be one of {set(_PADDING_MODES)}, but got padding_mode='{mode}'"
+        )
+
+
+class _Conv(_ConvNd):
+    """A convolution of `_n` spatial dimensions."""
+
+    _n: int
+    _name: str
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        spread = _ntuple(self._n)
+        super().__init__(
+            in_channels,
+            out_channels,
+            spread(kernel_size),
+            spread(stride),
+            padding if isinstance(padding, str) else spread(padding),
+            spread(dilation),
+            False,
+            spread(0),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            padding = 0
+        return getattr(F, self._name)(
+            input, weight, bias, self.stride, padding, self.dilation, self.groups
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+
+class Conv1d(_Conv):
+    """A convolution over signals (N, C, L)."""
+
+    _n = 1
+    _name = "conv1d"
+
+
+class Conv2d(_Conv):
+    """A convolution over images (N, C, H, W)."""
+
+    _n = 2
+    _name = "conv2d"
+
+
+class Conv3d(_Conv):
+    """A convolution over volumes (N, C, D, H, W)."""
+
+    _n = 3
+    _name = "conv3d"
+
+
+class _ConvTransposeNd(_ConvNd):
+    """A transposed convolution of `_n` spatial dimensions."""
+
+    _n: int
+    _name: str
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        spread = _ntuple(self._n)
+        super().__init__(
+            in_channels,
+            out_channels,
+            spread(kernel_size),
+            spread(stride),
+            spread(padding),
+            spread(dilation),
+            True,
+            spread(output_padding),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
+        """The padding that makes the result `output_size`, one of the sizes that fit."""
+        if output_size is None:
+            return self.output_padding
+        n = self._n
+        has_batch = input.dim() == n + 2
+        extra = 2 if has_batch else 1
+        wanted = list(output_size)
+        if len(wanted) == n + extra:
+            wanted = wanted[extra:]
+        if len(wanted) != n:
+            raise ValueError(
+                f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or "
+                f"{n + extra} elements (got {len(wanted)})"
+            )
+        low = [
+            (input.size(d + extra) - 1) * self.stride[d]
+            - 2 * self.padding[d]
+            + self.dilation[d] * (self.kernel_size[d] - 1)
+            + 1
+            for d in range(n)
+        ]
+        high = [low[d] + self.stride[d] - 1 for d in range(n)]
+        if any(not lo <= size <= hi for lo, size, hi in zip(low, wanted, high)):
+            raise ValueError(
+                f"requested an output size of {wanted}, but valid sizes range from {low} to "
+                f"{high} (for an input of {input.size()[2:]})"
+            )
+        return tuple(size - lo for size, lo in zip(wanted, low))
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        return getattr(F, self._name)(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            self._output_padding(input, output_size),
+            self.groups,
+            self.dilation,
+        )
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """The transpose of a convolution over signals."""
+
+    _n = 1
+    _name = "conv_transpose1d"
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """The transpose of a convolution over images."""
+
+    _n = 2
+    _name = "conv_transpose2d"
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """The transpose of a convolution over volumes."""
+
+    _n = 3
+    _name = "conv_transpose3d"
+
+
+class LazyConv1d(LazyConv, Conv1d):
+    """A Conv1d that learns `in_channels` from its first input."""
+
+    cls_to_become = Conv1d
+
+
+class LazyConv2d(LazyConv, Conv2d):
+    """A Conv2d that learns `in_channels` from its first input."""
+
+    cls_to_become = Conv2d
+
+
+class LazyConv3d(LazyConv, Conv3d):
+    """A Conv3d that learns `in_channels` from its first input."""
+
+    cls_to_become = Conv3d
+
+
+class LazyConvTranspose1d(LazyConvTranspose, ConvTranspose1d):
+    """A ConvTranspose1d that learns `in_channels` from its first input."""
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(LazyConvTranspose, ConvTranspose2d):
+    """A ConvTranspose2d that learns `in_channels` from its first input."""
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(LazyConvTranspose, ConvTranspose3d):
+    """A ConvTranspose3d that learns `in_channels` from its first input."""
+
+    cls_to_become = ConvTranspose3d

@@ -1,0 +1,149 @@
+"""Instance normalisation layers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ...core.tensor import Tensor
+from .. import functional as F
+from .batchnorm import _LazyNormBase, _NormBase
+
+__all__ = [
+    "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d", "LazyInstanceNorm3d",
+]  # fmt: skip
+
+
+class _InstanceNorm(_NormBase):
+    """Normalise every channel of every example by itself."""
+
+    _n: int  # spatial dimensions
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        n = self._n
+        if input.dim() not in (n + 1, n + 2):
+            raise ValueError(f"expected {n + 1}D or {n + 2}D input (got {input.dim()}D input)")
+
+    def _check_channels(self, input: Tensor, dim: int) -> None:
+        if input.size(dim) == self.num_features:
+            return
+        if self.affine:
+            raise ValueError(
+                f"expected input's size at dim={dim} to match num_features "
+                f"({self.num_features}), but got: {input.size(dim)}."
+            )
+        warnings.warn(
+            f"input's size at dim={dim} does not match num_features. You can silence this warning "
+            "by not passing in num_features, which is not used because affine=False",
+            stacklevel=3,
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        unbatched = input.dim() == self._n + 1
+        self._check_channels(input, 0 if unbatched else 1)
+        out = F.instance_norm(
+            input.unsqueeze(0) if unbatched else input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            self.momentum if self.momentum is not None else 0.0,
+            self.eps,
+        )
+        return out.squeeze(0) if unbatched else out
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict,
+        prefix: str,
+        local_metadata: dict,
+        strict: bool,
+        missing_keys: list,
+        unexpected_keys: list,
+        error_msgs: list,
+    ) -> None:
+        version = local_metadata.get("version", None)
+        if version is None and not self.track_running_stats:
+            running = [
+                prefix + name
+                for name in ("running_mean", "running_var")
+                if prefix + name in state_dict
+            ]
+            if running:
+                names = " and ".join(f'"{k}"' for k in running)
+                error_msgs.append(
+                    f"Unexpected running stats buffer(s) {names} for {type(self).__name__} with "
+                    "track_running_stats=False. If state_dict is a checkpoint saved before 0.4.0, "
+                    "this may be expected because its default was different: remove these keys "
+                    "before loading."
+                )
+                for key in running:
+                    state_dict.pop(key)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance normalisation of (N, C, L) or (C, L)."""
+
+    _n = 1
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Instance normalisation of (N, C, H, W) or (C, H, W)."""
+
+    _n = 2
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W)."""
+
+    _n = 3
+
+
+class _LazyInstanceNorm(_LazyNormBase):
+    """Mixed in before an instance norm; an unbatched first input has its channels in front."""
+
+    _n: int
+
+    def initialize_parameters(self: Any, input: Tensor) -> None:
+        batched = input if input.dim() == self._n + 2 else input.unsqueeze(0)
+        super().initialize_parameters(batched)
+
+
+class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
+    """An InstanceNorm1d that learns `num_features` from its first input."""
+
+    cls_to_become = InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d):
+    """An InstanceNorm2d that learns `num_features` from its first input."""
+
+    cls_to_become = InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d):
+    """An InstanceNorm3d that learns `num_features` from its first input."""
+
+    cls_to_become = InstanceNorm3d

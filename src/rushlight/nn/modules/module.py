@@ -1,0 +1,279 @@
+"""Module: the base class of every layer and model."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from ...base.config import settings
+from ...core.tensor import Tensor
+from ..parameter import Buffer, Parameter
+from ._convert import Convert
+from ._global_hooks import (  # noqa: F401 - their public home, as in PyTorch
+    GLOBAL,
+    on_registration,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from ._hooks import Hooks
+from ._members import typename
+from ._state import State, _IncompatibleKeys  # noqa: F401
+
+_TABLES = (
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
+_DEVICE_MIX = "Expected all tensors to be on the same device"
+
+
+def _forward_unimplemented(self: Any, *input: Any) -> None:
+    """What the module computes; every subclass overrides it."""
+    raise NotImplementedError(
+        f'Module [{type(self).__name__}] is missing the required "forward" function'
+    )
+
+
+class Module(Convert, State, Hooks):
+    """A tree of parameters, buffers and child modules with a `forward`."""
+
+    dump_patches: bool = False
+    call_super_init: bool = False
+    training: bool
+    _compiled_call_impl: Any = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init:
+            if kwargs:
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                    f"'{next(iter(kwargs))}'"
+                )
+            if args:
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() takes 1 positional argument but "
+                    f"{len(args) + 1} were given"
+                )
+        own = self.__dict__  # straight into the dict: __setattr__ would look for parameters first
+        own["training"] = True
+        own["_parameters"] = {}
+        own["_buffers"] = {}
+        own["_non_persistent_buffers_set"] = set()
+        own["_is_full_backward_hook"] = None
+        for table in _TABLES:
+            own[table] = OrderedDict()
+        own["_modules"] = {}
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    forward: Callable[..., Any] = _forward_unimplemented
+
+    # -- the call -------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
+        return self._call_impl(*args, **kwargs)
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if not (
+                self._forward_hooks
+                or self._forward_pre_hooks
+                or self._backward_hooks
+                or self._backward_pre_hooks
+                or GLOBAL.forward
+                or GLOBAL.forward_pre
+                or GLOBAL.backward
+                or GLOBAL.backward_pre
+            ):
+                return self.forward(*args, **kwargs)
+            return self._hooked_call(args, kwargs)
+        except RuntimeError as e:
+            if e.args and isinstance(e.args[0], str) and e.args[0].startswith(_DEVICE_MIX):
+                _say_where(self, e)
+            raise
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Let calls of this module go through `compile`, with the same arguments as that."""
+        from ...capture import compile
+
+        object.__setattr__(self, "_compiled_call_impl", compile(self._call_impl, *args, **kwargs))
+
+    # -- attributes -----------------------------------------------------------------------------
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        for table in _TABLES:
+            self.__dict__.setdefault(table, OrderedDict())
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        self.__dict__.setdefault("_is_full_backward_hook", None)
+
+    def __getstate__(self) -> dict:
+        state = self.__dict__.copy()
+        state.pop("_compiled_call_impl", None)
+        return state
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        for kind in ("_parameters", "_buffers", "_modules"):
+            if kind in own and name in own[kind]:
+                return own[kind][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        parameters = own.get("_parameters")
+        if isinstance(value, Parameter):
+            if parameters is None:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, own, self._buffers, self._modules)
+            self.register_parameter(name, value)
+        elif parameters is not None and name in parameters:
+            if value is not None:
+                raise _wrong_kind(value, "parameter", name, "nn.Parameter")
+            self.register_parameter(name, None)
+        elif isinstance(value, Module):
+            if own.get("_modules") is None:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            self._forget(name, own, self._parameters, self._buffers)
+            self._modules[name] = on_registration("module", self, name, value)
+        elif name in own.get("_modules", ()):
+            if value is not None:
+                raise _wrong_kind(value, "child module", name, "nn.Module")
+            self._modules[name] = on_registration("module", self, name, None)
+        elif isinstance(value, Buffer) or name in own.get("_buffers", ()):
+            self._set_buffer(name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _set_buffer(self, name: str, value: Any) -> None:
+        if value is not None and not isinstance(value, Tensor):
+            raise _wrong_kind(value, "buffer", name, "nn.Buffer", f"{settings.module}.Tensor")
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        if isinstance(value, Buffer):
+            self._forget(name, self.__dict__, self._parameters, self._modules)
+            self.register_buffer(name, value, getattr(value, "persistent", True))
+        else:
+            self._buffers[name] = on_registration("buffer", self, name, value)
+
+    def _forget(self, name: str, *tables: dict) -> None:
+        """A name means one thing: assigning a new kind of value removes the old."""
+        for table in tables:
+            table.pop(name, None)
+        if name not in self._buffers:
+            self._non_persistent_buffers_set.discard(name)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._parameters:
+            del self._parameters[name]
+        elif name in self._buffers:
+            del self._buffers[name]
+            self._non_persistent_buffers_set.discard(name)
+        elif name in self._modules:
+            del self._modules[name]
+        else:
+            object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = [
+            *dir(type(self)),
+            *self.__dict__,
+            *self._parameters,
+            *self._modules,
+            *self._buffers,
+        ]
+        return sorted({n for n in names if not n[:1].isdigit()})
+
+    # -- modes ----------------------------------------------------------------------------------
+
+    def train(self, mode: bool = True) -> Any:
+        """Set training mode for this module and every one below it."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Any:
+        """Set evaluation mode: the same as `train(False)`."""
+        return self.train(False)
+
+    # -- printing -------------------------------------------------------------------------------
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What stands between the brackets of the printed module."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = [
+            f"({name}): {indent(repr(module), 2)}" for name, module in self._modules.items()
+        ]
+        inside = lines + children
+        if len(lines) == 1 and not children:
+            return f"{self._get_name()}({lines[0]})"
+        if inside:
+            return f"{self._get_name()}(\n  " + "\n  ".join(inside) + "\n)"
+        return f"{self._get_name()}()"
+
+    def _replicate_for_data_parallel(self) -> Any:
+        replica = self.__new__(type(self))
+        replica.__dict__ = self.__dict__.copy()
+        replica._parameters = dict(self._parameters)
+        replica._buffers = self._buffers.copy()
+        replica._modules = self._modules.copy()
+        return replica
+
+
+def indent(text: str, spaces: int) -> str:
+    """Indent every line but the first."""
+    return text.replace("\n", "\n" + " " * spaces)
+
+
+_addindent = indent
+
+
+def _wrong_kind(value: Any, kind: str, name: str, *expected: str) -> TypeError:
+    first = f"{settings.module}.{expected[0]}"
+    wanted = ", ".join([first, *expected[1:]])
+    return TypeError(
+        f"cannot assign '{typename(value)}' as {kind} '{name}' ({wanted} or None expected)"
+    )
+
+
+def _say_where(module: Module, error: RuntimeError) -> None:
+    """Add to a device-mix error the path from the outermost module called to the one that failed."""
+    if not hasattr(error, "at_module"):
+        error.at_module = module  # type: ignore[attr-defined]
+        error.plain = error.args[0]  # type: ignore[attr-defined]
+    culprit = error.at_module
+    path = next((n for n, m in module.named_modules() if m is culprit), "")
+    inside = type(culprit).__name__
+    where = f"In module {path!r} ({inside})" if path else f"In module {inside}"
+    error.args = (
+        (f"{error.plain} {where} of {type(module).__name__}.",)
+        if path
+        else (f"{error.plain} {where}.",)
+    )

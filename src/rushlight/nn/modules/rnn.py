@@ -1,0 +1,359 @@
+"""Recurrent layers."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from typing import Any
+
+from ...core.public import NAMESPACES
+from ...core.tensor import Tensor
+from ...ops.creation import empty, zeros
+from .. import init
+from ..parameter import Parameter
+from ..utils.rnn import PackedSequence
+from ._rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from .module import Module
+
+__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
+    """The entries along `dim` in another order."""
+    return tensor.index_select(dim, permutation)
+
+
+class RNNBase(Module):
+    """Weights of a stack of recurrent layers; the function named by `mode` does the work."""
+
+    __constants__ = [
+        "mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout",
+        "bidirectional", "proj_size",
+    ]  # fmt: skip
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        _check(self, dropout)
+        self._flat_weights_names: list[str] = []
+        self._all_weights: list[list[str]] = []
+        for layer in range(num_layers):
+            for suffix in ("", "_reverse")[: 2 if bidirectional else 1]:
+                self._make_layer(layer, suffix, {"device": device, "dtype": dtype})
+        self.reset_parameters()
+
+    def _make_layer(self, layer: int, suffix: str, where: dict) -> None:
+        """Weights of one layer in one direction, registered in PyTorch's order."""
+        directions = 2 if self.bidirectional else 1
+        out = self.proj_size if self.proj_size > 0 else self.hidden_size
+        width = self.input_size if layer == 0 else out * directions
+        gates = _GATES[self.mode] * self.hidden_size
+        shapes: dict[str, tuple[int, ...]] = {
+            f"weight_ih_l{layer}{suffix}": (gates, width),
+            f"weight_hh_l{layer}{suffix}": (gates, out),
+        }
+        if self.bias:
+            shapes[f"bias_ih_l{layer}{suffix}"] = (gates,)
+            shapes[f"bias_hh_l{layer}{suffix}"] = (gates,)
+        if self.proj_size > 0:
+            shapes[f"weight_hr_l{layer}{suffix}"] = (self.proj_size, self.hidden_size)
+        for name, shape in shapes.items():
+            setattr(self, name, Parameter(empty(shape, **where)))
+        self._flat_weights_names += shapes
+        self._all_weights.append(list(shapes))
+
+    @property
+    def _flat_weights(self) -> list[Tensor]:
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters, a list per layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    def flatten_parameters(self) -> None:
+        """PyTorch's call that makes weights one block of memory for cuDNN; nothing to do here."""
+
+    def reset_parameters(self) -> None:
+        """Draw everything from U(-1/sqrt(hidden_size), 1/sqrt(hidden_size))."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    # -- checks ---------------------------------------------------------------------------------
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        """Raise when the input's dtype or size is not what the weights expect."""
+        first = self._flat_weights[0]
+        if input.dtype != first.dtype:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({first.dtype}). "
+                f"Convert input: input.to({first.dtype}), or convert model: model.to({input.dtype})"
+            )
+        expected = 2 if batch_sizes is not None else 3
+        if input.dim() != expected:
+            raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
+        if self.input_size != input.size(-1):
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
+                f"got {input.size(-1)}"
+            )
+
+    def get_expected_hidden_size(
+        self, input: Tensor, batch_sizes: Tensor | None
+    ) -> tuple[int, int, int]:
+        """The shape of the initial hidden state."""
+        batch = self._batch_of(input, batch_sizes)
+        out = self.proj_size if self.proj_size > 0 else self.hidden_size
+        return self.num_layers * (2 if self.bidirectional else 1), batch, out
+
+    def _batch_of(self, input: Tensor, batch_sizes: Tensor | None) -> int:
+        if batch_sizes is not None:
+            return int(batch_sizes[0])
+        return input.size(0) if self.batch_first else input.size(1)
+
+    def check_hidden_size(
+        self,
+        hx: Tensor,
+        expected_hidden_size: tuple[int, int, int],
+        msg: str = "Expected hidden size {}, got {}",
+    ) -> None:
+        """Raise when a state has another shape than expected."""
+        if tuple(hx.size()) != tuple(expected_hidden_size):
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Any) -> None:
+        """Raise when input or hidden state do not fit."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """The state's batch in another order."""
+        return hx if permutation is None else apply_permutation(hx, permutation)
+
+    # -- forward --------------------------------------------------------------------------------
+
+    def _zeros(self, input: Tensor, batch: int, width: int) -> Tensor:
+        layers = self.num_layers * (2 if self.bidirectional else 1)
+        return zeros((layers, batch, width), dtype=input.dtype, device=input.device)
+
+    def _initial(self, input: Tensor, batch: int) -> Any:
+        return self._zeros(input, batch, self.hidden_size)
+
+    def _batched(self, hx: Any, name: str) -> Any:
+        """An unbatched state with a batch dimension; RuntimeError when it has one already."""
+        if hx is None:
+            return None
+        if hx.dim() != 2:
+            raise RuntimeError(
+                f"For unbatched 2-D input, hx should also be 2-D but got {hx.dim()}-D tensor"
+            )
+        return hx.unsqueeze(1)
+
+    def _check_batched(self, hx: Any) -> None:
+        if hx is not None and hx.dim() != 3:
+            raise RuntimeError(
+                f"For batched 3-D input, hx should also be 3-D but got {hx.dim()}-D tensor"
+            )
+
+    def _run(self, input: Tensor, batch_sizes: Tensor | None, hx: Any) -> tuple[Tensor, Any]:
+        function = NAMESPACES["torch"][self.mode.lower()]
+        where = (input, hx) if batch_sizes is None else (input, batch_sizes, hx)
+        settings = (
+            self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
+            self.bidirectional,
+        )  # fmt: skip
+        if batch_sizes is None:
+            settings += (self.batch_first,)
+        out, *state = function(*where, *settings)
+        return out, tuple(state) if len(state) > 1 else state[0]
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        """The outputs of the last layer at every step, and the last states."""
+        if isinstance(input, PackedSequence):
+            return self._forward_packed(input, hx)
+        if input.dim() not in (2, 3):
+            raise ValueError(
+                f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead"
+            )
+        unbatched = input.dim() == 2
+        if unbatched:
+            batch_dim = 0 if self.batch_first else 1
+            input = input.unsqueeze(batch_dim)
+            hx = self._batched(hx, "hx")
+        else:
+            self._check_batched(hx)
+        if hx is None:
+            hx = self._initial(input, self._batch_of(input, None))
+        self.check_forward_args(input, hx, None)
+        out, state = self._run(input, None, hx)
+        if unbatched:
+            return out.squeeze(batch_dim), _each(state, lambda t: t.squeeze(1))
+        return out, state
+
+    def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
+        data, batch_sizes, order, back = packed
+        if hx is None:
+            hx = self._initial(data, int(batch_sizes[0]))
+        else:  # the user's states are in the user's order
+            hx = self.permute_hidden(hx, order)
+        self.check_forward_args(data, hx, batch_sizes)
+        out, state = self._run(data, batch_sizes, hx)
+        return PackedSequence(out, batch_sizes, order, back), self.permute_hidden(state, back)
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.proj_size != 0:
+            text += f", proj_size={self.proj_size}"
+        if self.num_layers != 1:
+            text += f", num_layers={self.num_layers}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        if self.batch_first is not False:
+            text += f", batch_first={self.batch_first}"
+        if self.dropout != 0:
+            text += f", dropout={self.dropout}"
+        if self.bidirectional is not False:
+            text += f", bidirectional={self.bidirectional}"
+        return text
+
+
+def _each(state: Any, fn: Any) -> Any:
+    return tuple(fn(t) for t in state) if isinstance(state, tuple) else fn(state)
+
+
+def _check(rnn: RNNBase, dropout: Any) -> None:
+    if (
+        not isinstance(dropout, numbers.Number)
+        or not 0 <= dropout <= 1  # type: ignore[operator]
+        or isinstance(dropout, bool)
+    ):
+        raise ValueError(
+            "dropout should be a number in range [0, 1] representing the probability of an element "
+            "being zeroed"
+        )
+    if dropout > 0 and rnn.num_layers == 1:  # type: ignore[operator]
+        warnings.warn(
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
+            f"expects num_layers greater than 1, but got dropout={dropout} and num_layers=1",
+            stacklevel=4,
+        )
+    if not isinstance(rnn.hidden_size, int):
+        raise TypeError(f"hidden_size should be of type int, got: {type(rnn.hidden_size).__name__}")
+    if rnn.hidden_size <= 0:
+        raise ValueError("hidden_size must be greater than zero")
+    if rnn.num_layers <= 0:
+        raise ValueError("num_layers must be greater than zero")
+    if rnn.proj_size < 0:
+        raise ValueError("proj_size should be a positive integer or zero to disable projections")
+    if rnn.proj_size >= rnn.hidden_size:
+        raise ValueError("proj_size has to be smaller than hidden_size")
+    if rnn.mode not in _GATES:
+        raise ValueError("Unrecognized RNN mode: " + rnn.mode)
+
+
+class RNN(RNNBase):
+    """Elman's recurrent network, with tanh or relu."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if len(args) > 3:
+            self.nonlinearity = args[3]
+            args = args[:3] + args[4:]
+        else:
+            self.nonlinearity = kwargs.pop("nonlinearity", "tanh")
+        modes = {"tanh": "RNN_TANH", "relu": "RNN_RELU"}
+        if self.nonlinearity not in modes:
+            raise ValueError(
+                f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'."
+            )
+        super().__init__(modes[self.nonlinearity], *args, **kwargs)
+
+
+class GRU(RNNBase):
+    """Gated recurrent units."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", *args, **kwargs)
+
+
+class LSTM(RNNBase):
+    """Long short-term memory."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+    def get_expected_cell_size(
+        self, input: Tensor, batch_sizes: Tensor | None
+    ) -> tuple[int, int, int]:
+        """The shape of the initial cell state."""
+        layers, batch, _ = self.get_expected_hidden_size(input, batch_sizes)
+        return layers, batch, self.hidden_size
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Any) -> None:
+        """Raise when input, hidden or cell state do not fit."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(
+            hidden[0],
+            self.get_expected_hidden_size(input, batch_sizes),
+            "Expected hidden[0] size {}, got {}",
+        )
+        self.check_hidden_size(
+            hidden[1],
+            self.get_expected_cell_size(input, batch_sizes),
+            "Expected hidden[1] size {}, got {}",
+        )
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """The states' batch in another order."""
+        if permutation is None:
+            return hx
+        return apply_permutation(hx[0], permutation), apply_permutation(hx[1], permutation)
+
+    def _initial(self, input: Tensor, batch: int) -> Any:
+        out = self.proj_size if self.proj_size > 0 else self.hidden_size
+        return self._zeros(input, batch, out), self._zeros(input, batch, self.hidden_size)
+
+    def _batched(self, hx: Any, name: str) -> Any:
+        if hx is None:
+            return None
+        if hx[0].dim() != 2 or hx[1].dim() != 2:
+            raise RuntimeError(
+                "For unbatched 2-D input, hx and cx should also be 2-D but got "
+                f"({hx[0].dim()}-D, {hx[1].dim()}-D) tensors"
+            )
+        return hx[0].unsqueeze(1), hx[1].unsqueeze(1)
+
+    def _check_batched(self, hx: Any) -> None:
+        if hx is not None and (hx[0].dim() != 3 or hx[1].dim() != 3):
+            raise RuntimeError(
+                "For batched 3-D input, hx and cx should also be 3-D but got "
+                f"({hx[0].dim()}-D, {hx[1].dim()}-D) tensors"
+            )

@@ -1,0 +1,5 @@
+"""Models on several devices."""
+
+from .data_parallel import DataParallel
+
+__all__ = ["DataParallel"]

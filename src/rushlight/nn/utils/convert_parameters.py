@@ -1,0 +1,43 @@
+"""All parameters as one vector, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...core.tensor import Tensor
+from ...ops.join import cat
+
+__all__ = ["parameters_to_vector", "vector_to_parameters"]
+
+
+def _check_device(param: Tensor, first: Tensor | None) -> Tensor:
+    if first is not None and param.device != first.device:
+        raise TypeError(
+            "Found two parameters on different devices, this is currently not supported."
+        )
+    return param if first is None else first
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """Every parameter flattened, one after another."""
+    first = None
+    parts = []
+    for param in parameters:
+        first = _check_device(param, first)
+        parts.append(param.view(-1))
+    return cat(parts)
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Give the parameters the values of a vector, as slices of it."""
+    if not isinstance(vec, Tensor):
+        raise TypeError(
+            f"expected torch.Tensor, but got: {type(vec).__module__}.{type(vec).__name__}"
+        )
+    first = None
+    at = 0
+    for param in parameters:
+        first = _check_device(param, first)
+        count = param.numel()
+        param.data = vec[at : at + count].view_as(param).data
+        at += count

@@ -1,0 +1,294 @@
+"""Parametrizations: a module's tensor computed from other parameters at every use."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ...core.modes import no_grad
+from ...core.tensor import Tensor
+from ..modules.container import ModuleDict, ModuleList
+from ..modules.module import Module
+from ..parameter import Parameter
+
+__all__ = [
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization",
+    "remove_parametrizations", "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
+]  # fmt: skip
+
+
+class _Cache:
+    """Values computed inside `cached()`, by module and name."""
+
+    depth = 0
+    values: dict[tuple[int, str], Tensor] = {}
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """Inside, every parametrized tensor is computed once."""
+    _Cache.depth += 1
+    try:
+        yield
+    finally:
+        _Cache.depth -= 1
+        if not _Cache.depth:
+            _Cache.values.clear()
+
+
+def _register(module: Module, name: str, t: Tensor) -> None:
+    if isinstance(t, Parameter):
+        module.register_parameter(name, t)
+    else:
+        module.register_buffer(name, t)
+
+
+def _as_sequence(value: Any) -> tuple:
+    return (value,) if isinstance(value, Tensor) else tuple(value)
+
+
+class ParametrizationList(ModuleList):
+    """The original tensor(s) of one name, and the modules that turn them into its value."""
+
+    original: Tensor
+
+    def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
+        if len(modules) == 0:
+            raise ValueError("ParametrizationList requires one or more modules.")
+        super().__init__(modules)
+        self.unsafe = unsafe
+        shape, dtype = original.shape, original.dtype
+        new = _inverted(self, original)
+        if not isinstance(new, Tensor) and not isinstance(new, Sequence):
+            raise ValueError(
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
+                f"Got {type(new).__name__}"
+            )
+        self.is_tensor = isinstance(new, Tensor)
+        self.ntensors = 1 if self.is_tensor else len(new)
+        if self.is_tensor:
+            self._keep_single(original, new)
+        else:
+            for i, t in enumerate(new):
+                if not isinstance(t, Tensor):
+                    raise ValueError(
+                        "'right_inverse' must return a Tensor or a Sequence of tensors (list, "
+                        f"tuple...). Got element {i} of the sequence with type {type(t).__name__}."
+                    )
+                if isinstance(original, Parameter):
+                    t = Parameter(t.detach(), original.requires_grad)
+                _register(self, f"original{i}", t)
+        if not unsafe:
+            _check_value(self(), shape, dtype)
+
+    def _keep_single(self, original: Tensor, new: Tensor) -> None:
+        if original.dtype != new.dtype:
+            raise ValueError(
+                "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
+                f"original.dtype: {original.dtype}\nright_inverse(original).dtype: {new.dtype}"
+            )
+        if new is not original:
+            with no_grad():
+                original.data = new.data
+        _register(self, "original", original)
+
+    def right_inverse(self, value: Tensor) -> None:
+        """Set the original tensors so that the parametrized one becomes `value`."""
+        with no_grad():
+            new = _inverted(self, value)
+            if self.is_tensor:
+                if not isinstance(new, Tensor):
+                    raise ValueError(
+                        f"`right_inverse` should return a tensor. Got {type(new).__name__}"
+                    )
+                self.original.data = new.detach().clone().to(self.original.dtype)
+                return
+            if len(new) != self.ntensors:
+                raise ValueError(
+                    "'right_inverse' must return a sequence of tensors of length "
+                    f"{self.ntensors}. Got a sequence of length {len(new)}."
+                )
+            for i, t in enumerate(new):
+                getattr(self, f"original{i}").data = t.detach().clone()
+
+    def forward(self) -> Tensor:
+        """The parametrized value."""
+        if self.is_tensor:
+            x = self[0](self.original)
+        else:
+            x = self[0](*(getattr(self, f"original{i}") for i in range(self.ntensors)))
+        for i in range(1, len(self)):
+            x = self[i](x)
+        return x
+
+
+def _inverted(modules: ParametrizationList, value: Any) -> Any:
+    with no_grad():
+        for module in reversed(list(modules)):
+            if hasattr(module, "right_inverse"):
+                value = module.right_inverse(value)
+    return value
+
+
+def _check_value(z: Any, shape: Any, dtype: Any) -> None:
+    if not isinstance(z, Tensor):
+        raise ValueError(f"A parametrization must return a tensor. Got {type(z).__name__}.")
+    if z.dtype != dtype:
+        raise ValueError(
+            "Registering a parametrization may not change the dtype of the tensor, unless `unsafe` "
+            f"flag is enabled.\nunparametrized dtype: {dtype}\nparametrized dtype: {z.dtype}"
+        )
+    if z.shape != shape:
+        raise ValueError(
+            "Registering a parametrization may not change the shape of the tensor, unless `unsafe` "
+            f"flag is enabled.\nunparametrized shape: {shape}\nparametrized shape: {z.shape}"
+        )
+
+
+def _inject_new_class(module: Module) -> None:
+    """Give this one object a class of its own, where properties can be put."""
+    cls = type(module)
+
+    def default_deepcopy(self: Any, memo: dict) -> Any:
+        replica = self.__new__(type(self))
+        memo[id(self)] = replica
+        replica.__dict__ = copy.deepcopy(self.__dict__, memo)
+        return replica
+
+    def getstate(self: Any) -> None:
+        raise RuntimeError(
+            "Serialization of parametrized modules is only supported through state_dict(). See:\n"
+            "https://pytorch.org/tutorials/beginner/saving_loading_models.html"
+            "#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
+        )
+
+    members: dict[str, Any] = {"__getstate__": getstate}
+    if not hasattr(cls, "__deepcopy__"):
+        members["__deepcopy__"] = default_deepcopy
+    module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), members)
+
+
+def _inject_property(module: Module, tensor_name: str) -> None:
+    def get(self: Any) -> Tensor:
+        if not _Cache.depth:
+            return self.parametrizations[tensor_name]()
+        key = (id(self), tensor_name)
+        if key not in _Cache.values:
+            _Cache.values[key] = self.parametrizations[tensor_name]()
+        return _Cache.values[key]
+
+    def set_value(self: Any, value: Tensor) -> None:
+        self.parametrizations[tensor_name].right_inverse(value)
+
+    setattr(type(module), tensor_name, property(get, set_value))
+
+
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
+    """Compute `module.<tensor_name>` by `parametrization` from now on."""
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        held = module.parametrizations[tensor_name]
+        if not unsafe:
+            _check_appended(module, tensor_name, parametrization)
+        held.append(parametrization)
+        held.unsafe |= unsafe
+        return module
+    if tensor_name not in module._buffers and tensor_name not in module._parameters:
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
+            f"with name '{tensor_name}'"
+        )
+    original = getattr(module, tensor_name)
+    held = ParametrizationList([parametrization], original, unsafe=unsafe)
+    delattr(module, tensor_name)
+    if not is_parametrized(module):
+        _inject_new_class(module)
+        module.parametrizations = ModuleDict()
+    _inject_property(module, tensor_name)
+    module.parametrizations[tensor_name] = held
+    return module
+
+
+def _check_appended(module: Module, tensor_name: str, parametrization: Module) -> None:
+    y = getattr(module, tensor_name)
+    x = parametrization(y)
+    _check_value(x, y.shape, y.dtype)
+    if hasattr(parametrization, "right_inverse"):
+        z = parametrization.right_inverse(x)
+        if not isinstance(z, Tensor):
+            raise ValueError(
+                "A parametrization that is not the first one must have a 'right_inverse' that "
+                f"returns a tensor. Got {type(z).__name__}."
+            )
+        _check_value(z, y.shape, y.dtype)
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether a module (or one of its tensors) is parametrized."""
+    parametrizations = getattr(module, "parametrizations", None)
+    if parametrizations is None or not isinstance(parametrizations, ModuleDict):
+        return False
+    if tensor_name is None:
+        return len(parametrizations) > 0
+    return tensor_name in parametrizations
+
+
+def remove_parametrizations(
+    module: Module, tensor_name: str, leave_parametrized: bool = True
+) -> Module:
+    """Make `module.<tensor_name>` a plain tensor again: the value it has, or the original."""
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+    held = module.parametrizations[tensor_name]
+    if held.is_tensor:
+        original = held.original
+        if leave_parametrized:
+            with no_grad():
+                original.data = getattr(module, tensor_name).detach().clone()
+    elif leave_parametrized:
+        value = getattr(module, tensor_name)
+        original = Parameter(value.detach()) if value.requires_grad else value.detach()
+    else:
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
+            "parametrized in terms of a sequence of tensors."
+        )
+    delattr(type(module), tensor_name)
+    del module.parametrizations[tensor_name]
+    _register(module, tensor_name, original)
+    if not is_parametrized(module):
+        delattr(module, "parametrizations")
+        module.__class__ = type(module).__bases__[0]
+    return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class of a module as it was before it was parametrized."""
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Give `to_module` the parametrizations of `from_module`, and the tensors under them."""
+    if not is_parametrized(from_module):
+        return to_module
+    names = [tensor_name] if tensor_name is not None else list(from_module.parametrizations)
+    for name in names:
+        if not hasattr(to_module, name):
+            setattr(to_module, name, copy.deepcopy(getattr(from_module, name)))
+        source = from_module.parametrizations[name]
+        for parametrization in source:
+            register_parametrization(to_module, name, copy.deepcopy(parametrization))
+        target = to_module.parametrizations[name]
+        keys = (
+            ["original"] if source.is_tensor else [f"original{i}" for i in range(source.ntensors)]
+        )
+        for key in keys:
+            setattr(target, key, getattr(source, key))
+    return to_module

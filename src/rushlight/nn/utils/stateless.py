@@ -1,0 +1,109 @@
+"""Calling a module with other tensors in place of its own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...core.tensor import Tensor
+from ..modules.module import Module
+
+__all__ = ["functional_call"]
+
+
+def functional_call(
+    module: Module,
+    parameters_and_buffers: dict[str, Tensor] | Sequence[dict[str, Tensor]],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """What `module(*args, **kwargs)` would return if its tensors were the given ones."""
+    tensors = _merged(parameters_and_buffers)
+    args = () if args is None else args if isinstance(args, tuple) else (args,)
+    with _replaced(module, tensors, tie_weights, strict):
+        return module(*args, **(kwargs or {}))
+
+
+def _merged(given: Any) -> dict[str, Tensor]:
+    if isinstance(given, dict):
+        return given
+    if not isinstance(given, Sequence):
+        raise ValueError(
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+            f"{type(given)}"
+        )
+    merged: dict[str, Tensor] = {}
+    for part in given:
+        twice = merged.keys() & part.keys()
+        if twice:
+            raise ValueError(
+                f"{sorted(twice)[0]} appears in multiple dictionaries; behavior of functional call is ambiguous"
+            )
+        merged.update(part)
+    return merged
+
+
+def _named(module: Module) -> dict[str, Tensor]:
+    named: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
+    named.update(module.named_buffers(remove_duplicate=False))
+    return named
+
+
+def _with_ties(named: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The given tensors, also under the other names of the parameters they stand for."""
+    by_id: dict[int, list[str]] = {}
+    for name, t in named.items():
+        by_id.setdefault(id(t), []).append(name)
+    full = dict(tensors)
+    for names in by_id.values():
+        given = [n for n in names if n in tensors]
+        if len({id(tensors[n]) for n in given}) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(given)}, which are tied. "
+                "Consider using tie_weights=False"
+            )
+        if given:
+            full.update({n: tensors[given[0]] for n in names if n not in tensors})
+    return full
+
+
+@contextlib.contextmanager
+def _replaced(
+    module: Module, tensors: dict[str, Tensor], tie_weights: bool, strict: bool
+) -> Iterator[None]:
+    """Put the tensors into the module's tables, and back out again whatever happens."""
+    named = _named(module)
+    if strict:
+        unexpected = [k for k in tensors if k not in named]
+        missing = [k for k in named if k not in tensors]
+        if unexpected or missing:
+            parts = []
+            if unexpected:
+                parts.append(f"Unexpected key(s): {', '.join(unexpected)}.")
+            if missing:
+                parts.append(f"Missing key(s): {', '.join(missing)}.")
+            raise RuntimeError(
+                f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(parts)
+            )
+    if tie_weights:
+        tensors = _with_ties(named, tensors)
+    undo = []
+    try:
+        for path, value in tensors.items():
+            owner_path, _, name = path.rpartition(".")
+            owner = module.get_submodule(owner_path)
+            table: dict[str, Any] = (
+                owner._parameters if name in owner._parameters else owner._buffers
+            )
+            if name not in table:
+                raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
+            undo.append((table, name, table[name]))
+            table[name] = value
+        yield
+    finally:
+        for table, name, before in reversed(undo):
+            table[name] = before
