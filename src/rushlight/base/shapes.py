@@ -78,9 +78,12 @@ def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
         return None
     if hasattr(dim, "__index__"):
         return (wrap_dim(dim.__index__(), ndim),) if ndim else _scalar_dims([dim])
-    dims = tuple(dim)
+    dims = tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
     if not dims:
         return None
+    for d in dims:
+        if not hasattr(d, "__index__"):
+            raise TypeError(f"dim must be an int or a tuple of ints, not {type(d).__name__}")
     if not ndim:
         return _scalar_dims(dims)
     wrapped = tuple([wrap_dim(d.__index__(), ndim) for d in dims])

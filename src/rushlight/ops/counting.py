@@ -14,6 +14,7 @@ from ..core.tensor import Tensor
 from .guards import unsupported
 from .movement import reshape
 from .precision import widen
+from .promotion import result_dtype
 from .return_types import named
 from .scan import along
 
@@ -74,7 +75,7 @@ _histogram = Op(
 
 def _edges_body(xp: Any, x: Any, *, bins: int, low: Any, high: Any) -> Any:
     if low is None:
-        low, high = (x.min(), x.max()) if x.size else (0.0, 0.0)
+        low, high = (x.min(), x.max()) if x.size else (0.0, 1.0)
     same = low == high
     low, high = low - same, high + same
     at = xp.arange(bins + 1)
@@ -199,9 +200,16 @@ def searchsorted(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left "
             "while right was True"
         )
+    a = sorted_sequence._a.shape
     if not isinstance(input, Tensor):
-        input = sorted_sequence.new_tensor(input)
-    a, b = sorted_sequence._a.shape, input._a.shape
+        if len(a) != 1:
+            raise RuntimeError(
+                "torch.searchsorted(): input value can be a scalar only when boundaries tensor "
+                f"dimension is 1, but we got boundaries tensor dim({len(a)}) and input value's "
+                "dim(0) numel(1)"
+            )
+        input = sorted_sequence.new_full((), input, dtype=result_dtype(sorted_sequence, input))
+    b = input._a.shape
     if len(a) != 1 and a[:-1] != b[:-1]:
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
