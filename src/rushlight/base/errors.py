@@ -17,6 +17,10 @@ class HostReadError(RuntimeError):
     """A value was read on the host where the program must not depend on it (capture, meta)."""
 
 
+class NoDataError(HostReadError, NotImplementedError):
+    """A value of a meta tensor was asked for; it has none."""
+
+
 class NotYet(NotImplementedError):
     """A name PyTorch has and rushlight does not have yet."""
 

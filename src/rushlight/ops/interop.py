@@ -113,6 +113,12 @@ def _dlpack(
     return self._a.__dlpack__(stream=stream)
 
 
+@public("torch")
+def to_dlpack(tensor: Tensor) -> Any:
+    """A capsule of the tensor's memory; newer libraries take the tensor itself."""
+    return _dlpack(tensor)
+
+
 @public("Tensor", name="__dlpack_device__")
 def _dlpack_device(self: Tensor) -> tuple[Any, int]:
     return self._a.__dlpack_device__()
@@ -124,7 +130,10 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     if type(ext_tensor).__name__ == "PyCapsule":
         ext_tensor = _Capsule(ext_tensor)
     if not hasattr(ext_tensor, "__dlpack__"):
-        raise AttributeError(f"'{type(ext_tensor).__name__}' object has no attribute '__dlpack__'")
+        raise RuntimeError(
+            f"from_dlpack received an invalid capsule: {type(ext_tensor).__name__} does not export "
+            "DLPack"
+        )
     kind = int(ext_tensor.__dlpack_device__()[0])
     if kind in (1, 3):  # kDLCPU, kDLCUDAHost
         a: Any = np.from_dlpack(ext_tensor)
@@ -205,9 +214,8 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 @public("Tensor", name="__array_wrap__")
 def _array_wrap(self: Tensor, array: np.ndarray, context: Any = None, scalar: Any = None) -> Any:
     """What a NumPy function computed of this tensor, as a tensor."""
-    if array.dtype == np.bool_:
-        array = array.astype(np.uint8).view(np.bool_)
-    return wrap(np.asarray(array))
+    a = np.asarray(array)
+    return wrap(a.astype(np.uint8) if a.dtype == np.bool_ else a)  # PyTorch's answer is uint8, too
 
 
 def _cuda_array_interface(self: Tensor) -> Any:

@@ -1,5 +1,5 @@
 """`rushlight.utils`: what PyTorch keeps under `torch.utils`."""
 
-from . import data
+from . import data, dlpack
 
-__all__ = ["data"]
+__all__ = ["data", "dlpack"]
