@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..backend import devices
+from ..base.dtypes import finfo
 from ..core.inplace import change
 from ..core.op import Op
 from ..core.public import into, publish
 from ..core.tensor import Tensor
 from . import activation_smooth as _smooth  # noqa: F401 - the other half of the family
 from .activation_make import activation, inplace_of, run
+from .guards import title
 from .pointwise import same_meta
 
 # -- relu ---------------------------------------------------------------------------------------
@@ -56,7 +58,7 @@ def _hardtanh_grad_body(xp: Any, gy: Any, x: Any, *, low: float, high: float) ->
     return gy * ((x > low) & (x < high))
 
 
-_hardtanh = activation("hardtanh", _hardtanh_body, _hardtanh_grad_body, keeps="out")
+_hardtanh = activation("hardtanh", _hardtanh_body, _hardtanh_grad_body, keeps="out", kinds="iufV")
 
 
 def hardtanh(
@@ -65,7 +67,8 @@ def hardtanh(
     """x clipped to [min_val, max_val]."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    attrs = {"low": float(min_val), "high": float(max_val)}
+    kind = int if input._a.dtype.kind in "iu" else float
+    attrs = {"low": kind(min_val), "high": kind(max_val)}
     return change(input, _hardtanh, **attrs) if inplace else _hardtanh(input, **attrs)
 
 
@@ -119,7 +122,10 @@ _prelu_grad.derivative(
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x, or a learnt multiple of x where x is negative: one for all or one per channel."""
     if input._a.dtype != weight._a.dtype:
-        raise RuntimeError("prelu: Type promoting not supported. Got " f"{input.dtype} and {weight.dtype}")
+        raise RuntimeError(
+            "prelu: Type promoting not supported. Got "
+            f"{title(input.dtype)} and {title(weight.dtype)}"
+        )
     count = weight._a.size
     if count != 1:
         ndim = input._a.ndim
@@ -191,8 +197,10 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by `lambd`, and no further."""
     if lambd < 0:
+        top = finfo(input.dtype).max
         raise RuntimeError(
-            f"lambda must be greater or equal to 0, but found to be {lambd}."
+            f"lambda must be in range [0, {top:g}] for input dtype {title(input.dtype)}, but found "
+            f"{lambd}"
         )
     return _softshrink(input, lambd=float(lambd))
 

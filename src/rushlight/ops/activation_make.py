@@ -25,6 +25,8 @@ def activation(
     formula: Callable | None = None,
     *,
     keeps: str = "x",
+    kinds: str = FLOATS,
+    label: str | None = None,
 ) -> Op:
     """An op `name(x, *, ...)` and `name_grad(gy, x, *, ...)`, both one kernel.
 
@@ -32,7 +34,7 @@ def activation(
     without one the slope is taken as constant in x, and the derivative as linear in gy. Where the
     slope can be told from the result, `keeps="out"` hands that to `name_grad` in place of x.
     """
-    forward = Op(in_float32(body), name, rule=only(FLOATS, f"{name}_cpu"), meta=same_meta)
+    forward = Op(in_float32(body), name, rule=only(kinds, label or f"{name}_cpu"), meta=same_meta)
     backward = Op(in_float32(grad_body), name + "_grad", meta=grad_meta)
     if formula is not None:
         by_reference(backward, formula)
@@ -63,6 +65,7 @@ def inplace_of(fn: Callable) -> Callable:
 
 def _derive(op: Op, by: Op, of: str, keeps: str, attrs: list[str]) -> None:
     """d op / d `of` = by(g, x, **attrs); the parameter names are what the op keeps."""
+
     def derivative(g: Tensor, x: Tensor, *values: Any) -> Tensor:
         return by(g, x, **dict(zip(attrs, values)))
 

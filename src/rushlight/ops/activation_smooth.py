@@ -97,7 +97,7 @@ def _gelu_formula(gy: Tensor, x: Tensor, approximate: str) -> Tensor:
     return gy * (cdf + x * _PDF_SCALE * (-0.5 * x * x).exp())
 
 
-_gelu = activation("gelu", _gelu_body, _gelu_grad_body, _gelu_formula)
+_gelu = activation("gelu", _gelu_body, _gelu_grad_body, _gelu_formula, label="GeluKernelImpl")
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -176,6 +176,7 @@ _logsigmoid = activation(
     lambda xp, x: xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x))),
     lambda xp, gy, x: gy * _sigmoid(xp, -x),
     lambda gy, x: gy * (-x).sigmoid(),
+    label="log_sigmoid_cpu",
 )
 
 
@@ -216,9 +217,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim` times the sigmoid of the second."""
     shape = input._a.shape
     if not shape:
-        raise RuntimeError(
-            "glu does not support scalars because halving size must be even"
-        )
+        raise RuntimeError("glu does not support scalars because halving size must be even")
     at = wrap_dim(dim, len(shape))
     if shape[at] % 2:
         raise RuntimeError(

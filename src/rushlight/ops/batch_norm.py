@@ -191,8 +191,9 @@ def batch_norm(
         {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias},
     )
     if not training:
-        if running_mean is None or running_var is None:
-            raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
+        for name, t in (("running_mean", running_mean), ("running_var", running_var)):
+            if t is None:
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
         return batch_norm_eval(input, weight, bias, running_mean, running_var, eps=float(eps))
     n = input._a.size // shape[1] if shape[1] else 0
     if shape[0] * prod(shape[2:]) == 1:

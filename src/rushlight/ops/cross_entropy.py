@@ -9,6 +9,7 @@ import numpy as np
 from ..core.op import Op
 from ..core.public import public
 from ..core.tensor import Tensor
+from .guards import title
 from .loss_common import legacy_reduction, reduced
 from .precision import widen
 from .reference import by_reference
@@ -98,6 +99,10 @@ _nll_grad.derivative(  # linear in gy, with the loss itself as its transpose
 )
 
 
+def _is_class_index(d: Any) -> bool:
+    return d.kind in "iu" and d.itemsize == (8 if d.kind == "i" else 1)
+
+
 def _check_nll(input: Tensor, target: Tensor, weight: Any) -> None:
     x, t = input._a.shape, target._a.shape
     if len(x) < 1:
@@ -116,9 +121,10 @@ def _check_nll(input: Tensor, target: Tensor, weight: Any) -> None:
             "0D or 1D target tensor expected, multi-target not supported; for class probabilities "
             "use a floating point target of the input's shape"
         )
-    if target._a.dtype.kind not in "iu":
+    if not _is_class_index(target._a.dtype):
         raise RuntimeError(
-            f"expected scalar type Long but found {target.dtype}; class indices need .long()"
+            f"expected target dtype to be Long or Byte, but got {title(target.dtype)}; class indices "
+            "need .long()"
         )
     classes = x[1] if len(x) > 1 else x[0]
     if weight is not None and weight._a.shape != (classes,):
@@ -248,7 +254,7 @@ def cross_entropy(
     x, t = input._a, target._a
     if (
         x.ndim == 2 and t.ndim == 1 and weight is None and not label_smoothing
-        and x.dtype.kind in "fV" and t.dtype.kind in "iu" and x.shape[0] == t.shape[0]
+        and x.dtype.kind in "fV" and _is_class_index(t.dtype) and x.shape[0] == t.shape[0]
     ):  # fmt: skip
         return cross_entropy_fused(
             input, target, ignore_index=int(ignore_index), reduction=reduction

@@ -8,7 +8,7 @@ from ..backend import devices
 from ..base.shapes import broadcast_shapes
 from ..core.public import public
 from ..core.tensor import Tensor, wrap
-from .embedding import embedding_op
+from .embedding_rows import embedding_op
 from .promotion import promote
 
 

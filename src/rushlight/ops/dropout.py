@@ -21,9 +21,7 @@ def _dropout_mask_body(xp: Any, x: Any, *, p: float, shape: tuple[int, ...]) -> 
     return mask
 
 
-dropout_mask = Op(
-    _dropout_mask_body, "dropout_mask", meta=lambda x, *, p, shape: (shape, x.dtype)
-)
+dropout_mask = Op(_dropout_mask_body, "dropout_mask", meta=lambda x, *, p, shape: (shape, x.dtype))
 
 
 def _check(p: float) -> None:
@@ -48,9 +46,7 @@ def _apply(x: Tensor, p: float, shape: tuple[int, ...], training: bool, inplace:
 
 
 @public("functional")
-def dropout(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero elements with probability `p` and scale the others by 1 / (1 - p)."""
     _check(p)
     return _apply(input, p, input._a.shape, training, inplace)

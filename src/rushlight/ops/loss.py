@@ -11,6 +11,7 @@ from ..core.public import public
 from ..core.tensor import Tensor
 from . import cross_entropy as _cross_entropy  # noqa: F401 - nll_loss, cross_entropy
 from .activation_smooth import logsigmoid
+from .guards import FLOATS, only, title
 from .loss_common import legacy_reduction, loss_meta, reduce_body, reduced
 from .precision import in_float32
 from .promotion import promote
@@ -36,7 +37,8 @@ def _difference_loss(name: str, value: Any, slope: Any, slope_formula: Any) -> O
         scale = gy / x._a.size if reduction == "mean" else gy
         return slope_formula(x - y, beta) * scale
 
-    forward = Op(body, name, meta=loss_meta)
+    label = name.removesuffix("_loss") + "_cpu"
+    forward = Op(body, name, rule=only(FLOATS, label), meta=loss_meta)
     backward = Op(grad_body, name + "_grad", meta=lambda gy, x, y, **_: (x.shape, x.dtype))
     by_reference(backward, formula)
 
@@ -269,6 +271,8 @@ def binary_cross_entropy(
             "all elements of input should be between 0 and 1; for logits use "
             "binary_cross_entropy_with_logits"
         )
+    if input._a.dtype != target._a.dtype:
+        raise RuntimeError(f"Found dtype {title(target.dtype)} but expected {title(input.dtype)}")
     if weight is None:
         return _bce(input, target, reduction=reduction)
     return reduced(_bce(input, target, reduction="none") * weight, reduction)

@@ -11,6 +11,7 @@ from ..core.op import Op
 from ..core.public import into, public
 from ..core.tensor import Tensor
 from .casting import cast_to
+from .guards import FLOATS, unsupported
 from .pointwise import same_meta
 from .precision import in_float32
 from .reference import by_reference
@@ -64,13 +65,12 @@ log_softmax_op.derivative(x=lambda g, out, dim: log_softmax_grad(g, out, dim=dim
 
 
 def _along(op: Op, name: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
+    at = wrap_dim(dim, x._a.ndim)
     if dtype is not None:
         x = cast_to(x, as_dtype(dtype))
-    if x._a.dtype.kind not in "fV":
-        raise NotImplementedError(
-            f'"{name}" not implemented for {x.dtype}; pass dtype=float32 or call .float() first'
-        )
-    at = wrap_dim(dim, x._a.ndim)
+    if x._a.dtype.kind not in FLOATS:
+        last = "lastdim_" if at == max(x._a.ndim, 1) - 1 else ""
+        raise unsupported(f"{name}_{last}kernel_impl", x.dtype)
     if x._a.ndim == 0:
         return op(x.reshape(1), dim=0).reshape(())
     return op(x, dim=at)
@@ -79,13 +79,13 @@ def _along(op: Op, name: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
 @public()
 def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
     """exp of every element over the sum of exp along `dim`."""
-    return into(out, _along(softmax_op, "softmax_kernel_impl", input, dim, dtype))
+    return into(out, _along(softmax_op, "softmax", input, dim, dtype))
 
 
 @public()
 def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without leaving the representable range."""
-    return into(out, _along(log_softmax_op, "log_softmax_kernel_impl", input, dim, dtype))
+    return into(out, _along(log_softmax_op, "log_softmax", input, dim, dtype))
 
 
 def _implicit(name: str, ndim: int, stacklevel: int) -> int:
@@ -104,7 +104,7 @@ def _f_softmax(
     """exp of every element over the sum of exp along `dim`."""
     if dim is None:
         dim = _implicit("softmax", input.ndim, _stacklevel)
-    return _along(softmax_op, "softmax_kernel_impl", input, dim, dtype)
+    return _along(softmax_op, "softmax", input, dim, dtype)
 
 
 @public("functional", name="log_softmax")
@@ -114,7 +114,7 @@ def _f_log_softmax(
     """The logarithm of `softmax`, computed without leaving the representable range."""
     if dim is None:
         dim = _implicit("log_softmax", input.ndim, _stacklevel)
-    return _along(log_softmax_op, "log_softmax_kernel_impl", input, dim, dtype)
+    return _along(log_softmax_op, "log_softmax", input, dim, dtype)
 
 
 @public("functional")
@@ -124,4 +124,4 @@ def softmin(
     """softmax of `-input`."""
     if dim is None:
         dim = _implicit("softmin", input.ndim, _stacklevel)
-    return _along(softmax_op, "softmax_kernel_impl", -input, dim, dtype)
+    return _along(softmax_op, "softmax", -input, dim, dtype)
