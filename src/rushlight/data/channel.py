@@ -37,7 +37,7 @@ class _Pickler(pickle.Pickler):
                 "data, call detach() on the tensor before serializing (e.g., putting it on the queue)."
             )
         a = np.ascontiguousarray(obj._a).reshape(obj._a.shape)
-        raw = pickle.PickleBuffer(a.reshape(-1).view(np.uint8))
+        raw = pickle.PickleBuffer(a.reshape(-1).view(np.uint8).data)
         return _rebuild, (raw, a.dtype, a.shape, obj.requires_grad)
 
 
@@ -95,11 +95,11 @@ class Channel:
                 _read_all(fds[0], places)
             else:
                 for place in places:
-                    self._fill(memoryview(place))
+                    self._fill(place.data)
         finally:
             for fd in fds:
                 os.close(fd)
-        return pickle.loads(places[0], buffers=places[1:])
+        return pickle.loads(places[0].data, buffers=places[1:])
 
     def _exactly(self, n: int) -> bytes:
         data = bytearray(n)
@@ -127,7 +127,7 @@ def _write_all(fd: int, parts: list[Any]) -> None:
 def _read_all(fd: int, places: list[np.ndarray]) -> None:
     offset = 0
     for place in places:
-        view = memoryview(place)
+        view = place.data
         done = 0
         while done < len(view):
             got = os.preadv(fd, [view[done:]], offset + done)

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import selectors
 import signal
+import sys
 import time
 import warnings
 from collections import deque
@@ -44,7 +45,12 @@ class Worker:
             args=(number, theirs, self.page, setup if forked else None, inherited),
             daemon=True,
         )
-        self.process.start()
+        with warnings.catch_warnings():
+            # Python 3.12 warns of fork beside threads; those of the array libraries survive it.
+            warnings.filterwarnings(
+                "ignore", "This process .* is multi-threaded", DeprecationWarning
+            )
+            self.process.start()
         self.pid = self.process.pid
         theirs.close()
         if not forked:
@@ -104,6 +110,14 @@ _ADVICE = {
 }
 
 
+def default_context() -> Any:
+    """The start method the program has set, or fork where the system has it (as PyTorch)."""
+    chosen = multiprocessing.get_start_method(allow_none=True)
+    if chosen is None and sys.platform == "linux":
+        chosen = "fork"  # Python 3.14 would take forkserver, which must pickle the dataset
+    return multiprocessing.get_context(chosen)
+
+
 def _shortened(indices: Any) -> str:
     many = list(indices)
     return repr(many) if len(many) <= 8 else f"[{', '.join(map(repr, many[:6]))}, ...]"
@@ -118,7 +132,7 @@ class WorkerPool:
         self.selector = selectors.DefaultSelector()
         self.arrived: deque[tuple[int, tuple]] = deque()
         self.closed = False
-        context = context or multiprocessing.get_context()
+        context = context or default_context()
         try:
             for number in range(setup.num_workers):
                 worker = Worker(number, context, setup, self.workers)

@@ -21,6 +21,9 @@ def stream_of(generator: Any) -> Stream:
     """The random stream of a CPU `Generator`, or the default one for None."""
     if generator is None:
         return default_stream()
+    where = getattr(generator, "device", CPU)
+    if where != CPU:
+        raise RuntimeError(f"Expected a 'cpu' device type for generator but found '{where}'")
     stream = getattr(generator, "stream", generator)
     if not isinstance(stream, Stream):
         raise TypeError(

@@ -194,9 +194,9 @@ def _work(
 def _settle(worker_id: int, setup: Setup) -> None:
     """Threads, seeds, identity, and the user's own preparations."""
     global _info
-    from ..base.config import settings
+    from ..ops.query import set_num_threads
 
-    settings.num_threads = 1  # the workers are the parallelism
+    set_num_threads(1)  # the workers are the parallelism
     seed_worker(setup.base_seed, worker_id)
     _info = WorkerInfo(worker_id, setup.num_workers, setup.base_seed + worker_id, setup.dataset)
     if setup.init_fn is not None:
