@@ -127,8 +127,15 @@ class Op:
             saved = {}
             for i in keep:
                 t = inputs[i]
-                ver = t._ver if isinstance(t, Tensor) else None
-                saved[i] = (t, 0 if ver is None else ver[0])
+                if isinstance(t, Tensor):
+                    # The array, not the tensor: after an in-place change the tensor's edge leads to
+                    # this very node, and a tensor kept here would close a reference cycle.
+                    ver = t._ver
+                    if ver is None:
+                        ver = t._ver = [0]
+                    saved[i] = (t._a, ver, ver[0])
+                else:
+                    saved[i] = t
             node.saved = saved
         if keep_shapes:
             node.shapes = shapes = []
@@ -249,9 +256,15 @@ class OpNode(Node):
         """An input as it was; RuntimeError when it has been changed in place since."""
         if self.saved is FREED:
             raise _freed_error()
-        t, version = self.saved[i]
-        if isinstance(t, Tensor) and _version(t) != version:
-            raise _version_error(self, t._a, _version(t), version)
+        kept = self.saved[i]
+        if kept.__class__ is not tuple:
+            return kept
+        a, cell, version = kept
+        if cell[0] != version:
+            raise _version_error(self, a, cell[0], version)
+        t = tensor_over(a, a.__class__)
+        t._edge = self.edges[i]
+        t._ver = cell
         return t
 
     def output(self, i: int) -> Tensor:
@@ -296,11 +309,6 @@ def op(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     if fn is None:
         return lambda f: Op(f, **options)
     return Op(fn, **options)
-
-
-def _version(t: Any) -> int:
-    ver = t._ver if isinstance(t, Tensor) else None
-    return 0 if ver is None else ver[0]
 
 
 def _code(fn: Any) -> Any:
