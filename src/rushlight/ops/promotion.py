@@ -64,6 +64,11 @@ def promote(inputs: tuple) -> tuple:
 
 def promote_float(inputs: tuple) -> tuple:
     """As `promote`, but integers become the default float dtype (division, atan2, ...)."""
+    x, y = inputs
+    tensor, number = (x, y) if isinstance(x, Tensor) else (y, x)
+    if number.__class__ in (int, bool) and tensor._a.dtype.kind in "iub":
+        # The number becomes a float at once: as an integer of the tensor's dtype it might wrap.
+        return _promote_all(inputs, dtypes.get_default_dtype())
     inputs = promote(inputs)
     first = inputs[0] if isinstance(inputs[0], Tensor) else inputs[1]
     if first._a.dtype.kind in "fcV":
