@@ -210,3 +210,25 @@ def test_overflow_does_not_warn() -> None:
         assert big.sum().item() == float("inf")
         assert bool(big.var().isinf())
         assert bool(rl.zeros(0).mean().isnan())
+
+
+# -- memory ---------------------------------------------------------------------------------------
+
+
+def _rows() -> list[Any]:
+    from rows import reduce, scan, sorting, statistics
+
+    return [*reduce.ROWS, *scan.ROWS, *sorting.ROWS, *statistics.ROWS]
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+def test_results_are_dense_and_share_nothing_with_their_inputs() -> None:
+    from optable import call, flat
+
+    for row in _rows():
+        if row.name in ("Tensor.sum_to_size", "histogram", "quantile", "nanquantile"):
+            continue  # the input itself where nothing is to do; given edges; a view of the result
+        ins = [wrap(np.array(a)) for a in row.arrays()]
+        for out in flat(call(rl, row, ins)):
+            assert out.is_contiguous(), row
+            assert not any(np.shares_memory(out._a, t._a) for t in ins), row

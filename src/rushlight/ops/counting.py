@@ -281,7 +281,7 @@ def _unique_consecutive_body(xp: Any, x: Any, *, dim: int) -> tuple:
     fresh = xp.ones(n, bool)
     changed = x[along(dim, slice(1, None))] != x[along(dim, slice(None, -1))]
     others = tuple([d for d in range(x.ndim) if d != dim])
-    fresh[1:] = changed.any(axis=others)
+    fresh[1:] = changed.any(axis=others) if others else changed
     starts = xp.flatnonzero(fresh)
     counts = xp.diff(xp.concatenate([starts, xp.asarray([n])]))
     return xp.take(x, starts, axis=dim), xp.cumsum(fresh) - 1, counts

@@ -219,8 +219,8 @@ def mean(
 # -- any and all --------------------------------------------------------------------------------
 
 
-def _truth(xp: Any, x: Any) -> Any:
-    return x != 0 if x.dtype.kind == "V" else x
+def _truth(x: Any) -> Any:
+    return x if x.dtype.kind == "b" else x != 0
 
 
 def _bool_meta(x: Any, *, dim: Dims, keepdim: bool) -> tuple:
@@ -229,12 +229,12 @@ def _bool_meta(x: Any, *, dim: Dims, keepdim: bool) -> tuple:
 
 
 def _any_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
-    out = xp.any(_truth(xp, x), axis=dim, keepdims=keepdim)
+    out = x != 0 if dim == () else xp.any(_truth(x), axis=dim, keepdims=keepdim)
     return out.astype(x.dtype) if x.dtype == xp.uint8 else out
 
 
 def _all_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
-    out = xp.all(_truth(xp, x), axis=dim, keepdims=keepdim)
+    out = x != 0 if dim == () else xp.all(_truth(x), axis=dim, keepdims=keepdim)
     return out.astype(x.dtype) if x.dtype == xp.uint8 else out
 
 
@@ -370,7 +370,9 @@ def prod(
 
 @in_float32
 def _logsumexp_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
-    top = xp.max(x, axis=dim, keepdims=True, initial=-xp.inf)
+    if not x.size:
+        return xp.full(result_shape(x.shape, dim, keepdim), -xp.inf, x.dtype)
+    top = x.max(axis=dim, keepdims=True)
     top = xp.where(xp.isinf(top), x.dtype.type(0), top)  # inf - inf would be nan
     total = xp.log(add_up(xp, xp.exp(x - top), dim, True)) + top
     return total if keepdim else total.reshape(result_shape(x.shape, dim, False))

@@ -30,8 +30,8 @@ def along(dim: int, part: slice) -> tuple:
     return (slice(None),) * dim + (part,)
 
 
-def _turn(x: Any, dim: int, reverse: bool) -> Any:
-    return x[along(dim, slice(None, None, -1))] if reverse else x
+def _turn(xp: Any, x: Any, dim: int, reverse: bool) -> Any:
+    return xp.ascontiguousarray(x[along(dim, slice(None, None, -1))]) if reverse else x
 
 
 def doubling(x: Any, dim: int, combine: Callable[[Any, Any], Any]) -> Any:
@@ -65,7 +65,7 @@ def _cumsum_body(xp: Any, x: Any, *, dim: int, reverse: bool) -> Any:
     kind = x.dtype.kind
     # float64 inside, as PyTorch: a running float32 sum of many terms loses digits
     wide = xp.float64 if kind in "fV" else xp.int64 if kind in "biu" else x.dtype
-    out = _turn(xp.cumsum(_turn(x, dim, reverse), axis=dim, dtype=wide), dim, reverse)
+    out = _turn(xp, xp.cumsum(_turn(xp, x, dim, reverse), axis=dim, dtype=wide), dim, reverse)
     return out.astype(x.dtype, copy=False) if kind in "fV" else out
 
 
@@ -98,7 +98,7 @@ def _running(op: Op, x: Tensor, dim: int, dtype: Any, out: Any) -> Tensor:
 @in_float32
 def _cumprod_body(xp: Any, x: Any, *, dim: int, reverse: bool) -> Any:
     wide = xp.int64 if x.dtype.kind in "biu" else x.dtype
-    return _turn(xp.cumprod(_turn(x, dim, reverse), axis=dim, dtype=wide), dim, reverse)
+    return _turn(xp, xp.cumprod(_turn(xp, x, dim, reverse), axis=dim, dtype=wide), dim, reverse)
 
 
 _cumprod = Op(_cumprod_body, "cumprod", meta=_running_meta)
@@ -134,14 +134,14 @@ def shift(x: Tensor, dim: int, by: int, fill: Any) -> Tensor:
 
 @in_float32
 def _linear_scan_body(xp: Any, a: Any, b: Any, *, dim: int, reverse: bool) -> Any:
-    factor, out = _turn(a, dim, reverse).copy(), _turn(b, dim, reverse).copy()
+    factor, out = _turn(xp, a, dim, reverse).copy(), _turn(xp, b, dim, reverse).copy()
     step = 1
     while step < out.shape[dim]:
         later, earlier = along(dim, slice(step, None)), along(dim, slice(None, -step))
         out[later] = out[later] + factor[later] * out[earlier]
         factor[later] = factor[later] * factor[earlier]
         step *= 2
-    return _turn(out, dim, reverse)
+    return _turn(xp, out, dim, reverse)
 
 
 # h[k] = a[k] * h[k-1] + b[k], from 0 on; with `reverse` from the end. Its derivative is one again.

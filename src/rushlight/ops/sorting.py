@@ -24,7 +24,8 @@ def order_of(xp: Any, x: Any, dim: int, descending: bool) -> Any:
     if not descending:
         return xp.argsort(x, axis=dim, kind="stable")
     turned = along(dim, _BACKWARDS)
-    return (x.shape[dim] - 1 - xp.argsort(x[turned], axis=dim, kind="stable"))[turned]
+    order = x.shape[dim] - 1 - xp.argsort(x[turned], axis=dim, kind="stable")
+    return xp.ascontiguousarray(order[turned])
 
 
 def _send_back(gs: Any, x_shape: tuple, out1: Tensor, dim: int) -> tuple:
@@ -151,7 +152,7 @@ def topk(
 def _kthvalue_body(xp: Any, x: Any, *, k: int, dim: int, keepdim: bool) -> tuple:
     if x.ndim == 0:
         return x.copy(), xp.zeros((), xp.int64)
-    index = xp.argpartition(widen(xp, x), k - 1, axis=dim)[along(dim, slice(k - 1, k))]
+    index = xp.argpartition(widen(xp, x), k - 1, axis=dim)[along(dim, slice(k - 1, k))].copy()
     values = xp.take_along_axis(x, index, axis=dim)
     return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
