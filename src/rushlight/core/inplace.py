@@ -9,6 +9,7 @@ from ..backend.door import Kernel, run
 from ..base import dtypes
 from .modes import enable_grad, modes
 from .op import Op, OpNode
+from .tape import numbers
 from .tensor import Tensor, current_edge, extra, tensor_over
 
 
@@ -17,13 +18,44 @@ def _copy_into(xp: Any, dst: Any, src: Any) -> Any:
     return dst
 
 
+SNAPSHOT = Kernel("snapshot", lambda xp, x: x.copy(), moves_only=True)
 COPY_INTO = Kernel("copy_into", _copy_into, mutates=(0,))
 
 
 def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
     """Replace `t`'s values by `fn(t, ...)`, in its own memory and in its graph."""
     check_writable(t)
-    return write(t, fn(t, *args, **kwargs))
+    if not modes.grad:
+        return write(t, fn(t, *args, **kwargs))
+    # The function sees a stand-in with a version counter of its own, so that what its derivative
+    # keeps of `t` can be told apart, and copied before the new values overwrite it.
+    start = next(numbers)
+    before = tensor_over(t._a, t._a.__class__)
+    before._edge = current_edge(t)
+    before._ver = [0]
+    r = fn(before, *args, **kwargs)
+    if r._edge is not None:
+        _keep_old_values(r._edge[0], before._ver, start)
+    return write(t, r)
+
+
+def _keep_old_values(newest: Any, cell: list, start: int) -> None:
+    """Let the nodes made since number `start` keep copies of what they saved under `cell`."""
+    stack, seen, copies = [newest], set(), {}
+    while stack:
+        node = stack.pop()
+        if node.seq <= start or node.seq in seen:
+            continue
+        seen.add(node.seq)
+        stack.extend([e[0] for e in node.edges if e is not None])
+        if not isinstance(node, OpNode) or not node.saved:
+            continue
+        for i, kept in node.saved.items():
+            if kept.__class__ is tuple and kept[1] is cell:
+                a = kept[0]
+                if id(a) not in copies:
+                    copies[id(a)] = run(SNAPSHOT, a.__class__, (a,), {})
+                node.saved[i] = (copies[id(a)], [0], 0)
 
 
 def check_writable(t: Tensor, repeats: bool = False) -> None:
@@ -54,7 +86,8 @@ def check_writable(t: Tensor, repeats: bool = False) -> None:
                 "A view was created in no_grad mode and is being modified inplace with grad mode "
                 "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You "
                 "can clarify your code by moving both the view and the inplace either both inside "
-                "the no_grad block or both outside."
+                "the no_grad block (if you don't want the inplace to be tracked) or both outside (if "
+                "you want the inplace to be tracked)."
             )
     elif t._edge is not None and t.is_leaf:
         raise RuntimeError(
@@ -108,8 +141,10 @@ def adopt_history(t: Tensor, r: Tensor) -> None:
             before = tensor_over(base._a, base._a.__class__)
             before._edge = base._edge
             base._edge = _scattered_edge(before, r, ext.spec)
+            _move_retainer(base)
             t._edge = None
             refresh_view(t)
+            _move_retainer(t)
         ext.edge_version = t._ver[0]
         return
     if r._edge is None and t._edge is None:
@@ -120,6 +155,16 @@ def adopt_history(t: Tensor, r: Tensor) -> None:
         index = r._edge[1]
         node.outputs[index] = (t._a, t._ver, t._ver[0])
     t._edge = r._edge
+    _move_retainer(t)
+
+
+def _move_retainer(t: Tensor) -> None:
+    """`retain_grad` asks for the gradient of the values `t` has at the end."""
+    if t._ext is not None and t._ext.retains:
+        t._ext.retains.remove()
+        t._ext.retains = False
+        if t._edge is not None:
+            t.retain_grad()
 
 
 def _scattered_edge(base: Tensor, part: Tensor, spec: Any) -> Any:
@@ -127,7 +172,10 @@ def _scattered_edge(base: Tensor, part: Tensor, spec: Any) -> Any:
     steps = _steps(spec)
     mask = (1 if base._edge is not None else 0) | (2 if part._edge is not None else 0)
     out = tensor_over(base._a, base._a.__class__)
-    COPY_SLICES.record(mask, (base, part), {"steps": steps}, (out,), [base._edge, part._edge])
+    # A view by strides reads memory: replayed on a gradient it needs memory laid out as the base's.
+    layouts = [op.same_layout(base) for op, _ in steps if hasattr(op, "same_layout")]
+    attrs = {"steps": steps, "layout": layouts[0] if layouts else None}
+    COPY_SLICES.record(mask, (base, part), attrs, (out,), [base._edge, part._edge])
     return out._edge
 
 
@@ -158,7 +206,7 @@ def refresh_view(t: Tensor) -> None:
         t._edge = replay(base, _steps(ext.spec))._edge
 
 
-def _copy_slices(xp: Any, base: Any, part: Any, *, steps: Any) -> Any:
+def _copy_slices(xp: Any, base: Any, part: Any, *, steps: Any, layout: Any) -> Any:
     raise RuntimeError("copy_slices only exists on the tape")
 
 
@@ -166,11 +214,13 @@ COPY_SLICES = Op(_copy_slices, "copy_slices", grad_name="CopySlices")
 
 
 @COPY_SLICES.backward
-def _copy_slices_backward(g: Tensor, needs: list[bool], steps: Any) -> tuple:
-    to_part = replay(g, steps) if needs[1] else None
+def _copy_slices_backward(g: Tensor, needs: list[bool], steps: Any, layout: Any) -> tuple:
+    to_part = None
+    if needs[1]:
+        to_part = replay(g if layout is None else layout(g), steps)
     to_base = None
     if needs[0]:
-        to_base = g.clone()
+        to_base = g.clone() if layout is None else layout(g)
         region = replay(to_base, steps)
         region.zero_()
     return to_base, to_part

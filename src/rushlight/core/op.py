@@ -261,7 +261,7 @@ class OpNode(Node):
             return kept
         a, cell, version = kept
         if cell[0] != version:
-            raise _version_error(self, a, cell[0], version)
+            raise _version_error(self, a, cell[0], version, self.edges[i])
         t = tensor_over(a, a.__class__)
         t._edge = self.edges[i]
         t._ver = cell
@@ -272,7 +272,7 @@ class OpNode(Node):
             raise _freed_error()
         a, cell, version = self.outputs[i]
         if cell[0] != version:
-            raise _version_error(self, a, cell[0], version)
+            raise _version_error(self, a, cell[0], version, (self, i))
         out = tensor_over(a, a.__class__)
         out._edge = (self, i)
         out._ver = cell
@@ -370,13 +370,20 @@ def _freed_error() -> RuntimeError:
     )
 
 
-def _version_error(node: OpNode, a: Any, now: int, then: int) -> RuntimeError:
+def _version_error(node: OpNode, a: Any, now: int, then: int, edge: Any) -> RuntimeError:
+    from ..base.config import settings
     from ..base.dtypes import from_np
+    from .inplace import _title as title
 
-    dtype = from_np(a.dtype)
+    place = "cuda." if devices.device_of(a).type == "cuda" else ""
+    kind = f"{settings.module}.{place}{title(from_np(a.dtype))}Tensor"
+    maker = "" if edge is None or not edge[0].edges else (
+        f", which is output {edge[1]} of {edge[0].name()},"
+    )
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: [{dtype} {list(a.shape)}], which {node.name()} needs, is at version {now}; "
-        f"expected version {then} instead. Hint: enable anomaly detection to find the operation "
-        "that failed to compute its gradient, with autograd.set_detect_anomaly(True)."
+        f"operation: [{kind} {list(a.shape)}]{maker} is at version {now}; expected version {then} "
+        f"instead. {node.name()} needs it as it was. Hint: enable anomaly detection to find the "
+        "operation that failed to compute its gradient, with "
+        f"{settings.module}.autograd.set_detect_anomaly(True)."
     )

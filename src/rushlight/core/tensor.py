@@ -37,7 +37,8 @@ class Extra:
     def __init__(self) -> None:
         self.base = self.spec = None
         self.edge_version = 0
-        self.retains = self.inference = self.no_grad_view = False
+        self.retains: Any = False  # the handle of the hook that keeps the gradient
+        self.inference = self.no_grad_view = False
 
 
 class Tensor:
@@ -282,13 +283,12 @@ class Tensor:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.is_leaf or extra(self).retains:
             return
-        extra(self).retains = True
         node, index = edge
-        node.add_pre_hook(index, _Retainer(self))
+        extra(self).retains = node.add_pre_hook(index, _Retainer(self))
 
     @property
     def retains_grad(self) -> bool:
-        return self._ext is not None and self._ext.retains and not self.is_leaf
+        return self._ext is not None and bool(self._ext.retains) and not self.is_leaf
 
     def register_hook(self, hook: Any) -> RemovableHandle:
         """Call `hook(grad)` when the gradient of this tensor is known; it may return another."""

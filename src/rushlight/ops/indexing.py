@@ -9,6 +9,7 @@ import numpy as np
 
 from ..backend.door import Kernel, run
 from ..base.shapes import broadcast_shapes
+from ..core.inplace import _title as title
 from ..core.inplace import adopt_history, bump, check_writable
 from ..core.modes import modes
 from ..core.op import Op
@@ -309,7 +310,8 @@ def _put(xp: Any, dst: Any, values: Any, indices: Any, slots: tuple, accumulate:
 
 _PUT_INTO = Kernel(
     "index_put_into",
-    lambda xp, dst, values, *indices, slots, accumulate: _put(
+    mutates=(0,),
+    generic=lambda xp, dst, values, *indices, slots, accumulate: _put(
         xp, dst, values, indices, slots, accumulate
     ),
     meta=lambda dst, *rest, **attrs: (dst.shape, dst.dtype),
@@ -426,11 +428,9 @@ def _put_value(place: Tensor, value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
     if value._a.dtype != place._a.dtype:
-        from ..core.inplace import _title
-
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
-            f"{_title(place.dtype)} for the destination and {_title(value.dtype)} for the source."
+            f"{title(place.dtype)} for the destination and {title(value.dtype)} for the source."
         )
     return move_to(value, place.device) if not value._a.ndim else value
 

@@ -108,7 +108,12 @@ def _fill_into(xp: Any, dst: Any, *, value: Any) -> Any:
     return dst
 
 
-FILL_INTO = Kernel("fill_into", _fill_into, meta=lambda dst, *, value: (dst.shape, dst.dtype))
+FILL_INTO = Kernel(
+    "fill_into",
+    _fill_into,
+    mutates=(0,),
+    meta=lambda dst, *, value: (dst.shape, dst.dtype),
+)
 
 
 def _tape_only(xp: Any, x: Any, src: Any) -> Any:
