@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import cmath
+import math
 from typing import Any
 
 from ..base import dtypes
+from ..core.op import Op
 from ..core.public import into, public
 from ..core.tensor import Tensor
 from .casting import cast_to
 from .guards import only
-from .pointwise import binary, dunder, ufunc2
+from .pointwise import binary, dunder, same_meta, ufunc2
 from .promotion import promote, promote_float, result_dtype
 
 
@@ -18,6 +21,14 @@ def conj(x: Any) -> Any:
     if isinstance(x, Tensor):
         return x.conj() if x._a.dtype.kind == "c" else x
     return x.conjugate() if isinstance(x, complex) else x
+
+
+_zeros = Op(lambda xp, x: xp.zeros_like(x), "zeros_of", moves_only=True, meta=same_meta)
+
+
+def flat(g: Tensor) -> Tensor:
+    """The gradient of a function that is constant almost everywhere."""
+    return _zeros(g)
 
 
 def _no_bool(inputs: tuple) -> tuple:
@@ -144,10 +155,15 @@ def _trunc_body(xp: Any, x: Any, y: Any) -> Any:
 
 
 _floor_divide = binary(
-    "floor_divide", ufunc2("floor_divide"), rule=_zero_checked("div_floor_cpu"), places=()
+    "floor_divide",
+    ufunc2("floor_divide"),
+    rule=_zero_checked("div_floor_cpu"),
+    places=(),
+    dx=flat,
+    dy=flat,
 ).op
 _trunc_divide = binary(
-    "trunc_divide", _trunc_body, rule=_zero_checked("div_trunc_cpu"), places=()
+    "trunc_divide", _trunc_body, rule=_zero_checked("div_trunc_cpu"), places=(), dx=flat, dy=flat
 ).op
 
 
@@ -205,7 +221,7 @@ def _integer_power(xp: Any, x: Any, y: Any) -> Any:
 def _pow_dx(g: Any, x: Any, y: Any) -> Any:
     if not isinstance(y, Tensor):
         if y == 0:
-            return g * 0.0
+            return flat(g)
         return g * conj(x if y == 2 else _pow(x, y - 1)) * y
     zero = _pow(x, y - 1) * y
     return g * conj(zero.masked_fill(y == 0, 0))
@@ -214,11 +230,10 @@ def _pow_dx(g: Any, x: Any, y: Any) -> Any:
 def _pow_dy(g: Any, x: Any, y: Any, out: Any) -> Any:
     if not isinstance(x, Tensor):
         if x == 0:
-            return g * out.masked_fill(y.real >= 0, 0)
-        import cmath
-        import math
-
-        return g * conj(out * (math.log(x) if x > 0 else cmath.log(x)))
+            return g * (out * -math.inf).masked_fill(y.real >= 0, 0)
+        if out._a.dtype.kind == "c":
+            return g * conj(out * cmath.log(x))
+        return g * out * (math.log(x) if x > 0 else math.nan)
     log = x.log().masked_fill((x == 0) & (y.real >= 0), 0)
     return g * conj(out * log)
 

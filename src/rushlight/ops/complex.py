@@ -9,11 +9,12 @@ from ..base import dtypes
 from ..core.op import Op
 from ..core.public import into, public, publish
 from ..core.tensor import Tensor
+from .arithmetic import flat
 from .casting import cast_to
 from .guards import title
 from .pointwise import pair_meta, same_meta
 from .promotion import promote_unary_float
-from .unary import _real_meta, flat
+from .unary import _real_meta
 
 # -- parts, as views ----------------------------------------------------------------------------
 

@@ -61,6 +61,15 @@ def invalid_arguments(name: str, *values: Any) -> TypeError:
     return TypeError(f"{name}() received an invalid combination of arguments - got ({got})")
 
 
+def no_derivative(name: str) -> Callable[[Any], Any]:
+    """A derivative that PyTorch does not have either."""
+
+    def derivative(g: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return derivative
+
+
 def in_float32(body: Callable) -> Callable:
     """A body for bfloat16 too, whose arithmetic with plain numbers NumPy would widen."""
 

@@ -7,11 +7,18 @@ from typing import Any
 from ..core.op import Op
 from ..core.public import into, public
 from ..core.tensor import Tensor
-from .arithmetic import conj
-from .guards import FLOATS, INTEGERS, in_float32, invalid_arguments, only, tensors_only
+from .arithmetic import conj, flat
+from .guards import (
+    FLOATS,
+    INTEGERS,
+    in_float32,
+    invalid_arguments,
+    no_derivative,
+    only,
+    tensors_only,
+)
 from .pointwise import binary, pair_meta, ufunc2
 from .promotion import promote, promote_float
-from .unary import flat
 
 # -- the larger and the smaller -----------------------------------------------------------------
 
@@ -68,6 +75,11 @@ def _copysign_rule(inputs: tuple) -> tuple:
     return only(FLOATS, "copysign_cpu", promote_float)(inputs)
 
 
+def _over_square(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    square = x * x + y * y
+    return (g / square).masked_fill(square == 0, 0)
+
+
 def _copysign_dx(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
     return (g * (out / x)).masked_fill(x == 0, 0)
 
@@ -78,7 +90,7 @@ hypot = binary(
 )  # fmt: skip
 atan2 = binary(
     "atan2", ufunc2("arctan2"), aliases=("arctan2",),
-    dx=lambda g, x, y: g * (y / (x * x + y * y)), dy=lambda g, x, y: g * (-x / (x * x + y * y)),
+    dx=lambda g, x, y: _over_square(g * y, x, y), dy=lambda g, x, y: _over_square(-(g * x), x, y),
     rule=_floats("atan2", "atan2_cpu", promote_float), doc="The angle of the vector (other, input).",
 )  # fmt: skip
 copysign = binary(
@@ -86,7 +98,8 @@ copysign = binary(
     doc="The magnitude of `input` with the sign of `other`.",
 )  # fmt: skip
 nextafter = binary(
-    "nextafter", rule=_floats("nextafter", "nextafter_cpu"),
+    "nextafter", dx=lambda g, x, y: g.masked_fill(x == y, 0), dy=lambda g: flat(g),
+    rule=_floats("nextafter", "nextafter_cpu"),
     doc="The next representable number from `input` towards `other`.",
 )  # fmt: skip
 
@@ -174,6 +187,7 @@ _heaviside = Op(
     _heaviside_body, "heaviside", broadcasts=True, meta=lambda x, values: pair_meta(x, values),
     rule=tensors_only("heaviside", "input", "values", then=_heaviside_rule),
 )  # fmt: skip
+_heaviside.derivative(x=no_derivative("heaviside"), values=no_derivative("heaviside"))
 
 
 @public(inplace=True)

@@ -11,10 +11,10 @@ from ..base import dtypes
 from ..core.op import Op
 from ..core.public import into, public
 from ..core.tensor import Tensor
+from .arithmetic import flat
 from .guards import FLOATS, INTEGERS, in_float32, only, unsupported
 from .pointwise import same_meta, unary
 from .return_types import named
-from .unary import flat
 
 # -- rounding -----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from ..core.op import Op
 from ..core.public import into, public, publish
 from ..core.tensor import Tensor
 from . import special_bodies as bodies
-from .guards import FLOATS, only
+from .guards import FLOATS, no_derivative, only
 from .pointwise import binary, same_meta, unary
 from .promotion import promote_float, promote_unary_float
 
@@ -116,7 +116,8 @@ def _zeta_dy(g: Tensor, x: Any, y: Tensor) -> Tensor:
 
 
 zeta = binary(
-    "zeta", bodies.zeta, places=("special",), inplace=False, dy=_zeta_dy,
+    "zeta", bodies.zeta, places=("special",), inplace=False, dx=no_derivative("special_zeta"),
+    dy=_zeta_dy,
     rule=only(FLOATS, "zeta", promote_float), doc="The Hurwitz zeta function.",
 )  # fmt: skip
 
@@ -127,7 +128,8 @@ def _incomplete(name: str, sign: float, doc: str) -> Any:
         return g * density * sign
 
     return binary(
-        name, getattr(bodies, name), places=("special",), inplace=False, dy=dy, doc=doc,
+        name, getattr(bodies, name), places=("special",), inplace=False, dx=no_derivative(name),
+        dy=dy, doc=doc,
         rule=only(FLOATS, name, promote_float),
     )  # fmt: skip
 

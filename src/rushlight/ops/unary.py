@@ -9,20 +9,13 @@ from ..base import dtypes
 from ..core.op import Op
 from ..core.public import into, public, publish
 from ..core.tensor import Tensor
-from .arithmetic import conj
+from .arithmetic import conj, flat
 from .casting import cast_to
 from .guards import FLOATS, in_float32, only
 from .pointwise import bool_meta, same_meta, ufunc1, unary
 from .promotion import promote_unary_float
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
-
-_zeros = Op(lambda xp, x: xp.zeros_like(x), "zeros_of", moves_only=True, meta=same_meta)
-
-
-def flat(g: Tensor) -> Tensor:
-    """The gradient of a function that is constant almost everywhere."""
-    return _zeros(g)
 
 
 # -- sign and magnitude -------------------------------------------------------------------------
