@@ -119,7 +119,8 @@ def _ctc_grad_body(
     alive = xp.arange(frames)[:, None] < input_lengths[None]
     possible = xp.isfinite(nll)
     scale = xp.where(possible, gy, xp.where(gy == 0, 0, xp.nan))[None] * alive
-    return xp.where(alive[:, :, None] & (gy != 0)[None, :, None], out * scale[:, :, None], 0)
+    grad = xp.where(alive[:, :, None] & (gy != 0)[None, :, None], out * scale[:, :, None], 0)
+    return grad.astype(out.dtype, copy=False)  # nan above is a double
 
 
 def _ctc_meta(log_probs: Any, targets: Any, *_: Any, blank: int) -> list:

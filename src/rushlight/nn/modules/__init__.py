@@ -5,6 +5,7 @@ from .activation import (
     ELU,
     GELU,
     GLU,
+    SELU,
     Hardshrink,
     Hardsigmoid,
     Hardswish,
@@ -15,12 +16,11 @@ from .activation import (
     Mish,
     MultiheadAttention,
     PReLU,
-    RReLU,
     ReLU,
     ReLU6,
-    SELU,
-    SiLU,
+    RReLU,
     Sigmoid,
+    SiLU,
     Softmax,
     Softmax2d,
     Softmin,
@@ -69,22 +69,22 @@ from .instancenorm import (
     LazyInstanceNorm2d,
     LazyInstanceNorm3d,
 )
-from .linear import Bilinear, Identity, LazyLinear, Linear, NonDynamicallyQuantizableLinear
+from .linear import Bilinear, Identity, LazyLinear, Linear
 from .linear_cross_entropy_options import LinearCrossEntropyOptions
 from .loss import (
     BCELoss,
     BCEWithLogitsLoss,
-    CTCLoss,
     CosineEmbeddingLoss,
     CrossEntropyLoss,
+    CTCLoss,
     GaussianNLLLoss,
     HingeEmbeddingLoss,
     HuberLoss,
     KLDivLoss,
     L1Loss,
     LinearCrossEntropyLoss,
-    MSELoss,
     MarginRankingLoss,
+    MSELoss,
     MultiLabelMarginLoss,
     MultiLabelSoftMarginLoss,
     MultiMarginLoss,
@@ -138,7 +138,7 @@ from .pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
-from .rnn import GRU, GRUCell, LSTM, LSTMCell, RNN, RNNBase, RNNCell, RNNCellBase
+from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 from .sparse import Embedding, EmbeddingBag
 from .transformer import (
     Transformer,
@@ -261,7 +261,6 @@ __all__ = [
     "MultiheadAttention",
     "NLLLoss",
     "NLLLoss2d",
-    "NonDynamicallyQuantizableLinear",
     "PReLU",
     "PairwiseDistance",
     "ParameterDict",

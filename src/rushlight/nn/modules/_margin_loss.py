@@ -8,6 +8,7 @@ from typing import Any
 from ...core.tensor import Tensor
 from .. import functional as F
 from ._loss_base import _Loss, _WeightedLoss
+from .distance import PairwiseDistance
 
 
 class MultiMarginLoss(_WeightedLoss):
@@ -144,7 +145,7 @@ class TripletMarginWithDistanceLoss(_Loss):
                 f"{margin} instead"
             )
         self.distance_function = (
-            distance_function if distance_function is not None else F.pairwise_distance
+            distance_function if distance_function is not None else PairwiseDistance()
         )
         self.margin = margin
         self.swap = swap

@@ -33,11 +33,33 @@ class LocalResponseNorm(Module):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class CrossMapLRN2d(LocalResponseNorm):
-    """The old name of LocalResponseNorm for images."""
+class CrossMapLRN2d(Module):
+    """The older form of LocalResponseNorm for images.
+
+    PyTorch's sliding sum never lets channel 0 go again, so channels further on still feel it;
+    models trained with it depend on that, so it is kept.
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
-        super().__init__(size, alpha, beta, k)
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        reach = (self.size - 1) // 2
+        n = input.size(1)
+        sees = input.new_tensor(
+            [[abs(c - j) <= reach or (j == 0 and c > reach) for j in range(n)] for c in range(n)]
+        )
+        energy = (input * input).transpose(1, 3).matmul(sees.t()).transpose(1, 3)
+        return input * (energy * (self.alpha / self.size) + self.k).pow(-self.beta)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 def _as_shape(normalized_shape: Any) -> tuple[int, ...]:

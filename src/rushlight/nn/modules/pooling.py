@@ -220,7 +220,7 @@ class _FractionalMaxPoolNd(Module):
                 f"{name} requires specifying either an output size, or a pooling ratio"
             )
         if output_size is not None and output_ratio is not None:
-            raise ValueError(f"only one of output_size and output_ratio may be specified")
+            raise ValueError("only one of output_size and output_ratio may be specified")
         if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 

@@ -129,11 +129,7 @@ class _Orthogonal(Module):
                 "It is not possible to assign to the matrix exponential or the Cayley "
                 "parametrizations when use_trivialization=False."
             )
-        a, tau = (
-            _linalg("geqrf")(tall)
-            if "geqrf" in NAMESPACES["linalg"]
-            else (NAMESPACES["torch"]["geqrf"](tall))
-        )
+        a, _ = NAMESPACES["torch"]["geqrf"](tall)
         a = a.clone()
         diagonal = a.diagonal(dim1=-2, dim2=-1)
         diagonal.copy_(diagonal.sign())

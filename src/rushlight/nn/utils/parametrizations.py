@@ -11,7 +11,7 @@ from ..modules import conv
 from ..modules.module import Module
 from . import parametrize
 from ._norms import as_matrix, norm_except_dim, power_steps, scaled_to_norm
-from ._orthogonal import _Orthogonal, _OrthMaps
+from ._orthogonal import _OrthMaps, _Orthogonal
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
