@@ -1,6 +1,7 @@
 """Rows for linear algebra; what needs symmetric inputs to be differentiated is in test_linalg.py."""
 
 import numpy as np
+
 from optable import Row, T
 
 
@@ -26,7 +27,7 @@ ROWS = [
     Row("linalg.det", T(2, 2, 2)),
     Row("linalg.det", T(0, 0)),
     Row("linalg.det", T(3, 3, dtype="complex")),
-    Row("linalg.det", T(value=[[1.0, 2.0], [2.0, 4.0]]), _second=False, _id="singular"),
+    Row("linalg.det", T(value=[[1.0, 2.0], [2.0, 4.0]], grad=False), _id="singular"),
     Row("det", T(3, 3)),
     Row("linalg.slogdet", T(3, 3)),
     Row("linalg.slogdet", T(2, 3, 3)),
@@ -46,10 +47,9 @@ ROWS = [
     Row("linalg.cholesky", P(3, 3), _grad=False),
     Row("linalg.cholesky", P(2, 3, 3), upper=True, _grad=False),
     Row("linalg.cholesky_ex", P(3, 3), _grad=False),
-    Row("cholesky", P(3, 3), _grad=False),
-    Row("cholesky_solve", T(3, 2), P(3, 3)),
-    Row("cholesky_solve", T(3, 2), P(3, 3), upper=True),
-    Row("cholesky_inverse", P(3, 3)),
+    Row("cholesky_solve", T(3, 2), P(3, 3), _grad=False),
+    Row("cholesky_solve", T(3, 2), P(3, 3), upper=True, _grad=False),
+    Row("cholesky_inverse", P(3, 3), _grad=False),
     Row("linalg.qr", T(3, 3)),
     Row("linalg.qr", T(4, 2)),
     Row("linalg.qr", T(2, 4)),
@@ -81,10 +81,10 @@ ROWS = [
     Row("linalg.matrix_norm", T(2, 3, 4), "nuc", keepdim=True),
     Row("linalg.matrix_norm", T(3, 2, 4), 2, dim=(0, 2), keepdim=True),
     Row("linalg.matrix_norm", T(3, 4), -2),
-    Row("linalg.matrix_norm", T(3, 4, kind="distinct"), 1),
-    Row("linalg.matrix_norm", T(2, 3, 4, kind="distinct"), -1, keepdim=True),
-    Row("linalg.matrix_norm", T(3, 4, kind="distinct"), INF),
-    Row("linalg.matrix_norm", T(2, 3, 4, kind="distinct"), -INF, dim=(2, 0)),
+    Row("linalg.matrix_norm", T(3, 4), 1),
+    Row("linalg.matrix_norm", T(2, 3, 4), -1, keepdim=True),
+    Row("linalg.matrix_norm", T(3, 4), INF),
+    Row("linalg.matrix_norm", T(2, 3, 4), -INF, dim=(2, 0)),
     Row("linalg.norm", T(3, 4)),
     Row("linalg.norm", T(2, 3, 4)),
     Row("linalg.norm", T(3, 4), "nuc"),
@@ -92,8 +92,8 @@ ROWS = [
     Row("linalg.norm", T(4), 3),
     Row("linalg.norm", T(3, 4), 1, dim=1),
     Row("linalg.cond", P(3, 3)),
-    Row("linalg.cond", P(3, 3), 1),
-    Row("linalg.cond", P(3, 3), "fro"),
+    Row("linalg.cond", P(3, 3), 1, _grad=False),  # PyTorch 2.13 fails to differentiate these
+    Row("linalg.cond", P(3, 3), "fro", _grad=False),
     Row("linalg.matrix_power", P(3, 3), 3),
     Row("linalg.matrix_power", P(3, 3), -2),
     Row("linalg.matrix_power", P(2, 2, 2), 0),
@@ -104,8 +104,10 @@ ROWS = [
     Row("linalg.lu_factor", T(2, 4, 3), _grad=False),
     Row("linalg.lu", T(3, 3)),
     Row("linalg.lu", T(3, 4), _grad=False),
-    Row("linalg.lu_solve", P(3, 3), T(value=[1, 2, 3], dtype="int32"), T(3, 2)),
-    Row("linalg.lu_solve", P(3, 3), T(value=[3, 3, 3], dtype="int32"), T(3, 2), adjoint=True),
+    Row("linalg.lu_solve", P(3, 3), T(value=np.int32([1, 2, 3]), dtype="int"), T(3, 2)),
+    Row(
+        "linalg.lu_solve", P(3, 3), T(value=np.int32([3, 3, 3]), dtype="int"), T(3, 2), adjoint=True
+    ),
     Row("linalg.vecdot", T(2, 3), T(2, 3)),
     Row("linalg.vander", T(3)),
     Row("linalg.vander", T(3), N=5),

@@ -174,7 +174,9 @@ def _conv_grad_input(
         return xp.zeros(x_shape, dtype)
     if groups == 1 and _is_pointwise(kernel, stride, padding) and size == tuple(x_shape[2:]):
         flat = gy.reshape(gy.shape[0], gy.shape[1], -1)
-        return xp.matmul(w.reshape(w.shape[0], -1).T, flat).reshape(x_shape).astype(dtype, copy=False)
+        return (
+            xp.matmul(w.reshape(w.shape[0], -1).T, flat).reshape(x_shape).astype(dtype, copy=False)
+        )
     padded = x_shape[:2] + tuple([n + 2 * p for n, p in zip(x_shape[2:], padding)])
     gx = xp.zeros(padded, gy.dtype)
     columns = w.reshape(groups, w.shape[0] // groups, -1).swapaxes(1, 2)
@@ -231,9 +233,7 @@ def _conv_grad_weight(
     return gw.reshape(w_shape).astype(dtype, copy=False)
 
 
-def _exact_windows(
-    xp: Any, x: Any, kernel: Dims, size: Dims, stride: Dims, dilation: Dims
-) -> Any:
+def _exact_windows(xp: Any, x: Any, kernel: Dims, size: Dims, stride: Dims, dilation: Dims) -> Any:
     """As `windows`, cut to the number of outputs there are gradients for."""
     view = windows(xp, x, kernel, stride, dilation)
     return view[(..., slice(None), *[slice(n) for n in size])]

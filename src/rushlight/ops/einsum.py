@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.public import public
 from ..core.tensor import Tensor
-from . import products  # noqa: F401 - defines the other products of this family
+from . import add_product, products  # noqa: F401 - define the other products of this family
 from .matmul import matmul
 
 # A label is a letter, or a negative int for a dim under the ellipsis, counted from the right.
@@ -180,9 +180,7 @@ def _drop_ones(t: Tensor, labels: Labels, sizes: dict[Label, int]) -> tuple[Tens
         t, labels)  # fmt: skip
 
 
-def _contract(
-    a: Tensor, la: Labels, b: Tensor, lb: Labels, later: set
-) -> tuple[Tensor, Labels]:
+def _contract(a: Tensor, la: Labels, b: Tensor, lb: Labels, later: set) -> tuple[Tensor, Labels]:
     sizes_a, sizes_b = dict(zip(la, a._a.shape)), dict(zip(lb, b._a.shape))
     a, la = _drop_ones(a, la, sizes_b)
     b, lb = _drop_ones(b, lb, sizes_a)

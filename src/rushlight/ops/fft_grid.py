@@ -34,7 +34,9 @@ def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layo
 
 
 def _rolled(x: Tensor, dim: Any, back: bool) -> Tensor:
-    dims = tuple(range(x._a.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = (
+        tuple(range(x._a.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    )
     shifts = [(x._a.shape[d] + (1 if back else 0)) // 2 for d in dims]
     return x.roll(tuple(shifts), dims)
 

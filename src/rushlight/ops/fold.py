@@ -31,7 +31,9 @@ def _fold_windows(xp: Any, x: Any, *, size: Dims, kernel: Dims, stride: Dims, pa
     padded = [n + 2 * p for n, p in zip(size, padding)]
     total = xp.zeros((*parts.shape[:2], *padded), x.dtype)
     for offset in offsets(*map(range, kernel)):
-        total[at_offset(offset, out, stride, dilation)] += parts[(slice(None), slice(None), *offset)]
+        total[at_offset(offset, out, stride, dilation)] += parts[
+            (slice(None), slice(None), *offset)
+        ]
     inside = total[(..., *[slice(p, p + n) for p, n in zip(padding, size)])]
     return xp.ascontiguousarray(inside)
 
@@ -68,9 +70,7 @@ def _pair(value: Any, name: str) -> Dims:
     if len(values) == 1:
         return values * 2
     if len(values) != 2:
-        raise RuntimeError(
-            f"It is expected {name} equals to 2, but got size {len(values)}"
-        )
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(values)}")
     return values
 
 

@@ -260,9 +260,7 @@ def solve_triangular(
 
 
 @public("torch", "Tensor")
-def cholesky_solve(
-    B: Tensor, L: Tensor, upper: bool = False, *, out: Any = None
-) -> Tensor:
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """X with `A X = B` from the Cholesky factor of A."""
     for name, t in (("b", B), ("u", L)):
         if t._a.ndim < 2:

@@ -322,5 +322,3 @@ def lu_solve(
     if adjoint:
         a = a.transpose(-2, -1).conj() if a.is_complex() else a.transpose(-2, -1)
     return into(out, solve(a, B, left=left))
-
-

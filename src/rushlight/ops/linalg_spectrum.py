@@ -92,7 +92,9 @@ def _singular_terms(u: Tensor, s: Tensor, vh: Tensor, gu: Any, g: Any, gvh: Any)
 
 
 @public("linalg")
-def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
+def svd(
+    A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None
+) -> Any:
     """U, S and V^H with `A = U diag(S) V^H`."""
     check_matrix(A, "linalg.svd")
     return into(out, named("linalg_svd", "U", "S", "Vh")(*svd_op(A, full=bool(full_matrices))))
@@ -140,7 +142,9 @@ def _eigh_backward(gs: list, out: Tensor, out1: Tensor) -> tuple:
     if gs[0] is not None:
         term = (gs[0].unsqueeze(-1) * eye).to(v.dtype)
         inner = term if inner is None else inner + term
-    return (None if inner is None else v @ inner @ adjoint(v),)
+    if inner is None:
+        return (None,)
+    return (v @ ((inner + adjoint(inner)) * 0.5) @ adjoint(v),)
 
 
 @public("linalg")
@@ -295,9 +299,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     vector = B._a.ndim == A._a.ndim - 1
     b = B.unsqueeze(-1) if vector else B
     if A._a.shape[-2] != b._a.shape[-2]:
-        raise RuntimeError(
-            "torch.linalg.lstsq: input.size(-2) should match other.size(-2)"
-        )
+        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
     solution = pinv(A, rcond) @ b
     kind = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
     rest = _lstsq_extras(A.detach(), b.detach(), solution.detach(), driver or "gelsy", rcond)

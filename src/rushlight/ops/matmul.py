@@ -1,4 +1,4 @@
-"""Matrix products: `@`, mm, bmm, mv, dot, the add-a-product family, and the linear layer's one op."""
+"""Matrix products: `@`, mm, bmm, mv, dot, and the one op of the linear layer."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ bmm_nn, bmm_nt, bmm_tn = _family("bmm", "BmmBackward0", batched=True)
 
 
 # -- checks -------------------------------------------------------------------------------------
+
 
 def check_product(x: Tensor, y: Tensor, batched: bool = False) -> None:
     """One dtype, and one that PyTorch multiplies."""
@@ -244,78 +245,6 @@ def vdot(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     return into(out, mm_tn(input.reshape((n, 1)), other.reshape((n, 1))).reshape(()))
 
 
-# -- a product added to a tensor ------------------------------------------------------------------
-
-
-def _combine(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
-    """`beta * input + alpha * product`, where beta == 0 ignores even NaN in `input`."""
-    if input._a.dtype != product._a.dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {title(input.dtype)} and "
-            f"{title(product.dtype)}"
-        )
-    if alpha != 1:
-        product = product * alpha
-    expanded = input.expand(product._a.shape)
-    if beta == 0:
-        return product
-    return (expanded if beta == 1 else expanded * beta) + product
-
-
-@public(inplace=True)
-def addmm(
-    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
-) -> Tensor:
-    """`beta * input + alpha * (mat1 @ mat2)`."""
-    for name, m in (("mat1", mat1), ("mat2", mat2)):
-        if m._a.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {m._a.ndim}-D tensor")
-    return into(out, _combine(input, mm(mat1, mat2), beta, alpha))
-
-
-@public(inplace=True)
-def addmv(
-    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
-) -> Tensor:
-    """`beta * input + alpha * (mat @ vec)`."""
-    a = mat._a.shape
-    if len(a) == 2 and input._a.ndim == 1 and input._a.shape[0] not in (1, a[0]):
-        raise RuntimeError(
-            f"size mismatch, got input ({input._a.shape[0]}), mat ({a[0]}x{a[1]}), vec "
-            f"({vec._a.shape[0]})"
-        )
-    return into(out, _combine(input, mv(mat, vec), beta, alpha))
-
-
-@public(inplace=True)
-def addr(
-    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
-) -> Tensor:
-    """`beta * input + alpha * outer(vec1, vec2)`."""
-    if vec1._a.ndim != 1 or vec2._a.ndim != 1:
-        raise RuntimeError(
-            f"addr: Expected 1-D argument vec{1 if vec1._a.ndim != 1 else 2}, but got "
-            f"{(vec1 if vec1._a.ndim != 1 else vec2)._a.ndim}-D"
-        )
-    return into(out, _combine(input, vec1.unsqueeze(1) * vec2, beta, alpha))
-
-
-@public(inplace=True)
-def baddbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
-) -> Tensor:
-    """`beta * input + alpha * bmm(batch1, batch2)`."""
-    return into(out, _combine(input, bmm(batch1, batch2), beta, alpha))
-
-
-@public(inplace=True)
-def addbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
-) -> Tensor:
-    """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
-    return into(out, _combine(input, bmm(batch1, batch2).sum(0), beta, alpha))
-
-
 # -- linear -------------------------------------------------------------------------------------
 
 
@@ -366,6 +295,21 @@ def _linear_dw(g: Tensor, x: Tensor) -> Tensor:
 linear_op.derivative(x=_linear_dx, w=_linear_dw, b=lambda g: _rows(g).sum(0))
 
 
+def add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """`beta * input + alpha * product`, where beta == 0 ignores even NaN in `input`."""
+    if input._a.dtype != product._a.dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {title(input.dtype)} and "
+            f"{title(product.dtype)}"
+        )
+    if alpha != 1:
+        product = product * alpha
+    expanded = input.expand(product._a.shape)
+    if beta == 0:
+        return product
+    return (expanded if beta == 1 else expanded * beta) + product
+
+
 @public("functional")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`."""
@@ -397,11 +341,10 @@ def _linear_otherwise(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
         raise _cannot_multiply(rows, a[-1], s[1], s[0])
     if x._a.dtype != w._a.dtype:
         raise RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {title(x.dtype)} and "
-            f"{title(w.dtype)}"
+            f"mat1 and mat2 must have the same dtype, but got {title(x.dtype)} and {title(w.dtype)}"
         )
     out = linear_op(x, w, None)
-    return out if b is None else _combine(b, out, 1, 1)
+    return out if b is None else add_product(b, out, 1, 1)
 
 
 # -- operators ----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.public import public, publish
+from ..core.public import publish
 from ..core.tensor import Tensor
 from .adaptive import adaptive_max, averaged
 from .conv_grad import Dims
@@ -24,9 +24,7 @@ def _spread(value: Any, n: int, fn: str, name: str) -> Dims:
     if len(values) == 1:
         return values * n
     if len(values) != n:
-        raise RuntimeError(
-            f"{fn}: {name} must either be a single int, or a tuple of {_WORDS[n]}"
-        )
+        raise RuntimeError(f"{fn}: {name} must either be a single int, or a tuple of {_WORDS[n]}")
     return values
 
 
@@ -39,9 +37,7 @@ def _batched(x: Tensor, n: int, fn: str) -> tuple[Tensor, bool]:
                 f"{fn}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
                 f"input, but got:{list(shape)}"
             )
-        raise RuntimeError(
-            f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input"
-        )
+        raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
     if 0 in shape[1:] or (len(shape) == n + 1 and shape[0] == 0):
         raise RuntimeError(
             f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for "

@@ -57,9 +57,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(a._a.ndim, b._a.ndim):
-            raise RuntimeError(
-                f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}"
-            )
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims_a, dims_b = list(range(-dims, 0)), list(range(dims))
     else:
         dims_a, dims_b = [list(d) if isinstance(d, (list, tuple)) else [d] for d in dims]
@@ -170,9 +168,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None
     """The cross product of 3-vectors along `dim`."""
     a, b = input._a.shape, other._a.shape
     if len(a) != len(b):
-        raise RuntimeError(
-            "linalg.cross: inputs must have the same number of dimensions."
-        )
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     at = wrap_dim(dim, len(a))
     if a[at] != 3 or b[at] != 3:
         raise RuntimeError(

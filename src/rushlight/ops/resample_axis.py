@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -194,5 +193,3 @@ def mean_windows(x: Tensor, axis: int, out: int) -> Tensor:
     if n == out:
         return x
     return resample_axis(x, axis=axis, plan=Plan("mean", n, out), flip=False)
-
-

@@ -1,0 +1,112 @@
+"""Linear algebra beyond the rows: derivatives on symmetric matrices, singular input, messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+from rushlight.autograd import gradcheck, gradgradcheck
+
+
+def matrix(*shape: int, seed: int = 0) -> rl.Tensor:
+    a = np.random.RandomState(seed).uniform(-1, 1, shape)
+    return rl.tensor(a, dtype=rl.float64, requires_grad=True)
+
+
+def positive(x: rl.Tensor) -> rl.Tensor:
+    return x @ x.mT + 2 * rl.eye(x.shape[-1], dtype=x.dtype)
+
+
+def symmetric(x: rl.Tensor) -> rl.Tensor:
+    return (x + x.mT) / 2
+
+
+FUNCTIONS = {
+    "cholesky": lambda x: rl.linalg.cholesky(positive(x)),
+    "cholesky upper": lambda x: rl.linalg.cholesky(positive(x), upper=True),
+    "torch.cholesky": lambda x: rl.cholesky(positive(x)),
+    "cholesky_solve": lambda x: rl.cholesky_solve(x[:, :2], rl.linalg.cholesky(positive(x))),
+    "cholesky_inverse": lambda x: rl.cholesky_inverse(rl.linalg.cholesky(positive(x))),
+    "eigvalsh": lambda x: rl.linalg.eigvalsh(symmetric(x)),
+    "eigh": lambda x: rl.linalg.eigh(symmetric(x))[1].abs(),
+    "eig": lambda x: rl.linalg.eig(symmetric(x))[1].abs(),
+    "svd": lambda x: [rl.linalg.svd(x)[i].abs() for i in range(3)],
+    "svd tall": lambda x: [rl.linalg.svd(x[:, :2], full_matrices=False)[i].abs() for i in (0, 2)],
+    "svd wide": lambda x: [rl.linalg.svd(x[:2], full_matrices=False)[i].abs() for i in (0, 2)],
+    "cond 1": lambda x: rl.linalg.cond(positive(x), 1),
+    "cond fro": lambda x: rl.linalg.cond(positive(x), "fro"),
+    "logdet": lambda x: rl.logdet(positive(x)),
+    "lu": lambda x: rl.linalg.lu(x)[1:],
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives_to_second_order(name: str) -> None:
+    fn = FUNCTIONS[name]
+    x = matrix(3, 3, seed=4)
+    assert gradcheck(fn, (x,), atol=1e-4)
+    assert gradgradcheck(fn, (x,), atol=1e-4)
+
+
+def test_determinant_of_a_singular_matrix_has_its_gradient() -> None:
+    x = rl.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=rl.float64, requires_grad=True)
+    rl.linalg.det(x).backward()
+    np.testing.assert_allclose(x.grad.numpy(), [[4, -2], [-2, 1]], atol=1e-12)
+
+
+@pytest.mark.parametrize("fn", ["cholesky", "eigh", "svd", "qr", "eig"])
+def test_gradients_agree_with_torch(fn: str) -> None:
+    torch = pytest.importorskip("torch")
+    a = np.random.RandomState(1).uniform(-1, 1, (2, 3, 3))
+    a = a @ a.swapaxes(-1, -2) + np.eye(3)
+    grads = []
+    for lib in (rl, torch):
+        x = lib.tensor(a, dtype=lib.float64, requires_grad=True)
+        out = getattr(lib.linalg, fn)(x)
+        outs = [out] if fn == "cholesky" else list(out)
+        sum((o.abs() * (i + 1)).sum() for i, o in enumerate(outs)).backward()
+        grads.append(x.grad.numpy())
+    np.testing.assert_allclose(grads[0], grads[1], rtol=1e-6, atol=1e-8)
+
+
+def test_names_of_results() -> None:
+    x = rl.eye(2)
+    assert rl.linalg.svd(x).S.shape == (2,)
+    assert rl.linalg.eigh(x)._fields == ("eigenvalues", "eigenvectors")
+    assert rl.linalg.slogdet(x).logabsdet.item() == 0
+    assert rl.linalg.lstsq(x, x).solution.shape == (2, 2)
+
+
+MESSAGES = [
+    (lambda: rl.linalg.inv(rl.zeros(2, 3)), "linalg.inv: A must be batches of square matrices"),
+    (lambda: rl.linalg.inv(rl.zeros(2, 2)), "linalg.inv: The diagonal element 1 is zero"),
+    (lambda: rl.linalg.inv(rl.zeros(3, 2, 2)), r"\(Batch element 0\): The diagonal element 1"),
+    (lambda: rl.linalg.inv(rl.ones(2, 2).long()), "Expected a floating point or complex tensor"),
+    (lambda: rl.linalg.inv(rl.ones(2, 2).half()), "Low precision dtypes not supported. Got Half"),
+    (lambda: rl.linalg.cholesky(-rl.eye(2)), "the leading minor of order 1 is not positive"),
+    (lambda: rl.linalg.solve(rl.zeros(2, 2), rl.ones(2)), "The solver failed because the input"),
+    (lambda: rl.linalg.solve(rl.eye(2), rl.ones(3)), r"the equation AX = B \(2x2 and 3x1\)"),
+    (lambda: rl.linalg.qr(rl.ones(3)), "linalg.qr: The input tensor A must have at least 2"),
+    (lambda: rl.linalg.qr(rl.eye(3), mode="x"), "qr received unrecognized mode 'x'"),
+    (lambda: rl.linalg.eigh(rl.eye(2), "X"), "Expected UPLO argument to be 'L' or 'U'"),
+    (lambda: rl.linalg.matrix_norm(rl.eye(2), 3), "linalg.matrix_norm: Order 3 not supported"),
+    (lambda: rl.linalg.cond(rl.eye(2), "foo"), "linalg.cond got an invalid norm type: foo"),
+]
+
+
+@pytest.mark.parametrize("case", MESSAGES, ids=[m[:40] for _, m in MESSAGES])
+def test_messages(case: Any) -> None:
+    call, message = case
+    with pytest.raises(RuntimeError, match=message):
+        call()
+
+
+def test_singular_matrices_raise_their_own_error() -> None:
+    with pytest.raises(rl.linalg.LinAlgError):
+        rl.linalg.inv(rl.zeros(2, 2))
+    inverse, info = rl.linalg.inv_ex(rl.zeros(2, 2))
+    assert info.item() == 1 and inverse.shape == (2, 2)
+    assert rl.linalg.cholesky_ex(-rl.eye(2)).info.item() == 1
