@@ -158,6 +158,8 @@ NORMS = [
     Row("norm", T(3, 4), dtype=D("float64")),
     Row("norm", T(3, 4, dtype="complex")),
     Row("norm", T(3, 4, dtype="complex"), 1, 0),
+    Row("norm", T(3, 4), "nuc", _tol=1e-5),
+    Row("norm", T(2, 3, 4), "nuc", dim=(1, 2), _tol=1e-5),
     Row("norm", T()),
     Row("norm", T(0), _second=False),
     Row("Tensor.norm", T(3, 4), 2, 0),

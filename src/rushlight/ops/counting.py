@@ -252,7 +252,8 @@ def _unique_body(xp: Any, x: Any, *, dim: Any) -> tuple:
         key if dim is not None else key.reshape(-1), axis=dim, **options
     )
     shape = x.shape if dim is None else (-1,)
-    return values.astype(x.dtype, copy=False), inverse.reshape(shape), counts
+    values = xp.ascontiguousarray(values.astype(x.dtype, copy=False))
+    return values, inverse.reshape(shape), counts
 
 
 _unique = Op(_unique_body, "unique")

@@ -1,4 +1,4 @@
-"""Reductions that add up: sums, means, products, counts, any, all, logsumexp."""
+"""Reductions that add up: sum, mean, nansum, nanmean, prod, logsumexp."""
 
 from __future__ import annotations
 
@@ -166,12 +166,10 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     if target == shape:
         return self
     lead = len(shape) - len(target)
-    if lead < 0 or any_of(t not in (1, s) for t, s in zip(target, shape[lead:])):
+    if lead < 0 or any(t not in (1, s) for t, s in zip(target, shape[lead:])):
         raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
     return _sum_to(self, shape=target)
 
-
-any_of = any  # `any` and `all` below are PyTorch's
 
 # -- mean ---------------------------------------------------------------------------------------
 
@@ -216,54 +214,7 @@ def mean(
     return result if out is None else into_any(out, result)
 
 
-# -- any and all --------------------------------------------------------------------------------
-
-
-def _truth(x: Any) -> Any:
-    return x if x.dtype.kind == "b" else x != 0
-
-
-def _bool_meta(x: Any, *, dim: Dims, keepdim: bool) -> tuple:
-    dtype = x.dtype if x.dtype == np.uint8 else np.dtype(bool)
-    return result_shape(x.shape, dim, keepdim), dtype
-
-
-def _any_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
-    out = x != 0 if dim == () else xp.any(_truth(x), axis=dim, keepdims=keepdim)
-    return out.astype(x.dtype) if x.dtype == xp.uint8 else out
-
-
-def _all_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
-    out = x != 0 if dim == () else xp.all(_truth(x), axis=dim, keepdims=keepdim)
-    return out.astype(x.dtype) if x.dtype == xp.uint8 else out
-
-
-_any = Op(_any_body, "any", meta=_bool_meta)
-_all = Op(_all_body, "all", meta=_bool_meta)
-
-
-def _truth_dims(x: Tensor, dim: Any) -> Dims:
-    # PyTorch reduces nothing for an empty tuple here, unlike sum, which reduces all.
-    return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims(dim, x._a.ndim)
-
-
-@public()
-@numpy_names
-def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:  # noqa: A001
-    """Whether any element (over `dim`) is not zero."""
-    dims = _truth_dims(input, dim)
-    return into(out, _any(input, dim=dims, keepdim=keepdim))
-
-
-@public()
-@numpy_names
-def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:  # noqa: A001
-    """Whether all elements (over `dim`) are not zero."""
-    dims = _truth_dims(input, dim)
-    return into(out, _all(input, dim=dims, keepdim=keepdim))
-
-
-# -- nansum, nanmean, count_nonzero -------------------------------------------------------------
+# -- nansum and nanmean -------------------------------------------------------------------------
 
 
 def _nansum_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
@@ -304,24 +255,6 @@ def nanmean(
         )
     counted = sum(input == input, dim, keepdim)
     return into(out, nansum(input, dim, keepdim, dtype=dtype) / counted)
-
-
-def _count_nonzero_body(xp: Any, x: Any, *, dim: Dims) -> Any:
-    return xp.add.reduce(x != 0, axis=dim, dtype=xp.int64)
-
-
-_count_nonzero = Op(
-    _count_nonzero_body,
-    "count_nonzero",
-    meta=lambda x, *, dim: (result_shape(x.shape, dim, False), np.dtype(np.int64)),
-)
-
-
-@public()
-@numpy_names
-def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """How many elements (over `dim`) are not zero."""
-    return _count_nonzero(input, dim=wrap_dims(dim, input._a.ndim))
 
 
 # -- prod ---------------------------------------------------------------------------------------
@@ -399,4 +332,4 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None
     return into(out, _logsumexp(input, dim=dims, keepdim=keepdim))
 
 
-from . import extremes, vector_norm  # noqa: E402, F401 - published together with the sums
+from . import extremes, truth, vector_norm  # noqa: E402, F401 - published together with the sums
