@@ -11,6 +11,7 @@ from ..backend import devices
 from ..backend.door import Kernel, run
 from ..base import dtypes
 from ..base.device import device
+from ..base.formats import strided
 from ..base.shapes import Size, wrap_dim
 from .modes import modes
 from .tape import AccumulateGrad, RemovableHandle
@@ -138,7 +139,7 @@ class Tensor:
         return self.device.type == "meta"
 
     is_mps = is_xpu = is_sparse = is_quantized = is_nested = is_mkldnn = False
-    layout = "strided"
+    layout = strided
     names = None
 
     @property

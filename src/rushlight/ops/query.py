@@ -6,9 +6,8 @@ from typing import Any
 
 from ..base import dtypes
 from ..base.config import settings
-from ..base.device import get_default_device, set_default_device
 from ..base.dtypes import as_dtype, dtype
-from ..core.public import public, publish
+from ..core.public import public
 from ..core.tensor import Tensor
 from .promotion import result_dtype
 
@@ -155,6 +154,7 @@ def get_float32_matmul_precision() -> str:
     return settings.float32_matmul_precision
 
 
-for _fn in (dtypes.get_default_dtype, dtypes.set_default_dtype, get_default_device,
-            set_default_device):  # fmt: skip
-    publish("torch", _fn.__name__, _fn)
+@public("torch")
+def _assert(condition: object, message: str) -> None:
+    """`assert` as a function."""
+    assert condition, message

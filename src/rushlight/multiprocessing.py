@@ -1,0 +1,125 @@
+"""`torch.multiprocessing`: Python's own, plus `spawn`; tensors travel by value, not shared."""
+
+from __future__ import annotations
+
+import multiprocessing as _python
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+
+class ProcessRaisedException(Exception):
+    """A process that `spawn` started ended with an exception; the message holds its traceback."""
+
+    def __init__(self, message: str, error_index: int, error_pid: int | None) -> None:
+        super().__init__(message)
+        self.error_index = error_index
+        self.error_pid = error_pid
+
+
+class ProcessExitedException(Exception):
+    """A process that `spawn` started ended without an exception but not well."""
+
+    def __init__(self, message: str, error_index: int, exit_code: int) -> None:
+        super().__init__(message)
+        self.error_index = error_index
+        self.exit_code = exit_code
+
+
+def _run(fn: Callable, rank: int, args: tuple, errors: Any) -> None:
+    try:
+        fn(rank, *args)
+    except KeyboardInterrupt:
+        pass  # the parent was interrupted too and says so
+    except Exception:
+        errors.put(traceback.format_exc())
+        raise SystemExit(1) from None
+
+
+class ProcessContext:
+    """The processes of one `spawn` call."""
+
+    def __init__(self, processes: list[Any], errors: list[Any]) -> None:
+        self.processes = processes
+        self._errors = errors
+
+    def pids(self) -> list[int | None]:
+        """The process numbers."""
+        return [p.pid for p in self.processes]
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait for one process to end; True when all ended well, an exception when one did not."""
+        alive = {p.sentinel: i for i, p in enumerate(self.processes) if p.exitcode is None}
+        if alive:
+            from multiprocessing.connection import wait
+
+            wait(list(alive), timeout)
+        for i, p in enumerate(self.processes):
+            if p.exitcode not in (None, 0):
+                self._fail(i, p)
+        return all(p.exitcode == 0 for p in self.processes)
+
+    def _fail(self, index: int, failed: Any) -> None:
+        for p in self.processes:
+            if p.is_alive():
+                p.terminate()
+            p.join()
+        if not self._errors[index].empty():
+            text = self._errors[index].get()
+            raise ProcessRaisedException(
+                f"\n\n-- Process {index} terminated with the following error:\n{text}",
+                index,
+                failed.pid,
+            )
+        raise ProcessExitedException(
+            f"process {index} terminated with exit code {failed.exitcode}", index, failed.exitcode
+        )
+
+
+def start_processes(
+    fn: Callable,
+    args: tuple = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """Run `fn(i, *args)` in `nprocs` processes; an error in one ends them all."""
+    context: Any = _python.get_context(start_method)
+    processes, errors = [], []
+    for i in range(nprocs):
+        errors.append(context.SimpleQueue())
+        process = context.Process(target=_run, args=(fn, i, args, errors[-1]), daemon=daemon)
+        process.start()
+        processes.append(process)
+    made = ProcessContext(processes, errors)
+    if not join:
+        return made
+    while not made.join():
+        pass
+    return None
+
+
+def spawn(
+    fn: Callable,
+    args: tuple = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """Run `fn(i, *args)` in `nprocs` fresh processes."""
+    return start_processes(fn, args, nprocs, join, daemon, start_method)
+
+
+def get_sharing_strategy() -> str:
+    """How tensors reach other processes: pickled, by value."""
+    return "pickle"
+
+
+def __getattr__(name: str) -> Any:
+    """Process, Queue, set_start_method, ... are Python's."""
+    try:
+        return getattr(_python, name)
+    except AttributeError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
