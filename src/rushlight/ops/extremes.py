@@ -19,7 +19,7 @@ from .spelling import numpy_names
 
 def share(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     shape = x._a.shape
-    mask = x == keep(out, shape, dim, keepdim)
+    mask: Any = x == keep(out, shape, dim, keepdim)
     if dim is None:
         mask = mask | (x.isnan() & out.isnan())
     return mask * (keep(g, shape, dim, keepdim) / mask.sum(dim, keepdim=dim is not None))
