@@ -63,7 +63,7 @@ __all__ = [
 _constants = (*_dtypes.ALL, *_formats.FORMATS, _formats.strided)
 _collected = {c.name: c for c in _constants} | _dtypes.ALIASES | _NAMESPACES["torch"]
 globals().update(_collected)
-__all__ += [name for name in _collected if not name.startswith("_")]  # noqa: PLE0604
+__all__ += [n for n in _collected if n[0] != "_" and n not in ("bool", "float", "int", "complex")]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> _Any:

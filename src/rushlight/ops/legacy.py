@@ -135,7 +135,7 @@ def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Tenso
     return t.requires_grad_() if require_grad else t
 
 
-Tensor._make_subclass = staticmethod(_make_subclass)
+publish("Tensor", "_make_subclass", staticmethod(_make_subclass))
 
 
 # -- names -----------------------------------------------------------------------------------------

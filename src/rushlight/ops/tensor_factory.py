@@ -22,6 +22,10 @@ _PLAIN = frozenset((int, float, bool, complex))
 
 def array_of(data: Any, d: dtype | None) -> np.ndarray:
     """A fresh NumPy array of what the user wrote, in dtype `d` or the one PyTorch would infer."""
+    if isinstance(data, (list, tuple)) and data and isinstance(data[0], np.ndarray):
+        stacked = _stacked(data)
+        if stacked is not None:
+            return stacked if d is None else stacked.astype(d.np, copy=False)
     shape = _measure(data)
     if 0 in shape:
         return np.empty(shape, (d or dtypes.get_default_dtype()).np)
@@ -30,6 +34,16 @@ def array_of(data: Any, d: dtype | None) -> np.ndarray:
     if d is None:
         d = _infer(kinds)
     return _fill(flat, shape, d)
+
+
+def _stacked(arrays: Any) -> np.ndarray | None:
+    """A list of arrays of one shape and dtype, copied at once instead of element by element."""
+    first = arrays[0]
+    for a in arrays:
+        if not isinstance(a, np.ndarray) or a.shape != first.shape or a.dtype != first.dtype:
+            return None
+    dtypes.from_np(first.dtype)  # raises for strings and objects
+    return np.stack(arrays)
 
 
 def _is_sequence(value: Any) -> bool:
@@ -42,7 +56,7 @@ def _is_sequence(value: Any) -> bool:
 
 def _measure(data: Any) -> tuple[int, ...]:
     """The shape, read along the first elements as PyTorch does."""
-    shape = []
+    shape: list[int] = []
     while True:
         if isinstance(data, np.ndarray) and data.ndim:
             return (*shape, *data.shape)
