@@ -69,7 +69,7 @@ class FunctionNode(Node):
         self.metas: list = []
 
     def save(self, inputs: Sequence[Any], outputs: Sequence[Tensor]) -> None:
-        """Keep inputs as tensors, and outputs as arrays (a tensor would close a cycle)."""
+        """Keep stand-ins for inputs and the arrays of outputs: the tensors could close a cycle."""
         kept = []
         for t in self.ctx._to_save:
             at = next((i for i, o in enumerate(outputs) if o is t), None)
@@ -78,7 +78,7 @@ class FunctionNode(Node):
             if t is None:
                 kept.append((None, None, 0, None))
             elif at is None or any(t is x for x in inputs):
-                kept.append((t, t._ver, t._ver[0], None))
+                kept.append((_stand_in(t), t._ver, t._ver[0], None))
             else:
                 kept.append((t._a, t._ver, t._ver[0], at))
         self.saved = kept
@@ -133,6 +133,16 @@ class FunctionNode(Node):
     @property
     def saved_tensors(self) -> tuple:
         return self.unpack()
+
+
+def _stand_in(t: Tensor) -> Tensor:
+    """`t` with its history as it is now; an in-place change of `t` will not lead it back here."""
+    if t.is_leaf and t.requires_grad:
+        return t  # autograd refuses in-place changes of these, and users look for them by identity
+    s = tensor_over(t._a, t._a.__class__)
+    s._edge = t._edge
+    s._ver = t._ver
+    return s
 
 
 def _zeros(a: Any, shape: tuple) -> Tensor:
