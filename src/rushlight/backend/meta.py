@@ -123,7 +123,9 @@ def _views(result: Any) -> Any:
 
 
 def _specs(spec: Any) -> Any:
-    """A rule answers (shape, dtype), or a list of such pairs for several outputs."""
+    """A rule answers (shape, dtype), a list of such pairs for several outputs, or the array."""
+    if isinstance(spec, MetaArray):  # a rule that knows the strides, too
+        return spec
     return tuple(MetaArray.of(*s) for s in spec) if isinstance(spec, list) else MetaArray.of(*spec)
 
 

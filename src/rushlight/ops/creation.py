@@ -85,8 +85,13 @@ def number(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _size_meta(*, size: tuple, dtype: dtype, **attrs: Any) -> tuple:
-    return size, dtype.np
+def _size_meta(*, size: tuple, dtype: dtype, order: Any = None, **attrs: Any) -> Any:
+    if order is None:
+        return size, dtype.np
+    from ..backend.meta import MetaArray
+
+    dense = MetaArray.of(tuple([size[i] for i in order]), dtype.np)
+    return MetaArray(dense.ghost.transpose(_inverse(order)))
 
 
 # -- constants -----------------------------------------------------------------------------------
