@@ -11,7 +11,7 @@ from ..base.shapes import broadcast_shapes
 from ..core.op import Op
 from ..core.public import into, public, publish
 from ..core.tensor import Tensor
-from .guards import invalid_arguments, not_a_tensor, only, tensors_only, title
+from .guards import invalid_arguments, not_a_tensor, tensors_only, title, unsupported
 from .pointwise import _OPERANDS, binary, bool_meta, ufunc1, ufunc2, unary
 from .promotion import promote
 
@@ -20,13 +20,15 @@ from .promotion import promote
 
 def _comparison(name: str, ufunc: str, dunder: str, alias: str | None, doc: str) -> Any:
     ordered = name not in ("eq", "ne")
-    inner = only("biufV", f"{name}_cpu", promote) if ordered else promote
 
     def rule(inputs: tuple) -> tuple:
         x, y = inputs
         if not isinstance(x, Tensor) or not isinstance(y, _OPERANDS):
             raise invalid_arguments(name, x, y)
-        return inner(inputs)
+        inputs = promote(inputs)
+        if ordered and inputs[0]._a.dtype.kind == "c":
+            raise unsupported(f"{name}_cpu", inputs[0].dtype)
+        return inputs
 
     call = binary(
         name, ufunc2(ufunc), rule=rule, meta=bool_meta, aliases=(alias,) if alias else (), doc=doc

@@ -75,13 +75,16 @@ def in_float32(body: Callable) -> Callable:
 
     @wraps(body)  # Op reads the signature through it
     def wide(xp: Any, *arrays: Any, **attrs: Any) -> Any:
-        narrow = next((a.dtype for a in arrays if getattr(a, "dtype", None) is not None), None)
-        if narrow is None or narrow.kind != "V":
+        for a in arrays:
+            narrow = getattr(a, "dtype", None)
+            if narrow is not None and narrow.kind == "V":
+                break
+        else:
             return body(xp, *arrays, **attrs)
-        arrays = tuple(
-            [a.astype(xp.float32) if getattr(a, "dtype", None) == narrow else a for a in arrays]
-        )
-        out = body(xp, *arrays, **attrs)
+        widened = [
+            a.astype(xp.float32) if getattr(a, "dtype", None) == narrow else a for a in arrays
+        ]
+        out = body(xp, *widened, **attrs)
         return out.astype(narrow) if out.dtype == xp.float32 else out
 
     return wide

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.dtypes import INTEGRAL
+from ..base.dtypes import BOOL, INTEGRAL
 from ..base.shapes import broadcast_shapes
 from ..core.op import Op
 from ..core.public import into, public
@@ -62,7 +62,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
         return into(out, _where(condition, input, other, to=result_dtype(input, other)))
     input, other = promote((input, other))
     _shapes_fit(condition, input, other)
-    d = (input if isinstance(input, Tensor) else other).dtype
+    both = isinstance(input, Tensor) and isinstance(other, Tensor)
+    d = None if both else (input if isinstance(input, Tensor) else other).dtype
     return into(out, _where(condition, input, other, to=d))
 
 
@@ -127,7 +128,9 @@ def _clamp_body(xp: Any, x: Any, low: Any, high: Any) -> Any:
         return xp.minimum(x, high)
     if high is None:
         return xp.maximum(x, low)
-    return xp.minimum(xp.maximum(x, low), high)
+    out = xp.maximum(x, low)
+    in_place = out.ndim and not hasattr(high, "shape")
+    return xp.minimum(out, high, out=out) if in_place else xp.minimum(out, high)
 
 
 def _inside_body(xp: Any, dy: Any, x: Any, low: Any, high: Any) -> Any:
@@ -302,21 +305,28 @@ def _addcdiv_b(g: Tensor, a: Tensor, b: Tensor, value: Any) -> Tensor:
     return -(g * conj(a / (b * b) * value))
 
 
-_addcmul = Op(_addcmul_body, "addcmul", rule=promote_many, broadcasts=True, meta=_three_meta)
+def _three_rule(inputs: tuple) -> tuple:
+    x, a, b = inputs
+    dtype, shape = x._a.dtype, x._a.shape
+    if a._a.dtype == b._a.dtype == dtype and a._a.shape == b._a.shape == shape:
+        return inputs
+    return promote_many(inputs)
+
+
+_addcmul = Op(_addcmul_body, "addcmul", rule=_three_rule, broadcasts=True, meta=_three_meta)
 _addcmul.derivative(
     x=lambda g: g,
     a=lambda g, b, value: g * conj(b * value),
     b=lambda g, a, value: g * conj(a * value),
 )
-_addcdiv = Op(_addcdiv_body, "addcdiv", rule=promote_many, broadcasts=True, meta=_three_meta)
+_addcdiv = Op(_addcdiv_body, "addcdiv", rule=_three_rule, broadcasts=True, meta=_three_meta)
 _addcdiv.derivative(x=lambda g: g, a=lambda g, b, value: g * conj(value / b), b=_addcdiv_b)
 
 
-def _check_three(name: str, x: Any, a: Any, b: Any) -> Any:
-    for i, (label, t) in enumerate((("input", x), ("tensor1", a), ("tensor2", b))):
+def _check_three(name: str, x: Any, a: Any, b: Any) -> None:
+    for i, t in enumerate((x, a, b)):
         if not isinstance(t, Tensor):
-            raise not_a_tensor(name, label, i + 1, t)
-    return result_dtype(x, a, b)
+            raise not_a_tensor(name, ("input", "tensor1", "tensor2")[i], i + 1, t)
 
 
 @public(inplace=True)
@@ -324,11 +334,13 @@ def addcmul(
     input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None
 ) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
-    d = _check_three("addcmul", input, tensor1, tensor2)
-    if d.name == "bool":
-        raise unsupported("addcmul_cpu_out", d)
-    if d.category == INTEGRAL:
-        value = int(value)
+    _check_three("addcmul", input, tensor1, tensor2)
+    if input._a.dtype.kind in "biu":
+        d = result_dtype(input, tensor1, tensor2)
+        if d.category == BOOL:
+            raise unsupported("addcmul_cpu_out", d)
+        if d.category == INTEGRAL:
+            value = int(value)
     return into(out, _addcmul(input, tensor1, tensor2, value=value))
 
 
@@ -338,7 +350,7 @@ def addcdiv(
 ) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
     _check_three("addcdiv", input, tensor1, tensor2)
-    if result_dtype(tensor1, tensor2).category <= INTEGRAL:
+    if tensor1._a.dtype.kind in "biu" and tensor2._a.dtype.kind in "biu":
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv "
             "will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can "

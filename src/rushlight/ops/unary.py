@@ -38,7 +38,8 @@ def _sign_body(xp: Any, x: Any) -> Any:
     if x.dtype.kind == "b":
         return x.copy()
     if x.dtype.kind == "f":  # NumPy's sign of nan is nan, PyTorch's is 0
-        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+        above, below = xp.asarray(x > 0), xp.asarray(x < 0)
+        return (above.view(xp.int8) - below.view(xp.int8)).astype(x.dtype)
     return xp.sign(x)
 
 
