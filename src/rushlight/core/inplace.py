@@ -67,7 +67,7 @@ def check_writable(t: Tensor, repeats: bool = False) -> None:
         raise TypeError(f"in-place operations need a Tensor, not {type(t).__name__}")
     a = t._a
     for size, step in zip(a.shape, a.strides):
-        if step == 0 and size > 1 and not repeats:
+        if step == 0 and size > 1 and a.size and not repeats:
             raise RuntimeError(
                 "unsupported operation: more than one element of the written-to tensor refers to a "
                 "single memory location. Please clone() the tensor before performing the operation."

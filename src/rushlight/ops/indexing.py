@@ -402,6 +402,8 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
         )
     if isinstance(value, np.generic):
         value = value.item()
+    if index is False:  # names nothing
+        return
     split = split_index(self, index)
     place = _windowed(self, split)
     if isinstance(value, Tensor):
