@@ -110,3 +110,15 @@ def test_singular_matrices_raise_their_own_error() -> None:
     inverse, info = rl.linalg.inv_ex(rl.zeros(2, 2))
     assert info.item() == 1 and inverse.shape == (2, 2)
     assert rl.linalg.cholesky_ex(-rl.eye(2)).info.item() == 1
+
+
+def test_older_spellings() -> None:
+    a, b = positive(matrix(3, 3)).detach(), matrix(3, 2, seed=2).detach()
+    packed, swaps = rl.linalg.lu_factor(a)
+    np.testing.assert_allclose(rl.lu_solve(b, packed, swaps), rl.linalg.solve(a, b), rtol=1e-9)
+    lower = rl.triangular_solve(b, a, upper=False).solution
+    np.testing.assert_allclose(a.tril() @ lower, b, rtol=1e-9, atol=1e-12)
+    flipped = rl.triangular_solve(b, a, transpose=True).solution
+    np.testing.assert_allclose(a.triu().mT @ flipped, b, rtol=1e-9, atol=1e-12)
+    result, info = rl.linalg.solve_ex(rl.zeros(2, 2), rl.ones(2))
+    assert info.item() == 1 and result.isnan().all()

@@ -40,4 +40,7 @@ ROWS = [
     Row("F.conv_transpose2d", T(1, 2, 3, 3), T(2, 1, 2, 2), dilation=2, output_padding=1),
     Row("F.conv_transpose2d", T(2, 3, 2, 2), T(3, 2, 1, 1)),
     Row("F.conv_transpose3d", T(1, 2, 2, 2, 2), T(2, 1, 2, 1, 2), T(1), stride=(1, 2, 2)),
+    Row("convolution", T(1, 2, 4, 4), T(2, 2, 2, 2), T(2), [1], [0], [1], False, [0], 1),
+    Row("convolution", T(1, 2, 3), T(2, 1, 2), T(1), [2], [0], [1], True, [1], 1),
+    Row("conv_tbc", T(5, 2, 3), T(2, 3, 2), T(2), 1),
 ]

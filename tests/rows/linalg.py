@@ -115,4 +115,9 @@ ROWS = [
     Row("linalg.tensorinv", T(4, 2, 2), ind=1),
     Row("linalg.matmul", T(2, 3), T(3, 2)),
     Row("linalg.diagonal", T(2, 3, 3)),
+    Row("lu_unpack", P(3, 3), T(value=np.int32([2, 3, 3]), dtype="int")),
+    Row("linalg.lu_factor_ex", P(3, 3)),
+    Row("linalg.solve_ex", P(3, 3), T(3, 2)),
+    Row("linalg.householder_product", T(4, 2), T(2)),
+    Row("orgqr", T(2, 3, 2), T(2, 2)),
 ]

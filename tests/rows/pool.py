@@ -61,4 +61,11 @@ ROWS = [
     Row("F.adaptive_max_pool2d", X(1, 2, 5, 4), (3, 3), return_indices=True),
     Row("F.adaptive_max_pool2d", X(1, 2, 4, 4), 1),
     Row("F.adaptive_max_pool3d", X(1, 2, 3, 3, 2), 2),
+    Row("F.fractional_max_pool2d", X(1, 2, 7, 6), 2, (3, 4), None, True,
+        T(value=[[[0.3, 0.8], [0.6, 0.1]]], grad=False)),
+    Row("F.fractional_max_pool2d", X(2, 6, 5), (2, 3), None, (0.5, 0.6), False,
+        T(value=[[[0.3, 0.8], [0.6, 0.1]]], grad=False)),
+    Row("F.fractional_max_pool3d", X(1, 1, 4, 5, 6), 2, (2, 1, 4), None, True,
+        T(value=[[[0.3, 0.8, 0.5]]], grad=False)),
+    Row("max_pool1d_with_indices", X(1, 2, 6), 2),
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.public import publish
+from ..core.public import public, publish
 from ..core.tensor import Tensor
 from .conv_grad import Dims, conv_grad_input, conv_op
 from .naming import c_name
@@ -276,3 +276,37 @@ conv1d, conv2d, conv3d = [_publish(f"conv{n}d", _make_conv(n)) for n in (1, 2, 3
 conv_transpose1d, conv_transpose2d, conv_transpose3d = [
     _publish(f"conv_transpose{n}d", _make_transposed(n)) for n in (1, 2, 3)
 ]
+
+
+@public("torch")
+def convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+) -> Tensor:
+    """Any of the six, the number of dims taken from the weight."""
+    n = weight._a.ndim - 2
+    if transposed:
+        return convolve_transposed(
+            n, input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
+    return convolve(n, input, weight, bias, stride, padding, dilation, groups)
+
+
+@public("torch", "functional")
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """1-d convolution of (time, batch, channels) with a weight (width, in, out)."""
+    if input._a.ndim != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if weight._a.ndim != 3:
+        raise RuntimeError(
+            "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels."
+        )
+    out = convolve(1, input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad, 1, 1)
+    return out.permute(2, 0, 1)

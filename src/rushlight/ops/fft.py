@@ -254,16 +254,14 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, 
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
          out: Any = None) -> Tensor:  # fmt: skip
     """The real spectrum of a signal given by its non-negative half."""
-    flipped = {None: "forward", "backward": "forward", "forward": "backward"}.get(norm, norm)
-    return irfft(input.conj(), n, dim, flipped, out=out)
+    return irfft(input.conj(), n, dim, _FLIPPED.get(norm, norm), out=out)
 
 
 @public("fft")
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
     """The inverse of `hfft`."""
-    flipped = {None: "forward", "backward": "forward", "forward": "backward"}.get(norm, norm)
-    return into(out, rfft(input, n, dim, flipped).conj())
+    return into(out, rfft(input, n, dim, _FLIPPED.get(norm, norm)).conj())
 
 
 @public("fft")
@@ -300,6 +298,23 @@ def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
     return into(out, _c2r(input, dims, sizes, norm, "irfftn"))
 
 
+_FLIPPED = {None: "forward", "backward": "forward", "forward": "backward"}
+
+
+@public("fft")
+def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
+          out: Any = None) -> Tensor:  # fmt: skip
+    """The real spectrum over several dims of a signal given by half of its last one."""
+    return irfftn(input.conj(), s, dim, _FLIPPED.get(norm, norm), out=out)
+
+
+@public("fft")
+def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
+           out: Any = None) -> Tensor:  # fmt: skip
+    """The inverse of `hfftn`."""
+    return into(out, rfftn(input, s, dim, _FLIPPED.get(norm, norm)).conj())
+
+
 def _two_dims(name: str, general: Any) -> None:
     def transform(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *,
                   out: Any = None) -> Tensor:  # fmt: skip
@@ -310,5 +325,8 @@ def _two_dims(name: str, general: Any) -> None:
     public("fft", name=name)(transform)
 
 
-for _name, _general in (("fft2", fftn), ("ifft2", ifftn), ("rfft2", rfftn), ("irfft2", irfftn)):
+for _name, _general in (
+    ("fft2", fftn), ("ifft2", ifftn), ("rfft2", rfftn), ("irfft2", irfftn), ("hfft2", hfftn),
+    ("ihfft2", ihfftn),
+):  # fmt: skip
     _two_dims(_name, _general)

@@ -17,6 +17,7 @@ from .linalg_factor import (  # noqa: F401 - the family's other files, defined o
 )
 from .linalg_functions import matrix_exp  # noqa: F401
 from .linalg_norms import matrix_norm  # noqa: F401
+from .linalg_older import lu_unpack  # noqa: F401
 from .linalg_rules import LinAlgError, adjoint, batch_label, check_matrix, check_square
 from .linalg_spectrum import svd
 from .naming import title

@@ -250,16 +250,16 @@ def _lu_backward(g: Tensor, out: Tensor, out2: Tensor, x_shape: tuple) -> tuple:
         raise NotImplementedError(
             f"the derivative of LU exists here for square matrices only, not for {m} by {n}"
         )
-    lower, upper = _unpacked(out)
+    lower, upper = unpacked(out)
     lh, uh = adjoint(lower), adjoint(upper)
     inner = (lh @ g.tril(-1)).tril(-1) + (g.triu() @ uh).triu()
     left = solve_op(lh, inner)
     total = adjoint(solve_op(upper, adjoint(left)))
-    p = _permutation_matrix(out2.detach(), total)
+    p = permutation_matrix(out2.detach(), total)
     return (p @ total,)
 
 
-def _unpacked(packed: Tensor) -> tuple[Tensor, Tensor]:
+def unpacked(packed: Tensor) -> tuple[Tensor, Tensor]:
     m, n = packed._a.shape[-2:]
     k = min(m, n)
     lower = packed[..., :k].tril(-1)
@@ -267,7 +267,7 @@ def _unpacked(packed: Tensor) -> tuple[Tensor, Tensor]:
     return lower + unit, packed[..., :k, :].triu()
 
 
-def _permutation_matrix(order: Tensor, like: Tensor) -> Tensor:
+def permutation_matrix(order: Tensor, like: Tensor) -> Tensor:
     """P with `A = P L U`."""
     eye = eye_like(like, order._a.shape[-1])
     return eye[order].transpose(-2, -1)
@@ -288,8 +288,8 @@ def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     check_matrix(A, "linalg.lu")
     _check_pivot(pivot)
     packed, _, order = lu_op(A)
-    lower, upper = _unpacked(packed)
-    p = _permutation_matrix(order, packed.detach())
+    lower, upper = unpacked(packed)
+    p = permutation_matrix(order, packed.detach())
     return into(out, named("linalg_lu", "P", "L", "U")(p, lower, upper))
 
 
@@ -316,9 +316,9 @@ def lu_solve(
     """X with `A X = B` from the result of `lu_factor`."""
     from .linalg import solve
 
-    lower, upper = _unpacked(LU)
+    lower, upper = unpacked(LU)
     order = swap_order_op(pivots, m=LU._a.shape[-2])
-    a = _permutation_matrix(order, LU.detach()) @ lower @ upper
+    a = permutation_matrix(order, LU.detach()) @ lower @ upper
     if adjoint:
         a = a.transpose(-2, -1).conj() if a.is_complex() else a.transpose(-2, -1)
     return into(out, solve(a, B, left=left))

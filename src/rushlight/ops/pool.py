@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core.public import publish
 from ..core.tensor import Tensor
+from . import fractional  # noqa: F401 - defines fractional_max_pool2d and 3d
 from .adaptive import adaptive_max, averaged
 from .conv_grad import Dims
 from .pool_ops import avg_pool, max_pool, max_pool_grad, pool_size
@@ -132,7 +133,7 @@ def _make_max(n: int) -> None:
 
     pool.__doc__ = f"The maximum of every {n}-d window; `return_indices` adds where it lies."
     _publish(fn, pool, "torch", "functional")
-    _publish(fn + "_with_indices", pool_with_indices, "functional")
+    _publish(fn + "_with_indices", pool_with_indices, "functional", *(["torch"] if n == 1 else []))
 
 
 def _publish(name: str, fn: Callable, *places: str) -> None:

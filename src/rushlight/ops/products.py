@@ -187,7 +187,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Any = No
     return linalg_cross(input, other, dim=dim, out=out)
 
 
-@public("functional")
+@public("torch", "functional")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input1 @ weight[o] @ input2 + bias[o]` for every output `o`."""
     if input1._a.shape[:-1] != input2._a.shape[:-1]:
