@@ -100,7 +100,7 @@ def _gelu_formula(gy: Tensor, x: Tensor, approximate: str) -> Tensor:
 _gelu = activation("gelu", _gelu_body, _gelu_grad_body, _gelu_formula, label="GeluKernelImpl")
 
 
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """x times the normal distribution function of x, or its tanh approximation."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")

@@ -34,7 +34,7 @@ def _difference_loss(name: str, value: Any, slope: Any, slope_formula: Any) -> O
         return d
 
     def formula(gy: Tensor, x: Tensor, y: Tensor, reduction: str, beta: float) -> Tensor:
-        scale = gy / x._a.size if reduction == "mean" else gy
+        scale = _tensor_scaled(gy, x, reduction)
         return slope_formula(x - y, beta) * scale
 
     label = name.removesuffix("_loss") + "_cpu"
@@ -102,12 +102,16 @@ def _matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _weighted(loss: Tensor, weight: Tensor, reduction: str) -> Tensor:
-    if weight._a.shape != loss._a.shape:
-        raise ValueError("Inputs and weights must have the same size.")
-    loss = loss * weight
+    """Element losses times their weights; the mean is over the weights' sum."""
+    _check_weight(loss, weight)
     if reduction == "mean":
-        return loss.sum() / weight.sum()
-    return reduced(loss, reduction)
+        return (loss * weight).sum() / weight.sum()
+    return reduced(loss * weight, reduction)
+
+
+def _check_weight(loss: Tensor, weight: Tensor) -> None:
+    if weight._a.shape != loss._a.shape:
+        raise ValueError("Weights and input must have the same size.")
 
 
 @public("functional")
@@ -178,7 +182,8 @@ def huber_loss(
     input, target = _matched(input, target)
     if weight is not None:
         loss = _huber_op(input, target, reduction="none", beta=float(delta))
-        return _weighted(loss, weight, reduction)
+        _check_weight(loss, weight)
+        return reduced(loss * weight, reduction)  # PyTorch's mean here is over the elements
     return _huber_op(input, target, reduction=reduction, beta=float(delta))
 
 

@@ -34,7 +34,7 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
 def reduce_body(xp: Any, loss: Any, reduction: str) -> Any:
     """As `reduced`, inside a kernel."""
     if reduction == "mean":
-        return loss.mean(dtype=loss.dtype)
+        return loss.sum(dtype=loss.dtype) / loss.dtype.type(loss.size)
     return loss.sum(dtype=loss.dtype) if reduction == "sum" else loss
 
 

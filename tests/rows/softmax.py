@@ -1,0 +1,26 @@
+"""Rows of softmax and its relatives."""
+
+from optable import D, Row, T
+
+ALL = ("float32", "float64", "float16", "bfloat16")
+
+ROWS = [
+    Row("softmax", T(3, 4), 1, _out=True, _dtypes=ALL),
+    Row("softmax", T(2, 3, 4), 0),
+    Row("softmax", T(3, 4), -1, D("float64")),
+    Row("softmax", T(), 0),
+    Row("softmax", T(0, 3), 1),
+    Row("softmax", T(3, 0), 1),
+    Row("softmax", T(3, value=[-1e4, 0.0, 1e4], grad=False), 0),
+    Row("Tensor.softmax", T(3, 4), dim=1),
+    Row("F.softmax", T(3, 4), dim=0),
+    Row("F.softmax", T(3, 4, dtype="int"), dim=0, dtype=D("float32")),
+    Row("log_softmax", T(3, 4), 1, _out=True, _dtypes=ALL),
+    Row("log_softmax", T(2, 3, 4), 1),
+    Row("log_softmax", T(), -1),
+    Row("log_softmax", T(0, 3), 1),
+    Row("log_softmax", T(3, value=[-1e4, 0.0, 1e4], grad=False), 0),
+    Row("Tensor.log_softmax", T(3, 4), -1),
+    Row("F.log_softmax", T(3, 4), dim=1, dtype=D("float64")),
+    Row("F.softmin", T(3, 4), dim=1),
+]
