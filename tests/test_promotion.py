@@ -109,14 +109,11 @@ def test_operations_promote_alike(op: str, a: str, b: Any, forms: tuple[str, str
 
     want = result(lambda: call(torch))
     got = result(lambda: call(rl))
+    kinds = {a, b if isinstance(b, str) else type(b).__name__}
+    if want.startswith("raises") and "float16" in kinds and any("complex" in k for k in kinds):
+        return  # PyTorch would need its half-precision complex; rushlight answers complex64
     if want.startswith("raises"):
-        assert got.startswith("raises") or "complex" in got or got == "bool", (
-            op,
-            a,
-            b,
-            forms,
-            want,
-        )
+        assert got.startswith("raises"), (op, a, b, forms, want)
     else:
         assert got == want, (op, a, b, forms)
 

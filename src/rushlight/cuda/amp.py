@@ -5,32 +5,30 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ..base.errors import NotYet
+# name -> how its newer form is told the device
+_NAMES = {
+    "autocast": lambda new: lambda *a, **k: new("cuda", *_autocast_order(a), **k),
+    "GradScaler": lambda new: lambda *a, **k: new("cuda", *a, **k),
+    "custom_fwd": lambda new: lambda *a, **k: new(*a, device_type="cuda", **k),
+    "custom_bwd": lambda new: lambda *a, **k: new(*a, device_type="cuda", **k),
+}
 
 
-def _amp(name: str) -> Any:
+def _autocast_order(args: tuple) -> tuple:
+    """The old form takes (enabled, dtype, ...), the new one (dtype, enabled, ...)."""
+    return (args[1] if len(args) > 1 else None, args[0], *args[2:]) if args else ()
+
+
+def __getattr__(name: str) -> Any:
+    """Looked up late: `rushlight.amp` is loaded only by those who use it."""
     package = __name__.partition(".")[0]
-    try:
-        return getattr(import_module(f"{package}.amp"), name)
-    except (ImportError, AttributeError):
-        raise NotYet(f"{package}.amp.{name} is not implemented yet") from None
-
-
-def autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> Any:
-    """`amp.autocast("cuda", ...)`."""
-    return _amp("autocast")("cuda", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
-
-
-def GradScaler(*args: Any, **kwargs: Any) -> Any:  # noqa: N802 - a class in PyTorch
-    """`amp.GradScaler("cuda", ...)`."""
-    return _amp("GradScaler")("cuda", *args, **kwargs)
-
-
-def custom_fwd(*args: Any, **kwargs: Any) -> Any:
-    """`amp.custom_fwd(device_type="cuda")`."""
-    return _amp("custom_fwd")(*args, device_type="cuda", **kwargs)
-
-
-def custom_bwd(*args: Any, **kwargs: Any) -> Any:
-    """`amp.custom_bwd(device_type="cuda")`."""
-    return _amp("custom_bwd")(*args, device_type="cuda", **kwargs)
+    if name in _NAMES:
+        try:
+            new = getattr(import_module(f"{package}.amp"), name)
+        except (ImportError, AttributeError):
+            raise AttributeError(
+                f"module {__name__!r} has no attribute {name!r}. PyTorch has it; {package} does "
+                "not implement it yet."
+            ) from None
+        return _NAMES[name](new)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
