@@ -21,6 +21,17 @@ SIBLINGS = {
     "special.gammaln": (0.3, 4), "special.digamma": (0.3, 4), "special.psi": (0.3, 4),
     "special.i0": (-2, 2),
 }  # fmt: skip
+# Without derivatives, in PyTorch as well.
+BESSEL = {
+    "bessel_j0": (-30, 30), "bessel_j1": (-30, 30), "bessel_y0": (0.01, 30), "bessel_y1": (0.05, 30),
+    "modified_bessel_i0": (-6, 6), "modified_bessel_i1": (-6, 6), "modified_bessel_k0": (0.05, 9),
+    "modified_bessel_k1": (0.05, 9), "scaled_modified_bessel_k0": (0.05, 30),
+    "scaled_modified_bessel_k1": (0.05, 30), "spherical_bessel_j0": (-9, 9), "airy_ai": (-9, 9),
+}  # fmt: skip
+POLYNOMIALS = (
+    *[f"{s}chebyshev_polynomial_{k}" for s in ("", "shifted_") for k in "tuvw"],
+    "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p",
+)  # fmt: skip
 METHODS = ("erf", "erfc", "erfinv", "lgamma", "digamma", "i0")
 
 ROWS = [
@@ -53,4 +64,13 @@ ROWS = [
     *[Row(n, T(3, 4, low=0.5, high=6, grad=False), T(4, low=0.3, high=8), _out=True)
       for n in ("special.gammainc", "special.gammaincc")],
     *[Row(n, T(3, low=0.5, high=6, grad=False), T(3, low=0.3, high=8)) for n in ("igamma", "igammac")],
+    *[Row(f"special.{n}", T(60, low=a, high=b, grad=False), _out=True, _tol=2e-5)
+      for n, (a, b) in BESSEL.items()],
+    *[Row(f"special.{n}", T(3, dtype="int", low=1, high=5), _id="int", _dtypes=("float32",))
+      for n in BESSEL],
+    *[Row(f"special.{n}", T(value=EDGES, grad=False), _id="edges")
+      for n in BESSEL if n not in ("airy_ai", "spherical_bessel_j0")],
+    *[Row(f"special.{n}", T(4, 1, low=-1, high=1, grad=False), T(7, dtype="index:7"), _out=True)
+      for n in POLYNOMIALS],
+    *[Row(f"special.{n}", T(4, grad=False), 3) for n in POLYNOMIALS],
 ]  # fmt: skip

@@ -49,7 +49,7 @@ def _powers(x: Any, coefficients: Sequence[float]) -> Any:
     return total
 
 
-def _chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
+def chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
     """Clenshaw's sum of a Chebyshev series for x in [-1, 1]."""
     twice = x + x
     ahead, further = coefficients[-1], 0.0
@@ -67,7 +67,7 @@ def _chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
 def _erfcx_right(xp: Any, x: Any) -> Any:
     """exp(x * x) erfc(x) for x >= 0."""
     scaled = 1 - 4 / (x + 2)  # (x - 2) / (x + 2), also at infinity
-    return _chebyshev(scaled, ERFCX) / (1 + 2 * x)
+    return chebyshev(scaled, ERFCX) / (1 + 2 * x)
 
 
 def _erfc_right(xp: Any, x: Any) -> Any:
@@ -180,7 +180,7 @@ def _lgamma_right(xp: Any, x: Any) -> Any:
     inner = xp.clip(x, 0.5, 3.0)  # moved into [1, 2], where the zeros are split off
     shift = xp.where(inner < 1, -xp.log(inner), xp.where(inner > 2, xp.log(inner - 1), 0.0))
     base = xp.where(inner < 1, inner + 1, xp.where(inner > 2, inner - 1, inner))
-    near = shift + (base - 1) * (base - 2) * _chebyshev(2 * base - 3, LGAMMA)
+    near = shift + (base - 1) * (base - 2) * chebyshev(2 * base - 3, LGAMMA)
     few = xp.clip(x, 3.0, 10.0)
     product = few * (few + 1) * (few + 2) * (few + 3) * (few + 4) * (few + 5) * (few + 6)
     middle = _stirling(xp, few + 7) - xp.log(product)
@@ -269,9 +269,9 @@ def polygamma(xp: Any, x: Any, *, n: int) -> Any:
 def _bessel(xp: Any, x: Any, near: Sequence[float], far: Sequence[float], order: int) -> Any:
     """exp(-|x|) I(|x|)."""
     size = xp.abs(x)
-    inner = _chebyshev(xp.minimum(size, 8.0) / 4 - 1, near) * (size if order else 1.0)
+    inner = chebyshev(xp.minimum(size, 8.0) / 4 - 1, near) * (size if order else 1.0)
     outer = xp.maximum(size, 8.0)
-    return xp.where(size <= 8, inner, _chebyshev(16 / outer - 1, far) / xp.sqrt(outer))
+    return xp.where(size <= 8, inner, chebyshev(16 / outer - 1, far) / xp.sqrt(outer))
 
 
 @double
@@ -284,14 +284,16 @@ def i1e(xp: Any, x: Any) -> Any:
     return xp.copysign(_bessel(xp, x, I1_NEAR, I1_FAR, 1), x)
 
 
-@double
-def i0(xp: Any, x: Any) -> Any:
+def i0_double(xp: Any, x: Any) -> Any:
     return _grown(xp, _bessel(xp, x, I0_NEAR, I0_FAR, 0), x)
 
 
-@double
-def i1(xp: Any, x: Any) -> Any:
+def i1_double(xp: Any, x: Any) -> Any:
     return xp.copysign(_grown(xp, _bessel(xp, x, I1_NEAR, I1_FAR, 1), x), x)
+
+
+i0 = double(i0_double)
+i1 = double(i1_double)
 
 
 def _grown(xp: Any, scaled: Any, x: Any) -> Any:
