@@ -1,0 +1,550 @@
+"""In-place changes and the graph: views, bases, leaves, version counters, against PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rushlight as rl
+
+torch = pytest.importorskip("torch")
+LIBS = (rl, torch)
+
+
+def leaf(lib: Any, *shape: int) -> Any:
+    n = int(np.prod(shape))
+    return (lib.arange(n, dtype=lib.float64).reshape(shape) * 0.1 + 1).requires_grad_()
+
+
+def close(ours: Any, theirs: Any) -> None:
+    assert (ours is None) == (theirs is None)
+    if ours is not None:
+        assert tuple(ours.shape) == tuple(theirs.shape)
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-9)
+
+
+def view_changed(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    v = y[0]
+    v.mul_(2)
+    return y
+
+
+def view_times_tensor(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    y[1].mul_(z[0])
+    return y
+
+
+def base_changed(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    v = y[0]
+    y.mul_(z)
+    return v
+
+
+def other_alias(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    v, w = y[0], y[:, 1]
+    v.mul_(z[1])
+    return w * 2 + v[1]
+
+
+def view_of_view(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    v = y[1:].t()[0]
+    v.copy_(z[0, :2])
+    return y
+
+
+def transposed(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    y.t().mul_(z.t())
+    return y
+
+
+def reshaped(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    y.view(-1)[2:7].add_(z.view(-1)[:5])
+    return y
+
+
+def diagonal(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    y.diagonal().mul_(z[:, 0])
+    return y
+
+
+def strided(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    y.as_strided((2, 2), (4, 1), 1).mul_(z[:2, :2])
+    return y
+
+
+def strided_of_transposed_base(lib: Any, x: Any, z: Any) -> Any:
+    y = lib.empty_strided((3, 4), (1, 3), dtype=lib.float64)
+    y.copy_(x)
+    y.as_strided((2, 3), (3, 1), 2).mul_(z[:2, :3])
+    return y
+
+
+def unfolded(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    y.unfold(1, 2, 2)[:, 0].mul_(z[:, :2])
+    return y
+
+
+def from_nothing(lib: Any, x: Any, z: Any) -> Any:
+    y = lib.zeros(3, 4, dtype=lib.float64)
+    y[1] = x[0] * z[0]
+    v = y[0]
+    v.copy_(z[2])
+    return y
+
+
+def from_nothing_through_a_view(lib: Any, x: Any, z: Any) -> Any:
+    y = lib.ones(3, 4, dtype=lib.float64)
+    y[0].mul_(x[0])
+    return y * y
+
+
+def filled_rows(lib: Any, x: Any, z: Any) -> Any:
+    y = x * z
+    y[0].zero_()
+    y[1].fill_(3)
+    y[2, 1:3] = z[0, 0]
+    return y
+
+
+def masked(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    y[y > 1.5] = z[0, 0]
+    return y
+
+
+def masked_view(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    v = y[1:]
+    v[v > 1.7] = z[1, 1] * 2
+    return y
+
+
+def old_values_needed(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    y.pow_(2).mul_(z).div_(x).sin_().exp_()
+    return y
+
+
+def old_values_of_a_view(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    y[0].pow_(3)
+    y[:, 0].mul_(z[:, 1]).tanh_()
+    return y
+
+
+def clamped(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    y.clamp_(1.2, 1.8).abs_().sqrt_()
+    return y
+
+
+def copied_from_float32(lib: Any, x: Any, z: Any) -> Any:
+    y = lib.zeros(3, 4, dtype=lib.float32)
+    y.copy_(x)
+    return y
+
+
+def copied_and_broadcast(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    y.copy_(z[0])
+    return y * x
+
+
+def overwritten(lib: Any, x: Any, z: Any) -> Any:
+    y = x * 2
+    y.zero_()
+    return y + z
+
+
+def grown(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    for i in range(3):
+        y[i] = y[i - 1].clone() * z[i]
+    return y
+
+
+def reshaped_in_place(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    y.unsqueeze_(0).transpose_(1, 2).squeeze_()
+    y.mul_(z.t())
+    return y
+
+
+def augmented(lib: Any, x: Any, z: Any) -> Any:
+    y = x.clone()
+    y += z
+    y[0] -= z[1]
+    y[:, 1] *= 3
+    y /= z
+    y **= 2
+    return y
+
+
+PROGRAMS = [
+    view_changed, view_times_tensor, base_changed, other_alias, view_of_view, transposed, reshaped,
+    diagonal, strided, strided_of_transposed_base, unfolded, from_nothing,
+    from_nothing_through_a_view, filled_rows, masked, masked_view, old_values_needed,
+    old_values_of_a_view, clamped, copied_from_float32, copied_and_broadcast, overwritten, grown,
+    reshaped_in_place, augmented,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_gradients_agree(program: Any) -> None:
+    results = []
+    for lib in LIBS:
+        x, z = leaf(lib, 3, 4), leaf(lib, 3, 4)
+        out = program(lib, x, z)
+        (out.double() * out.double()).sum().backward()
+        results.append((out, x.grad, z.grad))
+    for ours, theirs in zip(*results):
+        close(ours, theirs)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_second_gradients_agree(program: Any) -> None:
+    results = []
+    for lib in LIBS:
+        x, z = leaf(lib, 3, 4), leaf(lib, 3, 4)
+        out = program(lib, x, z).double()
+        first = lib.autograd.grad((out * out * out).sum(), (x, z), create_graph=True, allow_unused=True)
+        total = sum((g * g).sum() for g in first if g is not None)
+        second = lib.autograd.grad(total, (x, z), allow_unused=True)
+        results.append((*first, *second))
+    for ours, theirs in zip(*results):
+        if ours is None or theirs is None:
+            assert all(t is None or not t.detach().numpy().any() for t in (ours, theirs))
+        else:
+            close(ours, theirs)
+
+
+def leaf_itself(lib: Any) -> None:
+    leaf(lib, 3).add_(1)
+
+
+def view_of_a_leaf(lib: Any) -> None:
+    leaf(lib, 3)[0].add_(1)
+
+
+def item_of_a_leaf(lib: Any) -> None:
+    leaf(lib, 3)[0] = 1
+
+
+def reshaping_a_leaf(lib: Any) -> None:
+    leaf(lib, 3).unsqueeze_(0)
+
+
+def saved_output(lib: Any) -> None:
+    y = leaf(lib, 3).exp()
+    y.add_(1)
+    y.sum().backward()
+
+
+def saved_input(lib: Any) -> None:
+    y = leaf(lib, 3) * 1
+    z = y * y
+    y.add_(1)
+    z.sum().backward()
+
+
+def saved_view(lib: Any) -> None:
+    y = leaf(lib, 3) * 1
+    z = y[1:] * y[1:]
+    y[0] = 5
+    z.sum().backward()
+
+
+def saved_through_detach(lib: Any) -> None:
+    x = leaf(lib, 3)
+    z = x * x
+    x.detach().zero_()
+    z.sum().backward()
+
+
+def times_itself(lib: Any) -> None:
+    y = leaf(lib, 3) * 1
+    y.mul_(y)
+    y.sum().backward()
+
+
+def expanded(lib: Any) -> None:
+    lib.ones(3).expand(2, 3).add_(1)
+
+
+def too_big(lib: Any) -> None:
+    lib.ones(3).add_(lib.ones(2, 3))
+
+
+def mismatched(lib: Any) -> None:
+    lib.ones(3).add_(lib.ones(2))
+
+
+def uncastable(lib: Any) -> None:
+    lib.arange(3).add_(1.5)
+
+
+def copy_too_big(lib: Any) -> None:
+    lib.ones(3).copy_(lib.ones(2, 3))
+
+
+def no_grad_view(lib: Any) -> None:
+    y = leaf(lib, 3).clone()
+    with lib.no_grad():
+        v = y[:1]
+    v.add_(1)
+
+
+def not_a_leaf(lib: Any) -> None:
+    leaf(lib, 3).clone().requires_grad_(False)
+
+
+def detach_a_view(lib: Any) -> None:
+    leaf(lib, 3)[0].detach_()
+
+
+def backward_twice(lib: Any) -> None:
+    y = leaf(lib, 3).exp().sum()
+    y.backward()
+    y.backward()
+
+
+def resize_with_grad(lib: Any) -> None:
+    leaf(lib, 3).resize_(2)
+
+
+ERRORS = [
+    (leaf_itself, "a leaf Variable that requires grad is being used in an in-place operation."),
+    (view_of_a_leaf, "a view of a leaf Variable that requires grad is being used in an in-place"),
+    (item_of_a_leaf, "a view of a leaf Variable that requires grad is being used in an in-place"),
+    (reshaping_a_leaf, "a leaf Variable that requires grad is being used in an in-place operation."),
+    (saved_output, "one of the variables needed for gradient computation has been modified by an"),
+    (saved_input, "one of the variables needed for gradient computation has been modified by an"),
+    (saved_view, "one of the variables needed for gradient computation has been modified by an"),
+    (saved_through_detach, "one of the variables needed for gradient computation has been modified"),
+    (times_itself, "one of the variables needed for gradient computation has been modified by an"),
+    (expanded, "unsupported operation: more than one element of the written-to tensor refers to a"),
+    (too_big, "output with shape [3] doesn't match the broadcast shape [2, 3]"),
+    (mismatched, "The size of tensor a (3) must match the size of tensor b (2) at non-singleton"),
+    (uncastable, "result type Float can't be cast to the desired output type Long"),
+    (copy_too_big, "output with shape [3] doesn't match the broadcast shape [2, 3]"),
+    (no_grad_view, "A view was created in no_grad mode and is being modified inplace with grad mode"),
+    (not_a_leaf, "you can only change requires_grad flags of leaf variables."),
+    (detach_a_view, "Can't detach views in-place. Use detach() instead."),
+    (backward_twice, "Trying to backward through the graph a second time"),
+    (resize_with_grad, "cannot resize variables that require grad"),
+]
+
+
+@pytest.mark.parametrize("case,words", ERRORS, ids=[c.__name__ for c, _ in ERRORS])
+def test_errors_are_pytorchs(case: Any, words: str) -> None:
+    for lib in LIBS:
+        with pytest.raises(RuntimeError) as caught:
+            case(lib)
+        assert str(caught.value).startswith(words)
+
+
+def test_the_version_error_says_which() -> None:
+    y = leaf(rl, 3).exp()
+    y.add_(1)
+    words = r"DoubleTensor \[3\]\], which is output 0 of ExpBackward0, is at version 1; expected "
+    with pytest.raises(RuntimeError, match=words):
+        y.sum().backward()
+
+
+def test_a_refused_change_changes_nothing() -> None:
+    x = leaf(rl, 3)
+    before = x.tolist()
+    with pytest.raises(RuntimeError):
+        x.mul_(2)
+    assert x.tolist() == before and x._version == 0
+
+
+def test_versions_count_as_in_pytorch() -> None:
+    counts = []
+    for lib in LIBS:
+        x = lib.ones(3)
+        v, d = x[:2], x.detach()
+        seen = [x._version]
+        x.add_(1)
+        seen.append(v._version)
+        v.mul_(2)
+        seen.append(d._version)
+        d.zero_()
+        x[0] = 5
+        seen += [x._version, v._version, x.data._version, x.clone()._version]
+        counts.append(seen)
+    assert counts[0] == counts[1]
+
+
+def test_no_grad_changes_a_leaf() -> None:
+    for lib in LIBS:
+        x = leaf(lib, 3)
+        with lib.no_grad():
+            x.sub_(0.5)
+            x[0] = 7
+        assert x.requires_grad and x.is_leaf and x.grad_fn is None
+        assert x[0].item() == 7
+
+
+def test_requires_grad_spreads_to_aliases() -> None:
+    for lib in LIBS:
+        y = lib.zeros(3)
+        v, d = y[:2], y.detach()
+        y[0] = lib.ones((), requires_grad=True) * 2
+        assert y.requires_grad and not y.is_leaf
+        assert v.requires_grad and not d.requires_grad
+
+
+def test_a_view_from_before_the_base_needed_gradients_can_be_written() -> None:
+    """PyTorch calls such a view a leaf and refuses; the gradients are well defined."""
+    z = leaf(rl, 3)
+    y = rl.zeros(2, 3, dtype=rl.float64)
+    v = y[0]
+    y[1] = z * 2
+    v.copy_(z * 3)
+    y.sum().backward()
+    assert z.grad.tolist() == [5, 5, 5]
+
+
+def test_parts_of_a_split_can_be_written() -> None:
+    """PyTorch refuses this; the gradients are well defined."""
+    x = leaf(rl, 4)
+    y = x * 1
+    for i, part in enumerate(y.split(2)):
+        part.mul_(i + 2)
+    y.unbind()[0].mul_(10)
+    y.sum().backward()
+    assert x.grad.tolist() == [20, 2, 3, 3]
+
+
+def test_data_has_its_own_counter() -> None:
+    for lib in LIBS:
+        x = leaf(lib, 3)
+        y = (x * x).sum()
+        x.data.zero_()
+        y.backward()  # not noticed, on purpose
+        assert x.grad.tolist() == [0, 0, 0]
+
+
+def test_hooks_before_and_after() -> None:
+    seen = []
+    for lib in LIBS:
+        x = leaf(lib, 3)
+        y = x * 2
+        got: list = []
+        y.register_hook(lambda g, got=got: got.append(g.tolist()))
+        y.mul_(3)
+        y.register_hook(lambda g, got=got: got.append(g.tolist()))
+        y.sum().backward()
+        seen.append(sorted(got))
+    assert seen[0] == seen[1]
+
+
+def test_retain_grad_follows_the_change() -> None:
+    grads = []
+    for lib in LIBS:
+        x = leaf(lib, 3)
+        y = x * 2
+        y.retain_grad()
+        y.mul_(3)
+        y.sum().backward()
+        grads.append(y.grad.tolist())
+    assert grads[0] == grads[1] == [1, 1, 1]
+
+
+def test_fill_of_an_expanded_tensor_is_allowed() -> None:
+    for lib in LIBS:
+        x = lib.ones(3)
+        x.expand(2, 3).fill_(2)
+        assert x.tolist() == [2, 2, 2]
+
+
+def test_out_writes_and_resizes() -> None:
+    for lib in LIBS:
+        out = lib.zeros(3)
+        kept = lib.add(lib.ones(3), 1, out=out)
+        assert kept is out and out.tolist() == [2, 2, 2]
+        with pytest.raises(RuntimeError, match="out=... arguments don't support automatic"):
+            lib.add(lib.ones(3, requires_grad=True), 1, out=out)
+
+
+# -- any program --------------------------------------------------------------------------------
+
+VIEWS = (
+    lambda t: t[0] if t.dim() > 1 else t,
+    lambda t: t[1:],
+    lambda t: t[..., ::2],
+    lambda t: t.t() if t.dim() == 2 else t[:1],
+    lambda t: t.unsqueeze(0)[0],
+    lambda t: t.select(-1, 0) if t.dim() > 1 else t,
+    lambda t: t.detach(),
+)
+CHANGES = (
+    lambda t, o: t.mul_(2),
+    lambda t, o: t.add_(o.sum()),
+    lambda t, o: t.mul_(o.mean() + 1),
+    lambda t, o: t.tanh_(),
+    lambda t, o: t.zero_(),
+    lambda t, o: t.copy_(o.sum() * 0.5),
+    lambda t, o: t.pow_(2),
+    lambda t, o: t.__setitem__(0, o.mean()),
+    lambda t, o: t.__setitem__(t > 1.3, o.max()),
+)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["view", "change", "use"]),
+        st.integers(0, 50),
+        st.integers(0, 50),
+        st.integers(0, 50),
+    ),
+    min_size=1,
+    max_size=10,
+)
+
+
+def execute(lib: Any, steps: Any) -> Any:
+    x, z = leaf(lib, 3, 4), leaf(lib, 2, 3)
+    tensors = [x * 1, z * 2]
+    try:
+        for kind, which, first, second in steps:
+            t, o = tensors[first % len(tensors)], tensors[second % len(tensors)]
+            if kind == "view":
+                tensors.append(VIEWS[which % len(VIEWS)](t))
+            elif kind == "use":
+                tensors.append(t * o.sum())
+            elif t.numel():
+                CHANGES[which % len(CHANGES)](t, o)
+        loss = sum((t * (i + 1)).sum() for i, t in enumerate(tensors))
+        loss.backward()
+    except (RuntimeError, IndexError) as error:
+        return str(error)[:25]
+    return [*tensors, x.grad, z.grad]
+
+
+@settings(max_examples=400, deadline=None)
+@given(STEPS)
+def test_any_program(steps: Any) -> None:
+    ours, theirs = execute(rl, steps), execute(torch, steps)
+    if isinstance(ours, str):
+        assert ours == theirs, (ours, theirs)
+        return
+    if isinstance(theirs, str):
+        # We may be kinder: a result written into a view is kept apart from the memory it went to.
+        assert theirs.startswith(("one of the variables need", "a leaf Variable")), theirs
+        return
+    for a, b in zip(ours, theirs):
+        close(a, b)
