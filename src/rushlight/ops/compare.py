@@ -82,7 +82,7 @@ def _ask_floats(ufunc: str, others: bool) -> Any:
     def body(xp: Any, x: Any) -> Any:
         if x.dtype.kind in "fcV":
             return getattr(xp, ufunc)(x)
-        return xp.full(x.shape, others)
+        return xp.full(x.shape, others, bool)
 
     return body
 

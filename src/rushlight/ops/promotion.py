@@ -59,6 +59,8 @@ def promote(inputs: tuple) -> tuple:
                 return inputs
         elif a.dtype.kind == "f" and y.__class__ in _WEAK_WITH_FLOAT:
             return inputs
+    elif isinstance(y, Tensor) and y._a.dtype.kind == "f" and x.__class__ in _WEAK_WITH_FLOAT:
+        return inputs  # 1 - y
     return _promote_all(inputs, None)
 
 
