@@ -80,7 +80,9 @@ def grid_sample(
         return _bicubic(input, where, padding_mode, align)
     where = [_bounded(p, n, padding_mode, align) for p, n in zip(where, sizes)]
     if mode == "nearest":
-        return _read(input, [p.detach().round() for p in where], None)
+        picked = _read(input, [p.detach().round() for p in where], None)
+        # Moving the grid a little changes nothing: its gradient is zero, but it has one.
+        return picked + (where[0] * 0).unsqueeze(1) if grid.requires_grad else picked
     return _bilinear(input, where)
 
 

@@ -77,7 +77,7 @@ def _check_side(shape: tuple[int, ...], axis: int, mode: str, before: int, after
     n = shape[axis]
     if mode == "reflect" and max(before, after) >= n:
         raise RuntimeError(
-            "Argument #4: Padding size should be less than the corresponding input dimension, but "
+            f"Argument #{4 + 2 * (len(shape) - 1 - axis)}: Padding size should be less than the corresponding input dimension, but "
             f"got: padding ({before}, {after}) at dimension {axis} of input {list(shape)}"
         )
     if mode == "circular" and max(before, after) > n:

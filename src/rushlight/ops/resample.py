@@ -127,7 +127,8 @@ def _resized(
     for i, m in enumerate(out):
         n = x._a.shape[2 + i]
         step = _step(n, m, None if scales is None else scales[i], align)
-        if n == m and step == 1.0:
+        # Of an axis that keeps its size PyTorch's trilinear mode ignores the scale.
+        if n == m and (step == 1.0 or mode == "trilinear"):
             continue
         plan = Plan("smooth-" + kind if antialias else kind, n, m, step, align)
         result = resample_axis(result, axis=2 + i, plan=plan, flip=False)
