@@ -14,7 +14,7 @@ TENSOR = """
 torch.tensor(3) | torch.tensor(2.5) | torch.tensor(True) | torch.tensor(1+2j) | torch.tensor([])
 torch.tensor([[], []]) | torch.tensor([1, 2]) | torch.tensor([True, 2]) | torch.tensor([True, 2.5])
 torch.tensor([1, 2.5, 1j]) | torch.tensor((1, 2)) | torch.tensor(range(3)) | torch.tensor([[1, 2], [3, 4]])
-torch.tensor([[1, 2], [3]]) | torch.tensor([[1, 2], 3]) | torch.tensor([1, [2]]) | torch.tensor([[[1], [2]], [[3], [4, 5]]])
+torch.tensor([[1, 2], [3]]) | torch.tensor([[1, 2], 3]) | torch.tensor([1, [2]]) | torch.tensor([[False, []], []]) | torch.tensor([[1, 2], [3], 4]) | torch.tensor([[[1], [2]], [[3], [4, 5]]])
 torch.tensor([torch.tensor(1.), torch.tensor(2)]) | torch.tensor([torch.ones(2), torch.ones(2)])
 torch.tensor([torch.tensor([1.])]) | torch.tensor([[torch.tensor(1)], [2.]]) | torch.tensor([torch.tensor(1.5, dtype=torch.float64), 2])
 torch.tensor([np.float64(1)]) | torch.tensor([np.float32(1)]) | torch.tensor(np.float64(1)) | torch.tensor(np.float32(1))
@@ -106,7 +106,7 @@ def test_legacy(source: str) -> None:
 NUMBERS = st.one_of(st.booleans(), st.integers(-100, 100), st.floats(-100, 100, width=32))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.recursive(NUMBERS, lambda inner: st.lists(inner, max_size=3), max_leaves=8))
 def test_tensor_of_any_nested_list(data: object) -> None:
     agree(f"torch.tensor({data!r})")
@@ -123,9 +123,10 @@ def test_arange(start: int, count: int, step: float) -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(-30, 30), st.integers(-30, 30), st.integers(1, 12),
-    st.sampled_from(["float32", "float64", "int64", "int32", "float16"]),
+    st.sampled_from(["float32", "float64", "float16"]),
 )  # fmt: skip
 def test_linspace(start: int, end: int, steps: int, dtype: str) -> None:
+    # Not integers: where a point is whole, PyTorch's truncation depends on its vector width.
     tol = 1e-2 if dtype == "float16" else 1e-5
     agree(f"torch.linspace({start}, {end}, {steps}, dtype=torch.{dtype})", tol=tol)
 

@@ -30,7 +30,11 @@ def array_of(data: Any, d: dtype | None) -> np.ndarray:
     if 0 in shape:
         return np.empty(shape, (d or dtypes.get_default_dtype()).np)
     kinds: set[Any] = set()
-    flat = _flatten(data, shape, kinds)
+    try:
+        flat = _flatten(data, shape, kinds)
+    except (TypeError, ValueError):
+        _raise_first_misfit(data, shape, 0)
+        raise
     if d is None:
         d = _infer(kinds)
     return _fill(flat, shape, d)
@@ -92,6 +96,22 @@ def _flatten(data: Any, shape: tuple[int, ...], kinds: set) -> list[Any]:
         if isinstance(kind, type):
             _check_leaf(kind, rows, kinds, len(shape))
     return rows
+
+
+def _raise_first_misfit(node: Any, shape: tuple[int, ...], depth: int) -> None:
+    """Of several rows that do not fit, complain of the one PyTorch meets first: depth first."""
+    if depth == len(shape):
+        if isinstance(node, (list, tuple)):
+            raise TypeError(f"must be real number, not {type(node).__name__}")
+        return
+    if not _is_sequence(node) and not isinstance(node, np.ndarray):
+        raise TypeError("not a sequence")
+    if len(node) != shape[depth]:
+        raise ValueError(
+            f"expected sequence of length {shape[depth]} at dim {depth} (got {len(node)})"
+        )
+    for child in node:
+        _raise_first_misfit(child, shape, depth + 1)
 
 
 def _check_leaf(kind: type, rows: list[Any], kinds: set, depth: int) -> None:
