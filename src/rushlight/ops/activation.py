@@ -101,14 +101,6 @@ def _prelu_body(xp: Any, x: Any, weight: Any) -> Any:
     return xp.where(x > 0, x, x * weight)
 
 
-_prelu = Op(
-    _prelu_body, "prelu", broadcasts=True, meta=lambda x, weight: (x.shape, x.dtype),
-    grad_name="PreluKernelBackward0",
-)  # fmt: skip
-_prelu.derivative(
-    x=lambda g, x, weight: _prelu_grad(g, x, weight),
-    weight=lambda g, x: (g * x).masked_fill(x > 0, 0.0),
-)
 _prelu_grad = Op(
     lambda xp, gy, x, weight: xp.where(x > 0, gy, gy * weight), "prelu_grad", broadcasts=True,
     meta=lambda gy, x, weight: (x.shape, x.dtype),
@@ -116,6 +108,14 @@ _prelu_grad = Op(
 _prelu_grad.derivative(
     gy=lambda g, x, weight: _prelu_grad(g, x, weight),
     weight=lambda g, gy, x: (g * gy).masked_fill(x > 0, 0.0),
+)
+_prelu = Op(
+    _prelu_body, "prelu", broadcasts=True, meta=lambda x, weight: (x.shape, x.dtype),
+    grad_name="PreluKernelBackward0",
+)  # fmt: skip
+_prelu.derivative(
+    x=lambda g, x, weight: _prelu_grad(g, x, weight),
+    weight=lambda g, x: (g * x).masked_fill(x > 0, 0.0),
 )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..backend import devices
+from ..base.device import device
 from ..core.op import Op
 from ..core.public import public
 from ..core.tensor import Tensor, wrap
@@ -39,10 +41,11 @@ attention_weights = Op(
 attention_weights.derivative(x=lambda g, out: softmax_grad(g, out, dim=out._a.ndim - 1))
 
 
-def causal_mask(rows: int, columns: int, like: Tensor) -> Tensor:
+@lru_cache(maxsize=16)
+def _causal_mask(rows: int, columns: int, on: device) -> Tensor:
     """True where a query may not look: at keys after its own place."""
     later = np.triu(np.ones((rows, columns), bool), 1)
-    return wrap(devices.backend_of(like.device).from_host(later, like.device))
+    return wrap(devices.backend_of(on).from_host(later, on))
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any, is_causal: bool) -> None:
@@ -71,7 +74,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any, is_causal: bool
 
 def _masked(scores: Tensor, mask: Any, is_causal: bool) -> Tensor:
     if is_causal:
-        later = causal_mask(scores._a.shape[-2], scores._a.shape[-1], scores)
+        later = _causal_mask(scores._a.shape[-2], scores._a.shape[-1], scores.device)
         return scores.masked_fill(later, -math.inf)
     if mask is None:
         return scores

@@ -266,9 +266,9 @@ def instance_norm(
         eps,
     )
     with no_grad():  # the running statistics learn from the mean over the samples
-        if running_mean is not None:
+        if running_mean is not None and means is not None:
             running_mean.copy_(means.reshape(n, -1).mean(0))
-        if running_var is not None:
+        if running_var is not None and variances is not None:
             running_var.copy_(variances.reshape(n, -1).mean(0))
     return out.reshape(shape)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from .guards import title
 from .loss_common import legacy_reduction, reduced
 from .precision import widen
 from .reference import by_reference
-from .softmax import log_softmax_op, softmax_grad
+from .softmax import log_softmax, softmax_grad
 
 # -- negative log-likelihood --------------------------------------------------------------------
 
@@ -39,6 +40,17 @@ def _nll_parts(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any)
     return safe, weight[safe] * valid.astype(dtype)
 
 
+def _by_class(x: Any) -> Any:
+    """[N, C, d1, ...] as [N, C, d1 * ...]."""
+    return x.reshape(x.shape[0], x.shape[1], prod(x.shape[2:]))
+
+
+def _class_places(xp: Any, safe: Any) -> tuple:
+    """Where in `_by_class` the targets' entries lie."""
+    n, rest = safe.shape[0], prod(safe.shape[1:])
+    return xp.arange(n)[:, None], safe.reshape(n, rest), xp.arange(rest)[None]
+
+
 def _nll_body(
     xp: Any, x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: str
 ) -> tuple:
@@ -46,7 +58,7 @@ def _nll_body(
     wide = widen(xp, x)
     weight = None if weight is None else widen(xp, weight)
     safe, w = _nll_parts(xp, target, weight, ignore_index, wide.dtype)
-    picked = xp.take_along_axis(wide, safe[:, None], 1)[:, 0]
+    picked = _by_class(wide)[_class_places(xp, safe)].reshape(safe.shape)
     loss = xp.where(w == 0, 0, -w * picked)
     total = w.sum(dtype=wide.dtype)
     if reduction == "mean":
@@ -66,7 +78,9 @@ def _nll_grad_body(
     if reduction == "mean":
         g = g / total
     out = xp.zeros(shape, total.dtype)
-    xp.put_along_axis(out, safe[:, None], xp.where(w == 0, 0, g)[:, None], 1)
+    _by_class(out)[_class_places(xp, safe)] = xp.where(w == 0, 0, g).reshape(
+        shape[0], prod(shape[2:])
+    )
     return out.astype(gy.dtype)
 
 
@@ -223,7 +237,7 @@ def _cross_entropy_backward(
 def _cross_entropy_grad_formula(
     gy: Tensor, probs: Tensor, target: Tensor, ignore_index: int, reduction: str
 ) -> Tensor:
-    valid = target != ignore_index
+    valid = target.ne(ignore_index)
     classes = probs._a.shape[1]
     safe = target.masked_fill(~valid, 0)
     hot = safe.unsqueeze(1) == target.new_tensor(list(range(classes))).unsqueeze(0)
@@ -262,7 +276,7 @@ def cross_entropy(
     if x.ndim < 1:
         raise RuntimeError("cross_entropy: input needs a class dimension")
     at = 0 if x.ndim == 1 else 1
-    log_probs = log_softmax_op(input, dim=at)
+    log_probs = log_softmax(input, at)
     if x.shape == t.shape and t.dtype.kind in "fV":
         return _soft_targets(log_probs, target, weight, reduction, label_smoothing, at)
     if label_smoothing:
@@ -300,7 +314,7 @@ def _smoothed(
     if weight is not None:
         log_probs = log_probs * _class_weight(weight, log_probs.ndim, at)
     soft = -log_probs.sum(at)
-    ignored = target == ignore_index
+    ignored = target.eq(ignore_index)
     soft = soft.masked_fill(ignored, 0.0)
     if reduction == "mean":
         if weight is None:

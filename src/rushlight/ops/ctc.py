@@ -10,6 +10,7 @@ from ..backend import devices
 from ..core.op import Op
 from ..core.public import public
 from ..core.tensor import Tensor, wrap
+from .loss_common import legacy_reduction
 from .precision import in_float32
 
 # Graves et al. 2006. A target y1..yS becomes the states blank y1 blank ... yS blank; `alpha[t, s]` is the
@@ -191,8 +192,6 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:
     """The negative log-likelihood of `targets` over all alignments to `log_probs` [T, N, C]."""
-    from .loss_common import legacy_reduction
-
     reduction = legacy_reduction(None, None, reduction)
     single = log_probs._a.ndim == 2
     if single:
@@ -230,5 +229,5 @@ def _torch_ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:
     """The form of the top namespace; `reduction` is 0 none, 1 mean, 2 sum."""
-    name = reduction if isinstance(reduction, str) else ("none", "mean", "sum")[reduction]
-    return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, name, zero_infinity)
+    lengths = (input_lengths, target_lengths)
+    return ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)

@@ -84,6 +84,6 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     backend = devices.backend_of(input.device)
     sides = []
     for index in np.triu_indices(count, 1):
-        index = wrap(backend.from_host(index.astype(np.int64), input.device))
-        sides.append(embedding_op(input, index, padding_idx=-1, scale_by_freq=False))
+        rows = wrap(backend.from_host(index.astype(np.int64), input.device))
+        sides.append(embedding_op(input, rows, padding_idx=-1, scale_by_freq=False))
     return (sides[0] - sides[1]).norm(p, -1)

@@ -8,7 +8,7 @@ from typing import Any
 from ..backend import devices
 from ..core.inplace import change
 from ..core.op import Op
-from ..core.public import public
+from ..core.public import public, publish
 from ..core.tensor import Tensor
 
 
@@ -50,12 +50,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """Zero elements with probability `p` and scale the others by 1 / (1 - p)."""
     _check(p)
     return _apply(input, p, input._a.shape, training, inplace)
-
-
-@public("torch", name="dropout")
-def _torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """`nn.functional.dropout` with the argument names of the top namespace."""
-    return dropout(input, p, train)
 
 
 def _channel_shape(x: Tensor) -> tuple[int, ...]:
@@ -124,10 +118,8 @@ def dropout3d(
             "optional batch dimension (i.e. 4D or 5D inputs).",
             stacklevel=2,
         )
-    if input.ndim == 4:
-        shape = (input._a.shape[0], 1, 1, 1)
-    else:
-        shape = _channel_shape(input)
+    unbatched = input.ndim == 4
+    shape = (input._a.shape[0], 1, 1, 1) if unbatched else _channel_shape(input)
     return _apply(input, p, shape, training, inplace)
 
 
@@ -167,3 +159,33 @@ def feature_alpha_dropout(
     """`alpha_dropout` of whole channels."""
     _check(p)
     return _alpha(input, p, _channel_shape(input), training, inplace)
+
+
+# -- the top namespace --------------------------------------------------------------------------
+
+
+def _publish_top(name: str, fn: Any) -> None:
+    def plain(input: Tensor, p: float, train: bool) -> Tensor:
+        return fn(input, p, train)
+
+    def inplace(input: Tensor, p: float, train: bool) -> Tensor:
+        return fn(input, p, train, inplace=True)
+
+    for label, made in ((name, plain), (name + "_", inplace)):
+        made.__name__ = made.__qualname__ = label
+        made.__doc__ = f"`{fn.__name__}` of nn.functional, with the arguments of the top namespace."
+        publish("torch", label, made)
+
+
+def feature_dropout(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels of an input of any number of dims."""
+    _check(p)
+    return _apply(input, p, _channel_shape(input), training, inplace)
+
+
+_publish_top("dropout", dropout)
+_publish_top("alpha_dropout", alpha_dropout)
+_publish_top("feature_dropout", feature_dropout)
+_publish_top("feature_alpha_dropout", feature_alpha_dropout)

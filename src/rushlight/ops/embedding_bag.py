@@ -114,7 +114,7 @@ def _summed(
     mean: bool,
 ) -> Tensor:  # fmt: skip
     rows = embedding_op(weight, indices, padding_idx=padding, scale_by_freq=by_freq)
-    keep = None if padding < 0 else (indices != padding).to(weight.dtype)
+    keep = None if padding < 0 else indices.ne(padding).to(weight.dtype)
     if samples is not None:
         rows = rows * samples.unsqueeze(1)
     if keep is not None:

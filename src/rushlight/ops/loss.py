@@ -318,9 +318,8 @@ def _torch_bce_with_logits(
     reduction: Any = 1,
 ) -> Tensor:
     """The form of the top namespace; `reduction` is 0 none, 1 mean, 2 sum."""
-    name = reduction if isinstance(reduction, str) else ("none", "mean", "sum")[reduction]
     return binary_cross_entropy_with_logits(
-        input, target, weight, reduction=name, pos_weight=pos_weight
+        input, target, weight, reduction=reduction, pos_weight=pos_weight
     )
 
 
@@ -355,3 +354,13 @@ def kl_div(
     if batchmean:
         return loss.sum() / input._a.shape[0] if input._a.ndim else loss.sum()
     return reduced(loss, reduction)
+
+
+@public("torch", name="kl_div")
+def _torch_kl_div(
+    input: Tensor, target: Tensor, reduction: Any = 1, *, log_target: bool = False
+) -> Tensor:
+    """The form of the top namespace; `reduction` is 0 none, 1 mean, 2 sum."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return kl_div(input, target, reduction=reduction, log_target=log_target)

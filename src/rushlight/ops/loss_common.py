@@ -8,9 +8,11 @@ from typing import Any
 from ..core.tensor import Tensor
 
 
-def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: Any) -> str:
     """`reduction`, or what the two old flags mean."""
     if size_average is None and reduce is None:
+        if reduction.__class__ is int:  # the top namespace counts them
+            return ("none", "mean", "sum")[reduction]
         if reduction not in ("none", "mean", "sum"):
             raise ValueError(f"{reduction} is not a valid value for reduction")
         return reduction

@@ -55,7 +55,9 @@ def _lstm_layer(
 ) -> Any:
     projected = layer.project(x)
     if layer.w_hr is not None:
-        out, h, c = lstm_projected(projected, *state, layer.w_hh, layer.w_hr, sizes, reverse)
+        out, h, c = lstm_projected(
+            projected, state[0], state[1], layer.w_hh, layer.w_hr, sizes, reverse
+        )
     else:
         out, h, c, *_ = lstm_sequence(projected, *state, layer.w_hh, sizes=sizes, reverse=reverse)
     return out, (h, c)
