@@ -25,6 +25,10 @@ _LINEAR = (
 )  # fmt: skip
 
 
+# PyTorch draws normal values until they fit when at least this share of them does.
+_ENOUGH_INSIDE = 0.3
+
+
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor that keeps the variance of activations through a nonlinearity."""
     if nonlinearity in _LINEAR:
@@ -66,7 +70,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """Fill with values of N(mean, std^2) restricted to [a, b], by the inverse of its cdf."""
+    """Fill with values of N(mean, std^2), those outside [a, b] drawn again."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
@@ -74,17 +78,44 @@ def trunc_normal_(
             stacklevel=2,
         )
 
-    def cdf(x: float) -> float:
-        return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
-
-    low, high = cdf((a - mean) / std), cdf((b - mean) / std)
+    low, high = (a - mean) / std, (b - mean) / std
+    inside = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
+    draw = _normal_within if inside > _ENOUGH_INSIDE else _uniform_accepted
     with no_grad():
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        tensor.clamp_(min=a, max=b)
-        return tensor
+        waiting = None
+        while waiting is None or bool(waiting.any()):
+            # All are drawn anew each time and only the missing ones taken: PyTorch's order.
+            values, good = draw(tensor, mean, std, a, b, generator)
+            if waiting is None:
+                tensor.copy_(values)
+                waiting = ~good
+            else:
+                taken = waiting & good
+                tensor.copy_(values.where(taken, tensor))
+                waiting = waiting & ~good
+    return tensor
+
+
+def _normal_within(
+    like: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+) -> tuple[Tensor, Tensor]:
+    """Normal values, and which of them lie in [a, b]."""
+    values = empty(like.shape, dtype=like.dtype, device=like.device)
+    values.normal_(mean, std, generator=generator)
+    return values, (values >= a) & (values <= b)
+
+
+def _uniform_accepted(
+    like: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+) -> tuple[Tensor, Tensor]:
+    """Uniform values in [a, b], and which of them a normal density accepts (Robert, 1995)."""
+    low, high = (a - mean) / std, (b - mean) / std
+    nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    z = empty(like.shape, dtype=like.dtype, device=like.device)
+    z.uniform_(low, high, generator=generator)
+    coin = empty(like.shape, dtype=like.dtype, device=like.device)
+    coin.uniform_(0, 1, generator=generator)
+    return z * std + mean, coin <= ((nearest * nearest - z * z) / 2).exp()
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..base.config import settings
 from ..base.device import as_device
-from ..base.dtypes import as_dtype, get_default_dtype
+from ..base.dtypes import FLOATING, as_dtype, get_default_dtype
 from ..core.modes import modes, no_grad
 from ..core.tensor import Extra, Tensor
 from ..ops.creation import empty
@@ -82,6 +82,10 @@ def _over(cls: type, array: Any, requires_grad: bool) -> Any:
         p._ext = Extra()
         p._ext.inference = True
     if requires_grad:
+        if p.dtype.category < FLOATING:
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
         p.requires_grad_(True)
     return p
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.tape import RemovableHandle
-from ...core.tensor import Tensor
 from ._backward_hooks import BackwardHook, watch_last_node
 from ._global_hooks import GLOBAL, HookHandle
 
@@ -94,7 +93,7 @@ class Hooks:
             result = self._run_forward_hooks(args, kwargs, result, called)
             if gate is not None:
                 result = gate.setup_output_hook(result)
-            self._watch_non_full(result)
+            self._watch_non_full(args, result)
             return result
         except Exception:
             self._run_always_called(args, kwargs, result, called)
@@ -166,22 +165,11 @@ class Hooks:
         gate = BackwardHook(self, full, pre)
         return gate, gate.setup_input_hook(args)
 
-    def _watch_non_full(self, result: Any) -> None:
+    def _watch_non_full(self, args: tuple, result: Any) -> None:
         hooks = []
         if GLOBAL.is_full_backward is False:
             hooks += GLOBAL.backward.values()
         if self._is_full_backward_hook is False:
             hooks += self._backward_hooks.values()
         if hooks:
-            watch_last_node(self, hooks, _first_tensor(result))
-
-
-def _first_tensor(result: Any) -> Any:
-    while not isinstance(result, Tensor):
-        if isinstance(result, dict):
-            result = next((v for v in result.values() if isinstance(v, Tensor)), None)
-            return result
-        if not isinstance(result, (tuple, list)) or not result:
-            return None
-        result = result[0]
-    return result
+            watch_last_node(self, hooks, args, result)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Iterator
-from itertools import chain
 from typing import Any
 
 from ...core.tensor import Tensor
@@ -62,9 +61,6 @@ class ParameterList(Module):
 
     def __iadd__(self, parameters: Iterable[Any]) -> Any:
         return self.extend(parameters)
-
-    def __add__(self, other: Iterable[Any]) -> ParameterList:
-        return ParameterList(chain(self, other))
 
     def __dir__(self) -> list[str]:
         return [k for k in super().__dir__() if not k.isdigit()]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Any
 
+import numpy as np
+
 from ...core.modes import no_grad
 from ...core.public import NAMESPACES
 from ...core.tensor import Tensor
+from ...ops.tensor_factory import from_numpy
 from ..modules.module import Module
 
 
@@ -76,8 +79,8 @@ class _Orthogonal(Module):
         a = x.tril(diagonal=-1)
         tau = 2.0 / (1.0 + (a * a).sum(dim=-2))
         q = _linalg("householder_product")(a, tau)
-        # the diagonal holds the signs that the reflections cannot make
-        return q * x.diagonal(dim1=-2, dim2=-1).unsqueeze(-2)
+        # the diagonal holds signs, which the reflections cannot make and training must not move
+        return q * x.detach().diagonal(dim1=-2, dim2=-1).unsqueeze(-2)
 
     def _from_skew(self, x: Tensor) -> Tensor:
         """The exponential, or Cayley's transform, of the skew matrix below the diagonal."""
@@ -110,7 +113,7 @@ class _Orthogonal(Module):
             self.base = self._completed(orthogonal)
             start = tall.new_zeros(tall.shape)
             if self.orthogonal_map == _OrthMaps.householder:
-                start.diagonal(dim1=-2, dim2=-1).fill_(1.0)
+                start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)  # undoes the reflections' signs
             return start.mT if turned else start
 
     def _completed(self, q: Tensor) -> Tensor:
@@ -129,9 +132,11 @@ class _Orthogonal(Module):
                 "It is not possible to assign to the matrix exponential or the Cayley "
                 "parametrizations when use_trivialization=False."
             )
-        a, _ = NAMESPACES["torch"]["geqrf"](tall)
-        a = a.clone()
+        # once, when the weight is set: LAPACK's reflections, on the host
+        packed, _ = np.linalg.qr(tall.cpu().numpy(), mode="raw")
+        a = from_numpy(packed.swapaxes(-2, -1).copy()).to(tall.device)
         diagonal = a.diagonal(dim1=-2, dim2=-1)
-        diagonal.copy_(diagonal.sign())
+        # sign(0) would lose the column
+        diagonal.copy_(diagonal.sign() + (diagonal == 0).to(diagonal.dtype))
         a = a.tril()
         return a.mT if turned else a

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ...core.tensor import Tensor
 from ...ops.join import cat
+from ..modules._members import typename
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
@@ -31,9 +32,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Give the parameters the values of a vector, as slices of it."""
     if not isinstance(vec, Tensor):
-        raise TypeError(
-            f"expected torch.Tensor, but got: {type(vec).__module__}.{type(vec).__name__}"
-        )
+        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     first = None
     at = 0
     for param in parameters:

@@ -98,7 +98,7 @@ class ParametrizationList(ModuleList):
     def right_inverse(self, value: Tensor) -> None:
         """Set the original tensors so that the parametrized one becomes `value`."""
         with no_grad():
-            new = _inverted(self, value)
+            new = _inverted_strictly(self, value)
             if self.is_tensor:
                 if not isinstance(new, Tensor):
                     raise ValueError(
@@ -126,10 +126,24 @@ class ParametrizationList(ModuleList):
 
 
 def _inverted(modules: ParametrizationList, value: Any) -> Any:
+    """The original behind `value`; a module that cannot be inverted leaves it as it is."""
     with no_grad():
         for module in reversed(list(modules)):
             if hasattr(module, "right_inverse"):
-                value = module.right_inverse(value)
+                try:
+                    value = module.right_inverse(value)
+                except NotImplementedError:
+                    pass
+    return value
+
+
+def _inverted_strictly(modules: ParametrizationList, value: Any) -> Any:
+    for module in reversed(list(modules)):
+        if not hasattr(module, "right_inverse"):
+            raise RuntimeError(
+                f"parametrization {type(module).__name__} does not implement right_inverse."
+            )
+        value = module.right_inverse(value)
     return value
 
 

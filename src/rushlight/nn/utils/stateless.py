@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,28 @@ __all__ = ["functional_call"]
 
 
 def functional_call(
+    module: Module,
+    parameters_and_buffers: dict[str, Tensor],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """The older name of `func.functional_call`."""
+    warnings.warn(
+        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be "
+        "removed in a future version of PyTorch. Please use `torch.func.functional_call` instead "
+        "which is a drop-in replacement.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return call_with(
+        module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict
+    )
+
+
+def call_with(
     module: Module,
     parameters_and_buffers: dict[str, Tensor] | Sequence[dict[str, Tensor]],
     args: Any = None,
@@ -83,9 +106,9 @@ def _replaced(
         if unexpected or missing:
             parts = []
             if unexpected:
-                parts.append(f"Unexpected key(s): {', '.join(unexpected)}.")
+                parts.append(f"Unexpected key(s): {', '.join(map(repr, unexpected))}.")
             if missing:
-                parts.append(f"Missing key(s): {', '.join(missing)}.")
+                parts.append(f"Missing key(s): {', '.join(map(repr, missing))}.")
             raise RuntimeError(
                 f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(parts)
             )

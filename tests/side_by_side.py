@@ -1,0 +1,54 @@
+"""Running one text with PyTorch and with rushlight, warnings and words of errors included."""
+
+from __future__ import annotations
+
+import copy
+import textwrap
+import warnings
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight
+
+
+def agree(source: str) -> None:
+    """What the text leaves in `r` (or raises) and what it warns of is the same in both."""
+    torch = pytest.importorskip("torch")
+    want, want_words = _outcome(torch, source)
+    got, got_words = _outcome(rushlight, source)
+    assert got == want, f"{got}\nis not PyTorch's\n{want}"
+    assert got_words == want_words, f"{got_words}\nis not PyTorch's\n{want_words}"
+
+
+def _outcome(frame: Any, source: str) -> tuple:
+    space = {
+        "torch": frame, "nn": frame.nn, "F": frame.nn.functional, "OrderedDict": OrderedDict,
+        "copy": copy,
+    }  # fmt: skip
+    frame.manual_seed(0)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            exec(textwrap.dedent(source), space)
+            result = space["r"]
+        except Exception as e:
+            result = (type(e).__name__, str(e.args[0] if e.args else ""))
+    words = [str(w.message) for w in seen if "Triggered internally" not in str(w.message)]
+    return _plain(result), [_plain(w) for w in words]
+
+
+def _plain(value: Any) -> Any:
+    """The result in terms both frameworks share."""
+    if hasattr(value, "detach"):
+        values = np.round(value.detach().numpy().astype(np.float64), 4) + 0.0
+        return ("tensor", str(value.dtype).split(".")[-1], values.tolist())
+    if isinstance(value, str):
+        return value.replace("rushlight", "torch").replace("torch.core.tensor.", "torch.")
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [_plain(v) for v in value]
+    return value
