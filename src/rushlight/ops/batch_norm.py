@@ -33,9 +33,10 @@ def _others(ndim: int) -> tuple[int, ...]:
 def _batch_norm_train_body(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float) -> tuple:
     wide = widen(xp, x)
     axes = _others(x.ndim)
-    mean = wide.mean(axis=axes)
+    n = max(x.size // max(x.shape[1], 1), 1)
+    mean = wide.sum(axis=axes) / wide.dtype.type(n)
     out = wide - _channels(mean, x.ndim)
-    var = (out * out).mean(axis=axes)
+    var = (out * out).sum(axis=axes) / wide.dtype.type(n)
     invstd = 1 / xp.sqrt(var + eps)
     scale = invstd if weight is None else invstd * widen(xp, weight)
     out *= _channels(scale, x.ndim)
@@ -47,7 +48,7 @@ def _batch_norm_train_body(xp: Any, x: Any, weight: Any, bias: Any, *, eps: floa
 def _batch_norm_grad_body(
     xp: Any, gy: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float
 ) -> tuple:
-    n = x.size // x.shape[1]
+    n = max(x.size // max(x.shape[1], 1), 1)
     axes = _others(x.ndim)
     g = widen(xp, gy)
     hat = widen(xp, x) - _channels(mean, x.ndim)

@@ -21,7 +21,7 @@ def _cat(parts: list[Tensor], dim: int) -> Tensor:
     return NAMESPACES["torch"]["cat"](parts, dim)
 
 
-def _float_mask(mask: Any, name: str, other: Any, target: dtype) -> Any:
+def _float_mask(mask: Any, name: str, target: dtype) -> Any:
     """A mask to add to the scores: bool True becomes -inf."""
     if mask is None:
         return None
@@ -67,6 +67,13 @@ def _check_shapes(
                     f"Expected `attn_mask` shape to be {want} but got {mask.shape}"
                 )
     return ndim == 3
+
+
+def _with_batch(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """A batch of one; inputs that are one tensor stay one."""
+    made = query.unsqueeze(1)
+    keys = made if key is query else key.unsqueeze(1)
+    return made, keys, keys if value is key else value.unsqueeze(1)
 
 
 def _project(
@@ -181,21 +188,16 @@ def multi_head_attention_forward(
     """Attention of `query` [L, N, E] over `key` and `value` [S, N, E] in `num_heads` heads."""
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
-        same_kv, same_qk = key is value, query is key
-        query = query.unsqueeze(1)
-        key = query if same_qk else key.unsqueeze(1)
-        value = key if same_kv else value.unsqueeze(1)
+        query, key, value = _with_batch(query, key, value)
         if key_padding_mask is not None:
             key_padding_mask = key_padding_mask.unsqueeze(0)
     tgt, batch, embed = query._a.shape
-    padding = _float_mask(key_padding_mask, "key_padding_mask", attn_mask, query.dtype)
+    padding = _float_mask(key_padding_mask, "key_padding_mask", query.dtype)
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
-    if is_causal and padding is None and not need_weights:
-        attn_mask = None  # the hint alone is enough, and quicker
-    else:
-        attn_mask = _float_mask(attn_mask, "attn_mask", None, query.dtype)
-        is_causal = False
+    is_causal = is_causal and padding is None and not need_weights
+    # The hint alone is enough then, and quicker than the mask.
+    attn_mask = None if is_causal else _float_mask(attn_mask, "attn_mask", query.dtype)
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     size = embed // num_heads
     packed = None if use_separate_proj_weight else in_proj_weight
@@ -220,10 +222,9 @@ def multi_head_attention_forward(
     if attention is not None:
         attention = attention.reshape(batch, num_heads, tgt, -1)
         attention = attention.mean(1) if average_attn_weights else attention
-    if not batched:
-        out = out.squeeze(1)
-        attention = None if attention is None else attention.squeeze(0)
-    return out, attention
+    if batched:
+        return out, attention
+    return out.squeeze(1), None if attention is None else attention.squeeze(0)
 
 
 def _attend(
