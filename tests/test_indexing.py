@@ -235,7 +235,9 @@ def indices(draw: Any) -> tuple[tuple[int, ...], Any]:
     items: list[Any] = []
     dim = 0
     while dim < len(shape):
-        kind = draw(st.sampled_from(["int", "slice", "none", "tensor", "mask", "bool", "stop", "int0"]))
+        kind = draw(
+            st.sampled_from(["int", "slice", "none", "tensor", "mask", "bool", "stop", "int0"])
+        )
         n = shape[dim]
         if kind == "stop":
             items.append(...)
@@ -261,7 +263,9 @@ def indices(draw: Any) -> tuple[tuple[int, ...], Any]:
             items.append(slice(draw(bound), draw(bound), draw(st.none() | st.integers(1, 3))))
         elif kind == "tensor":
             size = draw(st.sampled_from([1, common]))
-            items.append(("t", draw(st.lists(st.integers(-n, n - 1), min_size=size, max_size=size))))
+            items.append(
+                ("t", draw(st.lists(st.integers(-n, n - 1), min_size=size, max_size=size)))
+            )
         else:
             marks = [i < common for i in range(n)] if n >= common else [False] * n
             items.append(("t", draw(st.permutations(marks)) if n else slice(None)))
@@ -344,7 +348,10 @@ WRONG: list[tuple[str, str]] = [
     ("F.one_hot(i([3]), 2)", "Class values must be smaller than num_classes."),
     ("lib.cat([])", "torch.cat(): expected a non-empty list of Tensors"),
     ("lib.cat([x, x[0]])", "Tensors must have same number of dimensions: got 2 and 1"),
-    ("lib.cat([x, x[:, :2]])", "Sizes of tensors must match except in dimension 0. Expected size 4"),
+    (
+        "lib.cat([x, x[:, :2]])",
+        "Sizes of tensors must match except in dimension 0. Expected size 4",
+    ),
     ("lib.stack([x, x[0]])", "stack expects each tensor to be equal size, but got [3, 4] at entry"),
     ("x.split([1, 1])", "split_with_sizes expects split_sizes to sum exactly to 3"),
     ("x.chunk(0)", "chunk expects `chunks` to be greater than 0, got: 0"),

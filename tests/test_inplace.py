@@ -221,7 +221,9 @@ def test_second_gradients_agree(program: Any) -> None:
     for lib in LIBS:
         x, z = leaf(lib, 3, 4), leaf(lib, 3, 4)
         out = program(lib, x, z).double()
-        first = lib.autograd.grad((out * out * out).sum(), (x, z), create_graph=True, allow_unused=True)
+        first = lib.autograd.grad(
+            (out * out * out).sum(), (x, z), create_graph=True, allow_unused=True
+        )
         total = sum((g * g).sum() for g in first if g is not None)
         second = lib.autograd.grad(total, (x, z), allow_unused=True)
         results.append((*first, *second))
@@ -330,18 +332,27 @@ ERRORS = [
     (leaf_itself, "a leaf Variable that requires grad is being used in an in-place operation."),
     (view_of_a_leaf, "a view of a leaf Variable that requires grad is being used in an in-place"),
     (item_of_a_leaf, "a view of a leaf Variable that requires grad is being used in an in-place"),
-    (reshaping_a_leaf, "a leaf Variable that requires grad is being used in an in-place operation."),
+    (
+        reshaping_a_leaf,
+        "a leaf Variable that requires grad is being used in an in-place operation.",
+    ),
     (saved_output, "one of the variables needed for gradient computation has been modified by an"),
     (saved_input, "one of the variables needed for gradient computation has been modified by an"),
     (saved_view, "one of the variables needed for gradient computation has been modified by an"),
-    (saved_through_detach, "one of the variables needed for gradient computation has been modified"),
+    (
+        saved_through_detach,
+        "one of the variables needed for gradient computation has been modified",
+    ),
     (times_itself, "one of the variables needed for gradient computation has been modified by an"),
     (expanded, "unsupported operation: more than one element of the written-to tensor refers to a"),
     (too_big, "output with shape [3] doesn't match the broadcast shape [2, 3]"),
     (mismatched, "The size of tensor a (3) must match the size of tensor b (2) at non-singleton"),
     (uncastable, "result type Float can't be cast to the desired output type Long"),
     (copy_too_big, "output with shape [3] doesn't match the broadcast shape [2, 3]"),
-    (no_grad_view, "A view was created in no_grad mode and is being modified inplace with grad mode"),
+    (
+        no_grad_view,
+        "A view was created in no_grad mode and is being modified inplace with grad mode",
+    ),
     (not_a_leaf, "you can only change requires_grad flags of leaf variables."),
     (detach_a_view, "Can't detach views in-place. Use detach() instead."),
     (backward_twice, "Trying to backward through the graph a second time"),

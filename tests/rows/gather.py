@@ -39,12 +39,26 @@ ROWS = [
     Row("scatter_reduce", T(2, 3), 0, REPEATED, T(2, 3), "mean"),
     Row("scatter_reduce", T(2, 3), 0, REPEATED, T(2, 3), "mean", include_self=False),
     Row("scatter_reduce", T(2, 3), 0, REPEATED, T(2, 3, kind="nonzero"), "prod"),
-    Row("scatter_reduce", T(2, 3), 0, REPEATED, T(2, 3, kind="nonzero"), "prod",
-        include_self=False),  # fmt: skip
-    Row("scatter_reduce", T(2, 3, kind="distinct"), 0, REPEATED,
-        T(2, 3, kind="distinct", high=1.9), "amax"),  # fmt: skip
-    Row("scatter_reduce", T(2, 3, kind="distinct"), 1, REPEATED,
-        T(2, 3, kind="distinct", high=1.9), "amin", include_self=False),  # fmt: skip
+    Row(
+        "scatter_reduce", T(2, 3), 0, REPEATED, T(2, 3, kind="nonzero"), "prod", include_self=False
+    ),  # fmt: skip
+    Row(
+        "scatter_reduce",
+        T(2, 3, kind="distinct"),
+        0,
+        REPEATED,
+        T(2, 3, kind="distinct", high=1.9),
+        "amax",
+    ),  # fmt: skip
+    Row(
+        "scatter_reduce",
+        T(2, 3, kind="distinct"),
+        1,
+        REPEATED,
+        T(2, 3, kind="distinct", high=1.9),
+        "amin",
+        include_self=False,
+    ),  # fmt: skip
     Row("index_select", T(3, 4), 0, at(5, size=3), _out=True),
     Row("index_select", T(3, 4), -1, fixed([3, 3])),
     Row("index_select", T(3, 4), 1, fixed(2)),

@@ -1,6 +1,6 @@
 """Rows of the views that change shape or order."""
 
-from optable import Row, T
+from optable import D, Row, T
 
 ROWS = [
     Row("Tensor.view", T(3, 4), 2, 6),
@@ -48,4 +48,5 @@ ROWS = [
     Row("broadcast_to", T(3), (2, 3)),
     Row("Tensor.broadcast_to", T(3), (2, 3)),
     Row("broadcast_tensors", T(3, 1), T(1, 4)),
+    Row("Tensor.view", T(2, 4, dtype="int64"), D("int32"), _id="int32"),
 ]

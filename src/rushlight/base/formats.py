@@ -67,7 +67,5 @@ def order_of(fmt: memory_format, ndim: int) -> tuple[int, ...]:
     """The axes of a channels-last tensor from the outermost to the innermost."""
     order = ORDERS[fmt]
     if ndim != len(order):
-        raise RuntimeError(
-            f"required rank {len(order)} tensor to use {fmt.name} format"
-        )
+        raise RuntimeError(f"required rank {len(order)} tensor to use {fmt.name} format")
     return order

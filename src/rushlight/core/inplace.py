@@ -41,7 +41,8 @@ def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> T
 
 def _keep_old_values(newest: Any, cell: list, start: int) -> None:
     """Let the nodes made since number `start` keep copies of what they saved under `cell`."""
-    stack, seen, copies = [newest], set(), {}
+    stack, seen = [newest], set()
+    copies: dict[int, Any] = {}
     while stack:
         node = stack.pop()
         if node.seq <= start or node.seq in seen:

@@ -76,9 +76,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:  # noq
     if input._a.ndim == 1:
         return into(out, diag_embed(input, diagonal))
     if input._a.ndim != 2:
-        raise RuntimeError(
-            f"diag(): Supports 1D or 2D tensors. Got {input._a.ndim}D"
-        )
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._a.ndim}D")
     return into(out, _diagonal(input, offset=diagonal, dim1=0, dim2=1).clone())
 
 

@@ -70,9 +70,7 @@ _gather_grad = Op(
 _scatter_add = Op(_scatter_add_body, "scatter_add", meta=lambda x, *r, dim: (x.shape, x.dtype))
 _scatter = Op(_scatter_body, "scatter", moves_only=True, meta=lambda x, *r, dim: (x.shape, x.dtype))
 
-_gather.derivative(
-    x=lambda g, index, x_shape, dim: _gather_grad(g, index, dim=dim, shape=x_shape)
-)
+_gather.derivative(x=lambda g, index, x_shape, dim: _gather_grad(g, index, dim=dim, shape=x_shape))
 _gather_grad.derivative(g=lambda g, index, dim: _gather(g, index, dim=dim))
 
 
@@ -137,9 +135,7 @@ def check_scatter(x: Tensor, dim: int, index: Tensor, src: Any, name: str = "sca
         if src._a.dtype != x._a.dtype:
             raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
         if index._a.size and max(src._a.ndim, 1) != max(index._a.ndim, 1):
-            raise RuntimeError(
-                "Index tensor must have the same number of dimensions as src tensor"
-            )
+            raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     shape = index._a.shape
     too_big = any(n > m for d, (n, m) in enumerate(zip(shape, x._a.shape)) if d != dim)
     if isinstance(src, Tensor) and index._a.size:
@@ -191,9 +187,7 @@ def _scatter_reducing(x: Tensor, dim: int, index: Tensor, source: Any, reduce: s
 
 
 @public(inplace=True)
-def scatter_add(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any = None
-) -> Tensor:  # noqa: A002
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
     """A copy of `input` with `src` added at `index` along `dim`, duplicates counting."""
     dim = check_scatter(input, dim, index, src)
     if not index._a.size:
@@ -283,9 +277,7 @@ def _lifted(x: Tensor) -> Tensor:
 
 
 @public()
-def index_add_(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1
-) -> Tensor:  # noqa: A002
+def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:  # noqa: A002
     """Add `alpha * source` to the slices of `input` at `index`, duplicates counting."""
     dim = wrap_dim(dim, input._a.ndim)
     at = _vector(index, "index_add_")
@@ -294,7 +286,9 @@ def index_add_(
             f"index_add_(): self ({title(input.dtype)}) and source ({title(source.dtype)}) must "
             "have the same scalar type"
         )
-    _check_slices(input, dim, at, source, "index_add_", RuntimeError, ": (", ")", f", for dim: {dim}")
+    _check_slices(
+        input, dim, at, source, "index_add_", RuntimeError, ": (", ")", f", for dim: {dim}"
+    )
     _check_bounds(at, _size_along(input, dim), dim)
     if alpha != 1:
         source = source * alpha
@@ -372,6 +366,9 @@ def _out_of_place(name: str, inplace: Any) -> None:
     public()(copy)
 
 
-for _name, _fn in (("index_add", index_add_), ("index_copy", index_copy_), ("index_fill", index_fill_)):
+for _name, _fn in (
+    ("index_add", index_add_),
+    ("index_copy", index_copy_),
+    ("index_fill", index_fill_),
+):
     _out_of_place(_name, _fn)
-

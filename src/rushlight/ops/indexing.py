@@ -14,188 +14,12 @@ from ..core.inplace import adopt_history, bump, check_writable
 from ..core.modes import modes
 from ..core.op import Op
 from ..core.public import public, publish
-from ..core.tensor import Tensor, current_edge, tensor_over, wrap
+from ..core.tensor import Tensor, current_edge, tensor_over
+from .brackets import Split, position, split_index
 from .casting import move_to
 from .memory import fitting
 from .scatter_rows import add_at
-from .window import Window, select_op, slice_op, window_op
-
-# An index is split in two: a window (ints, ranges, new dims), which is a view, and then at most one
-# gathering step with index tensors. PyTorch's order of result dims follows from this split.
-
-_ALL = (None, None, None)
-_BAD_INDEX = (
-    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-    "indices (got {})"
-)
-
-
-class _Split:
-    """What brackets ask for: `window` first, then index tensors `picks` in the places `slots`."""
-
-    __slots__ = ("window", "slots", "picks", "plain", "last")
-
-    def __init__(self) -> None:
-        self.window: list[Any] = []
-        self.slots: list[int] = []  # per dim of the window: 1 takes the next pick, 0 the whole dim
-        self.picks: list[Tensor] = []
-        self.plain = True  # the window is the whole tensor
-        self.last: Op | None = None  # the op that names the view's node
-
-    def whole(self, n: int = 1) -> None:
-        self.window.extend([_ALL] * n)
-        self.slots.extend([0] * n)
-
-    def pick(self, index: Tensor, dims: int = 1) -> None:
-        self.window.extend([_ALL] * dims)
-        self.slots.append(1)
-        self.picks.append(index)
-
-    def new_dim(self, flag: Tensor | None = None) -> None:
-        self.window.append(None)
-        self.plain = False
-        self.last = window_op
-        if flag is None:
-            self.slots.append(0)
-        else:
-            self.slots.append(1)
-            self.picks.append(flag)
-
-
-def split_index(x: Tensor, index: Any) -> _Split:
-    """Read what stands in the brackets; IndexError in PyTorch's words when it does not fit."""
-    items = index if index.__class__ is tuple else _items(index)
-    items = [_plain(item, x) for item in items]
-    shape = x._a.shape
-    taken = sum([_dims_taken(item) for item in items])
-    if taken > len(shape):
-        raise _too_many(items, shape)
-    split = _Split()
-    dim = 0
-    for item in items:
-        if item is None:
-            split.new_dim()
-        elif item is Ellipsis:
-            split.whole(len(shape) - taken)
-            dim += len(shape) - taken
-            taken = len(shape)  # a second ellipsis stands for nothing
-        elif item.__class__ is int:
-            split.window.append(_position(item, shape[dim], dim))
-            split.plain = False
-            split.last = select_op
-            dim += 1
-        elif item.__class__ is slice:
-            taken_range = _range(item, shape[dim])
-            split.window.append(taken_range)
-            split.slots.append(0)
-            split.plain = split.plain and taken_range == (0, shape[dim], 1)
-            split.last = slice_op
-            dim += 1
-        else:
-            dim += _read_tensor(split, item, shape, dim)
-    return split
-
-
-def _read_tensor(split: _Split, item: Tensor, shape: tuple, dim: int) -> int:
-    """Add an index tensor; answer how many dims it takes."""
-    if item._a.dtype.kind != "b":
-        split.pick(item)
-        return 1
-    n = item._a.ndim
-    if n == 0:
-        split.new_dim(item.reshape(1))
-        return 0
-    for i in range(n):
-        if item._a.shape[i] != shape[dim + i]:
-            raise IndexError(
-                f"The shape of the mask {list(item._a.shape)} at index {i} does not match the shape "
-                f"of the indexed tensor {list(shape)} at index {dim + i}"
-            )
-    split.pick(item, n)
-    return n
-
-
-def _items(index: Any) -> Sequence[Any]:
-    """The entries of an index that is not a tuple; a list of more than numbers stands for one."""
-    if isinstance(index, list) and len(index) < 32:
-        for item in index:
-            if item is None or item is Ellipsis or isinstance(item, (Tensor, slice, list, tuple)):
-                return index
-    return (index,)
-
-
-def _plain(item: Any, x: Tensor) -> Any:
-    """One entry as None, Ellipsis, int, slice, or an index tensor of integers or bools."""
-    if item is None or item is Ellipsis or item.__class__ in (int, slice):
-        return item
-    if item.__class__ is bool:
-        return _like(np.asarray(item), x)
-    if not isinstance(item, Tensor):
-        item = _to_tensor(item, x)
-        if item.__class__ is int:
-            return item
-    kind = item._a.dtype.kind
-    if kind == "b":
-        return item
-    if kind not in "iu" or item._a.dtype.name not in ("int64", "int32", "uint8"):
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    if item._a.dtype.kind == "u":  # PyTorch reads bytes as a mask
-        return item.bool()
-    return item if item._a.ndim else int(item.item())
-
-
-def _to_tensor(item: Any, x: Tensor) -> Any:
-    if isinstance(item, np.ndarray):
-        array = item
-    elif isinstance(item, (list, tuple, range)):
-        array = np.asarray([v.item() if isinstance(v, Tensor) else v for v in item])
-        if array.dtype.kind in "fu" or not array.size:
-            array = array.astype(np.int64)
-        if array.dtype.kind not in "ib":
-            raise IndexError(_BAD_INDEX.format(type(item).__name__))
-    elif hasattr(item, "__index__"):
-        return item.__index__()
-    else:
-        raise IndexError(_BAD_INDEX.format(type(item).__name__))
-    return _like(array, x)
-
-
-def _like(array: np.ndarray, x: Tensor) -> Tensor:
-    return move_to(wrap(array), x.device)
-
-
-def _dims_taken(item: Any) -> int:
-    if item is None or item is Ellipsis:
-        return 0
-    if item.__class__ in (int, slice):
-        return 1
-    return item._a.ndim if item._a.dtype.kind == "b" else 1
-
-
-def _too_many(items: list, shape: tuple) -> IndexError:
-    if not shape and len(items) == 1 and items[0].__class__ is int:
-        return IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim "
-            "tensor to a number"
-        )
-    if not shape and len(items) == 1 and items[0].__class__ is slice:
-        return IndexError("slice() cannot be applied to a 0-dim tensor.")
-    return IndexError(f"too many indices for tensor of dimension {len(shape)}")
-
-
-def _position(i: int, size: int, dim: int) -> int:
-    if not -size <= i < size:
-        raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {size}")
-    return i + size if i < 0 else i
-
-
-def _range(s: slice, size: int) -> tuple[int, int, int]:
-    step = 1 if s.step is None else s.step.__index__()
-    if step <= 0:
-        raise ValueError("step must be greater than zero")
-    start, stop, step = s.indices(size)
-    return start, max(stop, start), step
-
+from .window import select_op
 
 # -- the gathering step -------------------------------------------------------------------------
 
@@ -229,7 +53,7 @@ index_op = Op(
 
 def _index_grad_body(xp: Any, g: Any, *indices: Any, slots: tuple, shape: tuple) -> Any:
     out = xp.zeros(shape, g.dtype)
-    if all([i.dtype.kind == "b" for i in indices]) and len(indices) == 1:
+    if all(i.dtype.kind == "b" for i in indices) and len(indices) == 1:
         out[_place(slots, indices)] = g  # a mask names every element once
     else:
         add_at(xp, out, _place(slots, indices), g)
@@ -270,11 +94,11 @@ def _picked_shape(pick: Tensor) -> tuple:
     return (int(pick._a.sum()),) if pick._a.dtype.kind == "b" else pick._a.shape
 
 
-@public("Tensor")
-def __getitem__(self: Tensor, index: Any) -> Tensor:
+@public("Tensor", name="__getitem__")
+def getitem(self: Tensor, index: Any) -> Tensor:
     """`self[index]`: a view for ints, ranges, None and ...; a copy for index tensors and masks."""
     if index.__class__ is int and self._a.ndim:  # the commonest cases by the shortest way
-        return select_op(self, index=(_position(index, self._a.shape[0], 0),))
+        return select_op(self, index=(position(index, self._a.shape[0], 0),))
     split = split_index(self, index)
     if not split.picks:
         if split.last is None:
@@ -283,7 +107,7 @@ def __getitem__(self: Tensor, index: Any) -> Tensor:
     return gather_at(_windowed(self, split), tuple(split.slots), split.picks)
 
 
-def _windowed(x: Tensor, split: _Split) -> Tensor:
+def _windowed(x: Tensor, split: Split) -> Tensor:
     """The part of `x` that the window shows; x itself when that is all of it."""
     if split.plain or split.last is None:
         return x
@@ -389,8 +213,8 @@ def _values_error(t: Tensor, slots: tuple, picks: Sequence[Tensor], values: Any)
     )
 
 
-@public("Tensor")
-def __setitem__(self: Tensor, index: Any, value: Any) -> None:
+@public("Tensor", name="__setitem__")
+def setitem(self: Tensor, index: Any, value: Any) -> None:
     """`self[index] = value`."""
     if not isinstance(value, (Tensor, bool, int, float, complex, np.generic)):
         name = type(value).__name__

@@ -20,9 +20,7 @@ def _cat_meta(*xs: Any, dim: int) -> tuple:
     return first.shape[:dim] + (total,) + first.shape[dim + 1 :], first.dtype
 
 
-_cat = Op(
-    lambda xp, *xs, dim: xp.concatenate(xs, axis=dim), "cat", moves_only=True, meta=_cat_meta
-)
+_cat = Op(lambda xp, *xs, dim: xp.concatenate(xs, axis=dim), "cat", moves_only=True, meta=_cat_meta)
 
 
 @_cat.backward

@@ -46,9 +46,7 @@ def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:  # noqa: A
 
 
 @public()
-def put(
-    input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False
-) -> Tensor:  # noqa: A002
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:  # noqa: A002
     """A copy of `input` with `source` at flat positions."""
     if index._a.size != source._a.size:
         raise IndexError(
@@ -156,9 +154,7 @@ def argwhere(input: Tensor) -> Tensor:  # noqa: A002
 
 
 @public()
-def nonzero_static(
-    input: Tensor, *, size: int, fill_value: int = -1, out: Any = None
-) -> Tensor:  # noqa: A002
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any = None) -> Tensor:  # noqa: A002
     """As `nonzero` with exactly `size` rows: cut off, or filled up."""
     found = _positions(input)
     missing = size - found._a.shape[0]

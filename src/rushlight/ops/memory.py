@@ -15,7 +15,6 @@ from ..core.public import public
 from ..core.tensor import Tensor, current_edge, tensor_over
 from .casting import cast_to, move_to
 
-
 # -- copies -------------------------------------------------------------------------------------
 
 

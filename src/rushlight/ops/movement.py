@@ -113,7 +113,7 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 @public("torch", name="reshape")
 def reshape(input: Tensor, shape: Any) -> Tensor:  # noqa: A002
     """`input` in another shape; a view where possible, else a copy."""
-    size = infer_view(as_size((shape,) if not isinstance(shape, int) else shape), input._a.size)
+    size = infer_view(as_size((shape,)), input._a.size)
     if _can_view(input, size):
         return _view(input, shape=size)
     return _copy_reshape(input, shape=size)
@@ -172,10 +172,10 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:  # noqa: A002
 
 _permute = Op(lambda xp, x, *, dims: x.transpose(dims), "permute", view=True)
 _permute.derivative(x=lambda g, dims: _permute(g, dims=_inverse(dims)))
-_transpose = Op(
-    lambda xp, x, *, dim0, dim1: x.swapaxes(dim0, dim1), "transpose", view=True
-)
+_transpose = Op(lambda xp, x, *, dim0, dim1: x.swapaxes(dim0, dim1), "transpose", view=True)
 _transpose.derivative(x=lambda g, dim0, dim1: _transpose(g, dim0=dim0, dim1=dim1))
+_t = Op(lambda xp, x: x.T, "t", view=True)
+_t.derivative(x=lambda g: _t(g))
 
 
 def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
@@ -219,8 +219,10 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:  # noqa: A002
 def t(input: Tensor) -> Tensor:  # noqa: A002
     """The transpose of a matrix; vectors and scalars stay as they are."""
     if input._a.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input._a.ndim}D")
-    return input if input._a.ndim < 2 else _transpose(input, dim0=0, dim1=1)
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {input._a.ndim}D"
+        )
+    return input if input._a.ndim < 2 else _t(input)
 
 
 @public(aliases=("moveaxis",))
@@ -229,7 +231,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:  # noqa: A0
     n = input._a.ndim
     src = [wrap_dim(d, n) for d in (source if isinstance(source, (tuple, list)) else [source])]
     dst = [
-        wrap_dim(d, n) for d in (destination if isinstance(destination, (tuple, list)) else [destination])
+        wrap_dim(d, n)
+        for d in (destination if isinstance(destination, (tuple, list)) else [destination])
     ]
     if len(src) != len(dst):
         raise RuntimeError(
@@ -241,7 +244,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:  # noqa: A0
     return _permute(input, dims=tuple(order))
 
 
-Tensor.T = property(lambda self: _permute(self, dims=tuple(range(self._a.ndim))[::-1]))  # type: ignore[assignment]
+Tensor.T = property(lambda self: _permute(self, dims=tuple(range(self._a.ndim))[::-1]))  # type: ignore[attr-defined]
 
 
 def _mt(self: Tensor) -> Tensor:
@@ -253,7 +256,7 @@ def _mt(self: Tensor) -> Tensor:
     return transpose(self, -2, -1)
 
 
-Tensor.mT = property(_mt)  # type: ignore[assignment]
+Tensor.mT = property(_mt)  # type: ignore[attr-defined]
 
 
 # -- size-1 dims and broadcasting ---------------------------------------------------------------
@@ -289,9 +292,11 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:  # noqa: A002
     """Without its dims of size 1, or without those of `dim` that are."""
     shape = input._a.shape
     if dim is None:
-        wanted = range(len(shape))
+        wanted = list(range(len(shape)))
     else:
-        wanted = [wrap_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else [dim])]
+        wanted = [
+            wrap_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else [dim])
+        ]
     return _squeeze(input, dims=tuple([d for d in wanted if d < len(shape) and shape[d] == 1]))
 
 
@@ -350,7 +355,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:  # noqa: A002
     return expand(input, tuple(size))
 
 
-Tensor.broadcast_to = lambda self, size: expand(self, tuple(size))  # type: ignore[assignment]
+Tensor.broadcast_to = lambda self, size: expand(self, tuple(size))  # type: ignore[attr-defined]
 
 
 @public("torch")

@@ -157,14 +157,12 @@ def flipud(input: Tensor) -> Tensor:  # noqa: A002
 
 
 _roll = Op(
-    lambda xp, x, *, shifts, dims: xp.roll(x, shifts, dims),
+    lambda xp, x, *, shifts, dims: xp.roll(x, shifts if dims else shifts[0], dims),
     "roll",
     moves_only=True,
     meta=lambda x, *, shifts, dims: (x.shape, x.dtype),
 )
-_roll.derivative(
-    x=lambda g, shifts, dims: _roll(g, shifts=tuple([-s for s in shifts]), dims=dims)
-)
+_roll.derivative(x=lambda g, shifts, dims: _roll(g, shifts=tuple([-s for s in shifts]), dims=dims))
 
 
 @public()
@@ -175,7 +173,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:  # noqa: A002
     if not steps:
         raise RuntimeError("`shifts` required")
     if not axes and len(steps) == 1:
-        return _roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(input._a.shape)
+        return _roll(input, shifts=steps, dims=None)
     if len(axes) != len(steps):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}"
@@ -196,9 +194,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:  # noqa: A00
     if len(axes) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(axes)}")
     if input._a.ndim < 2:
-        raise RuntimeError(
-            f"expected total dims >= 2, but got total dims = {input._a.ndim}"
-        )
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input._a.ndim}")
     if axes[0] == axes[1] or abs(axes[0] - axes[1]) == input._a.ndim:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {axes[0]} and dim1 = {axes[1]}"

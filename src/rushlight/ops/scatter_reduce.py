@@ -75,10 +75,10 @@ def _extreme_grads(
     g: Tensor, x: Tensor, index: Tensor, src: Tensor, out: Tensor, dim: int, include_self: bool
 ) -> tuple:
     """The gradient goes to whatever equals the result, in equal parts."""
-    mine = (x == out).to(g.dtype)
+    mine = x.eq(out).to(g.dtype)
     if not include_self:
         mine = mine.scatter(dim, index, 0)
-    theirs = (src == out.gather(dim, index)).to(g.dtype)
+    theirs = src.eq(out.gather(dim, index)).to(g.dtype)
     share = g / mine.scatter_add(dim, index, theirs).clamp(min=1)
     return share * mine, share.gather(dim, index) * theirs
 
@@ -90,13 +90,13 @@ def _prod_grads(
     ones = g.new_ones(x._a.shape)
     others = ones.scatter_reduce(dim, index, src, "prod")
     gx = g * others if include_self else g.scatter(dim, index, 0)
-    zero = src == 0
+    zero = src.eq(0)
     start = x if include_self else ones
-    start = start.masked_fill(start == 0, 1)
+    start = start.masked_fill(start.eq(0), 1)
     nonzero = start.scatter_reduce(dim, index, src.masked_fill(zero, 1), "prod")
-    count = (x == 0).to(g.dtype) if include_self else g.new_zeros(x._a.shape)
+    count = x.eq(0).to(g.dtype) if include_self else g.new_zeros(x._a.shape)
     count = count.scatter_add(dim, index, zero.to(g.dtype)).gather(dim, index)
-    alone = (nonzero.gather(dim, index)).masked_fill(count != 1, 0)  # the only zero among factors
+    alone = (nonzero.gather(dim, index)).masked_fill(count.ne(1), 0)  # the only zero among factors
     usual = out.gather(dim, index) / src.masked_fill(zero, 1)
     rest = usual.masked_fill(zero, 0) + alone.masked_fill(~zero, 0)
     return gx, g.gather(dim, index) * rest

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 
 def add_at(xp: Any, out: Any, at: tuple, values: Any) -> None:
     """`out[at] += values`, counting duplicates, written into `out`.
@@ -12,7 +14,7 @@ def add_at(xp: Any, out: Any, at: tuple, values: Any) -> None:
     NumPy's add.at is quick for one flat index only (rows of 64 floats at 2048 places: 0.5 ms flat,
     2.2 ms as rows), so the index is flattened first.
     """
-    if out.dtype.kind == "V" or out.dtype.itemsize == 2 and out.dtype.kind == "f":
+    if out.dtype.kind == "V" or (out.dtype.itemsize == 2 and out.dtype.kind == "f"):
         wide = out.astype("float32")  # half precision: add in float32, round once
         add_at(xp, wide, at, xp.asarray(values).astype("float32"))
         out[...] = wide.astype(out.dtype)
@@ -65,6 +67,11 @@ def flat_places(xp: Any, shape: tuple[int, ...], at: tuple) -> Any:
 
 def _checked(xp: Any, index: Any, size: int, dim: int) -> Any:
     """The index with negative positions counted from the end."""
+    if not isinstance(
+        index, np.ndarray
+    ):  # elsewhere a look at the values would wait for the device
+        index = index.astype("int64")
+        return xp.where(index < 0, index + size, index)
     if not index.size:
         return index.astype("int64")
     low = index.min()

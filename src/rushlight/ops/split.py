@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -199,7 +200,7 @@ def _cut_at(x: Tensor, cuts: list[int], dim: int) -> tuple[Tensor, ...]:
     size = x._a.shape[dim]
     edges = [0, *cuts, size]
     outs = []
-    for start, stop in zip(edges, edges[1:]):
+    for start, stop in itertools.pairwise(edges):
         start, stop, _ = slice(start, stop).indices(size)
         outs.append(slice_op(x, index=narrow_index(dim, start, max(stop - start, 0))))
     return tuple(outs)

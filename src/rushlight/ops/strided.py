@@ -119,9 +119,7 @@ _as_strided.same_layout = _same_layout  # type: ignore[attr-defined]
 
 
 @public()
-def as_strided(
-    input: Tensor, size: Any, stride: Any, storage_offset: int | None = None
-) -> Tensor:  # noqa: A002
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:  # noqa: A002
     """A view of `input`'s memory with the given sizes and strides (in elements)."""
     size, stride = as_size((tuple(size),)), as_size((tuple(stride),))
     home = geometry(input._a)
@@ -176,9 +174,7 @@ _unfold.derivative(
         g, dim=dim, size=size, step=step, shape=x_shape
     )
 )
-_unfold_grad.derivative(
-    g=lambda g, dim, size, step: _unfold(g, dim=dim, size=size, step=step)
-)
+_unfold_grad.derivative(g=lambda g, dim, size, step: _unfold(g, dim=dim, size=size, step=step))
 
 
 @public("Tensor")
