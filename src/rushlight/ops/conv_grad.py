@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product as offsets
 from math import prod
 from typing import Any
@@ -63,16 +64,17 @@ def windows(xp: Any, x: Any, kernel: Dims, stride: Dims, dilation: Dims) -> Any:
     )
 
 
-def at_offset(offset: Dims, size: Dims, stride: Dims, dilation: Dims) -> tuple:
-    """The slices of a padded input that kernel offset `offset` touches for outputs of `size`."""
-    return (
-        slice(None),
-        slice(None),
-        *[
+@lru_cache(maxsize=1024)
+def places(kernel: Dims, out: Dims, stride: Dims, dilation: Dims) -> tuple:
+    """For every offset of a kernel, the slices of a padded input that it touches for `out` outputs."""
+    found = []
+    for offset in offsets(*map(range, kernel)):
+        slices = [
             slice(o * d, o * d + s * (n - 1) + 1, s)
-            for o, n, s, d in zip(offset, size, stride, dilation)
-        ],
-    )
+            for o, n, s, d in zip(offset, out, stride, dilation)
+        ]
+        found.append((offset, (slice(None), slice(None), *slices)))
+    return tuple(found)
 
 
 def _chunks(images: int, bytes_each: int) -> Iterator[slice]:
@@ -135,9 +137,9 @@ def _depthwise(xp: Any, x: Any, w: Any, size: Dims, stride: Dims, dilation: Dims
     if o != x.shape[1]:
         x = xp.repeat(x, o // x.shape[1], axis=1)
     out = xp.zeros((x.shape[0], o, *size), x.dtype)
-    for offset in offsets(*map(range, kernel)):
+    for offset, place in places(kernel, size, stride, dilation):
         column = w[(slice(None), 0, *offset)].reshape((o,) + (1,) * len(kernel))
-        out += x[at_offset(offset, size, stride, dilation)] * column
+        out += x[place] * column
     return out
 
 
@@ -180,7 +182,7 @@ def _conv_grad_input(
     padded = x_shape[:2] + tuple([n + 2 * p for n, p in zip(x_shape[2:], padding)])
     gx = xp.zeros(padded, gy.dtype)
     columns = w.reshape(groups, w.shape[0] // groups, -1).swapaxes(1, 2)
-    where = [(k, at_offset(k, size, stride, dilation)) for k in offsets(*map(range, kernel))]
+    where = places(kernel, size, stride, dilation)
     for part in _chunks(gy.shape[0], x_shape[1] * prod(kernel) * prod(size) * gy.itemsize):
         flat = gy[part].swapaxes(0, 1).reshape(groups, w.shape[0] // groups, -1)
         patches = xp.matmul(columns, flat).reshape(x_shape[1], *kernel, -1, *size)
@@ -245,9 +247,8 @@ def _depthwise_weight(xp: Any, gy: Any, x: Any, w_shape: Dims, stride: Dims, dil
         x = xp.repeat(x, o // x.shape[1], axis=1)
     gw = xp.empty(w_shape, gy.dtype)
     axes = (0, *range(2, gy.ndim))
-    for offset in offsets(*map(range, kernel)):
-        seen = x[at_offset(offset, size, stride, dilation)]
-        gw[(slice(None), 0, *offset)] = (gy * seen).sum(axis=axes)
+    for offset, place in places(kernel, size, stride, dilation):
+        gw[(slice(None), 0, *offset)] = (gy * x[place]).sum(axis=axes)
     return gw
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product as offsets
 from math import prod
 from typing import Any
 
 from ..core.op import Op
 from ..core.public import public
 from ..core.tensor import Tensor
-from .conv_grad import Dims, at_offset, out_size, pad_zeros, windows
+from .conv_grad import Dims, out_size, pad_zeros, places, windows
 
 # -- unfold and fold ----------------------------------------------------------------------------
 
@@ -30,10 +29,8 @@ def _fold_windows(xp: Any, x: Any, *, size: Dims, kernel: Dims, stride: Dims, pa
     parts = x.reshape(x.shape[0], x.shape[1] // prod(kernel), *kernel, *out)
     padded = [n + 2 * p for n, p in zip(size, padding)]
     total = xp.zeros((*parts.shape[:2], *padded), x.dtype)
-    for offset in offsets(*map(range, kernel)):
-        total[at_offset(offset, out, stride, dilation)] += parts[
-            (slice(None), slice(None), *offset)
-        ]
+    for offset, place in places(kernel, out, stride, dilation):
+        total[place] += parts[(slice(None), slice(None), *offset)]
     inside = total[(..., *[slice(p, p + n) for p, n in zip(padding, size)])]
     return xp.ascontiguousarray(inside)
 
