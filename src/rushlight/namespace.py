@@ -14,7 +14,7 @@ PACKAGE = __name__.rpartition(".")[0]
 SUBMODULES = (
     "accelerator", "amp", "autograd", "backends", "capture", "cli", "compiler", "cuda", "data",
     "dezero", "distributed", "distributions", "fft", "func", "hub", "io", "jit", "linalg",
-    "multiprocessing", "nn", "onnx", "optim", "profiler", "random", "return_types", "special",
+    "multiprocessing", "nn", "onnx", "optim", "profiler", "random", "return_types", "serialization", "special",
     "testing", "types", "utils", "version", "vision",
 )  # fmt: skip
 

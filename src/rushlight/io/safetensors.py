@@ -1,0 +1,91 @@
+"""safetensors files through the safetensors library, written atomically."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from ..base.dtypes import bfloat16
+from ..core.tensor import Tensor, wrap
+from .atomic import atomic_write
+from .errors import CorruptFileError
+
+
+def _library() -> Any:
+    try:
+        import safetensors
+    except ImportError:
+        raise ImportError("safetensors is not installed: pip install 'rushlight[files]'") from None
+    return safetensors
+
+
+def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
+    """The bytes of a safetensors file."""
+    _library()
+    from safetensors.numpy import save as serialize
+
+    arrays = {name: np.ascontiguousarray(t.detach().cpu()._host()) for name, t in tensors.items()}
+    return serialize(arrays, metadata=metadata)
+
+
+def save_file(
+    tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None
+) -> None:
+    """Write named tensors to `filename`."""
+    data = save(tensors, metadata)
+    with atomic_write(filename) as f:
+        f.write(data)
+
+
+_DTYPES = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "I64": "int64", "I32": "int32", "I16": "int16",
+    "I8": "int8", "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64", "BOOL": "bool",
+    "C64": "complex64",
+}  # fmt: skip
+
+
+def load(data: bytes) -> dict[str, Tensor]:
+    """Named tensors from the bytes of a safetensors file."""
+    library = _library()
+    try:
+        flat = library.deserialize(bytes(data))
+    except Exception as error:  # the library raises its own type, whatever is wrong with the bytes
+        raise CorruptFileError(f"the safetensors file is damaged ({error})") from None
+    tensors = {}
+    for name, entry in flat:
+        np_dtype = bfloat16.np if entry["dtype"] == "BF16" else _DTYPES.get(entry["dtype"])
+        if np_dtype is None:
+            raise CorruptFileError(
+                f"tensor {name} has dtype {entry['dtype']}, which rushlight does not have"
+            )
+        a = np.frombuffer(bytearray(entry["data"]), np_dtype).reshape(entry["shape"])
+        tensors[name] = wrap(a)
+    return tensors
+
+
+def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
+    """Named tensors of a safetensors file, on `device`."""
+    with open(filename, "rb") as f:
+        size = os.fstat(f.fileno()).st_size
+        head = f.read(8)
+        length = int.from_bytes(head, "little")
+        if len(head) < 8 or length > size - 8:
+            raise CorruptFileError("the safetensors file is damaged (its header does not fit)")
+        f.seek(0)
+        tensors = load(f.read())
+    return {name: t.to(device) for name, t in tensors.items()}
+
+
+def metadata(filename: Any) -> dict[str, str]:
+    """The free text stored in the header."""
+    with open(filename, "rb") as f:
+        length = int.from_bytes(f.read(8), "little")
+        if length > os.fstat(f.fileno()).st_size:
+            raise CorruptFileError("the safetensors file is damaged (its header does not fit)")
+        try:
+            return json.loads(f.read(length)).get("__metadata__", {})
+        except (ValueError, AttributeError) as error:
+            raise CorruptFileError(f"the safetensors header is damaged ({error})") from None
