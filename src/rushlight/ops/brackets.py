@@ -22,6 +22,11 @@ _BAD_INDEX = (
 )
 
 
+def is_position(d: Any) -> bool:
+    """Whether an array dtype is int64 or int32 (a dtype's name costs 3 us to ask for)."""
+    return d.kind == "i" and d.itemsize >= 4
+
+
 class Split:
     """What brackets ask for: `window` first, then index tensors `picks` in the places `slots`."""
 
@@ -127,12 +132,14 @@ def _plain(item: Any, x: Tensor) -> Any:
         if item.__class__ is int:
             return item
     kind = item._a.dtype.kind
+    if item._a.__class__ is not x._a.__class__ and item._a.ndim:
+        item = move_to(item, x.device)  # PyTorch takes indices from the host too
     if kind == "b":
         return item
-    if kind not in "iu" or item._a.dtype.name not in ("int64", "int32", "uint8"):
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    if item._a.dtype.kind == "u":  # PyTorch reads bytes as a mask
+    if kind == "u" and item._a.itemsize == 1:  # PyTorch reads bytes as a mask
         return item.bool()
+    if not is_position(item._a.dtype):
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return item if item._a.ndim else int(item.item())
 
 

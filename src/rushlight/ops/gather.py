@@ -9,6 +9,7 @@ from ..core.inplace import _title as title
 from ..core.op import Op
 from ..core.public import into, public
 from ..core.tensor import Tensor
+from .brackets import is_position
 from .indexing import index_grad, put
 from .scatter_rows import add_at
 from .window import unwindow
@@ -35,7 +36,7 @@ def _gather_body(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     if not x.ndim:
         return x.copy()
     reach = index.shape[:dim] + (x.shape[dim],) + index.shape[dim + 1 :]
-    return xp.take_along_axis(corner(x, reach), index, dim)
+    return corner(x, reach)[along(xp, index, dim)]
 
 
 def _scatter_add_body(xp: Any, x: Any, index: Any, src: Any, *, dim: int) -> Any:
@@ -86,7 +87,7 @@ _scatter.derivative(x=lambda g, index, dim: _scatter(g, index, 0, dim=dim), src=
 
 
 def _check_index(x: Tensor, index: Tensor, name: str, other: str = "self") -> None:
-    if index._a.dtype.name not in ("int64", "int32"):
+    if not is_position(index._a.dtype):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if index._a.size and max(x._a.ndim, 1) != max(index._a.ndim, 1):
         raise RuntimeError(
@@ -98,10 +99,12 @@ def _check_bounds(index: Tensor, size: int, dim: int, kind: type = RuntimeError)
     """On the CPU only: elsewhere a look at the values would have to wait for the device."""
     a = index._a
     if index.is_cpu and a.size:
-        low, high = int(a.min()), int(a.max())
-        if low < 0 or high >= size:
-            wrong = low if low < 0 else high
+        if a.view(_UNSIGNED[a.itemsize]).max() >= size:  # negative positions are huge, unsigned
+            wrong = a[(a < 0) | (a >= size)].reshape(-1)[0]
             raise kind(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+_UNSIGNED = {4: "uint32", 8: "uint64"}
 
 
 def _size_along(x: Tensor, dim: int) -> int:
@@ -200,7 +203,7 @@ def take_along_dim(
     input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None
 ) -> Tensor:  # noqa: A002
     """As `gather`, with `input` and `indices` broadcast apart from `dim`."""
-    if indices._a.dtype.name != "int64":
+    if indices._a.dtype.kind != "i" or indices._a.itemsize != 8:
         raise RuntimeError(
             "torch.take_along_dim(): dtype of indices should be Long but got "
             f"{title(indices.dtype)}"
@@ -248,7 +251,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> 
     dim = wrap_dim(dim, input._a.ndim)
     if index._a.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
-    if index._a.dtype.name not in ("int64", "int32"):
+    if not is_position(index._a.dtype):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     try:
         _check_bounds(index, _size_along(input, dim), dim, IndexError)
@@ -261,13 +264,14 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> 
                 "value(s)"
             )
         return into(out, input.clone())
-    return into(out, _index_select(input, index.reshape(-1), dim=dim))
+    at = index if index._a.ndim else index.reshape(1)
+    return into(out, _index_select(input, at, dim=dim))
 
 
 def _vector(index: Tensor, name: str) -> Tensor:
     if index._a.ndim > 1:
         raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {index._a.ndim})")
-    if index._a.dtype.name not in ("int64", "int32"):
+    if not is_position(index._a.dtype):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     return index.reshape(-1)
 

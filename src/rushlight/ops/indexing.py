@@ -99,6 +99,11 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     """`self[index]`: a view for ints, ranges, None and ...; a copy for index tensors and masks."""
     if index.__class__ is int and self._a.ndim:  # the commonest cases by the shortest way
         return select_op(self, index=(position(index, self._a.shape[0], 0),))
+    if isinstance(index, Tensor) and self._a.ndim:
+        a = index._a
+        if a.ndim and (a.dtype == np.int64 or (a.dtype == bool and a.shape == self._a.shape)):
+            if a.__class__ is self._a.__class__:
+                return gather_at(self, (1,), (index,))
     split = split_index(self, index)
     if not split.picks:
         if split.last is None:

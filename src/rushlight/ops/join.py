@@ -73,6 +73,9 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
     for i, x in enumerate(xs):
         if x._a.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    first = xs[0]._a
+    if dim == 0 and all(x._a.shape == first.shape and x._a.dtype == first.dtype for x in xs):
+        return into(out, _cat(*xs, dim=0))  # the commonest case needs no further checks
     xs = same_dtype(xs)
     # PyTorch lets an empty 1-d tensor stand for "nothing yet", whatever the others' rank.
     kept = [x for x in xs if x._a.shape != (0,)] or xs[:1]

@@ -20,7 +20,7 @@ from .indexing import put as _put_at
 
 
 def _check_flat(x: Tensor, index: Tensor, name: str) -> None:
-    if index._a.dtype.name != "int64":
+    if index._a.dtype != np.int64:
         raise RuntimeError(
             f"{name}(): Expected a long tensor for index, but got {title(index.dtype)}"
         )
@@ -178,7 +178,7 @@ _one_hot = Op(
 @public("functional")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """A last dim that is one at each class and zero elsewhere."""
-    if tensor._a.dtype.name != "int64":
+    if tensor._a.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if not tensor._a.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")

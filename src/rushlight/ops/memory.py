@@ -153,7 +153,10 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     check_writable(self)
     if src is self:
         return self
-    src = cast_to(move_to(src, self.device, non_blocking), self.dtype)
+    if not (self.is_cpu and src.is_cpu):
+        src = move_to(src, self.device, non_blocking)
+    if src._a.dtype != self._a.dtype:
+        src = cast_to(src, self.dtype)
     if src._a.shape != self._a.shape:
         common = broadcast_shapes(self._a.shape, src._a.shape)
         if common != self._a.shape:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..base.shapes import Size, as_size, infer_view, wrap_dim
+from ..base.dtypes import dtype as dtype_type
+from ..base.shapes import Size, as_size, broadcast_shapes, infer_view, wrap_dim
 from ..core.inplace import _title as title
 from ..core.op import Op
 from ..core.public import public
@@ -67,8 +68,6 @@ def _can_view(x: Tensor, shape: tuple[int, ...]) -> bool:
 @public("Tensor")
 def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     """The same memory in another shape (or another dtype); RuntimeError when that needs a copy."""
-    from ..base.dtypes import dtype as dtype_type
-
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtype_type)):
         return _view_dtype_of(self, dtype or shape[0])
     size = infer_view(as_size(shape), self._a.size)
@@ -361,8 +360,6 @@ Tensor.broadcast_to = lambda self, size: expand(self, tuple(size))  # type: igno
 @public("torch")
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """All tensors expanded to their common shape."""
-    from ..base.shapes import broadcast_shapes
-
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
     shape = broadcast_shapes(*[x._a.shape for x in tensors])
@@ -372,6 +369,4 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 @public("torch", name="broadcast_shapes")
 def _broadcast_shapes(*shapes: Any) -> Size:
     """The shape several shapes broadcast to."""
-    from ..base.shapes import broadcast_shapes
-
     return Size(broadcast_shapes(*[(s,) if isinstance(s, int) else s for s in shapes]))

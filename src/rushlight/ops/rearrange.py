@@ -8,6 +8,7 @@ from ..base.shapes import as_size, check_size, wrap_dim, wrap_dims
 from ..core.op import Op
 from ..core.public import public
 from ..core.tensor import Tensor
+from .brackets import is_position
 
 # -- repetition ---------------------------------------------------------------------------------
 
@@ -71,7 +72,7 @@ def repeat_interleave(
     at = 0 if dim is None else wrap_dim(dim, x._a.ndim)
     if not isinstance(repeats, Tensor):
         return _interleave_evenly(x, int(repeats), at)
-    if repeats._a.dtype.name not in ("int64", "int32"):
+    if not is_position(repeats._a.dtype):
         raise RuntimeError("repeats has to be Long or Int tensor")
     if repeats._a.size == 1:
         return _interleave_evenly(x, int(repeats.item()), at)
@@ -106,7 +107,7 @@ def _interleaved_positions(repeats: Tensor, output_size: int | None) -> Tensor:
     """Each position of `repeats` as often as it says."""
     if repeats._a.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
-    if repeats._a.dtype.name not in ("int64", "int32"):
+    if not is_position(repeats._a.dtype):
         raise RuntimeError("repeats has to be Long or Int tensor")
     if repeats.is_cpu and (repeats._a < 0).any():
         raise RuntimeError("repeats can not be negative")
