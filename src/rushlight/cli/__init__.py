@@ -1,0 +1,10 @@
+"""The command line: train, eval, predict, bench, devices, run."""
+
+from __future__ import annotations
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The entry of the `rushlight` command."""
+    from .main import main as run
+
+    return run(argv)
