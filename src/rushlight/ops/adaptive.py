@@ -52,8 +52,8 @@ def _adaptive_max(xp: Any, x: Any, *, size: Dims) -> Any:
     places = xp.asarray(flat.reshape(*size, -1))
     seen = x.reshape(*x.shape[:2], -1)[:, :, places]
     if not seen.size:
-        shape = (*x.shape[:2], *size)
-        return xp.zeros(shape, x.dtype), xp.zeros(shape, np.int64)
+        empty = (*x.shape[:2], *size)
+        return xp.zeros(empty, x.dtype), xp.zeros(empty, np.int64)
     best = seen.argmax(axis=-1)[..., None]
     index = xp.take_along_axis(xp.broadcast_to(places, seen.shape), best, axis=-1)[..., 0]
     return xp.take_along_axis(seen, best, axis=-1)[..., 0], index
@@ -65,7 +65,7 @@ def _adaptive_max_meta(x: Any, *, size: Dims) -> list:
 
 
 _adaptive_max_op = Op(
-    _adaptive_max, "adaptive_max_pool", grad_name="AdaptiveMaxPool2DBackward0",
+    _adaptive_max, "adaptive_max_pool", grad_name=lambda attrs: f"AdaptiveMaxPool{len(attrs['size'])}DBackward0",
     meta=_adaptive_max_meta,
 )  # fmt: skip
 

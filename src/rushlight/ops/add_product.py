@@ -4,9 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.op import Op
 from ..core.public import into, public
 from ..core.tensor import Tensor
-from .matmul import add_product, bmm, mm, mv
+from .arithmetic import conj
+from .matmul import add_product, bmm, mm, mm_nt, mm_tn, mv, product
+from .precision import in_float32
+
+
+@in_float32
+def _addmm(xp: Any, b: Any, x: Any, y: Any, *, beta: Any, alpha: Any) -> Any:
+    """`beta * b + alpha * (x @ y)`."""
+    out = product(xp, x, y)
+    if alpha != 1:
+        out = out * alpha
+    out += b if beta == 1 else b * beta
+    return out
+
+
+addmm_op = Op(_addmm, "addmm", meta=lambda b, x, y, *, beta, alpha: (b.shape, b.dtype))
+addmm_op.derivative(
+    b=lambda g, beta: _times(g, beta),
+    x=lambda g, y, alpha: _times(mm_nt(g, y), alpha),
+    y=lambda g, x, alpha: _times(mm_tn(x, g), alpha),
+)
+
+
+def _times(g: Tensor, factor: Any) -> Tensor:
+    return g if factor == 1 else g * conj(factor)
 
 
 @public(inplace=True)
@@ -14,9 +39,16 @@ def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)`."""
-    for name, m in (("mat1", mat1), ("mat2", mat2)):
-        if m._a.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {m._a.ndim}-D tensor")
+    x, y = mat1._a, mat2._a
+    for name, m in (("mat1", x), ("mat2", y)):
+        if m.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {m.ndim}-D tensor")
+    same = input._a.dtype == x.dtype == y.dtype
+    if same and x.shape[1] == y.shape[0] and x.dtype.kind in "fcV" and beta != 0:
+        shape = (x.shape[0], y.shape[1])
+        if input._a.shape != shape:
+            input = input.expand(shape)
+        return into(out, addmm_op(input, mat1, mat2, beta=beta, alpha=alpha))
     return into(out, add_product(input, mm(mat1, mat2), beta, alpha))
 
 

@@ -225,7 +225,7 @@ def _conv_grad_weight(
     x = pad_zeros(xp, x, padding)
     if w_shape[1] == 1 and groups > 1:
         return _depthwise_weight(xp, gy, x, w_shape, stride, dilation).astype(dtype, copy=False)
-    gw = None
+    gw: Any = None
     for part in _chunks(gy.shape[0], x.shape[1] * prod(kernel) * prod(size) * gy.itemsize):
         patches = _exact_windows(xp, x[part], kernel, size, stride, dilation)
         patches = patches.reshape(groups, w_shape[1] * prod(kernel), -1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.op import Op
-from ..core.public import publish
+from ..core.public import NAMESPACES, publish
 from ..core.tensor import Tensor
 from .conv_grad import Dims
 from .pool_ops import max_pool_grad
@@ -94,9 +94,9 @@ def _make(n: int) -> None:
                     f"{fn}(): pool {name} {k} too large relative to input {name} {s}"
                 )
         if _random_samples is None:
-            from .random import rand
-
-            _random_samples = rand(*x._a.shape[:2], n, dtype=x.dtype, device=x.device)
+            _random_samples = NAMESPACES["torch"]["rand"](
+                *x._a.shape[:2], n, dtype=x.dtype, device=x.device
+            )
         out, index = fractional_max_op(x, _random_samples.detach(), kernel=kernel, size=size)
         return (out.squeeze(0), index.squeeze(0)) if alone else (out, index)
 

@@ -10,6 +10,7 @@ from ..base.shapes import broadcast_shapes
 from ..core.op import Op
 from ..core.public import into, public, publish
 from ..core.tensor import Tensor
+from .arithmetic import conj
 from .naming import c_name, title
 
 # -- kernels ------------------------------------------------------------------------------------
@@ -24,8 +25,8 @@ def product(xp: Any, x: Any, y: Any) -> Any:
         # No BLAS for half precision on the CPU; PyTorch accumulates in float32 as well.
         with np.errstate(all="ignore"):
             wide = xp.matmul(x.astype(np.float32), y.astype(np.float32))
-            return wide.astype(dtype)
-    if x.ndim == 2 and y.ndim == 2:
+            return xp.asarray(wide).astype(dtype)
+    if x.ndim <= 2 and y.ndim <= 2:
         return x.dot(y)  # 0.7 us less than matmul
     return xp.matmul(x, y)
 
@@ -59,7 +60,11 @@ def _matmul_meta(flip_x: bool, flip_y: bool) -> Any:
 
 def _family(name: str, grad_name: str, batched: bool) -> tuple[Op, Op, Op]:
     # NumPy's dot never warns, so a plain product needs no guard against warnings (moves_only).
-    options = {"broadcasts": batched, "grad_name": grad_name, "moves_only": not batched}
+    options: dict[str, Any] = {
+        "broadcasts": batched,
+        "grad_name": grad_name,
+        "moves_only": not batched,
+    }
     nn = Op(_matmul, name, meta=_matmul_meta(False, False), **options)
     nt = Op(_matmul_nt, name + "_nt", meta=_matmul_meta(False, True), **options)
     tn = Op(_matmul_tn, name + "_tn", meta=_matmul_meta(True, False), **options)
@@ -71,6 +76,13 @@ def _family(name: str, grad_name: str, batched: bool) -> tuple[Op, Op, Op]:
 
 mm_nn, mm_nt, mm_tn = _family("mm", "MmBackward0", batched=False)
 bmm_nn, bmm_nt, bmm_tn = _family("bmm", "BmmBackward0", batched=True)
+
+mv_op = Op(_matmul, "mv", moves_only=True, meta=lambda x, y: (x.shape[:1], x.dtype))
+mv_op.derivative(
+    x=lambda g, y: g.unsqueeze(1) * conj(y), y=lambda g, x: mv_op(conj(x).transpose(0, 1), g)
+)
+dot_op = Op(_matmul, "dot", moves_only=True, meta=lambda x, y: ((), x.dtype))
+dot_op.derivative(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x))
 
 
 # -- checks -------------------------------------------------------------------------------------
@@ -208,7 +220,7 @@ def mv(input: Tensor, vec: Tensor, *, out: Any = None) -> Tensor:
     if a[1] != b[0]:
         raise RuntimeError(f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
     check_product(input, vec)
-    return into(out, mm_nn(input, vec.reshape((b[0], 1))).reshape((a[0],)))
+    return into(out, mv_op(input, vec))
 
 
 def _check_vectors(name: str, x: Tensor, y: Tensor) -> None:
@@ -232,8 +244,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Any = None) -> Tensor:
     """The inner product of two vectors."""
     _check_vectors("dot", input, tensor)
     check_product(input, tensor)
-    n = input._a.shape[0]
-    return into(out, mm_nn(input.reshape((1, n)), tensor.reshape((n, 1))).reshape(()))
+    return into(out, dot_op(input, tensor))
 
 
 @public()
@@ -241,8 +252,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """The inner product of two vectors, the first one conjugated."""
     _check_vectors("vdot", input, other)
     check_product(input, other)
-    n = input._a.shape[0]
-    return into(out, mm_tn(input.reshape((n, 1)), other.reshape((n, 1))).reshape(()))
+    return into(out, dot_op(conj(input), other))
 
 
 # -- linear -------------------------------------------------------------------------------------

@@ -142,7 +142,8 @@ def _publish(name: str, fn: Callable, *places: str) -> None:
         publish(place, name, fn)
 
 
-publish_max = [_make_max(n) for n in (1, 2, 3)]
+for _n in (1, 2, 3):
+    _make_max(_n)
 
 
 # -- unpool -------------------------------------------------------------------------------------
@@ -200,7 +201,8 @@ def _make_unpool(n: int) -> None:
     _publish(fn, unpool, "functional")
 
 
-publish_unpool = [_make_unpool(n) for n in (1, 2, 3)]
+for _n in (1, 2, 3):
+    _make_unpool(_n)
 
 
 # -- average ------------------------------------------------------------------------------------
@@ -244,7 +246,8 @@ def _make_avg(n: int) -> None:
     _publish(f"avg_pool{n}d", pool, "functional", *(["torch"] if n == 1 else []))
 
 
-publish_avg = [_make_avg(n) for n in (1, 2, 3)]
+for _n in (1, 2, 3):
+    _make_avg(_n)
 
 
 # -- power --------------------------------------------------------------------------------------
@@ -265,7 +268,8 @@ def _make_lp(n: int) -> None:
     _publish(f"lp_pool{n}d", pool, "functional")
 
 
-publish_lp = [_make_lp(n) for n in (1, 2, 3)]
+for _n in (1, 2, 3):
+    _make_lp(_n)
 
 
 # -- adaptive -----------------------------------------------------------------------------------
@@ -326,4 +330,5 @@ def _make_adaptive(n: int) -> None:
         publish("torch", "adaptive_max_pool1d", with_indices)
 
 
-publish_adaptive = [_make_adaptive(n) for n in (1, 2, 3)]
+for _n in (1, 2, 3):
+    _make_adaptive(_n)

@@ -69,7 +69,8 @@ def _max_pool(
     big = _padded(xp, x, _lowest(x.dtype), out, kernel, stride, padding, dilation)
     starts, first, steps = _positions(size, out, kernel, stride, padding, dilation)
     starts = xp.asarray(starts)
-    best = index = None
+    best: Any = None
+    index: Any = None
     for (_, place), step in zip(places(kernel, out, stride, dilation), steps):
         seen = big[place]
         if best is None:
@@ -110,7 +111,12 @@ def _max_pool_meta(x: Any, *, kernel: Dims, stride: Dims, padding: Dims, dilatio
     return [(shape, x.dtype), (shape, np.dtype(np.int64))]
 
 
-max_pool = Op(_max_pool, "max_pool", grad_name="MaxPool2DWithIndicesBackward0", meta=_max_pool_meta)
+max_pool = Op(
+    _max_pool,
+    "max_pool",
+    grad_name=lambda attrs: f"MaxPool{len(attrs['kernel'])}DWithIndicesBackward0",
+    meta=_max_pool_meta,
+)
 
 
 def _rows(xp: Any, index: Any, length: int) -> Any:
@@ -169,7 +175,7 @@ def _counts(
     size: Dims, out: Dims, kernel: Dims, stride: Dims, padding: Dims, include_pad: bool
 ) -> Any:
     """How many elements each window divides by: an array, or an int where it is always the same."""
-    total = np.ones((), np.int64)
+    total: Any = np.ones((), np.int64)
     for n, m, k, s, p in zip(size, out, kernel, stride, padding):
         start = np.arange(m) * s - p
         end = np.minimum(start + k, n + p)
@@ -232,7 +238,12 @@ def _avg_pool_meta(x: Any, *, kernel: Dims, stride: Dims, padding: Dims, ceil_mo
     return (*x.shape[:2], *out), x.dtype
 
 
-avg_pool = Op(_avg_pool, "avg_pool", grad_name="AvgPool2DBackward0", meta=_avg_pool_meta)
+avg_pool = Op(
+    _avg_pool,
+    "avg_pool",
+    grad_name=lambda attrs: f"AvgPool{len(attrs['kernel'])}DBackward0",
+    meta=_avg_pool_meta,
+)
 avg_pool_grad = Op(
     _avg_pool_grad, "avg_pool_grad", meta=lambda gy, *, x_shape, **attrs: (x_shape, gy.dtype)
 )

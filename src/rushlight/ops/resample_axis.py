@@ -164,7 +164,7 @@ def _resample_axis(xp: Any, x: Any, *, axis: int, plan: Plan, flip: bool) -> Any
         return x.take(xp.asarray(index[0]), axis=axis)
     wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     shape = (-1,) + (1,) * (x.ndim - 1 - axis)
-    total = None
+    total: Any = None
     for row, factor in zip(index, weight):
         factors = xp.asarray(factor.astype(wide.real.dtype)).reshape(shape)
         term = wide.take(xp.asarray(row), axis=axis)
@@ -181,7 +181,25 @@ def _meta(x: Any, *, axis: int, plan: Plan, flip: bool) -> tuple:
     return (*x.shape[:axis], n, *x.shape[axis + 1 :]), x.dtype
 
 
-resample_axis = Op(_resample_axis, "resample_axis", grad_name="UpsampleBackward0", meta=_meta)
+_NODE_NAMES = {
+    "nearest": "UpsampleNearest2DBackward0",
+    "nearest-exact": "UpsampleNearestExact2DBackward0",
+    "linear": "UpsampleBilinear2DBackward0",
+    "cubic": "UpsampleBicubic2DBackward0",
+    "mean": "AdaptiveAvgPool2DBackward0",
+    "reflect": "ReflectionPad2DBackward0",
+    "replicate": "ReplicationPad2DBackward0",
+    "circular": "CircularPadBackward0",
+    "smooth-linear": "UpsampleBilinear2DAaBackward0",
+    "smooth-cubic": "UpsampleBicubic2DAaBackward0",
+}
+
+resample_axis = Op(
+    _resample_axis,
+    "resample_axis",
+    grad_name=lambda attrs: _NODE_NAMES[attrs["plan"].kind],
+    meta=_meta,
+)
 resample_axis.derivative(
     x=lambda g, axis, plan, flip: resample_axis(g, axis=axis, plan=plan, flip=not flip)
 )
