@@ -47,9 +47,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
                 f"for example {settings.module}.tensor(...)"
             )
         if type(data) is not Tensor and not isinstance(data, Parameter):
-            own = data.detach().requires_grad_(requires_grad)
+            own: Any = data.detach().requires_grad_(requires_grad)
             if type(own) is type(data):
-                own._is_param = True
+                setattr(own, "_is_param", True)
                 return own
         return _over(cls, data._a, requires_grad)
 
@@ -59,12 +59,12 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             memo[id(self)] = copied
         return memo[id(self)]
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         state = {k: v for k, v in self.__dict__.items() if k != "_is_param"}
-        args = (self.data, self.requires_grad, OrderedDict())
+        args: tuple = (self.data, self.requires_grad, OrderedDict())
         if not state:
             return (_rebuild_parameter, args)
         return (_rebuild_parameter_with_state, (*args, state))
@@ -72,7 +72,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 def _over(cls: type, array: Any, requires_grad: bool) -> Any:
     """A leaf of class `cls` over an array, sharing its memory."""
-    p = object.__new__(cls)
+    p: Any = object.__new__(cls)
     p._a = array
     p._edge = None
     p.grad = None
@@ -196,9 +196,9 @@ class UninitializedTensorMixin:
         array = empty(tuple(shape), device=device, dtype=dtype)._a
         del self.__dict__["_waiting"]
         self.__class__ = self.cls_to_become
-        self._a = array  # type: ignore[misc] - the class is another one by now
+        setattr(self, "_a", array)  # the class, and with it the attribute, is another one by now
 
-    def __deepcopy__(self, memo: dict) -> Any:
+    def __deepcopy__(self: Any, memo: dict) -> Any:
         if id(self) not in memo:
             copied = type(self)(self.requires_grad, device=self.device, dtype=self.dtype)
             memo[id(self)] = copied
@@ -207,11 +207,11 @@ class UninitializedTensorMixin:
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         return f"<{type(self).__name__}>"
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
         return (type(self), (self.requires_grad, self.device, self.dtype))
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc,override]
     """A parameter whose shape is known after the first forward."""
 
     __slots__ = ()
@@ -221,7 +221,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         return _waiting(cls, requires_grad, device, dtype)
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc,override]
     """A buffer whose shape is known after the first forward."""
 
     __slots__ = ()
@@ -242,7 +242,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
 def _waiting(cls: type, requires_grad: bool, device: Any, dtype: Any) -> Any:
     dtype = get_default_dtype() if dtype is None else as_dtype(dtype)
-    t = object.__new__(cls)
+    t: Any = object.__new__(cls)
     t._edge = None
     t.grad = None
     t._ver = None

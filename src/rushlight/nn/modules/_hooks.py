@@ -155,7 +155,7 @@ class Hooks:
 
     def _full_backward_hook(self, args: tuple) -> tuple[BackwardHook | None, tuple]:
         pre = [*GLOBAL.backward_pre.values(), *self._backward_pre_hooks.values()]
-        full = []
+        full: list[Callable] = []
         if GLOBAL.is_full_backward:
             full += GLOBAL.backward.values()
         if self._is_full_backward_hook is True:
@@ -166,7 +166,7 @@ class Hooks:
         return gate, gate.setup_input_hook(args)
 
     def _watch_non_full(self, args: tuple, result: Any) -> None:
-        hooks = []
+        hooks: list[Callable] = []
         if GLOBAL.is_full_backward is False:
             hooks += GLOBAL.backward.values()
         if self._is_full_backward_hook is False:

@@ -123,7 +123,7 @@ def _renamed(old: str, new: str, value: float) -> float:
     import warnings
 
     warnings.warn(
-        f"keyword argument `{old}` is deprecated and rename to `{new}`",
+        f"keyword argument `{old}` is deprecated and renamed to `{new}`",
         FutureWarning,
         stacklevel=3,
     )

@@ -69,9 +69,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw every weight anew."""
         self.head.reset_parameters()
-        for inner, outer in self.tail:  # type: ignore[misc]
-            inner.reset_parameters()
-            outer.reset_parameters()
+        for cluster in self.tail:
+            for layer in cluster.children():
+                layer.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         if not _fits(input_, target_):

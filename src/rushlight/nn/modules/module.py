@@ -263,17 +263,12 @@ def _wrong_kind(value: Any, kind: str, name: str, *expected: str) -> TypeError:
     )
 
 
-def _say_where(module: Module, error: RuntimeError) -> None:
+def _say_where(module: Module, error: Any) -> None:
     """Add to a device-mix error the path from the outermost module called to the one that failed."""
     if not hasattr(error, "at_module"):
-        error.at_module = module  # type: ignore[attr-defined]
-        error.plain = error.args[0]  # type: ignore[attr-defined]
+        error.at_module, error.plain = module, error.args[0]
     culprit = error.at_module
-    path = next((n for n, m in module.named_modules() if m is culprit), "")
-    inside = type(culprit).__name__
-    where = f"In module {path!r} ({inside})" if path else f"In module {inside}"
-    error.args = (
-        (f"{error.plain} {where} of {type(module).__name__}.",)
-        if path
-        else (f"{error.plain} {where}.",)
-    )
+    path = next((name for name, m in module.named_modules() if m is culprit), "")
+    kind = type(culprit).__name__
+    where = f"{path!r} ({kind}) of {type(module).__name__}" if path else kind
+    error.args = (f"{error.plain} In module {where}.",)

@@ -183,7 +183,7 @@ class RNNBase(Module):
     def _run(self, input: Tensor, batch_sizes: Tensor | None, hx: Any) -> tuple[Tensor, Any]:
         function = NAMESPACES["torch"][self.mode.lower()]
         where = (input, hx) if batch_sizes is None else (input, batch_sizes, hx)
-        settings = (
+        settings: tuple = (
             self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
             self.bidirectional,
         )  # fmt: skip

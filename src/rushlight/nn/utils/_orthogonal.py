@@ -133,10 +133,11 @@ class _Orthogonal(Module):
                 "parametrizations when use_trivialization=False."
             )
         # once, when the weight is set: LAPACK's reflections, on the host
-        packed, _ = np.linalg.qr(tall.cpu().numpy(), mode="raw")
-        a = from_numpy(packed.swapaxes(-2, -1).copy()).to(tall.device)
-        diagonal = a.diagonal(dim1=-2, dim2=-1)
-        # sign(0) would lose the column
-        diagonal.copy_(diagonal.sign() + (diagonal == 0).to(diagonal.dtype))
+        packed, tau = np.linalg.qr(tall.detach().cpu().numpy(), mode="raw")
+        a = packed.swapaxes(-2, -1).copy()
+        k = np.arange(a.shape[-1])
+        # where LAPACK makes no reflection (tau is 0), forward makes one: turn its sign back
+        a[..., k, k] = np.sign(a[..., k, k]) * np.where(tau == 0, -1, 1)
+        a = from_numpy(a).to(tall.device)
         a = a.tril()
         return a.mT if turned else a
