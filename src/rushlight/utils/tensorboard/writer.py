@@ -1,0 +1,183 @@
+"""SummaryWriter: numbers, pictures, distributions and text of a run, for TensorBoard."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import os
+import socket
+from typing import Any
+
+import numpy as np
+
+from ...core.tensor import Tensor
+from . import events
+
+
+def _array(value: Any) -> np.ndarray:
+    if isinstance(value, Tensor):
+        t = value.detach().cpu()
+        return (t.float() if t.dtype.name == "bfloat16" else t).numpy()
+    return np.asarray(value)
+
+
+class SummaryWriter:
+    """Writes event files into `log_dir` (runs/<date>_<host> without one)."""
+
+    def __init__(
+        self, log_dir: Any = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10,
+        flush_secs: int = 120, filename_suffix: str = "",
+    ) -> None:  # fmt: skip
+        if not log_dir:
+            now = datetime.datetime.now().strftime("%b%d_%H-%M-%S")
+            log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
+        self.log_dir = os.fspath(log_dir)
+        self.suffix = filename_suffix
+        self.file = events.EventFile(self.log_dir, filename_suffix)
+        self.others: dict[str, events.EventFile] = {}
+
+    def get_logdir(self) -> str:
+        """The folder that is written to."""
+        return self.log_dir
+
+    def add_scalar(
+        self, tag: str, scalar_value: Any, global_step: int | None = None, walltime: float | None = None,
+        new_style: bool = False, double_precision: bool = False,
+    ) -> None:  # fmt: skip
+        """One number at one step."""
+        self.file.add(global_step, events.scalar(tag, float(_array(scalar_value).item())), walltime)
+
+    def add_scalars(
+        self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:  # fmt: skip
+        """Several curves in one chart: each goes to a folder of its own."""
+        for name, value in tag_scalar_dict.items():
+            folder = os.path.join(self.log_dir, main_tag.replace("/", "_") + "_" + name)
+            if folder not in self.others:
+                self.others[folder] = events.EventFile(folder, self.suffix)
+            number = float(_array(value).item())
+            self.others[folder].add(global_step, events.scalar(main_tag, number), walltime)
+
+    def add_histogram(
+        self, tag: str, values: Any, global_step: int | None = None, bins: Any = "auto",
+        walltime: float | None = None, max_bins: int | None = None,
+    ) -> None:  # fmt: skip
+        """The distribution of many numbers."""
+        a = _array(values)
+        if a.size == 0:
+            raise ValueError("The input has no element.")
+        edges = 64 if bins in ("auto", "tensorflow", "fd") else bins
+        self.file.add(global_step, events.histogram(tag, a, edges), walltime)
+
+    def add_image(
+        self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
+        dataformats: str = "CHW",
+    ) -> None:  # fmt: skip
+        """One picture, float in [0, 1] or uint8."""
+        a = _to_hwc(_array(img_tensor), dataformats)
+        if a.dtype != np.uint8:
+            a = (a * 255.0).clip(0, 255).astype(np.uint8)
+        height, width, channels = a.shape
+        self.file.add(global_step, events.image(tag, _png(a), height, width, channels), walltime)
+
+    def add_images(
+        self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:  # fmt: skip
+        """A batch of pictures, side by side."""
+        a = np.moveaxis(_array(img_tensor), dataformats.index("N"), 0)
+        rest = dataformats.replace("N", "")
+        self.add_image(
+            tag, np.concatenate([_to_hwc(x, rest) for x in a], axis=1), global_step, walltime, "HWC"
+        )
+
+    def add_figure(
+        self, tag: str, figure: Any, global_step: int | None = None, close: bool = True,
+        walltime: float | None = None,
+    ) -> None:  # fmt: skip
+        """A matplotlib figure."""
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png")
+        width, height = (int(v) for v in figure.get_size_inches() * figure.dpi)
+        self.file.add(global_step, events.image(tag, buffer.getvalue(), height, width, 4), walltime)
+        if close:
+            import matplotlib.pyplot as plt
+
+            plt.close(figure)
+
+    def add_text(
+        self,
+        tag: str,
+        text_string: str,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """A piece of Markdown."""
+        self.file.add(global_step, events.text(tag, str(text_string)), walltime)
+
+    def add_hparams(
+        self, hparam_dict: dict[str, Any], metric_dict: dict[str, Any], hparam_domain_discrete: Any = None,
+        run_name: str | None = None, global_step: int | None = None,
+    ) -> None:  # fmt: skip
+        """The settings of a run as a table, and its results as numbers."""
+        rows = "\n".join(f"| {k} | {v} |" for k, v in hparam_dict.items())
+        self.add_text("hparams", f"| setting | value |\n| --- | --- |\n{rows}", global_step)
+        for name, value in metric_dict.items():
+            self.add_scalar(name, value, global_step)
+
+    def add_graph(self, model: Any, input_to_model: Any = None, **options: Any) -> None:
+        """Not drawn by rushlight; the printed module tree is written as text instead."""
+        self.add_text("graph", f"```\n{model}\n```")
+
+    def flush(self) -> None:
+        """Push what was added to the disk's buffers."""
+        self.file.flush()
+        for f in self.others.values():
+            f.flush()
+
+    def close(self) -> None:
+        """Finish the files."""
+        self.file.close()
+        for f in self.others.values():
+            f.close()
+
+    def __enter__(self) -> SummaryWriter:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.close()
+
+
+def _to_hwc(a: np.ndarray, formats: str) -> np.ndarray:
+    if len(formats) != a.ndim:
+        raise ValueError(
+            f"size of input tensor and input format are different. tensor shape: {a.shape}, "
+            f"input_format: {formats}"
+        )
+    if formats.upper() == "HW":
+        return np.repeat(a[:, :, None], 3, axis=2)
+    a = a.transpose([formats.upper().index(c) for c in "HWC"])
+    return np.repeat(a, 3, axis=2) if a.shape[2] == 1 else a
+
+
+def _png(a: np.ndarray) -> bytes:
+    """A PNG file of an HWC uint8 array, by zlib alone."""
+    import struct
+    import zlib
+
+    height, width, channels = a.shape
+    rows = np.zeros((height, width * channels + 1), np.uint8)
+    rows[:, 1:] = a.reshape(height, -1)
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    color = {1: 0, 3: 2, 4: 6}[channels]
+    header = struct.pack(">IIBBBBB", width, height, 8, color, 0, 0, 0)
+    body = zlib.compress(rows.tobytes(), 6)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+    )
