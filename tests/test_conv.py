@@ -127,3 +127,13 @@ def test_uint8_images_are_resized_with_rounding() -> None:
     got = F.interpolate(rl.tensor(a), size=(9, 4), mode="bilinear")
     assert got.dtype == rl.uint8
     assert np.abs(got.numpy().astype(int) - want.numpy().astype(int)).max() <= 1
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_fractional_pooling_draws_its_own_places(n: int) -> None:
+    x = rl.randn(2, 3, *[7] * n)
+    out, index = getattr(F, f"fractional_max_pool{n}d")(x, 2, output_size=4, return_indices=True)
+    assert out.shape == (2, 3, *[4] * n)
+    flat = x.reshape(2, 3, -1)
+    picked = flat.gather(2, index.reshape(2, 3, -1)).reshape(out.shape)
+    np.testing.assert_array_equal(picked.numpy(), out.numpy())

@@ -203,6 +203,23 @@ def _check_output_padding(extra: Dims, stride: Dims, dilation: Dims) -> None:
     )
 
 
+def _transposed_size(
+    size: Dims, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims, extra: Dims
+) -> Dims:
+    out = tuple(
+        [
+            (m - 1) * s - 2 * p + d * (k - 1) + e + 1
+            for m, s, p, d, k, e in zip(size, stride, padding, dilation, kernel, extra)
+        ]
+    )
+    if min(out) <= 0:
+        raise RuntimeError(
+            f"Given input size per channel: ({' x '.join(map(str, size))}). Calculated output size "
+            f"per channel: ({' x '.join(map(str, out))}). Output size is too small"
+        )
+    return out
+
+
 def convolve_transposed(
     n: int,
     x: Tensor,
@@ -224,19 +241,7 @@ def convolve_transposed(
     _check_transposed(x, w, b, groups)
     _check_output_padding(extra, stride, dilation)
     _check_types(x, w, b)
-    size = tuple(
-        [
-            (m - 1) * s - 2 * p + d * (k - 1) + e + 1
-            for m, s, p, d, k, e in zip(
-                x._a.shape[2:], stride, padding, dilation, w._a.shape[2:], extra
-            )
-        ]
-    )
-    if min(size) <= 0:
-        raise RuntimeError(
-            f"Given input size per channel: ({' x '.join(map(str, x._a.shape[2:]))}). Calculated "
-            f"output size per channel: ({' x '.join(map(str, size))}). Output size is too small"
-        )
+    size = _transposed_size(x._a.shape[2:], w._a.shape[2:], stride, padding, dilation, extra)
     shape = (x._a.shape[0], w._a.shape[1] * groups, *size)
     out = conv_grad_input(
         x, w, x_shape=shape, stride=stride, padding=padding, dilation=dilation, groups=groups

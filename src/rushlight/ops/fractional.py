@@ -71,10 +71,26 @@ def _target(n: int, fn: str, given: Dims, output_size: Any, output_ratio: Any) -
     return tuple([int(s * r) for s, r in zip(given, ratios)])
 
 
-def _make(n: int) -> None:
+def _pooled(
+    n: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Any
+) -> tuple[Tensor, Tensor]:
     fn = f"fractional_max_pool{n}d"
-    names = ("time", "height", "width")[-n:]
+    alone = input._a.ndim == n + 1
+    x = input.unsqueeze(0) if alone else input
+    given = x._a.shape[2:]
+    kernel = (kernel_size,) * n if isinstance(kernel_size, int) else tuple(kernel_size)
+    size = _target(n, fn, given, output_size, output_ratio)
+    for name, m, k, s in zip(("time", "height", "width")[-n:], size, kernel, given):
+        if m + k - 1 > s:
+            raise RuntimeError(f"{fn}(): pool {name} {k} too large relative to input {name} {s}")
+    if samples is None:
+        rand = NAMESPACES["torch"]["rand"]
+        samples = rand(*x._a.shape[:2], n, dtype=x.dtype, device=x.device)
+    out, index = fractional_max_op(x, samples.detach(), kernel=kernel, size=size)
+    return (out.squeeze(0), index.squeeze(0)) if alone else (out, index)
 
+
+def _make(n: int) -> None:
     def with_indices(
         input: Tensor,
         kernel_size: Any,
@@ -83,22 +99,7 @@ def _make(n: int) -> None:
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        alone = input._a.ndim == n + 1
-        x = input.unsqueeze(0) if alone else input
-        given = x._a.shape[2:]
-        kernel = (kernel_size,) * n if isinstance(kernel_size, int) else tuple(kernel_size)
-        size = _target(n, fn, given, output_size, output_ratio)
-        for name, m, k, s in zip(names, size, kernel, given):
-            if m + k - 1 > s:
-                raise RuntimeError(
-                    f"{fn}(): pool {name} {k} too large relative to input {name} {s}"
-                )
-        if _random_samples is None:
-            _random_samples = NAMESPACES["torch"]["rand"](
-                *x._a.shape[:2], n, dtype=x.dtype, device=x.device
-            )
-        out, index = fractional_max_op(x, _random_samples.detach(), kernel=kernel, size=size)
-        return (out.squeeze(0), index.squeeze(0)) if alone else (out, index)
+        return _pooled(n, input, kernel_size, output_size, output_ratio, _random_samples)
 
     def pool(
         input: Tensor,
@@ -108,10 +109,11 @@ def _make(n: int) -> None:
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ) -> Any:
-        pair = with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
+        pair = _pooled(n, input, kernel_size, output_size, output_ratio, _random_samples)
         return pair if return_indices else pair[0]
 
-    pool.__doc__ = f"The maxima of {n}-d windows at random places, (Graham, 2014)."
+    fn = f"fractional_max_pool{n}d"
+    pool.__doc__ = f"The maxima of {n}-d windows at random places (Graham, 2014)."
     for name, made in ((fn, pool), (fn + "_with_indices", with_indices)):
         made.__name__ = made.__qualname__ = name
         publish("functional", name, made)
