@@ -162,7 +162,10 @@ def strided(a: np.ndarray) -> np.ndarray:
     return wide[..., 0].transpose()
 
 
-LAYOUT = ("Tensor.view", "Tensor.view_as", "view_as_real", "view_as_complex", "as_strided")
+LAYOUT = (
+    "Tensor.view", "Tensor.view_as", "view_copy", "view_as_real", "view_as_complex", "as_strided",
+    "as_strided_scatter",
+)  # fmt: skip
 
 
 @rows([r for r in ROWS if any(len(s.shape) for s in r.specs())])

@@ -238,3 +238,17 @@ def test_iterating_gives_views() -> None:
     assert x.tolist() == [[0, 0], [1, 1], [2, 2]]
     a, b, c = x
     assert c.tolist() == [2, 2] and len(x) == 3 and a._base is x
+
+
+def test_as_strided_scatter_has_a_gradient() -> None:
+    """Checked by numbers: PyTorch 2.13 gives `input` the gradient that belongs to `src`."""
+    x, s = rl.ones(3, 4, dtype=rl.float64), rl.ones(2, 2, dtype=rl.float64)
+    inputs = (x.requires_grad_(), s.requires_grad_())
+    assert rl.autograd.gradcheck(lambda a, b: a.as_strided_scatter(b, (2, 2), (4, 1), 1), inputs)
+
+
+def test_python_functions_element_by_element() -> None:
+    for lib in (rl, torch):
+        x = lib.arange(4.0).reshape(2, 2)
+        assert x.apply_(lambda v: v + 1).tolist() == [[1, 2], [3, 4]]
+        assert x.map_(lib.ones(2), lambda a, b: a * 2 + b).tolist() == [[3, 5], [7, 9]]

@@ -32,4 +32,5 @@ ROWS = [
     Row("select_scatter", T(3, 4), T(4), 0, 1),
     Row("slice_scatter", T(3, 4), T(2, 4), 0, 1, 3),
     Row("slice_scatter", T(3, 4), T(3, 2), 1, 0, None, 2),
+    Row("as_strided_scatter", T(3, 4, grad=False), T(2, 2, grad=False), (2, 2), (4, 1), 1),
 ]

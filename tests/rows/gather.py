@@ -84,4 +84,6 @@ ROWS = [
     Row("nonzero_static", T(2, dtype="bool"), size=4, fill_value=7, **NO_META),
     Row("F.one_hot", at(3, size=4), 4),
     Row("F.one_hot", fixed([[0, 2], [1, 1]]), **NO_META),
+    Row("unravel_index", fixed([0, 5, 11]), (3, 4)),
+    Row("unravel_index", fixed([[7]]), (2, 2, 2)),
 ]

@@ -204,3 +204,11 @@ def slice_scatter(
     at = wrap_dim(dim, input._a.ndim)
     window = (slice(None),) * at + (slice(start, end, step),)
     return _scattered(input, lambda t: t[window], src, "slice")
+
+
+@public()
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
+) -> Tensor:
+    """A copy of `input` with `src` where `as_strided` would show it."""
+    return _scattered(input, lambda t: t.as_strided(size, stride, storage_offset), src, "slice")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base.dtypes import int64 as _INT64
-from ..base.shapes import broadcast_shapes
+from ..base.shapes import as_size, broadcast_shapes
 from ..core.inplace import _title as title
 from ..core.inplace import change
 from ..core.op import Op
@@ -68,6 +68,22 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Write `source` at flat positions of this tensor."""
     return change(self, put, index, source, accumulate)
+
+
+@public("torch")
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The position in each dim of a tensor of `shape` that flat positions stand for."""
+    if indices._a.dtype.kind not in "iu":
+        raise ValueError(
+            f"expected 'indices' to be an integer, but got {indices.dtype}; flat positions are counts"
+        )
+    sizes = as_size((shape,))
+    found: list[Tensor] = []
+    rest = indices
+    for n in reversed(sizes):
+        found.insert(0, rest % n)
+        rest = rest.div(n, rounding_mode="floor")
+    return tuple(found)
 
 
 # -- masks --------------------------------------------------------------------------------------

@@ -202,6 +202,33 @@ def fill(input: Tensor, value: Any) -> Tensor:  # noqa: A002
     return fill_(clone(input), value)
 
 
+# -- Python functions, element by element -------------------------------------------------------
+
+
+def _host_only(t: Tensor, name: str) -> None:
+    if not t.is_cpu:
+        raise TypeError(f"{name} is only implemented on CPU tensors")
+    if t.requires_grad:
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach()")
+
+
+@public("Tensor")
+def apply_(self: Tensor, callable: Any) -> Tensor:
+    """Replace every element by what a Python function makes of it; slow, on the host only."""
+    _host_only(self, "apply_")
+    values = [callable(v) for v in self.reshape(-1).tolist()]
+    return copy_(self, self.new_tensor(values).reshape(self._a.shape))
+
+
+@public("Tensor")
+def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
+    """Replace every element by what a Python function makes of it and of one of `tensor`."""
+    _host_only(self, "map_")
+    other = tensor.expand(self._a.shape).reshape(-1).tolist()
+    values = [callable(a, b) for a, b in zip(self.reshape(-1).tolist(), other)]
+    return copy_(self, self.new_tensor(values).reshape(self._a.shape))
+
+
 def fitting(value: Any, d: dtypes.dtype) -> Any:
     """A Python number as the array library can store it in dtype `d`; RuntimeError if it cannot."""
     if not isinstance(value, (bool, int, float, complex)) and not hasattr(value, "dtype"):

@@ -89,7 +89,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa:
     return slice_op(input, index=narrow_index(dim, start, length))
 
 
-@public("torch")
+@public()
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:  # noqa: A002
     """A copy of `length` positions of dim `dim` from `start` on."""
     return narrow(input, dim, start, length).clone()
