@@ -27,9 +27,15 @@ class HookHandle(RemovableHandle):
 
 
 class GlobalHooks:
-    """The process-wide tables; `any` is the one test the call path makes."""
+    """The process-wide tables; `calls` holds every hook around calls, one test for the call path."""
+
+    __slots__ = (
+        "backward", "backward_pre", "calls", "forward", "forward_always", "forward_pre",
+        "forward_with_kwargs", "is_full_backward", "registration",
+    )  # fmt: skip
 
     def __init__(self) -> None:
+        self.calls: dict[int, Callable] = {}
         self.forward_pre: OrderedDict[int, Callable] = OrderedDict()
         self.forward: OrderedDict[int, Callable] = OrderedDict()
         self.forward_with_kwargs: dict[int, bool] = {}
@@ -45,6 +51,15 @@ class GlobalHooks:
 
 
 GLOBAL = GlobalHooks()
+
+
+def _around_calls(
+    table: dict[int, Callable], hook: Callable, flags: tuple[dict, ...] = ()
+) -> HookHandle:
+    """Register a hook that calls must look for."""
+    handle = HookHandle(table, hook, (GLOBAL.calls, *flags))
+    GLOBAL.calls[handle.id] = hook
+    return handle
 
 
 def on_registration(kind: str, owner: Any, name: str, value: Any) -> Any:
@@ -73,14 +88,15 @@ def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Rem
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, args)` before every module's forward."""
-    return HookHandle(GLOBAL.forward_pre, hook)
+    return _around_calls(GLOBAL.forward_pre, hook)
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """Call `hook(module, args, output)` after every module's forward."""
-    handle = HookHandle(GLOBAL.forward, hook, (GLOBAL.forward_with_kwargs, GLOBAL.forward_always))
+    flags = (GLOBAL.forward_with_kwargs, GLOBAL.forward_always)
+    handle = _around_calls(GLOBAL.forward, hook, flags)
     if with_kwargs:
         GLOBAL.forward_with_kwargs[handle.id] = True
     if always_call:
@@ -96,12 +112,12 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
             "hook. Please use only one of them."
         )
     GLOBAL.is_full_backward = False
-    return HookHandle(GLOBAL.backward, hook)
+    return _around_calls(GLOBAL.backward, hook)
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, grad_output)` before the gradients of every module are computed."""
-    return HookHandle(GLOBAL.backward_pre, hook)
+    return _around_calls(GLOBAL.backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -112,4 +128,4 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
             "hook. Please use only one of them."
         )
     GLOBAL.is_full_backward = True
-    return HookHandle(GLOBAL.backward, hook)
+    return _around_calls(GLOBAL.backward, hook)

@@ -86,28 +86,25 @@ class Module(Convert, State, Hooks):
     # -- the call -------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._compiled_call_impl is not None:
-            return self._compiled_call_impl(*args, **kwargs)
-        return self._call_impl(*args, **kwargs)
-
-    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         try:
             if not (
                 self._forward_hooks
                 or self._forward_pre_hooks
                 or self._backward_hooks
                 or self._backward_pre_hooks
-                or GLOBAL.forward
-                or GLOBAL.forward_pre
-                or GLOBAL.backward
-                or GLOBAL.backward_pre
+                or GLOBAL.calls
+                or self._compiled_call_impl
             ):
                 return self.forward(*args, **kwargs)
-            return self._hooked_call(args, kwargs)
+            return (self._compiled_call_impl or self._call_impl)(*args, **kwargs)
         except RuntimeError as e:
             if e.args and isinstance(e.args[0], str) and e.args[0].startswith(_DEVICE_MIX):
                 _say_where(self, e)
             raise
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        """Forward and every hook around it: what `compile` compiles."""
+        return self._hooked_call(args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Let calls of this module go through `compile`, with the same arguments as that."""
@@ -131,15 +128,19 @@ class Module(Convert, State, Hooks):
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        for kind in ("_parameters", "_buffers", "_modules"):
-            if kind in own and name in own[kind]:
-                return own[kind][name]
+        if name in own.get("_parameters", ()):
+            return own["_parameters"][name]
+        if name in own.get("_buffers", ()):
+            return own["_buffers"][name]
+        if name in own.get("_modules", ()):
+            return own["_modules"][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
         parameters = own.get("_parameters")
-        if isinstance(value, Parameter):
+        is_tensor = isinstance(value, Tensor)  # quick, while asking for a Parameter is not
+        if is_tensor and isinstance(value, Parameter):
             if parameters is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
             self._forget(name, own, self._buffers, self._modules)
@@ -157,7 +158,7 @@ class Module(Convert, State, Hooks):
             if value is not None:
                 raise _wrong_kind(value, "child module", name, "nn.Module")
             self._modules[name] = on_registration("module", self, name, None)
-        elif isinstance(value, Buffer) or name in own.get("_buffers", ()):
+        elif (is_tensor and isinstance(value, Buffer)) or name in own.get("_buffers", ()):
             self._set_buffer(name, value)
         else:
             object.__setattr__(self, name, value)
