@@ -261,6 +261,14 @@ Tensor.mT = property(_mt)  # type: ignore[attr-defined]
 # -- size-1 dims and broadcasting ---------------------------------------------------------------
 
 
+def _squeeze_body(xp: Any, x: Any, *, dims: tuple[int, ...]) -> Any:
+    return x.squeeze(axis=dims)
+
+
+_squeeze = Op(_squeeze_body, "squeeze", view=True)
+_squeeze.derivative(x=lambda g, x_shape: reshape(g, x_shape))
+
+
 @public()
 def unsqueeze(input: Tensor, dim: int) -> Tensor:  # noqa: A002
     """A new dim of size 1 at `dim`."""
@@ -276,14 +284,6 @@ _unsqueeze = Op(
     view=True,
 )  # fmt: skip
 _unsqueeze.derivative(x=lambda g, dim: _squeeze(g, dims=(dim,)))
-
-
-def _squeeze_body(xp: Any, x: Any, *, dims: tuple[int, ...]) -> Any:
-    return x.squeeze(axis=dims)
-
-
-_squeeze = Op(_squeeze_body, "squeeze", view=True)
-_squeeze.derivative(x=lambda g, x_shape: reshape(g, x_shape))
 
 
 @public()
