@@ -24,7 +24,7 @@ def agree(source: str) -> None:
 
 
 # PyTorch's warnings about its own kernels and its nested tensors
-_THEIRS = ("Triggered internally", "enable_nested_tensor is True")
+_THEIRS = ("Triggered internally", "enable_nested_tensor is True", "nested tensors")
 
 
 def _outcome(frame: Any, source: str) -> tuple:

@@ -24,6 +24,9 @@ SAME = {
     "unpool 3d": "x = seq(1, 1, 4, 4, 4).sin(); y, i = nn.MaxPool3d(2, return_indices=True)(x); r = nn.MaxUnpool3d(2)(y, i)",
     "unpool backward": "x = seq(1, 1, 4, 4).requires_grad_(); y, i = nn.MaxPool2d(2, return_indices=True)(x); (nn.MaxUnpool2d(2)(y, i) * seq(1, 1, 4, 4)).sum().backward(); r = x.grad",
     "adaptive max indices": "r = nn.AdaptiveMaxPool2d(2, return_indices=True)(seq(1, 2, 5, 5).cos())",
+    "fractional 2d": "x = seq(2, 3, 7, 8).cos().requires_grad_(); m = nn.FractionalMaxPool2d(2, output_size=(3, 4), return_indices=True, _random_samples=seq(2, 3, 2) + 0.3); y, i = m(x); (y * y).sum().backward(); r = [y, i, x.grad, list(m.state_dict())]",
+    "fractional 3d": "m = nn.FractionalMaxPool3d(2, output_ratio=0.5, _random_samples=seq(1, 2, 3) + 0.3); r = m(seq(1, 2, 6, 6, 6).cos())",
+    "fractional seed": "r = nn.FractionalMaxPool2d(3, output_ratio=(0.5, 0.6))(seq(1, 2, 8, 9).cos())",
     "fractional repr": "r = repr(nn.FractionalMaxPool2d(2, output_size=3))",
     "fractional both": "nn.FractionalMaxPool2d(2, output_size=3, output_ratio=0.5)",
     "fractional none": "nn.FractionalMaxPool3d(2)",
@@ -95,6 +98,17 @@ SAME = {
     "transformer width": "nn.Transformer(4, 2, 1, 1, 8)(seq(3, 2, 5), seq(5, 2, 5))",
     "transformer activation": "nn.TransformerEncoderLayer(4, 2, activation='tanh')",
     "encoder clones": "e = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8), 2, enable_nested_tensor=False); r = [e.layers[0].linear1.weight is e.layers[1].linear1.weight, e.layers[0].linear1.weight, e.layers[1].linear1.weight]",
+    "encoder eval padding": """
+        p, bad = torch.tensor([[0, 0, 1], [0, 0, 0]]).bool(), torch.tensor([[0, 0, 1], [1, 0, 0]]).bool()
+        r = []
+        for layer in ({}, {'norm_first': True}, {'activation': 'gelu'}, {'bias': False}, {'activation': torch.tanh}):
+            for stack in ({}, {'enable_nested_tensor': False}, {'mask_check': False}):
+                e = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True, **layer), 2, nn.LayerNorm(4), **stack)
+                e.eval(); r += [e.use_nested_tensor, e(seq(2, 3, 4), src_key_padding_mask=p)]
+                with torch.no_grad():
+                    r += [e(seq(2, 3, 4), src_key_padding_mask=q) for q in ((p,) if 'mask_check' in stack else (p, bad))]
+                    r += [e(seq(2, 3, 4), mask=torch.zeros(3, 3), src_key_padding_mask=torch.zeros(2, 3).masked_fill(p, float('-inf')))]""",
+    "conv gradients": "x, w = seq(1, 2, 6, 6), seq(3, 2, 3, 3); g = seq(1, 3, 3, 3); r = [nn.grad.conv2d_input((1, 2, 6, 6), w, g, 2, 1), nn.grad.conv2d_weight(x, (3, 2, 3, 3), g, 2, 1), nn.grad.conv1d_input((1, 2, 5), seq(3, 2, 3), seq(1, 3, 3)), nn.grad.conv3d_weight(seq(1, 1, 3, 3, 3), (1, 1, 2, 2, 2), seq(1, 1, 2, 2, 2))]",
     "inplace relu": "x = seq(4); y = nn.ReLU(inplace=True)(x); r = [x, y is x]",
     "inplace others": "r = [f(seq(4) * 4) for f in (nn.ELU(inplace=True), nn.Hardswish(True), nn.SiLU(True), nn.LeakyReLU(0.1, True), nn.ReLU6(True), nn.Threshold(0.1, 5.0, True), nn.Mish(True))]",
     "lazy repr": "m = nn.LazyLinear(3); r = [repr(m), repr(m.weight), repr(m.bias), type(m.weight).__name__]; m(seq(2, 5)); r += [repr(m), type(m).__name__, type(m.weight).__name__, tuple(m.weight.shape)]",

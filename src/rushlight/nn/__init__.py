@@ -2,7 +2,7 @@
 
 # ruff: noqa: F401 - names are re-exported, and listed once, in modules.__all__
 
-from . import attention, functional, init, modules, parallel, parameter, utils
+from . import attention, functional, grad, init, modules, parallel, parameter, utils
 from .modules import (
     CELU,
     ELU,
@@ -174,5 +174,5 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 __all__ = [
     *modules.__all__,
     "Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter",
-    "attention", "functional", "init", "modules", "parallel", "parameter", "utils",
+    "attention", "functional", "grad", "init", "modules", "parallel", "parameter", "utils",
 ]  # fmt: skip

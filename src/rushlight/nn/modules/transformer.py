@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ...base import dtypes
+from ...core.modes import modes
 from ...core.tensor import Tensor
 from ...ops.creation import full
 from .. import functional as F
 from .. import init
 from ._transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
+from .activation import GELU, ReLU
 from .container import ModuleList
 from .module import Module
 from .normalization import LayerNorm
@@ -34,8 +36,8 @@ def _get_clones(module: Module, n: int) -> ModuleList:
 class TransformerEncoder(Module):
     """`num_layers` copies of an encoder layer, one after another.
 
-    `enable_nested_tensor` and `mask_check` steer a speed-up that PyTorch has and rushlight has not;
-    they are kept as attributes and change no result.
+    PyTorch's nested tensors leave padding out of inference, which shows: outputs at padded places
+    are zero. rushlight computes them all and sets those to zero in the same cases.
     """
 
     __constants__ = ["norm"]
@@ -53,7 +55,7 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = False
+        self.use_nested_tensor = enable_nested_tensor and _could_be_nested(encoder_layer)
         self.mask_check = mask_check
 
     def forward(
@@ -71,7 +73,39 @@ class TransformerEncoder(Module):
                 is_causal=bool(is_causal),
                 src_key_padding_mask=src_key_padding_mask,
             )
+        if src_key_padding_mask is not None and mask is None and self._leaves_padding_out(src):
+            output = self._without_padding(output, src_key_padding_mask)
         return output if self.norm is None else self.norm(output)
+
+    def _leaves_padding_out(self, src: Tensor) -> bool:
+        if not self.use_nested_tensor or self.training or src.dim() != 3:
+            return False
+        return not modes.grad or not (
+            src.requires_grad or any(p.requires_grad for p in self.layers[0].parameters())
+        )
+
+    def _without_padding(self, output: Tensor, padding: Tensor) -> Tensor:
+        padded = padding.ne(0)
+        if self.mask_check:  # only where every row's padding is at its end; no host read for that
+            padded = padded & (padded[:, 1:] | ~padded[:, :-1]).all()
+        return output.masked_fill(padded.unsqueeze(-1), 0.0)
+
+
+def _could_be_nested(layer: Any) -> bool:
+    """Whether PyTorch has its quick path for this kind of layer."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return False
+    attention = layer.self_attn
+    known = layer.activation in (F.relu, F.gelu) or isinstance(layer.activation, (ReLU, GELU))
+    return (
+        known
+        and not layer.norm_first
+        and attention.batch_first
+        and attention._qkv_same_embed_dim
+        and attention.in_proj_bias is not None
+        and attention.num_heads % 2 == 0
+        and layer.norm1.eps == layer.norm2.eps
+    )
 
 
 class TransformerDecoder(Module):
