@@ -34,11 +34,7 @@ class MultiheadAttention(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError(
-                "embed_dim and num_heads must be greater than 0, got "
-                f"embed_dim={embed_dim} and num_heads={num_heads} instead"
-            )
+        _check_sizes(embed_dim, num_heads)
         super().__init__()
         self.embed_dim = embed_dim
         self.kdim = kdim if kdim is not None else embed_dim
@@ -48,8 +44,6 @@ class MultiheadAttention(Module):
         self.dropout = dropout
         self.batch_first = batch_first
         self.head_dim = embed_dim // num_heads
-        if self.head_dim * num_heads != embed_dim:
-            raise AssertionError("embed_dim must be divisible by num_heads")
         where = {"device": device, "dtype": dtype}
         self._make_in_proj(where)
         if bias:
@@ -160,3 +154,13 @@ def _turned(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, 
     """Time before batch, without turning one tensor twice when it plays several parts."""
     turned = {id(t): t.transpose(1, 0) for t in (query, key, value)}
     return turned[id(query)], turned[id(key)], turned[id(value)]
+
+
+def _check_sizes(embed_dim: int, num_heads: int) -> None:
+    if embed_dim <= 0 or num_heads <= 0:
+        raise ValueError(
+            "embed_dim and num_heads must be greater than 0, got "
+            f"embed_dim={embed_dim} and num_heads={num_heads} instead"
+        )
+    if embed_dim % num_heads != 0:
+        raise AssertionError("embed_dim must be divisible by num_heads")

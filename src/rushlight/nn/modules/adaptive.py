@@ -32,19 +32,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     ) -> None:
         super().__init__()
         cutoffs = list(cutoffs)
-        if not cutoffs:
-            raise ValueError("cutoffs should be a sequence of length larger than 0")
-        if (
-            cutoffs != sorted(cutoffs)
-            or min(cutoffs) <= 0
-            or max(cutoffs) > n_classes - 1
-            or len(set(cutoffs)) != len(cutoffs)
-            or any(int(c) != c for c in cutoffs)
-        ):
-            raise ValueError(
-                "cutoffs should be a sequence of unique, positive integers sorted in an increasing "
-                "order, where each value is between 1 and n_classes-1"
-            )
+        _check_cutoffs(cutoffs, n_classes)
         self.in_features = in_features
         self.n_classes = n_classes
         self.cutoffs = [*cutoffs, n_classes]
@@ -114,3 +102,19 @@ def _fits(input: Tensor, target: Tensor) -> bool:
     if target.dim() == 1:
         return input.size(0) == target.size(0) and input.dim() == 2
     return target.dim() == 0 and input.dim() == 1
+
+
+def _check_cutoffs(cutoffs: list[int], n_classes: int) -> None:
+    if not cutoffs:
+        raise ValueError("cutoffs should be a sequence of length larger than 0")
+    if (
+        cutoffs != sorted(cutoffs)
+        or min(cutoffs) <= 0
+        or max(cutoffs) > n_classes - 1
+        or len(set(cutoffs)) != len(cutoffs)
+        or any(int(c) != c for c in cutoffs)
+    ):
+        raise ValueError(
+            "cutoffs should be a sequence of unique, positive integers sorted in an increasing "
+            "order, where each value is between 1 and n_classes-1"
+        )
