@@ -13,6 +13,9 @@ import rushlight as rl
 from rushlight.backend import door
 from rushlight.core.op import OPS
 from rushlight.core.tensor import wrap
+from rushlight.ops import load_all
+
+load_all()
 
 ROWS = all_rows()
 GRAD_ROWS = [r for r in ROWS if r.grad and any(s.grad for s in r.specs())]

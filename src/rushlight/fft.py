@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import ops as _ops  # noqa: F401 - importing it defines the names
 from .core.public import NAMESPACES as _NAMESPACES
+from .ops import load_all as _load_all
+
+_load_all()
 
 globals().update(_NAMESPACES.get("fft", {}))
 __all__ = sorted(_NAMESPACES.get("fft", {}))

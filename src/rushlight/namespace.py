@@ -8,6 +8,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from .core.public import NAMESPACES
+from .ops.late import load_late
+
 PACKAGE = __name__.rpartition(".")[0]
 
 # Submodules that `import rushlight` does not load; `rushlight.nn` loads them on first use.
@@ -44,6 +47,10 @@ def find(name: str) -> Any:
         if found is not None:
             setattr(package, name, found)
             return found
+    if load_late(name):
+        found = NAMESPACES["torch"][name]
+        setattr(package, name, found)
+        return found
     raise AttributeError(missing(PACKAGE, vars(package), name))
 
 

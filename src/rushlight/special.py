@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from . import ops as _ops  # noqa: F401 - defines what is collected here
 from .core.public import NAMESPACES as _NAMESPACES
+from .ops import load_all as _load_all
+
+_load_all()
 
 _names = dict(_NAMESPACES["special"])
 for _name in ("softmax", "log_softmax", "logsumexp"):

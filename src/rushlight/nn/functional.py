@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import ops as _ops  # noqa: F401 - defines what is collected here
 from ..base.config import settings as _settings
 from ..core.public import NAMESPACES as _NAMESPACES
+from ..ops import load_all as _load_all
+
+_load_all()
 
 globals().update(_NAMESPACES.get("functional", {}))
 __all__ = sorted(_NAMESPACES.get("functional", {}))

@@ -9,7 +9,6 @@ from typing import Any
 from ..core.modes import no_grad
 from ..core.public import public
 from ..core.tensor import Tensor
-from . import ctc as _ctc  # noqa: F401 - ctc_loss
 from .activation_smooth import logsigmoid
 from .distance import pairwise_distance
 from .loss_common import legacy_reduction, reduced
