@@ -141,7 +141,7 @@ def _generic(kernel: Any) -> Callable[..., Any]:
     def impl(*arrays: Any, **attrs: Any) -> Any:
         out = body(*arrays, **attrs)
         if out.__class__ is cupy.ndarray:
-            if not any([a.__class__ is cupy.ndarray and a.dtype.kind == "V" for a in arrays]):
+            if not any(a.__class__ is cupy.ndarray and a.dtype.kind == "V" for a in arrays):
                 return out
             spec = meta(*arrays, **attrs)
             return out if spec.__class__ is list else out.astype(spec[1], copy=False)

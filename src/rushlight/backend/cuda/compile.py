@@ -102,7 +102,7 @@ class Launch:
     driver copies before the call returns, so buffers are reused.
     """
 
-    __slots__ = ("function", "pack", "size", "offsets", "free", "count")
+    __slots__ = ("count", "free", "function", "offsets", "pack", "size")
 
     def __init__(self, kernel: Any, formats: tuple[str, ...]) -> None:
         self.function = kernel.ptr

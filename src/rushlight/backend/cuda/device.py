@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import cupy
@@ -73,7 +73,7 @@ class Properties:
         )
 
 
-@lru_cache(maxsize=None)
+@cache
 def properties(index: int) -> Properties:
     """The properties of a GPU, asked once."""
     return Properties(check_index(index))

@@ -23,7 +23,7 @@ class _Gauge:
     the pool asked, so the peak is exact and most allocations cost one addition.
     """
 
-    __slots__ = ("bound", "peak", "peak_reserved", "limit", "allocations", "ooms")
+    __slots__ = ("allocations", "bound", "limit", "ooms", "peak", "peak_reserved")
 
     def __init__(self) -> None:
         self.bound = self.peak = self.peak_reserved = self.allocations = self.ooms = 0

@@ -1,0 +1,78 @@
+"""Shapes and strides of operands, reduced to the fewest dims a kernel has to walk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+_collapsed: dict[tuple, tuple] = {}
+_FITS = 2**31 - 1
+
+
+def collapse(shape: tuple[int, ...], out: Any, arrays: list[Any]) -> tuple[list, list, bool]:
+    """Sizes, the strides of all operands in elements (`out` first), and whether 32 bits hold them.
+
+    Arrays broadcast to `shape`. Dims of size 1 fall away; neighbours that every operand walks as
+    one become one. The dims are put in the order of `out`'s memory, slowest first.
+    """
+    key = (shape, out.strides, out.itemsize, *[(a.shape, a.strides, a.itemsize) for a in arrays])
+    found = _collapsed.get(key)
+    if found is None:
+        if len(_collapsed) > 4096:
+            _collapsed.clear()
+        found = _collapsed[key] = _collapse(shape, out, arrays)
+    return found
+
+
+def _element_strides(a: Any, shape: tuple[int, ...]) -> list[int]:
+    item, lead = a.itemsize, len(shape) - a.ndim
+    steps = [0] * lead
+    for n, s, whole in zip(a.shape, a.strides, shape[lead:]):
+        steps.append(0 if n == 1 and whole != 1 else s // item)
+    return steps
+
+
+def _collapse(shape: tuple[int, ...], out: Any, arrays: list[Any]) -> tuple[list, list, bool]:
+    rows = [_element_strides(a, shape) for a in (out, *arrays)]
+    order = [d for d in range(len(shape)) if shape[d] != 1]
+    order.sort(key=lambda d: (-abs(rows[0][d]), d))
+    sizes: list[int] = []
+    steps: list[list[int]] = [[] for _ in rows]
+    for d in order:
+        n = shape[d]
+        if sizes and all(s[-1] == row[d] * n for s, row in zip(steps, rows)):
+            sizes[-1] *= n
+            for s, row in zip(steps, rows):
+                s[-1] = row[d]
+        else:
+            sizes.append(n)
+            for s, row in zip(steps, rows):
+                s.append(row[d])
+    if not sizes:
+        sizes, steps = [1], [[0] for _ in rows]
+    reach = max(sum((n - 1) * abs(s) for n, s in zip(sizes, row)) for row in steps)
+    flat = [s for row in steps for s in row]
+    return sizes, flat, reach < _FITS
+
+
+def dense_like(arrays: list[Any], shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """New memory for a result, its dims in memory in the order of the first whole operand."""
+    for a in arrays:
+        if a.shape == shape:
+            if a._c_contiguous:
+                break
+            return _like(a, shape, dtype)
+    return cupy.ndarray(shape, dtype)
+
+
+def _like(a: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """NumPy's "K" order: row-major over the dims sorted by stride; expanded dims have none."""
+    if any(step == 0 and n > 1 for step, n in zip(a.strides, shape)):
+        return cupy.ndarray(shape, dtype)
+    order = sorted(range(len(shape)), key=lambda i: (-abs(a.strides[i]), i))
+    if order == list(range(len(shape))):
+        return cupy.ndarray(shape, dtype)
+    out = cupy.ndarray(tuple([shape[i] for i in order]), dtype)
+    return out.transpose(sorted(range(len(shape)), key=order.__getitem__))

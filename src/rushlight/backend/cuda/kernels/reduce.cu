@@ -1,0 +1,123 @@
+// One reduction over some dims of a strided array. Before this file stand the prelude and:
+// S stored, A accumulated, O result types; INIT, MAP(v, r), JOIN(a, b), FINAL(a, n); I index type;
+// KEPT and GONE, the numbers of dims that stay and go; PAIR when FINAL's index is wanted as well.
+
+struct Geometry { I kept[KEPT]; I kept_step[KEPT]; I gone[GONE]; I gone_step[GONE]; };
+
+__device__ __forceinline__ I kept_offset(const Geometry& g, I o) {
+    I at = 0;
+    #pragma unroll
+    for (int d = KEPT - 1; d > 0; d--) {
+        I q = o / g.kept[d];
+        at += (o - q * g.kept[d]) * g.kept_step[d];
+        o = q;
+    }
+    return at + o * g.kept_step[0];
+}
+
+__device__ __forceinline__ I gone_offset(const Geometry& g, I r) {
+    I at = 0;
+    #pragma unroll
+    for (int d = GONE - 1; d > 0; d--) {
+        I q = r / g.gone[d];
+        at += (r - q * g.gone[d]) * g.gone_step[d];
+        r = q;
+    }
+    return at + r * g.gone_step[0];
+}
+
+__device__ __forceinline__ void store(O* out, i64* index, A* parts, I o, I outs, A a, i64 n) {
+    if (parts) parts[(u64)blockIdx.y * outs + o] = a;
+    else {
+#ifdef PAIR
+        if (out) out[o] = narrow(To<O>(), a.v);
+        index[o] = a.i;
+#else
+        out[o] = narrow(To<O>(), FINAL(a, n));
+#endif
+    }
+}
+
+// Threads along the reduced dims: `lanes` of them share one result, 256 / lanes results a block.
+extern "C" __global__ void __launch_bounds__(256) rows(
+    const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
+) {
+    __shared__ A room[256];
+    const int lanes = blockDim.x, me = threadIdx.y * lanes + threadIdx.x;
+    const I o = (I)blockIdx.x * blockDim.y + threadIdx.y;
+    const I start = (I)blockIdx.y * chunk, stop = start + chunk < terms ? start + chunk : terms;
+    A a = INIT;
+    if (o < outs) {
+        const S* from = x + kept_offset(g, o);
+        I r = start + threadIdx.x;
+        if (GONE == 1) {
+            const I step = g.gone_step[0];
+            A b = INIT, c = INIT, d = INIT;
+            for (; r + 3 * lanes < stop; r += 4 * lanes) {
+                S p = from[r * step], q = from[(r + lanes) * step];
+                S s = from[(r + 2 * lanes) * step], t = from[(r + 3 * lanes) * step];
+                a = JOIN(a, MAP(widen(p), r));
+                b = JOIN(b, MAP(widen(q), r + lanes));
+                c = JOIN(c, MAP(widen(s), r + 2 * lanes));
+                d = JOIN(d, MAP(widen(t), r + 3 * lanes));
+            }
+            a = JOIN(JOIN(a, b), JOIN(c, d));
+        }
+        for (; r < stop; r += lanes) a = JOIN(a, MAP(widen(from[gone_offset(g, r)]), r));
+    }
+    room[me] = a;
+    __syncthreads();
+    for (int half = lanes / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) room[me] = JOIN(room[me], room[me + half]);
+        __syncthreads();
+    }
+    if (threadIdx.x == 0 && o < outs) store(out, index, parts, o, outs, room[me], n);
+}
+
+// Threads along the results, eight at a time along the reduced dims.
+extern "C" __global__ void __launch_bounds__(256) columns(
+    const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
+) {
+    __shared__ A room[8][32];
+    const I o = (I)blockIdx.x * 32 + threadIdx.x;
+    const I start = (I)blockIdx.y * chunk, stop = start + chunk < terms ? start + chunk : terms;
+    A a = INIT;
+    if (o < outs) {
+        const S* from = x + kept_offset(g, o);
+        I r = start + threadIdx.y;
+        A b = INIT;
+        for (; r + 8 < stop; r += 16) {
+            S p = from[gone_offset(g, r)], q = from[gone_offset(g, r + 8)];
+            a = JOIN(a, MAP(widen(p), r));
+            b = JOIN(b, MAP(widen(q), r + 8));
+        }
+        for (; r < stop; r += 8) a = JOIN(a, MAP(widen(from[gone_offset(g, r)]), r));
+        a = JOIN(a, b);
+    }
+    room[threadIdx.y][threadIdx.x] = a;
+    __syncthreads();
+    for (int half = 4; half > 0; half /= 2) {
+        if (threadIdx.y < half)
+            room[threadIdx.y][threadIdx.x] =
+                JOIN(room[threadIdx.y][threadIdx.x], room[threadIdx.y + half][threadIdx.x]);
+        __syncthreads();
+    }
+    if (threadIdx.y == 0 && o < outs) store(out, index, parts, o, outs, room[0][threadIdx.x], n);
+}
+
+// The second step of a reduction in parts: a block per result joins them in a fixed order.
+extern "C" __global__ void __launch_bounds__(256) join(
+    const A* __restrict__ parts, O* out, i64* index, I outs, I count, i64 n
+) {
+    __shared__ A room[256];
+    const I o = blockIdx.x;
+    A a = INIT;
+    for (I k = threadIdx.x; k < count; k += 256) a = JOIN(a, parts[(u64)k * outs + o]);
+    room[threadIdx.x] = a;
+    __syncthreads();
+    for (int half = 128; half > 0; half /= 2) {
+        if (threadIdx.x < half) room[threadIdx.x] = JOIN(room[threadIdx.x], room[threadIdx.x + half]);
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) store(out, index, (A*)0, o, outs, room[0], n);
+}

@@ -1,0 +1,239 @@
+"""Reductions on the GPU: sums, means, extremes and their places, in any layout, deterministic."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import cupy
+import numpy as np
+
+from ...base.dtypes import by_name, from_np
+from ..door import kernel_for
+from .compile import Launch, kernel
+from .reductions import reduction_source, size_of, supports
+
+ndarray = cupy.ndarray
+_SPLIT_FROM = 8192  # terms per result above which a few results are computed in parts
+_WANTED = 1024  # blocks that keep a large GPU busy
+_ROWS = ("P", "P", "P", "P")
+
+
+class _Recipe:
+    """Everything about a reduction that its shape, strides and dtype decide."""
+
+    __slots__ = ("block", "chunk", "geometry", "grid", "join", "launch", "n", "outs", "parts",
+                 "shape", "short", "squeezed", "terms")  # fmt: skip
+
+    shape: tuple[int, ...]
+    squeezed: tuple[int, ...]
+    launch: Launch
+    join: Launch | None
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    geometry: tuple[int, ...]
+    outs: int
+    terms: int
+    chunk: int
+    n: int
+    parts: int
+    short: bool
+
+
+_recipes: dict[tuple, _Recipe | None] = {}
+
+
+def _merged(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Neighbouring (size, step) that are walked as one, joined; sizes of 1 fall away."""
+    out: list[tuple[int, int]] = []
+    for n, step in pairs:
+        if n == 1:
+            continue
+        if out and out[-1][1] == n * step:
+            out[-1] = (out[-1][0] * n, step)
+        else:
+            out.append((n, step))
+    return out or [(1, 0)]
+
+
+def _recipe(kind: str, x: Any, dims: tuple[int, ...], out: str) -> _Recipe | None:
+    name = from_np(x.dtype).name
+    if not supports(kind, name):
+        return None
+    item = x.itemsize
+    steps = [s // item for s in x.strides]
+    gone_at = set(dims)
+    kept = _merged([(n, s) for d, (n, s) in enumerate(zip(x.shape, steps)) if d not in gone_at])
+    gone = _merged([(n, s) for d, (n, s) in enumerate(zip(x.shape, steps)) if d in gone_at])
+    r = _Recipe()
+    r.shape = tuple([1 if d in gone_at else n for d, n in enumerate(x.shape)])
+    r.squeezed = tuple([n for d, n in enumerate(x.shape) if d not in gone_at])
+    r.outs, r.terms = math.prod([n for n, _ in kept]), math.prod([n for n, _ in gone])
+    if x.size == 0:
+        r.outs, r.terms = math.prod(r.squeezed), 0
+    r.n = r.terms
+    reach = sum([abs(s) * (n - 1) for n, s in kept + gone])
+    r.short = max(reach, r.outs, r.terms) < 2**31 - 2**20 and min(steps, default=0) >= 0
+    text = reduction_source(kind, name, out, "int" if r.short else "i64", len(kept), len(gone))
+    letter = "i" if r.short else "q"
+    count = 2 * (len(kept) + len(gone))
+    formats = (*_ROWS, letter, letter, letter, "q", f"{count}{letter}")
+    by_columns = kept[-1][1] == 1 and gone[-1][1] != 1 and r.outs >= 16
+    r.launch = kernel(text, "columns" if by_columns else "rows", formats)
+    lanes = 32 if r.terms <= 512 else 256
+    r.block = (32, 8, 1) if by_columns else (lanes, 256 // lanes, 1)
+    blocks = -(-r.outs // (32 if by_columns else 256 // lanes))
+    r.parts = 1
+    if blocks < _WANTED // 2 and r.terms >= (512 if by_columns else _SPLIT_FROM):
+        most = r.terms // (64 if by_columns else 2048)
+        r.parts = max(1, min(most, -(-_WANTED // blocks), 1024))
+    r.chunk = -(-r.terms // r.parts) if r.terms else 1
+    r.parts = max(-(-r.terms // r.chunk), 1)
+    r.grid = (blocks, r.parts, 1)
+    r.join = None
+    if r.parts > 1:
+        r.join = kernel(text, "join", ("P", "P", "P", letter, letter, "q"))
+    r.geometry = (
+        *[n for n, _ in kept], *[s for _, s in kept], *[n for n, _ in gone], *[s for _, s in gone],
+    )  # fmt: skip
+    return r
+
+
+def reduce(
+    kind: str, x: Any, dim: Any, keepdim: bool, out: str | None = None, both: bool = False
+) -> Any:
+    """Reduce over dims (None: all); argmax and argmin give (value or None, index)."""
+    ndim = x.ndim
+    if dim is None:
+        dims = tuple(range(ndim))
+    elif dim.__class__ is int:
+        dims = (dim % ndim,) if ndim else ()
+    else:
+        dims = tuple([d % ndim for d in dim]) if ndim else ()
+    key = (kind, x.dtype, x.shape, x.strides, dims, out)
+    r = _recipes.get(key, 0)
+    if r == 0:
+        if len(_recipes) > 8192:
+            _recipes.clear()
+        r = _recipes[key] = _recipe(kind, x, dims, out or from_np(x.dtype).name)
+    if r is None:
+        return NotImplemented
+    shape = r.shape if keepdim else r.squeezed
+    pair = kind in ("argmax", "argmin")
+    index = ndarray(shape, np.int64) if pair else None
+    values = None
+    if not pair or both:
+        values = ndarray(shape, x.dtype if out is None else by_name(out).np)
+    if r.outs:
+        _launch(r, kind, x, values, index)
+    return (values, index) if pair else values
+
+
+def _launch(r: _Recipe, kind: str, x: Any, values: Any, index: Any) -> None:
+    out = 0 if values is None else values.data.ptr
+    place = 0 if index is None else index.data.ptr
+    if r.join is None:
+        r.launch.on_grid(
+            r.grid, r.block, 0, x.data.ptr, out, place, 0, r.outs, r.terms, r.chunk, r.n,
+            *r.geometry,
+        )  # fmt: skip
+        return
+    parts = ndarray(r.parts * r.outs * size_of(kind, from_np(x.dtype).name), np.uint8)
+    r.launch.on_grid(
+        r.grid, r.block, 0, x.data.ptr, out, place, parts.data.ptr, r.outs, r.terms, r.chunk, r.n,
+        *r.geometry,
+    )  # fmt: skip
+    r.join.on_grid((r.outs, 1, 1), (256, 1, 1), 0, parts.data.ptr, out, place, r.outs, r.parts, r.n)
+
+
+# -- ops ------------------------------------------------------------------------------------------
+
+
+def _wide(x: Any) -> str | None:
+    """Integers and booleans add up to int64."""
+    return "int64" if x.dtype.kind in "biu" else None
+
+
+@kernel_for("cuda", "sum")
+def _sum(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    return reduce("sum", x, dim, keepdim, _wide(x))
+
+
+@kernel_for("cuda", "sum_to_size")
+def _sum_to(x: Any, *, shape: tuple[int, ...]) -> Any:
+    lead = x.ndim - len(shape)
+    dims = tuple([i for i, s in enumerate(x.shape) if i < lead or (shape[i - lead] == 1 != s)])
+    return reduce("sum", x, dims, True, _wide(x)).reshape(shape)
+
+
+@kernel_for("cuda", "mean")
+def _mean(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    return reduce("mean", x, dim, keepdim)
+
+
+@kernel_for("cuda", "prod")
+def _prod(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    return reduce("prod", x, dim, keepdim, _wide(x))
+
+
+@kernel_for("cuda", "nansum")
+def _nansum(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    kind = "sum" if x.dtype.kind in "biu" else "nansum"
+    return reduce(kind, x, dim, keepdim, _wide(x))
+
+
+@kernel_for("cuda", "count_nonzero")
+def _count_nonzero(x: Any, *, dim: Any) -> Any:
+    return reduce("count_nonzero", x, dim, False, "int64")
+
+
+def _logic(kind: str) -> Any:
+    def body(x: Any, *, dim: Any, keepdim: bool) -> Any:
+        if dim == ():
+            return NotImplemented
+        return reduce(kind, x, dim, keepdim, "uint8" if x.dtype == np.uint8 else "bool")
+
+    return body
+
+
+def _extreme(kind: str) -> Any:
+    def body(x: Any, *, dim: Any, keepdim: bool) -> Any:
+        return reduce(kind, x, dim, keepdim) if x.size else NotImplemented
+
+    return body
+
+
+def _place(kind: str) -> Any:
+    def body(x: Any, *, dim: Any, keepdim: bool) -> Any:
+        if not x.ndim or not x.size:
+            return NotImplemented
+        found = reduce(kind, x, dim, keepdim)
+        return found if found is NotImplemented else found[1]
+
+    return body
+
+
+def _value_and_place(kind: str) -> Any:
+    def body(x: Any, *, dim: int, keepdim: bool) -> Any:
+        if not x.ndim or not x.size:
+            return NotImplemented
+        return reduce(kind, x, dim, keepdim, None, True)
+
+    return body
+
+
+for _name in ("any", "all"):
+    kernel_for("cuda", _name)(_logic(_name))
+for _name in ("max", "min", "amax", "amin"):
+    kernel_for("cuda", _name)(_extreme(_name.removeprefix("a")))
+for _name in ("max", "min"):
+    kernel_for("cuda", f"arg{_name}")(_place(f"arg{_name}"))
+    kernel_for("cuda", f"{_name}_dim")(_value_and_place(f"arg{_name}"))
+
+
+@kernel_for("cuda", "vector_norm")
+def _vector_norm(x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
+    kind = {1: "norm1", 2: "norm2", math.inf: "norminf"}.get(ord)
+    if kind is None or x.dtype.kind not in "fV" or not x.size:
+        return NotImplemented
+    return reduce(kind, x, dim, keepdim)
