@@ -14,7 +14,7 @@ from . import devices
 Listener = Callable[["Kernel", Sequence[Any], dict[str, Any], Callable[[], Any]], Any]
 
 KERNELS: dict[str, Kernel] = {}
-_listeners: list[Listener] = []
+listeners: list[Listener] = []
 
 
 class Kernel:
@@ -64,7 +64,7 @@ def run(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any])
     impl = kernel.impls.get(cls)
     if impl is None:
         impl = kernel.resolve(cls)
-    if _listeners:
+    if listeners:
         return _observed(kernel, cls, impl, arrays, attrs)
     return impl(*arrays, **attrs)
 
@@ -78,7 +78,7 @@ def _observed(
         # the array here that the caller would make.
         return devices.backend_of_type(cls).asarray(out) if isinstance(out, np.generic) else out
 
-    for listener in _listeners:
+    for listener in listeners:
         call = _bind_listener(listener, kernel, arrays, attrs, call)
     return call()
 
@@ -90,28 +90,29 @@ def _bind_listener(listener: Listener, kernel: Kernel, arrays: Any, attrs: Any, 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
     """Let `listener` see every computation inside the block."""
-    _listeners.append(listener)
+    listeners.append(listener)
     try:
         yield
     finally:
-        _listeners.remove(listener)
+        listeners.remove(listener)
 
 
-_replay_hooks: list[Callable[[], None]] | None = None  # set while a recorder listens
+# set while a recorder listens: what to call, and the arrays that it refreshes
+_replay_hooks: list[tuple[Callable[[], None], tuple]] | None = None
 
 
-def each_replay(refresh: Callable[[], None]) -> None:
+def each_replay(refresh: Callable[[], None], *arrays: Any) -> None:
     """Tell a recorder, if one listens, what the host must refresh before every replay.
 
-    Scalars that change between steps (learning rate, step count) live in small arrays; `refresh`
+    Scalars that change between steps (learning rate, step count) live in small `arrays`; `refresh`
     brings them up to date, where an eager step would have done so itself.
     """
     if _replay_hooks is not None:
-        _replay_hooks.append(refresh)
+        _replay_hooks.append((refresh, arrays))
 
 
 @contextmanager
-def collecting_replay_hooks() -> Iterator[list[Callable[[], None]]]:
+def collecting_replay_hooks() -> Iterator[list[tuple[Callable[[], None], tuple]]]:
     """Collect the `each_replay` calls of the block, for a recorder."""
     global _replay_hooks
     before, _replay_hooks = _replay_hooks, []

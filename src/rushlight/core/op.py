@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..backend import devices
-from ..backend.door import Kernel, run
+from ..backend.door import Kernel, listeners, run
 from ..base.errors import mixed_devices
 from .modes import modes, switches
 from .tape import Node, numbers
@@ -43,6 +43,7 @@ class Op:
     ) -> None:
         self.name = name or fn.__name__
         self.kernel = Kernel(self.name, fn, is_view=view, moves_only=moves_only, meta=meta)
+        self.impls = self.kernel.impls
         self.rule = rule
         self.broadcasts = broadcasts
         self.is_view = view
@@ -71,6 +72,8 @@ class Op:
     def __call__(self, *inputs: Any, **attrs: Any) -> Any:
         if self.rule is not None:
             inputs = self.rule(inputs)
+        if not modes.grad:
+            return self._unrecorded(inputs, attrs)
         cls: Any = None
         mask = 0
         bit = 1
@@ -94,7 +97,11 @@ class Op:
             bit += bit
         if cls is None:
             raise _no_tensor(self, inputs)
-        out = run(self.kernel, cls, arrays, attrs)
+        impl = self.impls.get(cls)
+        if impl is None or listeners:
+            out = run(self.kernel, cls, arrays, attrs)
+        else:  # nobody watches the door: `run` without its frame, a tenth of a small op
+            out = impl(*arrays, **attrs)
         if out.__class__ is tuple:
             outs = tuple([tensor_over(a, cls) for a in out])
             result: Any = outs
@@ -103,16 +110,78 @@ class Op:
             outs = (result,)
             if self.is_view:
                 mark_view(result, inputs[0], self, attrs)
-        if modes.grad:
-            if mask and self.differentiable:
-                self.record(mask, inputs, attrs, outs, edges)
+        if mask and self.differentiable:
+            self.record(mask, inputs, attrs, outs, edges)
+        return result
+
+    def pair(self, x: Tensor, y: Tensor) -> Any:
+        """`self(x, y)`, with a short way for two float tensors of one dtype and shape.
+
+        That is what `x + y` is in most programs, and nothing has to be promoted, broadcast or moved.
+        """
+        a, b = x._a, y._a
+        cls = a.__class__
+        impl = self.impls.get(cls)
+        if (
+            b.__class__ is not cls
+            or a.dtype is not b.dtype
+            or a.dtype.kind != "f"
+            or a.shape != b.shape
+            or impl is None
+            or listeners
+            or x._ext is not None
+            or y._ext is not None
+        ):
+            return self(x, y)
+        result = tensor_over(impl(a, b), cls)
+        if x._edge is not None or y._edge is not None:
+            if modes.grad and self.differentiable:
+                mask = 3 if y._edge is not None else 1
+                if x._edge is None:
+                    mask = 2
+                self.record(mask, (x, y), {}, (result,), [x._edge, y._edge], same_shape=True)
         elif modes.inference:
-            for out in outs:
-                extra(out).inference = True
+            extra(result).inference = True
+        return result
+
+    def _unrecorded(self, inputs: tuple, attrs: dict) -> Any:
+        """The same without a tape: what most calls of a backward pass are."""
+        cls: Any = None
+        arrays = []
+        for t in inputs:
+            if isinstance(t, Tensor):
+                t = t._a
+                if cls is None:
+                    cls = t.__class__
+                elif t.__class__ is not cls:
+                    return self(*_bring_together(self, inputs), **attrs)
+            arrays.append(t)
+        if cls is None:
+            raise _no_tensor(self, inputs)
+        impl = self.impls.get(cls)
+        if impl is None or listeners:
+            out = run(self.kernel, cls, arrays, attrs)
+        else:  # nobody watches the door: `run` without its frame, a tenth of a small op
+            out = impl(*arrays, **attrs)
+        if out.__class__ is tuple:
+            result: Any = tuple([tensor_over(a, cls) for a in out])
+        else:
+            result = tensor_over(out, cls)
+            if self.is_view:
+                mark_view(result, inputs[0], self, attrs)
+        if modes.inference:
+            for t in result if out.__class__ is tuple else (result,):
+                extra(t).inference = True
         return result
 
     def record(
-        self, mask: int, inputs: Sequence[Any], attrs: dict, outs: tuple, edges: list
+        self,
+        mask: int,
+        inputs: Sequence[Any],
+        attrs: dict,
+        outs: tuple,
+        edges: list,
+        same_shape: bool = False,
     ) -> None:
         """Put a node on the tape and let the outputs point to it."""
         key = (mask, len(inputs)) if self.variadic else mask
@@ -137,7 +206,7 @@ class Op:
                 else:
                     saved[i] = t
             node.saved = saved
-        if keep_shapes:
+        if keep_shapes and not same_shape:
             node.shapes = shapes = []
             for t in inputs:
                 shapes.append(t._a.shape if isinstance(t, Tensor) else None)
@@ -205,11 +274,6 @@ class _Derivative:
             return _REST_SHAPES if many else _SHAPE, op.inputs.index(stem)
         return _ATTR, name
 
-    def __call__(self, node: OpNode, gs: list[Any]) -> Any:
-        if self.call is None:
-            self.call = self._compile()
-        return self.call(self.fn, node, gs)
-
     def _compile(self) -> Callable[..., Any]:
         """One expression that fetches the arguments: a loop over `sources` costs a microsecond."""
         texts = {
@@ -224,7 +288,8 @@ class _Derivative:
             _NEEDS: "[bool(node.mask >> i & 1) for i in range(len(node.edges))]",
         }
         arguments = ", ".join(texts[kind].format(key=key) for kind, key in self.sources)
-        return eval(f"lambda fn, node, gs: fn({arguments})")
+        self.call = eval(f"lambda node, gs: fn({arguments})", {"fn": self.fn})
+        return self.call
 
 
 class OpNode(Node):
@@ -281,15 +346,16 @@ class OpNode(Node):
     def apply(self, gs: list[Any]) -> Sequence[Any]:
         op = self.op
         if op.joint is not None:
-            return op.joint(self, gs)
+            return (op.joint.call or op.joint._compile())(self, gs)
         if gs[0] is None:
             return [None] * len(self.edges)
         results: list[Any] = [None] * len(self.edges)
+        shapes = self.shapes if op.broadcasts else None  # None: nothing was broadcast
         for i, derivative in op.derivatives.items():
             if self.mask >> i & 1:
-                g = derivative(self, gs)
-                if op.broadcasts and g is not None and g._a.shape != self.shapes[i]:
-                    g = g.sum_to_size(self.shapes[i])
+                g = (derivative.call or derivative._compile())(self, gs)
+                if shapes is not None and g is not None and g._a.shape != shapes[i]:
+                    g = g.sum_to_size(shapes[i])
                 results[i] = g
         return results
 

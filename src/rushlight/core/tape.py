@@ -166,8 +166,22 @@ class _Pass:
             if not self.keep:
                 node.release()
             for edge, g in zip(node.edges, results):
-                if edge is not None and g is not None:
-                    self.send(edge, g)
+                if edge is None or g is None:
+                    continue
+                target, index = edge  # `send`, written out: this is the innermost loop
+                number = target.seq
+                found = waiting.get(number)
+                if found is None:
+                    if only is not None and number not in only:
+                        continue
+                    arriving = [None] * target.n_outputs
+                    arriving[index] = g
+                    waiting[number] = (target, arriving)
+                    heappush(heap, -number)
+                else:
+                    arriving = found[1]
+                    held = arriving[index]
+                    arriving[index] = g if held is None else held + g
 
 
 def _run_pre_hooks(node: Node, gs: list[Any]) -> None:

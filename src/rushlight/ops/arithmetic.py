@@ -57,10 +57,10 @@ _add = binary("add", ufunc2("add"), dx=lambda g: g, dy=lambda g: g, places=(),
               ).op  # fmt: skip
 _sub = binary("sub", ufunc2("subtract"), dx=lambda g: g, dy=lambda g: -g, rule=_no_bool,
               places=()).op  # fmt: skip
-_mul: Any = binary("mul", ufunc2("multiply"), dx=lambda g, y: _mul(g, conj(y)),
-              dy=lambda g, x: _mul(g, conj(x)), places=()).op  # fmt: skip
-_div: Any = binary("div", ufunc2("true_divide"), dx=lambda g, y: _div(g, conj(y)),
-              dy=lambda g, x, y: -_div(_mul(g, conj(x)), conj(y * y)), rule=promote_float,
+_mul: Any = binary("mul", ufunc2("multiply"), dx=lambda g, y: g * conj(y),
+              dy=lambda g, x: g * conj(x), places=()).op  # fmt: skip
+_div: Any = binary("div", ufunc2("true_divide"), dx=lambda g, y: g / conj(y),
+              dy=lambda g, x, y: -(g * conj(x) / conj(y * y)), rule=promote_float,
               places=()).op  # fmt: skip
 
 

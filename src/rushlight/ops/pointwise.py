@@ -127,7 +127,11 @@ _OPERANDS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
 def dunder(name: str, op: Callable, *, reflected: bool = True, inplace: bool = True) -> None:
     """Give Tensor the operator `__name__`, its reflection and its in-place form."""
 
+    pair = op.pair if isinstance(op, Op) and op.broadcasts else op
+
     def forward(self: Tensor, other: Any) -> Any:
+        if isinstance(other, Tensor):
+            return pair(self, other)
         if not isinstance(other, _OPERANDS):
             return NotImplemented
         return op(self, other)
