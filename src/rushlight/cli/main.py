@@ -14,7 +14,9 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; the answer is the exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
     if args[:1] == ["run"] and args[1:2] not in (["-h"], ["--help"], []):
-        return _run(args[1:])  # what follows belongs to the script, not to argparse
+        from .run import run
+
+        return run(args[1:])  # what follows belongs to the script, not to argparse
     try:
         chosen = _parser().parse_args(args)
         return chosen.call(chosen)
@@ -23,16 +25,6 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     except BrokenPipeError:
         return 141
-
-
-def _run(rest: list[str]) -> int:
-    from . import run
-
-    if rest[:1] == ["-m"] and len(rest) > 1:
-        return run.run_module(rest[1], rest[2:])
-    if rest[:1] == ["-c"] and len(rest) > 1:
-        return run.run_code(rest[1], rest[2:])
-    return run.run_script(rest[0], rest[1:])
 
 
 class _Parser(argparse.ArgumentParser):
@@ -195,7 +187,3 @@ def _devices(args: Any) -> int:
     from .devices import show
 
     return show()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

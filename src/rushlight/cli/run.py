@@ -2,100 +2,135 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
-import traceback
-from types import CodeType
+from collections.abc import Callable
+from importlib.machinery import BuiltinImporter, SourceFileLoader
+from types import ModuleType, TracebackType
 from typing import Any
 
 from . import alias
+from .missing import explain
+
+HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def run(rest: list[str]) -> int:
+    """`rushlight run` with what follows it: SCRIPT, -m MODULE or -c CODE, then the arguments."""
+    first, args = rest[0], rest[1:]
+    if first in ("-m", "-c"):
+        if not args:
+            print(f"rushlight run: argument expected for the {first} option", file=sys.stderr)
+            return 2
+        return (run_module if first == "-m" else run_code)(args[0], args[1:])
+    if first == "-":
+        return run_stdin(args)
+    return run_script(first, args)
 
 
 def run_script(path: str, args: list[str]) -> int:
     """Run the file `path` as __main__; the answer is the exit code python would give."""
-    if not os.path.isfile(path):
-        print(f"rushlight run: can't open file {path!r}: no such file", file=sys.stderr)
-        return 2
     sys.argv = [path, *args]
-    sys.path[0:0] = [os.path.dirname(os.path.abspath(path))]
-    with open(path, "rb") as f:
-        source = f.read()
-    return _run(source, path, {"__file__": path})
+    whole = os.path.abspath(path)
+    if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
+        return _run_main_of(whole)
+    try:
+        with open(path, "rb") as f:
+            source = f.read()
+    except OSError as error:
+        reason = f"[Errno {error.errno}] {error.strerror}"
+        print(f"rushlight run: can't open file {whole!r}: {reason}", file=sys.stderr)
+        return 2
+    _search_first(os.path.dirname(os.path.realpath(path)))
+    main = _fresh_main(SourceFileLoader("__main__", whole), __file__=whole, __cached__=None)
+    return _execute(source, whole, main)
 
 
 def run_code(source: str, args: list[str]) -> int:
     """`rushlight run -c CODE`."""
     sys.argv = ["-c", *args]
-    sys.path[0:0] = [""]
-    return _run(source.encode(), "<string>", {})
+    _search_first("")
+    return _execute(source, "<string>", _fresh_main(BuiltinImporter))
+
+
+def run_stdin(args: list[str]) -> int:
+    """`rushlight run -`: the program comes from the standard input."""
+    sys.argv = ["-", *args]
+    _search_first("")
+    main = _fresh_main(BuiltinImporter, __file__="<stdin>", __cached__=None)
+    return _execute(sys.stdin.read(), "<stdin>", main)
 
 
 def run_module(name: str, args: list[str]) -> int:
     """`rushlight run -m MODULE`."""
+    sys.argv = ["-m", *args]
+    _search_first(os.getcwd())
+    return _as_module(name, alter_argv=True)
+
+
+def _run_main_of(container: str) -> int:
+    """The __main__ of a folder or zip file."""
+    _search_first(container)
+    return _as_module("__main__", alter_argv=False)
+
+
+def _as_module(name: str, alter_argv: bool) -> int:
     import runpy
 
-    sys.argv = [name, *args]
-    sys.path[0:0] = [os.getcwd()]
-    alias.install()
-    return _guard(lambda: runpy.run_module(name, run_name="__main__", alter_sys=True), name)
+    _fresh_main(None)
+    # What python itself calls for -m; the public run_module() would put the old __main__ back.
+    return _guarded(lambda: runpy._run_module_as_main(name, alter_argv))  # type: ignore[attr-defined]
 
 
-def _run(source: bytes, filename: str, names: dict[str, Any]) -> int:
-    alias.install()
-    main = sys.modules["__main__"]
-    fresh = type(main)("__main__")
-    fresh.__dict__.update(names)
-    fresh.__dict__["__builtins__"] = __builtins__
-    sys.modules["__main__"] = fresh  # pickles, dataclasses and worker processes look here
+def _search_first(folder: str) -> None:
+    """Modules beside the script come first, in the place of those beside `rushlight` itself."""
+    if not sys.flags.safe_path:
+        sys.path[:1] = [folder]
 
+
+def _fresh_main(loader: Any, **names: Any) -> ModuleType:
+    """A new __main__, where pickles, dataclasses and worker processes look."""
+    main = ModuleType("__main__")
+    main.__dict__.update(__builtins__=builtins, __loader__=loader, __annotations__={}, **names)
+    sys.modules["__main__"] = main
+    return main
+
+
+def _execute(source: bytes | str, filename: str, main: ModuleType) -> int:
     def work() -> None:
-        code: CodeType = compile(source, filename, "exec")
-        exec(code, fresh.__dict__)
+        exec(compile(source, filename, "exec", dont_inherit=True), main.__dict__)
 
-    return _guard(work, filename)
+    return _guarded(work)
 
 
-def _guard(work: Any, filename: str) -> int:
+def _guarded(work: Callable[[], object]) -> int:
+    """The exit code of a program; SystemExit passes, for python knows what to do with it."""
+    alias.install()
     try:
         work()
-    except SystemExit as stop:
-        return _exit_code(stop)
-    except KeyboardInterrupt:
-        _show(filename)
-        return 130
-    except BaseException:
-        _show(filename)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        trace = _without_ours(error.__traceback__)
+        note = explain(error, trace)  # before the hook, which may be the script's own
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        if note:
+            print(f"rushlight run: {note}", file=sys.stderr)
+        if isinstance(error, KeyboardInterrupt):
+            sys.excepthook = lambda *shown: None
+            raise  # python ends itself by the signal, after its cleaning up
         return 1
     return 0
 
 
-def _exit_code(stop: SystemExit) -> int:
-    if stop.code is None:
-        return 0
-    if isinstance(stop.code, int):
-        return stop.code & 0xFF
-    print(stop.code, file=sys.stderr)
-    return 1
-
-
-def _show(filename: str) -> None:
-    """The traceback without our own frames on top, and where the script asked for what we lack."""
-    kind, error, trace = sys.exc_info()
-    while trace is not None and not _is_users(trace, filename):
+def _without_ours(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames of this folder."""
+    kept = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(HERE):
+            kept.append(trace)
         trace = trace.tb_next
-    assert error is not None
-    line = trace.tb_lineno if trace is not None else None
-    sys.stdout.flush()
-    traceback.print_exception(kind, error.with_traceback(trace), trace)
-    if isinstance(error, (AttributeError, ModuleNotFoundError, NotImplementedError)) and line:
-        if "rushlight" in str(error) or "torch" in str(error):
-            print(f"rushlight run: {filename}, line {line} asks for something rushlight does not have.",
-                  file=sys.stderr)  # fmt: skip
-
-
-def _is_users(trace: Any, filename: str) -> bool:
-    here = os.path.dirname(os.path.abspath(__file__))
-    return (
-        not trace.tb_frame.f_code.co_filename.startswith(here)
-        and "runpy" not in trace.tb_frame.f_code.co_filename
-    )
+    for frame, after in zip(kept, [*kept[1:], None]):
+        frame.tb_next = after
+    return kept[0] if kept else None
