@@ -76,7 +76,10 @@ def _observed(
         out = impl(*arrays, **attrs)
         # NumPy answers scalars for 0-d results: listeners tell arrays apart by identity, so make
         # the array here that the caller would make.
-        return devices.backend_of_type(cls).asarray(out) if isinstance(out, np.generic) else out
+        asarray = devices.backend_of_type(cls).asarray
+        if out.__class__ is tuple:
+            return tuple([asarray(o) if isinstance(o, np.generic) else o for o in out])
+        return asarray(out) if isinstance(out, np.generic) else out
 
     for listener in listeners:
         call = _bind_listener(listener, kernel, arrays, attrs, call)

@@ -99,6 +99,9 @@ class Optimizer:
         """Change the parameters once; `closure` recomputes the loss where a rule asks for it."""
         raise NotImplementedError
 
+    def _count(self) -> None:
+        self._step_count += 1  # schedulers look at it
+
     def _closure(self, closure: Callable[[], Any] | None) -> Any:
         if closure is None:
             return None
@@ -136,7 +139,7 @@ class Optimizer:
             return numbers()
 
         hyper = np.array(today(), np.float64)
-        each_replay(lambda: hyper.__setitem__(slice(None), today()))
+        each_replay(lambda: hyper.__setitem__(slice(None), today()), hyper)
         arrays = [p._a for p in params]
         arrays += [p.grad._a for p in params]
         for tensors in states:
@@ -251,7 +254,8 @@ def _with_hooks(step: Callable) -> Callable:
                 args, kwargs = replaced
         with no_grad():
             out = step(self, *args, **kwargs)
-        self._step_count += 1
+        self._count()
+        each_replay(self._count)
         for hook in list(self._post_hooks.values()):
             hook(self, args, kwargs)
         return out

@@ -1,0 +1,19 @@
+"""Capture: record a training step by running it, replay it without Python."""
+
+from __future__ import annotations
+
+from .compiled import Compiled, compile
+from .program import Instruction, Program, Slot, Storage
+from .record import CannotCapture
+from .recording import is_recording
+
+__all__ = [
+    "CannotCapture",
+    "Compiled",
+    "Instruction",
+    "Program",
+    "Slot",
+    "Storage",
+    "compile",
+    "is_recording",
+]

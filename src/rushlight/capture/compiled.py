@@ -1,0 +1,241 @@
+"""`compile`: a function or module whose calls are recorded, then replayed as one program."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from ..base import dtypes
+from ..core.modes import modes, switches
+from ..core.tensor import Tensor
+from . import tree
+from .record import CannotCapture
+from .recording import Recording, check, is_recording
+from .replay import Replay
+
+PROGRAMS = 16  # kept per function; the oldest goes
+_TRIES = 4  # recordings in a row that may disagree before the function stays eager
+_CHURN = 32  # programs thrown away by changed state before the function stays eager
+
+
+class Compiled:
+    """A callable that behaves as the function it was made of, and replays it when it can."""
+
+    def __init__(
+        self, fn: Callable, fullgraph: bool = False, dynamic: Any = None, disable: bool = False
+    ) -> None:
+        functools.update_wrapper(self, fn)
+        self.fn = fn
+        self.fullgraph = fullgraph
+        self.disabled = disable
+        self.entries: OrderedDict[Any, Entry] = OrderedDict()
+        self.told: set[str] = set()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.disabled or _switched_off() or is_recording() or switches.anomaly:
+            return self.fn(*args, **kwargs)
+        tensors: list[Tensor] = []
+        shape = tree.flatten((args, kwargs), tensors)
+        key = (shape, _signature(tensors), _mode())
+        entry = self.entries.get(key)
+        if entry is None:
+            entry = self.entries[key] = Entry(self)
+            if len(self.entries) > PROGRAMS:
+                self.entries.popitem(last=False)
+                self.tell(
+                    f"more than {PROGRAMS} kinds of arguments: the oldest program is dropped. "
+                    "Calls whose shapes differ each time are better left uncompiled."
+                )
+        return entry.call(args, kwargs, tensors)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        bound = instance.__dict__.get(("_compiled", id(self)))
+        if bound is None:
+            bound = Compiled(self.fn.__get__(instance), self.fullgraph)
+            instance.__dict__[("_compiled", id(self))] = bound
+        return bound
+
+    def tell(self, what: str) -> None:
+        """Warn once of one thing."""
+        if what not in self.told:
+            self.told.add(what)
+            name = getattr(self.fn, "__qualname__", type(self.fn).__name__)
+            warnings.warn(f"compile({name}): {what}", stacklevel=_outside())
+
+    # -- looking at it --------------------------------------------------------------------------
+
+    @property
+    def replays(self) -> list[Replay]:
+        """Every program there is, newest last."""
+        return [r for e in self.entries.values() for r in e.programs]
+
+    def program(self) -> Any:
+        """The newest program; print it for a table of its instructions."""
+        found = self.replays
+        if not found:
+            raise RuntimeError(
+                "there is no program yet: a function is recorded by its first calls, until two of "
+                f"them agree. {self.why() or ''}"
+            )
+        return found[-1].program
+
+    def why(self) -> str | None:
+        """Why calls run eagerly, when they do."""
+        return next((e.eager for e in self.entries.values() if e.eager), None)
+
+    def draw(self, path: str) -> None:
+        """Write the newest program as an SVG picture."""
+        from .draw import draw
+
+        draw(self.program(), path)
+
+    def reset(self) -> None:
+        """Forget every program."""
+        self.entries.clear()
+        self.told.clear()
+
+
+class Entry:
+    """Programs for one kind of arguments: they differ in the Python state they were recorded in."""
+
+    def __init__(self, owner: Compiled) -> None:
+        self.owner = owner
+        self.programs: list[Replay] = []
+        self.last: Recording | None = None
+        self.tries = 0
+        self.churn = 0
+        self.eager: str | None = None
+
+    def call(self, args: tuple, kwargs: dict, tensors: list[Tensor]) -> Any:
+        if self.eager is not None:
+            return self.owner.fn(*args, **kwargs)
+        for program in reversed(self.programs):
+            if program.obstacle(tensors) is None:
+                return program(tensors)
+        return self._record(args, kwargs)
+
+    def _record(self, args: tuple, kwargs: dict) -> Any:
+        recording = Recording(self.owner.fn, args, kwargs, self.owner.fullgraph)
+        try:
+            self._consider(recording)
+        except Exception as error:  # noqa: BLE001 - whatever fails here, the call itself is done
+            self._give_up(recording, error)
+        return recording.plain_result()
+
+    def _consider(self, recording: Recording) -> None:
+        recording.analyse()
+        check(recording)
+        last, self.last = self.last, None
+        why = recording.impure
+        if why is not None:
+            why = f"the call itself changes Python state: {why}"
+        elif last is None or last.impure is not None:
+            why = "recorded once"
+        else:
+            why = recording.differs(last)
+        if why is None:
+            recording.settle_constants(last)
+            replay = Replay(recording)
+            self.programs.append(replay)
+            self.tries = 0
+            self.churn += 1
+            if len(self.programs) > 4:
+                self.programs.pop(0)
+            if self.churn > _CHURN:
+                raise CannotCapture("the Python state it depends on changes all the time")
+            return
+        self.last = recording
+        self.tries += 1
+        if self.tries > _TRIES:
+            raise CannotCapture(why)
+
+    def _give_up(self, recording: Recording, error: Exception) -> None:
+        self.last = None
+        self.programs.clear()
+        reason = (
+            str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
+        )
+        self.eager = reason
+        if self.owner.fullgraph and isinstance(error, CannotCapture):
+            raise error
+        self.owner.tell(f"runs eagerly, because {reason}")
+
+
+def _signature(tensors: list[Tensor]) -> tuple:
+    """What of the arguments decides the program: everything but the values."""
+    found = []
+    seen: dict[int, int] = {}
+    for i, t in enumerate(tensors):
+        a = t._a
+        edge = t._edge
+        found.append((a.__class__, a.shape, a.dtype, a.strides, edge is not None))
+        first = seen.setdefault(id(a), i)
+        if first != i:
+            found.append(first)
+    return tuple(found)
+
+
+def _mode() -> tuple:
+    amp = sys.modules.get(__name__.split(".")[0] + ".amp")
+    cast = amp.capture_state() if hasattr(amp, "capture_state") else None
+    return modes.grad, modes.inference, dtypes.get_default_dtype(), cast
+
+
+def _outside() -> int:
+    """The stack level of the first caller outside this package, for warnings."""
+    package = __name__.split(".")[0]
+    frame: Any = sys._getframe(1)
+    level = 1
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == package:
+        frame = frame.f_back
+        level += 1
+    return level
+
+
+_off = [0]
+
+
+def _switched_off() -> bool:
+    return _off[0] > 0
+
+
+def compile(  # noqa: A001 - PyTorch's name
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = "rushlight",
+    mode: str | None = None,
+    options: dict | None = None,
+    disable: bool = False,
+) -> Any:
+    """Record a function or module by running it, then replay it without Python.
+
+    The first calls run as they are; when two in a row computed the same, the program is optimised and
+    later calls replay it. `fullgraph=True` raises where a call cannot become one program; otherwise it
+    stays eager and one warning says why. `backend`, `mode`, `options` and `dynamic` are accepted as
+    in PyTorch; there is one backend, and other shapes are recorded anew.
+    """
+    if model is None:
+        return lambda fn: compile(
+            fn, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
+            options=options, disable=disable,
+        )  # fmt: skip
+    if not callable(model):
+        raise RuntimeError(f"compile() needs a function or a module, not {type(model).__name__}")
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified.")
+    if isinstance(model, Compiled):
+        return model
+    disable = disable or backend == "eager"
+    if "_parameters" in getattr(model, "__dict__", ()):
+        from .module import optimized_module
+
+        return optimized_module(model, Compiled(model, fullgraph, dynamic, disable))
+    return Compiled(model, fullgraph, dynamic, disable)

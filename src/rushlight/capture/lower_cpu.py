@@ -1,0 +1,177 @@
+"""Lowering to the CPU: a program becomes one straight Python function over prepared arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..backend import devices
+from ..backend.cpu.quiet import quiet
+from . import into
+from .plan import plan
+from .program import ARGUMENT, MADE, Instruction, Program, Slot
+
+
+class CpuReplay:
+    """A lowered program: fill `arguments`, call `run()`, which gives the results' arrays.
+
+    A slot is *static* when its array exists before the run, in memory planned once; a kernel that
+    cannot write into given memory makes a *fresh* array each time, kept in a local variable.
+    """
+
+    array_type = np.ndarray
+
+    def __init__(self, program: Program, exclusive: set[int]) -> None:
+        self.program = program
+        self.names: dict[str, Any] = {"copyto": np.copyto}
+        self.lines: list[str] = []
+        self.statics: dict[int, np.ndarray] = {}
+        self.restored: list[tuple[np.ndarray, np.ndarray]] = []
+        self.static = self._choose()
+        self.memory = self._allocate(exclusive)
+        self.arguments = [self.array(s) for s in program.arguments]
+        self._emit_all()
+        self.run = self._finish()
+        self.fresh = [s.storage.number not in self.static for s in program.results]
+
+    # -- memory ---------------------------------------------------------------------------------
+
+    def _choose(self) -> set[int]:
+        """Storages with memory of their own: all but what some kernel can only make afresh."""
+        fresh: set[int] = set()
+        for ins in self.program.instructions:
+            if ins.is_view or into.find(ins) is not None:
+                continue
+            given = {s.storage.number for s in ins.reads}
+            for s in ins.outputs:
+                if s.storage.kind == MADE and s.storage.number not in given:
+                    fresh.add(s.storage.number)
+        return {s.number for s in self.program.storages} - fresh
+
+    def _allocate(self, exclusive: set[int]) -> dict[int, np.ndarray]:
+        """One arena for what the program makes, and a buffer for each argument."""
+        program = self.program
+        spans = {n: s for n, s in program.lifetimes().items() if n in self.static}
+        whole = (0, len(program.instructions) + 1)
+        spans = {n: whole if n in exclusive else s for n, s in spans.items()}
+        storages = {s.number: s for s in program.storages}
+        sizes = {n: storages[n].nbytes for n in spans}
+        offsets, total = plan(spans, sizes)
+        arena = aligned(total)
+        memory = {n: arena[at : at + sizes[n]] for n, at in offsets.items()}
+        for storage in storages.values():
+            if storage.kind == ARGUMENT:
+                memory[storage.number] = aligned(storage.nbytes)
+        self.arena_bytes = total
+        return memory
+
+    def array(self, slot: Slot) -> np.ndarray:
+        """The array of a static slot."""
+        found = self.statics.get(slot.number)
+        if found is None:
+            found = slot.array
+            if found is None:
+                found = window(self.memory[slot.storage.number], slot)
+            self.statics[slot.number] = found
+        return found
+
+    # -- code -----------------------------------------------------------------------------------
+
+    def _name(self, value: Any, stem: str) -> str:
+        name = f"{stem}{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def operand(self, value: Any) -> str:
+        """The expression for an input."""
+        if value.__class__ is not Slot:
+            if value is None or value.__class__ in (bool, int):
+                return repr(value)
+            return self._name(value, "c")
+        if value.storage.number not in self.static:
+            return f"v{value.number}"
+        name = f"s{value.number}"
+        self.names.setdefault(name, self.array(value))
+        return name
+
+    def _emit_all(self) -> None:
+        for storage in self.program.storages:
+            if storage.rewritten:
+                saved = self._name(storage.saved, "saved")
+                self.lines.append(f"copyto({self._name(storage.array, 'constant')}, {saved})")
+        last = self._last_uses()
+        for at, ins in enumerate(self.program.instructions):
+            self._emit(ins)
+            for number in last.get(at, ()):
+                self.lines.append(f"v{number} = None")
+
+    def _last_uses(self) -> dict[int, list[int]]:
+        """After which instruction a fresh array is not needed any more."""
+        results = {s.number for s in self.program.results}
+        last: dict[int, int] = {}
+        for at, ins in enumerate(self.program.instructions):
+            for s in (*ins.reads, *ins.outputs):
+                if s.storage.number not in self.static and s.number not in results:
+                    last[s.number] = at
+        found: dict[int, list[int]] = {}
+        for number, at in last.items():
+            found.setdefault(at, []).append(number)
+        return found
+
+    def _emit(self, ins: Instruction) -> None:
+        if ins.is_view and all(s.storage.number in self.static for s in ins.outputs):
+            return  # resolved when its array is asked for
+        chosen = None if ins.is_view else into.find(ins)
+        operands = [self.operand(i) for i in ins.inputs]
+        if chosen is not None and all(s.storage.number in self.static for s in ins.outputs):
+            outs = [self.operand(s) for s in ins.outputs]
+            self.lines.extend(chosen.lines(self, ins, operands, outs))
+            return
+        call = self._name(plain(ins.kernel), f"{ins.name}_")
+        given = ", ".join([*operands, *[f"{k}={self.operand(v)}" for k, v in ins.attrs.items()]])
+        targets = ["_" if s.storage.number in self.static else f"v{s.number}" for s in ins.outputs]
+        if not targets:
+            self.lines.append(f"{call}({given})")
+        else:
+            left = ", ".join(targets) + ("," if ins.several and len(targets) == 1 else "")
+            self.lines.append(f"{left} = {call}({given})")
+
+    def _finish(self) -> Callable[[], tuple]:
+        results = [self.operand(s) for s in self.program.results]
+        body = [*self.lines, f"return ({', '.join(results)}{',' if results else ''})"]
+        self.source = "def replay():\n" + "".join(f"    {line}\n" for line in body)
+        scope = dict(self.names)
+        exec(compile(self.source, f"<program of {len(self.program)}>", "exec"), scope)
+        return quiet(scope["replay"])
+
+
+def aligned(nbytes: int) -> np.ndarray:
+    """Bytes that start at a cache line."""
+    raw = np.empty(nbytes + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + nbytes]
+
+
+def window(memory: np.ndarray, slot: Slot) -> np.ndarray:
+    """A slot's array over its storage's bytes."""
+    return np.ndarray(slot.shape, slot.dtype, memory.data, slot.offset, slot.strides)
+
+
+def plain(kernel: Any) -> Callable[..., Any]:
+    """A kernel's CPU body without the guard against warnings, which a replay sets once."""
+    body = kernel.generic
+    generic: Callable[..., Any] = partial(body, np)
+    if isinstance(getattr(body, "ufunc", None), str):
+        generic = getattr(np, body.ufunc)
+    native = devices.overrides("cpu").get(kernel.name)
+    if native is None:
+        return generic
+
+    def first(*arrays: Any, **attrs: Any) -> Any:
+        out = native(*arrays, **attrs)
+        return generic(*arrays, **attrs) if out is NotImplemented else out
+
+    return first

@@ -1,0 +1,217 @@
+"""Replaying a program as a call: guards, arguments in, the run, gradients and results out."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..core.inplace import bump
+from ..core.tape import Node
+from ..core.tensor import Tensor, tensor_over
+from . import tree
+from .lower import lower
+from .passes import optimise
+from .program import ARGUMENT, CONSTANT, MADE, STATE, Slot
+from .record import CannotCapture
+from .recording import Recording
+
+
+class SpentNode(Node):
+    """The history of a replayed result: its backward has been done inside the program."""
+
+    __slots__ = ("label",)
+
+    def __init__(self, label: str) -> None:
+        super().__init__(())
+        self.label = label
+
+    def name(self) -> str:
+        return self.label
+
+    def apply(self, gs: list[Any]) -> NoReturn:
+        raise RuntimeError(
+            "Trying to backward through the graph a second time: this tensor comes from a compiled "
+            "function that has called backward() itself. Differentiate inside that function, or "
+            "leave the whole backward outside of it."
+        )
+
+
+class Replay:
+    """A recording made ready to run again and again."""
+
+    def __init__(self, recording: Recording) -> None:
+        r = recording
+        self.watch = r.watch
+        self.hooks = r.hooks
+        self.makers = r.leaf_makers
+        self.shape = tree.rebuild(r.result, lambda v: None)
+        self.recorded = r.program
+        self.program = optimise(r.program)
+        places = {id(t): i for i, t in enumerate(r.tensors)}
+        self.entry = [(places.get(id(t)), t, grad) for t, grad in r.needs_no_grad]
+        self.grads = [
+            (places.get(id(t)), t, how)
+            for t, how in zip(r.leaves, r.exit_grads)
+            if how[0] != "kept"
+        ]
+        self.bumps = [(places.get(id(t)), t, n) for t, n in r.bumps]
+        self._check_arguments(r)
+        self.returned = [self._way(s, r) for s in self.program.results]
+        lasting = {how[1] for _, _, how in self.grads if how[0] == "made"}
+        self.exclusive = {self.program.results[i].storage.number for i in lasting}
+        self.lower()
+
+    def lower(self) -> None:
+        """Prepare memory and code; again when somebody holds on to the old memory."""
+        self.lowered = lower(self.program, self.exclusive)
+        self.run = self.lowered.run
+        self.inputs = self.lowered.arguments
+        self.handed: dict[int, tuple[Tensor, int]] = {}
+
+    def _check_arguments(self, r: Recording) -> None:
+        written = {
+            s.storage.number
+            for ins in self.program.instructions
+            for s in ins.writes
+            if s.storage.kind == ARGUMENT
+        }
+        slots = self.program.arguments
+        self.written = [i for i, s in enumerate(slots) if s.storage.number in written]
+        arrays = [t._a for t in r.tensors]
+        for i in self.written:
+            for j, other in enumerate(arrays):
+                if j != i and slots[i] is not slots[j] and _overlap(arrays[i], other):
+                    raise CannotCapture("it changes an argument that shares memory with another")
+        for at, _, grad in self.entry:
+            if at is not None and grad is not None:
+                raise CannotCapture("it adds to the gradient of an argument")
+
+    def _way(self, slot: Slot, r: Recording) -> Any:
+        """How a result leaves the program: None as it is, or what must be done to it."""
+        kind = slot.storage.kind
+        if kind == MADE or kind == CONSTANT:
+            return None
+        if kind == STATE:
+            return "live"
+        at = next(i for i, s in enumerate(self.program.arguments) if s.storage is slot.storage)
+        base = self.program.arguments[at]
+        return (at, slot.offset - base.offset, slot)
+
+    # -- guards ---------------------------------------------------------------------------------
+
+    def obstacle(self, tensors: list[Tensor]) -> str | None:
+        """Why this program does not fit the state of things now, or None."""
+        why = self.watch.changed()
+        if why is not None:
+            return why
+        for at, t, grad in self.entry:
+            if at is not None:
+                t = tensors[at]
+            if t.grad is not grad and (grad is None or t.grad is None or t.grad._a is not grad._a):
+                return "a gradient was kept or set to None"
+        return None
+
+    # -- the call -------------------------------------------------------------------------------
+
+    def __call__(self, tensors: list[Tensor]) -> Any:
+        if self.handed:
+            self._take_back()
+        for refresh in self.hooks:
+            refresh()
+        for array, t in zip(self.inputs, tensors):
+            np.copyto(array, t._a)
+        outs = self.run()
+        for i in self.written:
+            np.copyto(tensors[i]._a, self.inputs[i])
+        for at, t, n in self.bumps:
+            t = t if at is None else tensors[at]
+            bump(t)
+            t._ver[0] += n - 1
+        for at, t, how in self.grads:
+            t = t if at is None else tensors[at]
+            t.grad = None if how[0] == "none" else self._hand_out(how[1], outs[how[1]])
+        return self._results(outs, tensors)
+
+    def _hand_out(self, i: int, array: Any) -> Tensor:
+        """A gradient: over the program's own memory, until somebody keeps it."""
+        if self.lowered.fresh[i]:
+            return tensor_over(array, self.lowered.array_type)
+        known = self.handed.get(i)
+        if known is None:
+            t = tensor_over(array, self.lowered.array_type)
+            self.handed[i] = (t, sys.getrefcount(array))
+            return t
+        return known[0]
+
+    def _take_back(self) -> None:
+        """Before memory is written again: what others still hold of it becomes theirs."""
+        for i, (t, references) in list(self.handed.items()):
+            # held by: the table's tuple, this loop, getrefcount - and the leaf it is the gradient of
+            if sys.getrefcount(t) > 4 or sys.getrefcount(t._a) > references:
+                if sys.getrefcount(t._a) > references:  # an array outside shows our memory
+                    self.lower()
+                    return
+                t._a = t._a.copy()
+                del self.handed[i]
+
+    def _results(self, outs: tuple, tensors: list[Tensor]) -> Any:
+        makers = iter(self.makers)
+
+        def leaf(_: Any) -> Any:
+            maker = next(makers)
+            kind = maker[0]
+            if kind == "tensor":
+                t = self._tensor(maker[1], outs, tensors)
+                if maker[2] is not None:
+                    t._edge = (SpentNode(maker[2]), 0)
+                return t
+            if kind == "number":
+                return maker[2](outs[maker[1]].item())
+            if kind == "argument":
+                return tensors[maker[1]]
+            return maker[1]
+
+        if self.shape is None:
+            return leaf(None)
+        return tree.rebuild(self.shape, leaf)
+
+    def _tensor(self, i: int, outs: tuple, tensors: list[Tensor]) -> Tensor:
+        array, way = outs[i], self.returned[i]
+        if way is None:
+            if not self.lowered.fresh[i]:
+                array = array.copy()
+        elif way != "live":
+            at, shift, slot = way
+            array = _look(tensors[at]._a, shift, slot)
+        return tensor_over(array, self.lowered.array_type)
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.may_share_memory(a, b)
+
+
+def _look(a: np.ndarray, shift: int, slot: Slot) -> np.ndarray:
+    """The window of a slot on the caller's own memory."""
+    flat = np.lib.stride_tricks.as_strided(a.view(), (), ())
+    if shift == 0:
+        start = flat
+    else:
+        address = a.__array_interface__["data"][0] + shift
+        holder = _Address(address, a)
+        start = np.asarray(holder).view(a.dtype)[0]
+    return np.lib.stride_tricks.as_strided(start, slot.shape, slot.strides)
+
+
+class _Address:
+    """An element at an address inside another array's memory, which it keeps alive."""
+
+    def __init__(self, address: int, owner: np.ndarray) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "data": (address, not owner.flags.writeable),
+            "shape": (owner.itemsize,),
+            "typestr": "|u1",
+            "version": 3,
+        }

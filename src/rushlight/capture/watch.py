@@ -1,0 +1,344 @@
+"""What Python state a function depends on: found by reading its code, checked before every replay."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..core.tensor import Tensor
+
+_PACKAGE = __name__.split(".")[0]
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_LONG = 256  # containers longer than this are watched by their length only
+_SKIPPED = frozenset(("numpy", "cupy", "torch", "pytest", "_pytest", _PACKAGE))
+_MISSING = object()
+
+
+class Watch:
+    """The state reachable from a function: checks of it, and the tensors that live in it.
+
+    A check is (what it is, how to look, what was seen); looking must give the identical object.
+    """
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.names: set[str] = set()
+        self.functions: dict[int, Any] = {}
+        self.objects: dict[int, tuple[Any, str]] = {}
+        self.tensors: dict[int, tuple[Tensor, str]] = {}
+        self.arrays: dict[int, tuple[Any, str]] = {}
+        self.rows: list[tuple[str, dict, str, Any]] = []  # label, dict, key, value
+        self.lengths: list[tuple[str, Any, int]] = []
+        self.contents: list[tuple[str, Any, tuple]] = []
+        self.cells: list[tuple[str, Any, Any]] = []
+        self.optimizers: list[Any] = []
+        self._grow(fn)
+        self.held = [t for t, _ in self.tensors.values()]
+        self.before = [self._tensor_state(t) for t in self.held]
+        self.groups = [(o, _group_shape(o)) for o in self.optimizers]
+
+    def _grow(self, fn: Callable[..., Any]) -> None:
+        """Read functions until no new names turn up; names decide which attributes matter."""
+        for _ in range(8):
+            known = len(self.names), len(self.functions)
+            for table in (self.functions, self.objects, self.tensors, self.arrays):
+                table.clear()
+            for rows in (self.rows, self.lengths, self.contents, self.cells, self.optimizers):
+                rows.clear()
+            self.visit(fn, getattr(fn, "__name__", type(fn).__name__))
+            if known == (len(self.names), len(self.functions)):
+                return
+
+    # -- walking --------------------------------------------------------------------------------
+
+    def visit(self, value: Any, label: str) -> None:
+        """Note a value and what can be reached from it."""
+        if isinstance(value, _PLAIN):
+            return
+        if isinstance(value, Tensor):
+            self._tensor(value, label)
+        elif isinstance(value, np.ndarray):
+            self.arrays.setdefault(id(value), (value, label))
+        elif isinstance(value, types.FunctionType):
+            self._function(value, label)
+        elif isinstance(value, types.MethodType):
+            self.visit(value.__self__, label)
+            self.visit(value.__func__, label)
+        elif isinstance(value, functools.partial):
+            for part in (value.func, list(value.args), value.keywords):
+                self.visit(part, label)
+        elif id(value) not in self.objects:
+            self.objects[id(value)] = (value, label)
+            self._object(value, label)
+
+    def _tensor(self, t: Tensor, label: str) -> None:
+        if id(t) not in self.tensors:
+            self.tensors[id(t)] = (t, label)
+
+    def _object(self, value: Any, label: str) -> None:
+        if is_optimizer(value):
+            self._optimizer(value, label)
+        elif is_module(value):
+            self._module(value, label)
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            self._sequence(value, label)
+        elif isinstance(value, dict):
+            self._dict(value, label)
+        elif isinstance(value, types.ModuleType):
+            if is_user_module(value.__name__, getattr(value, "__file__", None)):
+                self._named(vars(value), label)
+        elif isinstance(value, type):
+            if is_user_module(value.__module__):
+                self._named(dict(vars(value)), label, value)
+        else:
+            self._instance(value, label)
+
+    def _instance(self, value: Any, label: str) -> None:
+        inside = getattr(value, "__dict__", None)
+        if inside is None:
+            return
+        cls = type(value)
+        own = is_user_module(cls.__module__)
+        call = getattr(value, "__wrapped__", None)
+        if isinstance(call, types.FunctionType):
+            self.visit(call, label)
+        if own or cls.__module__.startswith(_PACKAGE):
+            self._named(inside, label)
+        if own:
+            self._methods(cls, label)
+
+    def _methods(self, cls: type, label: str) -> None:
+        for base in cls.__mro__:
+            if not is_user_module(base.__module__):
+                continue
+            for name, member in vars(base).items():
+                member = getattr(member, "fget", None) or getattr(member, "__func__", member)
+                wanted = name in self.names or name in ("forward", "__call__")
+                if wanted and isinstance(member, types.FunctionType):
+                    self.visit(member, f"{label}.{name}")
+                elif wanted and isinstance(member, _PLAIN):
+                    self.rows.append((f"{cls.__name__}.{name}", _ClassDict(base), name, member))
+
+    def _named(self, inside: dict, label: str, cls: type | None = None) -> None:
+        """Attributes whose names occur in the code."""
+        table: Any = inside if cls is None else _ClassDict(cls)
+        for name in self.names.intersection(inside):
+            self._row(table, name, inside[name], f"{label}.{name}")
+
+    def _row(self, table: Any, name: str, value: Any, label: str) -> None:
+        self.rows.append((label, table, name, value))
+        self.visit(value, label)
+
+    def _sequence(self, value: Any, label: str) -> None:
+        if not isinstance(value, (tuple, frozenset)):
+            self.lengths.append((label, value, len(value)))
+        if len(value) <= _LONG:
+            if isinstance(value, list):
+                self.contents.append((label, value, tuple(value)))
+            for i, item in enumerate(value):
+                self.visit(item, f"{label}[{i}]")
+
+    def _dict(self, value: dict, label: str) -> None:
+        self.lengths.append((label, value, len(value)))
+        if len(value) <= _LONG:
+            for key, item in value.items():
+                self._row(value, key, item, f"{label}[{key!r}]")
+
+    def _function(self, fn: Any, label: str) -> None:
+        if id(fn) in self.functions:
+            return
+        self.functions[id(fn)] = fn
+        wrapped = getattr(fn, "__wrapped__", None)
+        if isinstance(wrapped, types.FunctionType):
+            self.visit(wrapped, label)
+        for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+            content = _content(cell)
+            self.cells.append((name, cell, content))
+            self.visit(content, name)
+        if not is_user_module(fn.__module__ or "", fn.__code__.co_filename):
+            return
+        for code in _codes(fn.__code__):
+            self.names.update(code.co_names)
+            for name in code.co_names:
+                if name in fn.__globals__:
+                    self._row(fn.__globals__, name, fn.__globals__[name], name)
+        for default in (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()):
+            self.visit(default, label)
+
+    def _module(self, m: Any, label: str) -> None:
+        own = m.__dict__
+        user = is_user_module(type(m).__module__)
+        for name, value in own.items():
+            if name in ("_parameters", "_buffers", "_modules"):
+                self.lengths.append((f"{label}.{name}", value, len(value)))
+                for key, item in value.items():
+                    self._row(value, key, item, f"{label}.{key}")
+            elif name.endswith("_hooks"):
+                self.lengths.append((f"{label}.{name}", value, len(value)))
+                for item in value.values():
+                    self.visit(item, f"{label}.{name}")
+            elif not user or name in self.names or name == "training":
+                self._row(own, name, value, f"{label}.{name}")
+        if user:
+            self._methods(type(m), label)
+
+    def _optimizer(self, o: Any, label: str) -> None:
+        self.optimizers.append(o)
+        self.rows.append((f"{label}.state", o.__dict__, "state", o.state))
+        self.rows.append((f"{label}.param_groups", o.__dict__, "param_groups", o.param_groups))
+        for i, group in enumerate(o.param_groups):
+            for j, p in enumerate(group["params"]):
+                self._tensor(p, f"{label}.param_groups[{i}].params[{j}]")
+        for held in list(o.state.values()):
+            if isinstance(held, dict):
+                for name, value in held.items():
+                    if isinstance(value, Tensor):
+                        self._tensor(value, f"{label}.{name}")
+        for name in ("_pre_hooks", "_post_hooks"):
+            hooks = getattr(o, name, {})
+            self.lengths.append((f"{label}.{name}", hooks, len(hooks)))
+            for hook in hooks.values():
+                self.visit(hook, f"{label}.{name}")
+
+    # -- checking -------------------------------------------------------------------------------
+
+    def _tensor_state(self, t: Tensor) -> tuple:
+        edge = t._edge
+        node = None if edge is None else edge[0]
+        return t._a, edge, _hooks(node)
+
+    def changed(self) -> str | None:
+        """What is no longer as it was, or None."""
+        for label, table, key, value in self.rows:
+            now = table.get(key, _MISSING)
+            if now is not value and not _equal(now, value):
+                return f"{label} changed from {_short(value)} to {_short(now)}"
+        for label, container, n in self.lengths:
+            if len(container) != n:
+                return f"{label} had {n} entries and has {len(container)}"
+        for label, container, items in self.contents:
+            if len(container) != len(items) or any(
+                a is not b and not _equal(a, b) for a, b in zip(container, items)
+            ):
+                return f"the contents of {label} changed"
+        for label, cell, value in self.cells:
+            now = _content(cell)
+            if now is not value and not _equal(now, value):
+                return f"{label} changed from {_short(value)} to {_short(now)}"
+        for o, shape in self.groups:
+            if not _same_groups(_group_shape(o), shape):
+                return f"the options of {type(o).__name__} changed"
+        return self._changed_tensor()
+
+    def _changed_tensor(self) -> str | None:
+        for t, (array, edge, hooks) in zip(self.held, self.before):
+            if t._a is not array:
+                return f"{self.tensors[id(t)][1]} has new memory"
+            now = t._edge
+            if now is not edge and (now is None) != (edge is None):
+                return f"requires_grad of {self.tensors[id(t)][1]} changed"
+            if hooks != _hooks(None if now is None else now[0]):
+                return f"the hooks of {self.tensors[id(t)][1]} changed"
+        return None
+
+    def owned(self) -> dict[int, str]:
+        """Arrays that outlive the call, by id, with their names."""
+        found = {id(t._a): label for t, label in self.tensors.values()}
+        for t, label in self.tensors.values():
+            if t.grad is not None:
+                found.setdefault(id(t.grad._a), f"{label}.grad")
+        for array, label in self.arrays.values():
+            found.setdefault(id(array), label)
+        return found
+
+
+class _ClassDict:
+    """A class's own attributes with the `get` of a dict."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+
+    def get(self, name: str, default: Any) -> Any:
+        return vars(self.cls).get(name, default)
+
+
+def is_module(value: Any) -> bool:
+    own = getattr(value, "__dict__", None)
+    return own is not None and "_parameters" in own and "_modules" in own
+
+
+def is_optimizer(value: Any) -> bool:
+    return hasattr(type(value), "step") and "param_groups" in getattr(value, "__dict__", ())
+
+
+def is_user_module(name: str, file: str | None = None) -> bool:
+    """Whether code of this module may hold state worth watching: not ours, not the library's."""
+    root = name.partition(".")[0]
+    if root in _SKIPPED or root in sys.stdlib_module_names and root != "__main__":
+        return False
+    module = sys.modules.get(name)
+    file = file or getattr(module, "__file__", None)
+    return file is None or "site-packages" not in file
+
+
+def _codes(code: Any) -> Iterable[Any]:
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _codes(const)
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _MISSING
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Equality of plain values; other objects must be the same."""
+    if type(a) is not type(b) or not isinstance(a, _PLAIN + (tuple,)):
+        return False
+    try:
+        return bool(a == b) or (a != a and b != b)
+    except Exception:  # noqa: BLE001 - tuples may hold anything
+        return False
+
+
+def _hooks(node: Any) -> tuple:
+    """How many hooks hang on a leaf's node."""
+    if node is None:
+        return ()
+    pre, post = node.pre_hooks, getattr(node, "post_hooks", None)
+    return (len(pre) if pre else 0, len(post) if post else 0)
+
+
+def _group_shape(o: Any) -> list[tuple]:
+    """An optimiser's options, as far as they decide which kernels run: numbers by being zero."""
+    return [
+        (len(g["params"]), *[_option(v) for k, v in g.items() if k != "params"])
+        for g in o.param_groups
+    ]
+
+
+def _option(value: Any) -> Any:
+    if isinstance(value, (bool, str, type(None))):
+        return value
+    if isinstance(value, (int, float)):
+        return value != 0
+    return None
+
+
+def _same_groups(a: list[tuple], b: list[tuple]) -> bool:
+    return a == b
+
+
+def _short(value: Any) -> str:
+    if value is _MISSING:
+        return "nothing"
+    text = repr(value) if isinstance(value, _PLAIN) else f"a {type(value).__name__}"
+    return text if len(text) < 60 else text[:57] + "..."
