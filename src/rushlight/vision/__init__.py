@@ -1,0 +1,1 @@
+"""Images: datasets, transforms, models, and picture files, under torchvision's names."""

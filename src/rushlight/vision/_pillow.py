@@ -1,0 +1,34 @@
+"""Pillow, imported when a picture is first touched."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def need(part: str = "Image") -> Any:
+    """The module `PIL.<part>`; an ImportError that says what to install when there is no Pillow."""
+    from importlib import import_module
+
+    try:
+        return import_module(f"PIL.{part}")
+    except ImportError:
+        raise ImportError(
+            "this needs Pillow, which is not installed: pip install 'rushlight[vision]' "
+            "(tensors and NumPy arrays work without it)."
+        ) from None
+
+
+def available() -> bool:
+    """Whether Pillow can be imported."""
+    try:
+        need()
+    except ImportError:
+        return False
+    return True
+
+
+def is_pil_image(x: Any) -> bool:
+    """Whether x is a PIL image; Pillow is not imported to find out."""
+    module = sys.modules.get("PIL.Image")
+    return module is not None and isinstance(x, module.Image)

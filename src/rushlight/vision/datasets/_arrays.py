@@ -1,0 +1,145 @@
+"""Datasets whose pictures are one array in memory: single samples, and whole batches at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...backend.devices import backend_of
+from ...base.device import as_device
+from ...core.tensor import Tensor, wrap
+from ...data.batching import Batcher, words
+from ...data.collate import default_collate
+from ...data.seeding import default_stream
+from .. import _pillow
+from ..transforms._batch import Stage, Step, plan, xp_of
+from .vision import VisionDataset
+
+_NO_WORDS = np.empty((0, 0), np.uint32)
+
+
+class ArrayDataset(VisionDataset):
+    """Pictures in `data`, uint8 (N, H, W, C) or (N, H, W); class numbers in `targets`."""
+
+    data: Any
+    targets: Any
+    _resident: tuple[Any, Any] | None = None  # pictures and class numbers on another device
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        """(picture, class number), transformed."""
+        if self._resident is not None or not _pillow.available():
+            step = self._plan()
+            if step is not None:
+                return self._one(int(index), step)
+            if self._resident is not None:
+                raise RuntimeError(self._unbatched())
+        target = self.targets[index]
+        target = int(target) if isinstance(target, Tensor) else target
+        img: Any = _pillow.need().fromarray(np.asarray(self.data[index]))
+        if self.transform is not None:
+            img = self.transform(img)
+        if self.target_transform is not None:
+            target = self.target_transform(target)
+        return img, target
+
+    # -- whole batches ---------------------------------------------------------------------------
+
+    def _planes(self) -> np.ndarray | None:
+        """The pictures as (N, C, H, W), a view; None when `data` is something else by now."""
+        a = self.data._a if isinstance(self.data, Tensor) else self.data
+        if a.__class__ is not np.ndarray or a.dtype != np.uint8:
+            return None
+        if a.ndim == 3:
+            return a[:, None]
+        return a.transpose(0, 3, 1, 2) if a.ndim == 4 and a.shape[3] == 3 else None
+
+    def _plan(self) -> Step | None:
+        """What the transform does to a batch; None when it has to go picture by picture."""
+        planes = self._planes()
+        if planes is None or self.transform is None or self.target_transform is not None:
+            return None
+        step = plan(self.transform, Stage(planes.shape[1:], planes.dtype, True))
+        return None if step is None or step.after.pil else step
+
+    def __batcher__(self) -> Batcher | None:
+        step = self._plan()
+        if step is None:
+            if self._resident is not None:
+                raise RuntimeError(self._unbatched())
+            return None
+        return Batcher(lambda indices, stream: self._batch(indices, stream, step), step.words > 0)
+
+    def _batch(self, indices: np.ndarray, stream: Any, step: Step) -> list[Tensor]:
+        n = len(indices)
+        drawn = words(stream, n, step.words) if step.words else _NO_WORDS
+        if self._resident is not None:
+            pictures, labels = self._resident
+            self._check(indices)
+            places = xp_of(pictures).asarray(indices)
+            x, target = pictures.take(places, axis=0), wrap(labels.take(places))
+        else:
+            planes = self._planes()
+            if planes is None:
+                raise RuntimeError("the pictures of the dataset were replaced during an epoch")
+            x, target = _gather(planes, indices), self._labels(indices)
+        return [wrap(xp_of(x).ascontiguousarray(step.run(x, drawn))), target]
+
+    def _labels(self, indices: np.ndarray) -> Tensor:
+        targets = self.targets
+        if isinstance(targets, Tensor):
+            return wrap(targets._a.take(indices).astype(np.int64, copy=False))
+        return default_collate([targets[i] for i in indices.tolist()])
+
+    def _one(self, index: int, step: Step) -> tuple[Tensor, int]:
+        """One sample by way of a batch of one."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is out of range for a dataset of {len(self)} pictures")
+        x, target = self._batch(np.array([index]), default_stream(), step)
+        return x[0], int(target[0])
+
+    # -- other devices ---------------------------------------------------------------------------
+
+    def to(self, device: Any) -> ArrayDataset:
+        """Keep the pictures, as bytes, on `device`: batches are gathered and transformed there.
+
+        `data` and `targets` stay as they are; after changing them, call `to` again.
+        """
+        wanted = as_device(device)
+        if wanted.type == "cpu":
+            self._resident = None
+            return self
+        planes = self._planes()
+        if planes is None:
+            raise RuntimeError("only pictures in one uint8 array can be kept on a device")
+        backend = backend_of(wanted)
+        place = backend.check(wanted)
+        labels = np.asarray(self._labels(np.arange(len(self)))._a)
+        pictures = backend.from_host(np.ascontiguousarray(planes), place)
+        self._resident = (pictures, backend.from_host(labels, place))
+        return self
+
+    def _check(self, indices: np.ndarray) -> None:
+        n = len(self)
+        if indices.size and not (-n <= indices.min() and indices.max() < n):
+            raise IndexError(f"an index is out of range for a dataset of {n} pictures")
+
+    def _unbatched(self) -> str:
+        return (
+            f"the pictures are kept on a device, where they are transformed batch by batch, and "
+            f"{self.transform!r} has no batched form; use ToTensor, Normalize, flips, crops and "
+            "padding only, or bring the dataset back with .to('cpu')."
+        )
+
+
+def _gather(planes: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """The pictures at `indices` as a fresh array, in the order of memory they are kept in."""
+    if planes.flags.c_contiguous:
+        return planes.take(indices, axis=0)
+    rows = planes.transpose(0, 2, 3, 1)
+    if rows.flags.c_contiguous:
+        return rows.take(indices, axis=0).transpose(0, 3, 1, 2)
+    return planes[indices]

@@ -1,0 +1,168 @@
+"""DatasetFolder and ImageFolder: a folder for every class."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from .._pillow import need
+from .vision import VisionDataset
+
+IMG_EXTENSIONS = (
+    ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp",
+)  # fmt: skip
+
+
+def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...]) -> bool:
+    """Whether a file's name ends in one of `extensions`, in capitals or not."""
+    return filename.lower().endswith(extensions)
+
+
+def is_image_file(filename: str) -> bool:
+    """Whether a file's name is that of a picture."""
+    return has_file_allowed_extension(filename, IMG_EXTENSIONS)
+
+
+def find_classes(directory: Any) -> tuple[list[str], dict[str, int]]:
+    """The names of the folders in `directory`, sorted, and their numbers."""
+    try:
+        classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"Couldn't find any class folder in {directory}: no such folder."
+        ) from None
+    except NotADirectoryError:
+        raise NotADirectoryError(f"{directory} is a file, not a folder of class folders.") from None
+    if not classes:
+        raise FileNotFoundError(f"Couldn't find any class folder in {directory}.")
+    return classes, {name: i for i, name in enumerate(classes)}
+
+
+def make_dataset(
+    directory: Any,
+    class_to_idx: dict[str, int] | None = None,
+    extensions: str | tuple[str, ...] | None = None,
+    is_valid_file: Callable[[str], bool] | None = None,
+    allow_empty: bool = False,
+) -> list[tuple[str, int]]:
+    """(path, class number) of every file that counts, in a fixed order."""
+    directory = os.path.expanduser(directory)
+    if class_to_idx is None:
+        class_to_idx = find_classes(directory)[1]
+    elif not class_to_idx:
+        raise ValueError("'class_to_index' must have at least one entry to collect any samples.")
+    if (extensions is None) == (is_valid_file is None):
+        raise ValueError(
+            "Both extensions and is_valid_file cannot be None or not None at the same time"
+        )
+    if is_valid_file is None:
+        ends: Any = extensions
+
+        def is_valid_file(path: str) -> bool:
+            return has_file_allowed_extension(path, ends)
+
+    found = []
+    empty = []
+    for name in sorted(class_to_idx):
+        folder = os.path.join(directory, name)
+        before = len(found)
+        for root, _, files in sorted(os.walk(folder, followlinks=True)):
+            paths = (os.path.join(root, f) for f in sorted(files))
+            found += [(p, class_to_idx[name]) for p in paths if is_valid_file(p)]
+        if len(found) == before:
+            empty.append(name)
+    if empty and not allow_empty:
+        said = f"Found no valid file for the classes {', '.join(sorted(empty))}. "
+        if extensions is not None:
+            listed = extensions if isinstance(extensions, str) else ", ".join(extensions)
+            said += f"Supported extensions are: {listed}"
+        raise FileNotFoundError(said)
+    return found
+
+
+class DatasetFolder(VisionDataset):
+    """Samples from files in root/class_x/..., root/class_y/..., read by `loader`."""
+
+    def __init__(
+        self,
+        root: Any,
+        loader: Callable[[str], Any],
+        extensions: tuple[str, ...] | None = None,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        self.loader = loader
+        self.extensions = extensions
+        self.classes, self.class_to_idx = self.find_classes(self.root)
+        self.samples = self.make_dataset(
+            self.root, self.class_to_idx, extensions, is_valid_file, allow_empty
+        )
+        self.targets = [number for _, number in self.samples]
+
+    @staticmethod
+    def make_dataset(
+        directory: Any,
+        class_to_idx: dict[str, int],
+        extensions: tuple[str, ...] | None = None,
+        is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
+    ) -> list[tuple[str, int]]:
+        """(path, class number) of every sample; a subclass may find them otherwise."""
+        if class_to_idx is None:
+            raise ValueError("The class_to_idx parameter cannot be None.")
+        return make_dataset(directory, class_to_idx, extensions, is_valid_file, allow_empty)
+
+    def find_classes(self, directory: Any) -> tuple[list[str], dict[str, int]]:
+        """The classes; a subclass may find them otherwise."""
+        return find_classes(directory)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        path, target = self.samples[index]
+        sample = self.loader(path)
+        if self.transform is not None:
+            sample = self.transform(sample)
+        if self.target_transform is not None:
+            target = self.target_transform(target)
+        return sample, target
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+
+def pil_loader(path: str) -> Any:
+    """The picture of a file, in RGB."""
+    with open(path, "rb") as f:
+        return need().open(f).convert("RGB")
+
+
+def default_loader(path: str) -> Any:
+    """What ImageFolder reads pictures with."""
+    return pil_loader(path)
+
+
+class ImageFolder(DatasetFolder):
+    """Pictures in root/dog/xxx.png, root/cat/123.jpg, ...: a folder for every class."""
+
+    def __init__(
+        self,
+        root: Any,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        loader: Callable[[str], Any] = default_loader,
+        is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
+    ) -> None:
+        super().__init__(
+            root,
+            loader,
+            IMG_EXTENSIONS if is_valid_file is None else None,
+            transform=transform,
+            target_transform=target_transform,
+            is_valid_file=is_valid_file,
+            allow_empty=allow_empty,
+        )
+        self.imgs = self.samples

@@ -1,0 +1,160 @@
+"""Downloads and archives of datasets, under torchvision's names."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Iterable
+from typing import Any
+
+from ...hub import DownloadError, digest, fetch_checked
+from ...io.atomic import atomic_write
+
+__all__ = [
+    "calculate_md5", "check_integrity", "check_md5", "download_and_extract_archive", "download_url",
+    "extract_archive", "verify_str_arg",
+]  # fmt: skip
+
+
+def calculate_md5(fpath: Any, chunk_size: int = 1 << 20) -> str:
+    """The MD5 of a file."""
+    return digest(os.fspath(fpath), "md5")
+
+
+def check_md5(fpath: Any, md5: str, **kwargs: Any) -> bool:
+    """Whether a file has this MD5."""
+    return md5 == calculate_md5(fpath, **kwargs)
+
+
+def check_integrity(fpath: Any, md5: str | None = None) -> bool:
+    """Whether a file is there, with this MD5 if one is given."""
+    return os.path.isfile(fpath) and (md5 is None or check_md5(fpath, md5))
+
+
+def download_url(
+    url: str | Iterable[str],
+    root: Any,
+    filename: Any = None,
+    md5: str | None = None,
+    max_redirect_hops: int = 3,
+) -> None:
+    """Download to root/filename from the first of the given addresses that serves the right file."""
+    urls = [url] if isinstance(url, str) else list(url)
+    root = os.path.expanduser(root)
+    path = os.path.join(root, filename or os.path.basename(urls[0]))
+    if check_integrity(path, md5):
+        return
+    reasons = []
+    for address in urls:
+        try:
+            return fetch_checked(address, path, lambda p: check_integrity(p, md5))
+        except DownloadError as error:
+            reasons.append(str(error))
+    raise DownloadError("; ".join(reasons))
+
+
+# -- archives ------------------------------------------------------------------------------------
+
+
+def _extract_tar(source: str, to_path: str) -> None:
+    with tarfile.open(source) as tar:
+        tar.extractall(to_path, filter="data")  # refuses links and paths that lead outside
+
+
+def _extract_zip(source: str, to_path: str) -> None:
+    with zipfile.ZipFile(source) as archive:
+        archive.extractall(to_path)
+
+
+def extract_archive(from_path: Any, to_path: Any = None, remove_finished: bool = False) -> str:
+    """Unpack a .tar, .tar.gz, .tgz, .tar.xz, .zip or .gz; returns where its contents lie."""
+    source = os.fspath(from_path)
+    target = os.path.dirname(source) if to_path is None else os.fspath(to_path)
+    lowered = source.lower()
+    if lowered.endswith((".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tbz")):
+        _extract_tar(source, target)
+    elif lowered.endswith(".zip"):
+        _extract_zip(source, target)
+    elif lowered.endswith(".gz"):
+        target = (
+            source[:-3] if to_path is None else os.path.join(target, os.path.basename(source)[:-3])
+        )
+        with gzip.open(source) as f, atomic_write(target) as out:
+            shutil.copyfileobj(f, out)
+    else:
+        raise RuntimeError(
+            f"File '{source}' has no suffixes that could be used to detect the archive type."
+        )
+    if remove_finished:
+        os.remove(source)
+    return target
+
+
+def download_and_extract_archive(
+    url: str | Iterable[str],
+    download_root: Any,
+    extract_root: Any = None,
+    filename: Any = None,
+    md5: str | None = None,
+    remove_finished: bool = False,
+) -> None:
+    """Download an archive and unpack it."""
+    root = os.path.expanduser(download_root)
+    name = filename or os.path.basename(url if isinstance(url, str) else next(iter(url)))
+    download_url(url, root, name, md5)
+    extract_archive(os.path.join(root, name), extract_root or root, remove_finished)
+
+
+def unpack_members(archive: str, root: str, names: Iterable[str], most: int) -> bool:
+    """Unpack these plain files of a tar archive, none larger than `most`; False if one is missing."""
+    wanted = set(names)
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                if member.name in wanted and member.isfile() and member.size <= most:
+                    path = os.path.join(root, member.name)
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    content = tar.extractfile(member)
+                    assert content is not None
+                    with atomic_write(path) as out:
+                        shutil.copyfileobj(content, out)
+                    wanted.discard(member.name)
+    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+        if isinstance(error, PermissionError):
+            raise
+        return False
+    return not wanted
+
+
+def read_gzip(path: str, most: int) -> bytes:
+    """The contents of a .gz file, at most `most` bytes and one more."""
+    with gzip.open(path) as f:
+        return f.read(most + 1)
+
+
+def by_hand(name: str, error: Exception | None, folder: str, files: Iterable[str]) -> RuntimeError:
+    """The error of a dataset that cannot be downloaded: where its files may be placed instead."""
+    said = f"{name} could not be downloaded ({error}). " if error else ""
+    listed = ", ".join(files)
+    return RuntimeError(
+        f"{said}Without a network, place these files in {os.path.abspath(folder)} by hand: {listed}"
+    )
+
+
+def verify_str_arg(
+    value: Any,
+    arg: str | None = None,
+    valid_values: Iterable[str] | None = None,
+    custom_msg: str | None = None,
+) -> Any:
+    """A text that is one of the permitted ones, or a ValueError that lists them."""
+    said = "" if arg is None else f" for argument {arg}"
+    if not isinstance(value, str):
+        raise ValueError(f"Expected type str{said}, but got type {type(value)}.")
+    if valid_values is not None and value not in (allowed := list(valid_values)):
+        known = "{" + ", ".join(map(repr, allowed)) + "}"
+        raise ValueError(custom_msg or f"Unknown value '{value}'{said}. Valid values are {known}.")
+    return value

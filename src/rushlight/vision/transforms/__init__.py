@@ -1,0 +1,9 @@
+"""Transforms of images, under torchvision's names."""
+
+from __future__ import annotations
+
+from . import functional, transforms
+from .transforms import *  # noqa: F403 - the list of names is transforms.__all__
+from .transforms import __all__ as _names
+
+__all__ = [*_names, "functional", "transforms"]  # noqa: PLE0604

@@ -1,0 +1,112 @@
+"""Transforms made of other transforms, and any function as a transform."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...nn import Module, ModuleList
+from . import _batch
+from ._batch import Stage, Step
+from ._draw import rand
+
+
+def _listing(name: str, transforms: Any, first: str = "") -> str:
+    lines = [f"    {first}"] if first else []
+    return "\n".join([f"{name}(", *lines, *[f"    {t}" for t in transforms], ")"])
+
+
+class Compose:
+    """Several transforms, one after the other."""
+
+    def __init__(self, transforms: Sequence[Callable]) -> None:
+        self.transforms = transforms
+
+    def __call__(self, img: Any) -> Any:
+        for t in self.transforms:
+            img = t(img)
+        return img
+
+    def __batched__(self, stage: Stage) -> Step | None:
+        return _batch.chain(self.transforms, stage)
+
+    def __repr__(self) -> str:
+        return _listing(type(self).__name__, self.transforms)
+
+
+class Lambda:
+    """Any function as a transform."""
+
+    def __init__(self, lambd: Callable) -> None:
+        if not callable(lambd):
+            raise TypeError(f"Argument lambd should be callable, got {type(lambd).__name__!r}")
+        self.lambd = lambd
+
+    def __call__(self, img: Any) -> Any:
+        return self.lambd(img)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class RandomTransforms:
+    """What the random choices among transforms share."""
+
+    def __init__(self, transforms: Sequence[Callable]) -> None:
+        if not isinstance(transforms, Sequence):
+            raise TypeError("Argument transforms should be a sequence")
+        self.transforms = transforms
+
+    def __call__(self, *args: Any) -> Any:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return _listing(type(self).__name__, self.transforms)
+
+
+class RandomApply(Module):
+    """All of the transforms with probability p, else none."""
+
+    def __init__(self, transforms: Sequence[Callable] | ModuleList, p: float = 0.5) -> None:
+        super().__init__()
+        self.transforms = transforms
+        self.p = p
+
+    def forward(self, img: Any) -> Any:
+        if self.p < rand():
+            return img
+        for t in self.transforms:
+            img = t(img)
+        return img
+
+    def __repr__(self) -> str:
+        return _listing(type(self).__name__, self.transforms, f"p={self.p}")
+
+
+class RandomOrder(RandomTransforms):
+    """All of the transforms, in a random order."""
+
+    def __call__(self, img: Any) -> Any:
+        order = list(range(len(self.transforms)))
+        random.shuffle(order)
+        for i in order:
+            img = self.transforms[i](img)
+        return img
+
+
+class RandomChoice(RandomTransforms):
+    """One of the transforms, with the given weights."""
+
+    def __init__(self, transforms: Sequence[Callable], p: Sequence[float] | None = None) -> None:
+        super().__init__(transforms)
+        if p is not None and not isinstance(p, Sequence):
+            raise TypeError("Argument p should be a sequence")
+        self.p = p
+
+    def __call__(self, *args: Any) -> Any:
+        t = random.choices(self.transforms, weights=self.p)[0]
+        return t(*args)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()}(p={self.p})"

@@ -1,0 +1,204 @@
+"""Random colours and blurs; every draw is one PyTorch would make, in its order."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...nn import Module
+from ...ops.random import randperm
+from . import functional as F
+from ._draw import rand, uniform
+
+
+class ColorJitter(Module):
+    """Brightness, contrast, saturation and hue changed at random, in a random order."""
+
+    def __init__(
+        self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0
+    ) -> None:
+        super().__init__()
+        self.brightness = self._range(brightness, "brightness")
+        self.contrast = self._range(contrast, "contrast")
+        self.saturation = self._range(saturation, "saturation")
+        self.hue = self._range(hue, "hue", center=0, bound=(-0.5, 0.5), clip=False)
+
+    @staticmethod
+    def _range(
+        value: Any,
+        name: str,
+        center: float = 1,
+        bound: tuple[float, float] = (0, float("inf")),
+        clip: bool = True,
+    ) -> Any:
+        """A strength as the range of factors; None for one that changes nothing."""
+        if isinstance(value, numbers.Number):
+            if value < 0:  # type: ignore[operator]
+                raise ValueError(f"If {name} is a single number, it must be non negative.")
+            found = [center - float(value), center + float(value)]  # type: ignore[arg-type]
+            if clip:
+                found[0] = max(found[0], 0.0)
+        elif isinstance(value, (tuple, list)) and len(value) == 2:
+            found = [float(value[0]), float(value[1])]
+        else:
+            raise TypeError(f"{name} should be a single number or a list/tuple with length 2.")
+        if not bound[0] <= found[0] <= found[1] <= bound[1]:
+            raise ValueError(f"{name} values should be between {bound}, but got {found}.")
+        return None if found[0] == found[1] == center else tuple(found)
+
+    @staticmethod
+    def get_params(
+        brightness: Any, contrast: Any, saturation: Any, hue: Any
+    ) -> tuple[Tensor, float | None, float | None, float | None, float | None]:
+        """The order of the four changes, and their factors."""
+        order = randperm(4)
+        ranges = (brightness, contrast, saturation, hue)
+        b, c, s, h = (None if r is None else float(uniform(r[0], r[1])) for r in ranges)
+        return order, b, c, s, h
+
+    def forward(self, img: Any) -> Any:
+        order, *factors = self.get_params(self.brightness, self.contrast, self.saturation, self.hue)
+        changes = (F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_hue)
+        for k in order.tolist():
+            if factors[k] is not None:
+                img = changes[k](img, factors[k])
+        return img
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(brightness={self.brightness}, contrast={self.contrast}, "
+            f"saturation={self.saturation}, hue={self.hue})"
+        )
+
+
+class RandomGrayscale(Module):
+    """Without colour, with probability p."""
+
+    def __init__(self, p: float = 0.1) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, img: Any) -> Any:
+        channels = F.get_dimensions(img)[0]
+        if rand() < self.p:
+            return F.rgb_to_grayscale(img, num_output_channels=channels)
+        return img
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p={self.p})"
+
+
+class GaussianBlur(Module):
+    """Blurred with a Gaussian of random width."""
+
+    def __init__(self, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
+        super().__init__()
+        self.kernel_size = F.pair(kernel_size)
+        if any(k <= 0 or k % 2 == 0 for k in self.kernel_size):
+            raise ValueError("Kernel size value should be an odd and positive number.")
+        if isinstance(sigma, numbers.Number):
+            if sigma <= 0:  # type: ignore[operator]
+                raise ValueError("If sigma is a single number, it must be positive.")
+            sigma = (sigma, sigma)
+        elif isinstance(sigma, Sequence) and len(sigma) == 2:
+            if not 0.0 < sigma[0] <= sigma[1]:
+                raise ValueError(
+                    f"sigma values should be positive and of the form (min, max). Got {sigma}"
+                )
+        else:
+            raise TypeError(f"sigma should be a number or a sequence of numbers. Got {type(sigma)}")
+        self.sigma = sigma
+
+    @staticmethod
+    def get_params(sigma_min: float, sigma_max: float) -> float:
+        """The width of this time's Gaussian."""
+        return uniform(sigma_min, sigma_max)
+
+    def forward(self, img: Any) -> Any:
+        sigma = self.get_params(self.sigma[0], self.sigma[1])
+        return F.gaussian_blur(img, self.kernel_size, [sigma, sigma])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(kernel_size={self.kernel_size}, sigma={self.sigma})"
+
+
+class _Sometimes(Module):
+    """One change of the image, with probability p."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = p
+
+    def change(self, img: Any) -> Any:
+        raise NotImplementedError
+
+    def forward(self, img: Any) -> Any:
+        return self.change(img) if rand().item() < self.p else img
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p={self.p})"
+
+
+class RandomInvert(_Sometimes):
+    """The negative, with probability p."""
+
+    def change(self, img: Any) -> Any:
+        return F.invert(img)
+
+
+class RandomAutocontrast(_Sometimes):
+    """Every channel stretched over the whole range, with probability p."""
+
+    def change(self, img: Any) -> Any:
+        return F.autocontrast(img)
+
+
+class RandomEqualize(_Sometimes):
+    """Every channel with an even histogram, with probability p."""
+
+    def change(self, img: Any) -> Any:
+        return F.equalize(img)
+
+
+class RandomPosterize(_Sometimes):
+    """Only the highest bits kept, with probability p."""
+
+    def __init__(self, bits: int, p: float = 0.5) -> None:
+        super().__init__(p)
+        self.bits = bits
+
+    def change(self, img: Any) -> Any:
+        return F.posterize(img, self.bits)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(bits={self.bits},p={self.p})"
+
+
+class RandomSolarize(_Sometimes):
+    """The bright parts inverted, with probability p."""
+
+    def __init__(self, threshold: float, p: float = 0.5) -> None:
+        super().__init__(p)
+        self.threshold = threshold
+
+    def change(self, img: Any) -> Any:
+        return F.solarize(img, self.threshold)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(threshold={self.threshold},p={self.p})"
+
+
+class RandomAdjustSharpness(_Sometimes):
+    """Sharper or softer, with probability p."""
+
+    def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
+        super().__init__(p)
+        self.sharpness_factor = sharpness_factor
+
+    def change(self, img: Any) -> Any:
+        return F.adjust_sharpness(img, self.sharpness_factor)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(sharpness_factor={self.sharpness_factor},p={self.p})"

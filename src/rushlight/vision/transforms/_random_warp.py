@@ -1,0 +1,143 @@
+"""Random affine and perspective maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...nn import Module
+from ...ops.random import randint
+from . import functional as F
+from ._draw import rand, uniform
+from ._modes import InterpolationMode, as_mode
+from ._random_geometry import _fill_for, span
+
+
+def _pair_of(x: Any, name: str) -> Any:
+    if not isinstance(x, Sequence):
+        raise TypeError(f"{name} should be a sequence of length 2.")
+    if len(x) != 2:
+        raise ValueError(f"{name} should be a sequence of length 2.")
+    return x
+
+
+class RandomAffine(Module):
+    """Turned, shifted, scaled and sheared at random, the centre kept in its place."""
+
+    def __init__(
+        self,
+        degrees: Any,
+        translate: Sequence[float] | None = None,
+        scale: Sequence[float] | None = None,
+        shear: Any = None,
+        interpolation: Any = InterpolationMode.NEAREST,
+        fill: Any = 0,
+        center: Sequence[float] | None = None,
+    ) -> None:
+        super().__init__()
+        self.interpolation = as_mode(interpolation)
+        self.degrees = span(degrees, "degrees")
+        if translate is not None:
+            for t in _pair_of(translate, "translate"):
+                if not 0.0 <= t <= 1.0:
+                    raise ValueError("translation values should be between 0 and 1")
+        self.translate = translate
+        if scale is not None:
+            for s in _pair_of(scale, "scale"):
+                if s <= 0:
+                    raise ValueError("scale values should be positive")
+        self.scale = scale
+        self.shear = None if shear is None else span(shear, "shear", (2, 4))
+        self.fill = 0 if fill is None else fill
+        self.center = None if center is None else _pair_of(center, "center")
+
+    @staticmethod
+    def get_params(
+        degrees: Sequence[float],
+        translate: Sequence[float] | None,
+        scale_ranges: Sequence[float] | None,
+        shears: Sequence[float] | None,
+        img_size: Sequence[int],
+    ) -> tuple[float, tuple[int, int], float, tuple[float, float]]:
+        """Angle, shift, scale and shears; `img_size` is (width, height)."""
+        angle = float(uniform(float(degrees[0]), float(degrees[1])))
+        shift = (0, 0)
+        if translate is not None:
+            far = [float(t * s) for t, s in zip(translate, img_size)]
+            across = round(uniform(-far[0], far[0]))
+            shift = (across, round(uniform(-far[1], far[1])))
+        scale = 1.0 if scale_ranges is None else float(uniform(scale_ranges[0], scale_ranges[1]))
+        shear_x = shear_y = 0.0
+        if shears is not None:
+            shear_x = float(uniform(shears[0], shears[1]))
+            if len(shears) == 4:
+                shear_y = float(uniform(shears[2], shears[3]))
+        return angle, shift, scale, (shear_x, shear_y)
+
+    def forward(self, img: Any) -> Any:
+        fill = _fill_for(img, self.fill)
+        _, height, width = F.get_dimensions(img)
+        ranges = (self.degrees, self.translate, self.scale, self.shear)
+        found = self.get_params(*ranges, [width, height])
+        return F.affine(
+            img, *found, interpolation=self.interpolation, fill=fill, center=self.center
+        )
+
+    def __repr__(self) -> str:
+        said = f"degrees={self.degrees}"
+        said += "" if self.translate is None else f", translate={self.translate}"
+        said += "" if self.scale is None else f", scale={self.scale}"
+        said += "" if self.shear is None else f", shear={self.shear}"
+        if self.interpolation != InterpolationMode.NEAREST:
+            said += f", interpolation={self.interpolation.value}"
+        said += "" if self.fill == 0 else f", fill={self.fill}"
+        said += "" if self.center is None else f", center={self.center}"
+        return f"{type(self).__name__}({said})"
+
+
+class RandomPerspective(Module):
+    """Seen from a random side, with probability p."""
+
+    def __init__(
+        self,
+        distortion_scale: float = 0.5,
+        p: float = 0.5,
+        interpolation: Any = InterpolationMode.BILINEAR,
+        fill: Any = 0,
+    ) -> None:
+        super().__init__()
+        self.p = p
+        self.interpolation = as_mode(interpolation)
+        self.distortion_scale = distortion_scale
+        self.fill = 0 if fill is None else fill
+
+    @staticmethod
+    def get_params(
+        width: int, height: int, distortion_scale: float
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """The corners, and where they go."""
+        x, y = int(distortion_scale * (width // 2)), int(distortion_scale * (height // 2))
+
+        def corner(x0: int, x1: int, y0: int, y1: int) -> list[int]:
+            across = int(randint(x0, x1, size=(1,)).item())
+            return [across, int(randint(y0, y1, size=(1,)).item())]
+
+        ends = [
+            corner(0, x + 1, 0, y + 1),
+            corner(width - x - 1, width, 0, y + 1),
+            corner(width - x - 1, width, height - y - 1, height),
+            corner(0, x + 1, height - y - 1, height),
+        ]
+        starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
+        return starts, ends
+
+    def forward(self, img: Any) -> Any:
+        fill = _fill_for(img, self.fill)
+        if not rand() < self.p:
+            return img
+        _, height, width = F.get_dimensions(img)
+        starts, ends = self.get_params(width, height, self.distortion_scale)
+        return F.perspective(img, starts, ends, self.interpolation, fill)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p={self.p})"
