@@ -1,0 +1,274 @@
+"""cuDNN's graph API through nvidia-cudnn-frontend: handles, plans of convolutions, and their choice."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cupy
+from cupy.cuda import runtime
+
+from ...base.config import settings
+from .lt import is_capturing
+from .streams import current
+
+_TRIED = 8  # plans measured when `backends.cudnn.benchmark` is on
+_MOST_WORKSPACE = 1 << 30
+
+
+class Convolution(NamedTuple):
+    """Everything a plan depends on; arrays are given as (dims, strides in elements)."""
+
+    kind: str  # fprop: x, w -> y; dgrad: gy, w -> gx; wgrad: gy, x -> gw
+    first: tuple[tuple, tuple]
+    second: tuple[tuple, tuple]
+    out: tuple[tuple, tuple]
+    stride: tuple
+    padding: tuple
+    dilation: tuple
+    char: str
+    tf32: bool
+    deterministic: bool
+    benchmark: bool
+    bias: bool = False
+
+
+class Plan:
+    """A built graph with the plan to run: `plan(a, b, out)` takes device addresses."""
+
+    __slots__ = ("graph", "index", "uids", "workspace")
+
+    def __init__(self, graph: Any, uids: tuple[int, ...]) -> None:
+        self.graph, self.uids = graph, uids
+        self.index = 0
+        self.workspace = 0
+
+    def __call__(self, *pointers: int) -> None:
+        room = _scratch(self.workspace)
+        handle = _handle()
+        self.graph._execute_plan_at_index(dict(zip(self.uids, pointers)), room, self.index, handle)
+
+
+_module: Any = None
+_handles: dict[tuple[int, int], Any] = {}
+_rooms: dict[tuple[int, int], Any] = {}
+_plans: dict[Convolution, Plan | None] = {}
+_lock = threading.Lock()
+
+
+def frontend() -> Any:
+    """The `cudnn` module, or None where it is not installed; imported on first use."""
+    global _module
+    if _module is None:
+        try:
+            import cudnn
+
+            _module = cudnn
+        except (ImportError, OSError, AttributeError):
+            _module = False
+    return _module or None
+
+
+def _handle() -> Any:
+    """One handle per GPU and stream: setting a handle's stream costs more than a second handle."""
+    key = (runtime.getDevice(), current.ptr)
+    found = _handles.get(key)
+    if found is None:
+        cudnn = frontend()
+        found = _handles[key] = cudnn.create_handle()
+        cudnn.set_stream(handle=found, stream=current.ptr)
+    return found
+
+
+def _scratch(size: int) -> int:
+    """Working memory of a stream, grown as plans ask; 0 when none is needed."""
+    if not size:
+        return 0
+    key = (runtime.getDevice(), current.ptr)
+    found = _rooms.get(key)
+    if found is None or found.mem.size < size:
+        found = _rooms[key] = cupy.cuda.alloc(size)
+    return found.ptr
+
+
+def plan_for(what: Convolution) -> Plan | None:
+    """The plan of a convolution; None when cuDNN has none for it or is not here."""
+    try:
+        return _plans[what]
+    except KeyError:
+        pass
+    if frontend() is None:
+        return None
+    with _lock:
+        if what not in _plans:
+            _plans[what] = _make(what)
+    return _plans[what]
+
+
+def _make(what: Convolution) -> Plan | None:
+    try:
+        plan, count = _describe(what)
+    except Exception:  # noqa: BLE001 - the frontend raises its own kinds; the caller has a way round
+        return None
+    tune = what.benchmark and count > 1 and not is_capturing()
+    stored = _stored(what) if tune else None
+    order = range(min(count, _TRIED if tune else count))
+    if stored is not None and stored < count:
+        order = range(stored, stored + 1)
+    built = [i for i in order if _build(plan, i, enough=not tune)]
+    if not tune:
+        built = built[:1]
+    if not built:
+        return None
+    if len(built) > 1:
+        plan.index = _quickest(plan, built, what)
+        _store(what, plan.index)
+    else:
+        plan.index = built[0]
+    plan.workspace = plan.graph.get_workspace_size_plan_at_index(plan.index)
+    return plan
+
+
+def _build(plan: Plan, index: int, enough: bool) -> bool:
+    """Build one plan; with `enough`, none after the first that could be built."""
+    if enough and plan.index < 0:
+        return False
+    try:
+        plan.graph.build_plan_at_index(index)
+        fits = plan.graph.get_workspace_size_plan_at_index(index) <= _MOST_WORKSPACE
+    except Exception:  # noqa: BLE001
+        return False
+    if enough and fits:
+        plan.index = -1
+    return fits
+
+
+def _describe(what: Convolution) -> tuple[Plan, int]:
+    """The graph of a convolution with its list of plans, none of them built yet."""
+    cudnn = frontend()
+    kinds = {"f": cudnn.data_type.FLOAT, "e": cudnn.data_type.HALF, "E": cudnn.data_type.BFLOAT16,
+             "d": cudnn.data_type.DOUBLE}  # fmt: skip
+    io = kinds[what.char]
+    wide = io if what.char == "d" else cudnn.data_type.FLOAT
+    graph = cudnn.pygraph(
+        handle=_handle(), io_data_type=io, intermediate_data_type=wide, compute_data_type=wide
+    )
+    a, b = [
+        graph.tensor(dim=list(d), stride=list(s), data_type=io)
+        for d, s in (what.first, what.second)
+    ]
+    how = {"padding": list(what.padding), "stride": list(what.stride),
+           "dilation": list(what.dilation)}  # fmt: skip
+    inputs = [a, b]
+    if what.kind == "fprop":
+        out = graph.conv_fprop(image=a, weight=b, **how)
+        if what.bias:
+            n = len(what.out[0])
+            bias = graph.tensor(
+                dim=[1, what.out[0][1]] + [1] * (n - 2),
+                stride=[what.out[0][1], 1] + [1] * (n - 2), data_type=io,
+            )  # fmt: skip
+            inputs.append(bias)
+            out.set_data_type(wide)
+            out = graph.bias(input=out, bias=bias)
+    elif what.kind == "dgrad":
+        out = graph.conv_dgrad(loss=a, filter=b, **how)
+    else:
+        out = graph.conv_wgrad(image=b, loss=a, **how)
+    dims, strides = what.out
+    out.set_output(True).set_data_type(io).set_dim(list(dims)).set_stride(list(strides))
+    graph.validate()
+    graph.build_operation_graph()
+    graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
+    _filter(graph, what)
+    graph.check_support()
+    plan = Plan(graph, tuple([t.get_uid() for t in (*inputs, out)]))
+    return plan, graph.get_execution_plan_count()
+
+
+def _filter(graph: Any, what: Convolution) -> None:
+    cudnn = frontend()
+    notes = cudnn.numerical_note
+    unwanted = []
+    if what.char == "f" and not what.tf32:
+        unwanted += [notes.TENSOR_CORE, notes.DOWN_CONVERT_INPUTS]
+    if what.deterministic:
+        unwanted.append(notes.NONDETERMINISTIC)
+    if unwanted:
+        graph.deselect_numeric_notes(unwanted)
+
+
+def _span(side: tuple[tuple, tuple], itemsize: int) -> int:
+    dims, strides = side
+    return itemsize * (1 + sum((d - 1) * s for d, s in zip(dims, strides)))
+
+
+def _quickest(plan: Plan, built: list[int], what: Convolution) -> int:
+    """The plan that takes least time on arrays of its own, filled with random numbers."""
+    itemsize = {"f": 4, "d": 8}.get(what.char, 2)
+    arrays = []
+    sides = [what.first, what.second, what.out]
+    for side in sides:
+        words = cupy.random.random(-(-_span(side, itemsize) // 4) + 4, dtype=cupy.float32)
+        arrays.append(words)
+    if what.bias:
+        arrays.insert(2, cupy.random.random(what.out[0][1] * 2 + 8, dtype=cupy.float32))
+    pointers = [a.data.ptr for a in arrays]
+    stream = cupy.cuda.get_current_stream()
+    times = []
+    for index in built:
+        plan.index = index
+        plan.workspace = plan.graph.get_workspace_size_plan_at_index(index)
+        try:
+            plan(*pointers)
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            begin.record(stream)
+            for _ in range(4):
+                plan(*pointers)
+            end.record(stream)
+            end.synchronize()
+        except Exception:  # noqa: BLE001
+            continue
+        times.append((cupy.cuda.get_elapsed_time(begin, end), index))
+    return min(times)[1] if times else built[0]
+
+
+# -- the choice on disk ---------------------------------------------------------------------------
+
+_choices: dict[str, int] | None = None
+
+
+def _file() -> Path:
+    cudnn = frontend()
+    name = runtime.getDeviceProperties(runtime.getDevice())["name"].decode().replace(" ", "-")
+    return Path(settings.cache_dir) / "cudnn" / f"{name}-{cudnn.backend_version()}.json"
+
+
+def _known() -> dict[str, int]:
+    global _choices
+    if _choices is None:
+        try:
+            _choices = json.loads(_file().read_text())
+        except (OSError, ValueError):
+            _choices = {}
+    return _choices
+
+
+def _stored(what: Convolution) -> int | None:
+    return _known().get(repr(tuple(what)))
+
+
+def _store(what: Convolution, index: int) -> None:
+    known = _known()
+    known[repr(tuple(what))] = index
+    path = _file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_text(json.dumps(known))
+        os.replace(part, path)
+    except OSError:
+        pass
