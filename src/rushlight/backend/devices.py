@@ -14,7 +14,7 @@ class Backend(Protocol):
     """What a device type must be able to do; arrays are its own type."""
 
     type: str
-    array_type: type
+    array_type: Any  # the class of its arrays
     xp: Any
 
     def bind(self, kernel: Any) -> Callable[..., Any]: ...

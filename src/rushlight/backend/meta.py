@@ -73,7 +73,7 @@ class MetaBackend:
 
     type = "meta"
     array_type = MetaArray
-    xp = np
+    xp: Any = np
 
     def check(self, d: device) -> device:
         return META

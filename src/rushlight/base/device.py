@@ -25,8 +25,7 @@ class device:  # noqa: N801 - the name users print
             type, index = "cuda", type
         elif not isinstance(type, str):
             raise TypeError(
-                "device(): argument 'type' (position 1) must be str, not "
-                f"{type.__class__.__name__}"
+                f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}"
             )
         name, _, number = type.partition(":")
         if name not in TYPES:

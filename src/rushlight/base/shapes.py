@@ -57,9 +57,7 @@ def as_size(size: Sequence[Any]) -> tuple[int, ...]:
 def check_size(size: Iterable[int]) -> None:
     for s in size:
         if s < 0:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {s}: {list(size)}"
-            )
+            raise RuntimeError(f"Trying to create tensor with negative dimension {s}: {list(size)}")
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -77,7 +75,10 @@ def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
     if dim is None:
         return None
     if hasattr(dim, "__index__"):
-        return (wrap_dim(dim.__index__(), ndim),) if ndim else _scalar_dims([dim])
+        if not ndim:
+            _check_scalar_dims([dim])
+            return None
+        return (wrap_dim(dim.__index__(), ndim),)
     dims = tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
     if not dims:
         return None
@@ -85,7 +86,8 @@ def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
         if not hasattr(d, "__index__"):
             raise TypeError(f"dim must be an int or a tuple of ints, not {type(d).__name__}")
     if not ndim:
-        return _scalar_dims(dims)
+        _check_scalar_dims(dims)
+        return None
     wrapped = tuple([wrap_dim(d.__index__(), ndim) for d in dims])
     if len(set(wrapped)) != len(wrapped):
         twice = next(d for d in wrapped if wrapped.count(d) > 1)
@@ -93,10 +95,9 @@ def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
     return wrapped
 
 
-def _scalar_dims(dims: Sequence[int]) -> None:
+def _check_scalar_dims(dims: Sequence[int]) -> None:
     for d in dims:
         wrap_dim(d.__index__(), 0)
-    return None
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:

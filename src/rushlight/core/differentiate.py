@@ -16,7 +16,7 @@ def _as_tuple(value: Any) -> tuple:
 
 def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any]) -> list[Any]:
     """The starting gradient of each output: given, or one for a scalar."""
-    seeds = []
+    seeds: list[Any] = []
     for out, g in zip(outputs, gradients):
         if g is None:
             if current_edge(out) is None:

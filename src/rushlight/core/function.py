@@ -70,7 +70,7 @@ class FunctionNode(Node):
 
     def save(self, inputs: Sequence[Any], outputs: Sequence[Tensor]) -> None:
         """Keep stand-ins for inputs and the arrays of outputs: the tensors could close a cycle."""
-        kept = []
+        kept: list[tuple] = []
         for t in self.ctx._to_save:
             at = next((i for i, o in enumerate(outputs) if o is t), None)
             if t is not None and t._ver is None:

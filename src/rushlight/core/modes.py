@@ -12,6 +12,7 @@ from typing import Any
 class _Modes(threading.local):
     grad = True
     inference = False
+    casts: Any = None  # what `amp.autocast` puts here while it is on in this thread
 
 
 class _Switches:

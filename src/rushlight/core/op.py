@@ -299,7 +299,10 @@ class OpNode(Node):
 
     def __init__(self, op: Op, attrs: dict, mask: int, edges: list) -> None:
         self.seq = next(numbers)  # Node's fields, set here to save a call per recorded op
-        self.hooks = self.pre_hooks = self.where = self.saved = self.outputs = self.shapes = None
+        self.hooks = self.pre_hooks = self.where = None
+        self.saved: Any = None
+        self.outputs: Any = None
+        self.shapes: Any = None
         self.edges = edges
         self.op = op
         self.attrs = attrs
@@ -443,8 +446,10 @@ def _version_error(node: OpNode, a: Any, now: int, then: int, edge: Any) -> Runt
 
     place = "cuda." if devices.device_of(a).type == "cuda" else ""
     kind = f"{settings.module}.{place}{title(from_np(a.dtype))}Tensor"
-    maker = "" if edge is None or not edge[0].edges else (
-        f", which is output {edge[1]} of {edge[0].name()},"
+    maker = (
+        ""
+        if edge is None or not edge[0].edges
+        else (f", which is output {edge[1]} of {edge[0].name()},")
     )
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "

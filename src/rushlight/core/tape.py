@@ -156,7 +156,9 @@ class _Pass:
                 for i, g in enumerate(gs):
                     if g is not None and (seq, i) in targets:
                         targets[(seq, i)] = g
-                if not any(e is not None and e[0].seq in only for e in node.edges):
+                if only is not None and not any(
+                    e is not None and e[0].seq in only for e in node.edges
+                ):
                     continue
             results = node.apply(gs)
             if node.hooks:

@@ -384,7 +384,8 @@ class Tensor:
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
             )
-        return bool((self == value).any())
+        same: Any = self == value
+        return bool(same.any())
 
     def __hash__(self) -> int:
         return id(self)

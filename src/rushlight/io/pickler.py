@@ -37,10 +37,13 @@ class _StorageRef:
         self.id = ("storage", kind, key, location, numel)
 
 
-class Pickler(pickle._Pickler):  # type: ignore[name-defined]
+_Base: Any = pickle._Pickler  # type: ignore[attr-defined]  # the one in Python: save_global can be replaced
+
+
+class Pickler(_Base):
     """Protocol 2; `storages` collects what has to be written beside the pickle."""
 
-    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+    dispatch: dict[Any, Any] = dict(_Base.dispatch)
 
     def __init__(self, file: Any) -> None:
         super().__init__(file, protocol=2)
@@ -78,7 +81,13 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]
             self.storages.append((key, root))
         offset = (data_pointer(a) - data_pointer(root)) // a.itemsize
         strides = tuple(s // a.itemsize for s in a.strides)
-        rest = (offset, tuple(a.shape), strides, t.requires_grad and t.is_leaf, OrderedDict())
+        rest: tuple = (
+            offset,
+            tuple(a.shape),
+            strides,
+            t.requires_grad and t.is_leaf,
+            OrderedDict(),
+        )
         where = str(t.device)
         if t.dtype.name in STORAGE_NAMES:
             ref = _StorageRef(key, t.dtype.name, where, root.size)
@@ -106,7 +115,7 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]
     def save_type(self, obj: type) -> None:
         if obj.__module__.split(".")[0] == "rushlight":
             return self.save_global(obj)
-        return pickle._Pickler.save_type(self, obj)  # type: ignore[attr-defined]
+        return _Base.save_type(self, obj)
 
     dispatch[_Name] = save_name
     dispatch[dtype] = save_dtype
@@ -117,8 +126,5 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]
 def storage_bytes(a: Any) -> memoryview:
     """The memory of an owning array, in the order it lies."""
     flat = np.asarray(a if isinstance(a, np.ndarray) else a.get()).ravel(order="K")
-    return (
-        memoryview(np.ascontiguousarray(flat).view(np.uint8)).cast("B")
-        if flat.size
-        else memoryview(b"")
-    )
+    raw: Any = np.ascontiguousarray(flat).view(np.uint8)
+    return memoryview(raw).cast("B") if flat.size else memoryview(b"")

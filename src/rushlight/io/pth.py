@@ -143,7 +143,8 @@ class _Archive:
             raise CorruptFileError(f"the file has no record {name}")
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
             raise CorruptFileError(f"record {name} is compressed, which PyTorch never does")
-        whole = os.fstat(self.archive.fp.fileno()).st_size if _has_fileno(self.archive.fp) else None
+        fp: Any = self.archive.fp
+        whole = os.fstat(fp.fileno()).st_size if _has_fileno(fp) else None
         if whole is not None and info.file_size > whole:
             raise CorruptFileError(f"record {name} claims to be larger than the file")
         with self.archive.open(info) as record:

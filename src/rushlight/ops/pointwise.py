@@ -21,7 +21,7 @@ def ufunc1(name: str) -> Callable:
     def body(xp: Any, x: Any) -> Any:
         return getattr(xp, name)(x)
 
-    body.ufunc = name  # type: ignore[attr-defined] - the CPU binds NumPy's own, without a frame
+    body.ufunc = name  # type: ignore[attr-defined]  # the CPU binds NumPy's own, without a frame
     return body
 
 

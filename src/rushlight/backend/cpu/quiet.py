@@ -12,7 +12,7 @@ try:  # setting NumPy's own context variable costs 0.6 us, entering np.errstate 
 
     _silent = _make_extobj(all="ignore")
 except ImportError:
-    _silent = None
+    _silent = None  # type: ignore[assignment]
 
 
 def quiet(fn: Callable[..., Any]) -> Callable[..., Any]:

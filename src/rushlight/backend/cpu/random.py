@@ -13,7 +13,11 @@ import secrets
 import threading
 from collections.abc import Callable, Sequence
 
+from typing import Any
+
 import numpy as np
+
+from .binomial import binomial
 
 DEFAULT_SEED = 67280421310721
 
@@ -241,7 +245,7 @@ class Stream:
         return _cast(words.view(np.int64), shape, dtype)
 
     @_locked
-    def randperm(self, n: int, dtype: np.dtype = np.int64) -> Array:
+    def randperm(self, n: int, dtype: Any = np.int64) -> Array:
         """The numbers 0 .. n-1 shuffled, by a Fisher-Yates walk from the front."""
         steps = np.arange(n)
         # torch takes 64 bits above this bound, and draws no word for the last place.
@@ -254,11 +258,11 @@ class Stream:
         """Uniform on [low, high)."""
         dtype = np.dtype(dtype)
         work = _working(dtype, "uniform")
-        x, low, high = self._unit(_size(shape), work), work(low), work(high)
-        if low == 0.0 and high == 1.0 and dtype.itemsize > 2:
+        x, first, last = self._unit(_size(shape), work), work(low), work(high)
+        if first == 0.0 and last == 1.0 and dtype.itemsize > 2:
             return x.reshape(shape)
-        x = _cast(_affine(x, high - low, low), shape, dtype)
-        x[x == dtype.type(high)] = low  # the interval is half open, but rounding may reach its end
+        x = _cast(_affine(x, last - first, first), shape, dtype)
+        x[x == dtype.type(last)] = first  # the interval is half open, but rounding may reach its end
         return x
 
     @_locked
@@ -365,6 +369,13 @@ class Stream:
             bound = k * math.log(rate) - rate - math.lgamma(k + 1)
             if math.log(v) + log_inv_alpha - math.log(a / (us * us) + b) <= bound:
                 return k
+
+    @_locked
+    def binomial(self, count: Array, prob: Array) -> Array:
+        """Successes among `count` trials of probability `prob`, element by element."""
+        pairs = zip(count.reshape(-1).tolist(), prob.reshape(-1).tolist(), strict=True)
+        counts = [binomial(self._double, n, p) for n, p in pairs]
+        return _cast(np.array(counts, np.float64), prob.shape, prob.dtype)
 
     @_locked
     def gamma(self, alpha: Array) -> Array:
