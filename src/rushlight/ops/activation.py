@@ -7,6 +7,7 @@ from typing import Any
 from ..backend import devices
 from ..base.dtypes import finfo
 from ..core.inplace import change
+from ..core.modes import modes
 from ..core.op import Op
 from ..core.public import into, publish
 from ..core.tensor import Tensor
@@ -121,7 +122,7 @@ _prelu.derivative(
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x, or a learnt multiple of x where x is negative: one for all or one per channel."""
-    if input._a.dtype != weight._a.dtype:
+    if input._a.dtype != weight._a.dtype and modes.casts is None:
         raise RuntimeError(
             "prelu: Type promoting not supported. Got "
             f"{title(input.dtype)} and {title(weight.dtype)}"

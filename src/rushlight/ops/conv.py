@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core.modes import modes
 from ..core.public import public, publish
 from ..core.tensor import Tensor
 from .conv_grad import Dims, conv_grad_input, conv_op
@@ -58,6 +59,8 @@ def _check_numbers(stride: Dims, padding: Dims, dilation: Dims, groups: int) -> 
 
 
 def _check_types(x: Tensor, w: Tensor, b: Tensor | None) -> None:
+    if modes.casts is not None:  # autocast brings them to one dtype
+        return
     if x._a.dtype != w._a.dtype:
         kind = "cuda." if x.is_cuda else ""
         raise RuntimeError(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base.shapes import broadcast_shapes
+from ..core.modes import modes
 from ..core.op import Op
 from ..core.public import into, public, publish
 from ..core.tensor import Tensor
@@ -91,7 +92,7 @@ dot_op.derivative(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x))
 def check_product(x: Tensor, y: Tensor, batched: bool = False) -> None:
     """One dtype, and one that PyTorch multiplies."""
     a, b = x._a.dtype, y._a.dtype
-    if a != b:
+    if a != b and modes.casts is None:
         if batched:
             raise RuntimeError(
                 f"expected scalar type {title(x.dtype)} but found {title(y.dtype)}: cast one of the "
@@ -349,6 +350,8 @@ def _linear_otherwise(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
         for size in a[:-1]:
             rows *= size
         raise _cannot_multiply(rows, a[-1], s[1], s[0])
+    if modes.casts is not None and (b is None or b._a.shape == (s[0],)):
+        return linear_op(x, w, b)  # autocast brings them to one dtype
     if x._a.dtype != w._a.dtype:
         raise RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {title(x.dtype)} and {title(w.dtype)}"

@@ -37,7 +37,7 @@ def _real_meta(x: Any) -> tuple:
 def _sign_body(xp: Any, x: Any) -> Any:
     if x.dtype.kind == "b":
         return x.copy()
-    if x.dtype.kind == "f":  # NumPy's sign of nan is nan, PyTorch's is 0
+    if x.dtype.kind in "fV":  # NumPy's sign of nan is nan, PyTorch's is 0
         above, below = xp.asarray(x > 0), xp.asarray(x < 0)
         return (above.view(xp.int8) - below.view(xp.int8)).astype(x.dtype)
     return xp.sign(x)

@@ -26,11 +26,11 @@ def _subtract_at(a: Any, indices: Any, b: Any) -> None:
 
 
 def _multiply_at(a: Any, indices: Any, b: Any) -> None:
-    from .indexing import scatter_flat
+    from .indexing import fold_at
 
     if a.ndim != 1 or not a.flags.c_contiguous:
         raise NotImplementedError("multiply.at works on flat arrays")
-    scatter_flat(a, indices, b, "prod")
+    fold_at(a, cupy.ascontiguousarray(indices), cupy.ascontiguousarray(b), "prod")
 
 
 class _Cupy:

@@ -21,7 +21,7 @@ from .arrays import CUPY
 # Every file that registers kernels of its own; those of other families join when they are there.
 _FAMILIES = (
     "moves", "pointwise", "reduce", "indexing", "order", "numeric", "draws",
-    "blas", "cudnn_graph", "conv", "pool", "softmax", "norm", "update", "embedding",
+    "blas", "conv", "pool", "softmax", "cross_entropy", "norm", "update", "embedding",
 )  # fmt: skip
 
 
@@ -140,11 +140,10 @@ def _generic(kernel: Any) -> Callable[..., Any]:
 
     def impl(*arrays: Any, **attrs: Any) -> Any:
         out = body(*arrays, **attrs)
-        if out.__class__ is cupy.ndarray:
-            if not any(a.__class__ is cupy.ndarray and a.dtype.kind == "V" for a in arrays):
-                return out
-            spec = meta(*arrays, **attrs)
-            return out if spec.__class__ is list else out.astype(spec[1], copy=False)
+        if out.__class__ is cupy.ndarray and out.dtype == np.float32:
+            if any(a.__class__ is cupy.ndarray and a.dtype.kind == "V" for a in arrays):
+                spec = meta(*arrays, **attrs)
+                return out if spec.__class__ is list else out.astype(spec[1], copy=False)
         return out
 
     return impl

@@ -153,8 +153,8 @@ _FUNCTIONS = {
     "ndtr": _float("normcdf"),
     "ndtri": _float("normcdfinv"),
     "lgamma": _float("lgamma"),
-    "i0": _float("bessel_i0"),
-    "i1": _float("bessel_i1"),
+    "i0": _E("x", f="isinf(x) ? nan_of<T>() : bessel_i0(x)"),
+    "i1": _E("x", f="isinf(x) ? nan_of<T>() : bessel_i1(x)"),
     "entr": _E("x", f="x != x ? x : x < 0 ? -inf_of<T>() : x == 0 ? T(0) : -x * log(x)"),
     "logit": _E("x", f="log(x / (T(1) - x))"),
     "logit:eps": _E("x", "eps", f="log(bottom(top(x, eps), T(1) - eps) / "
@@ -231,10 +231,37 @@ _ACTIVATIONS = {
     "tanh_backward": _E("dy y", f="(T(1) - y * y) * dy"),
 }  # fmt: skip
 
+_D = "(x - y)"
+_LOSSES = {
+    "mse_loss:each": _E("x y", "beta", f=f"{_D} * {_D}"),
+    "mse_loss:slope": _E("gy x y", "beta scale", f=f"{_D} * T(2) * (gy * scale)"),
+    "l1_loss:each": _E("x y", "beta", f=f"fabs({_D})"),
+    "l1_loss:slope": _E("gy x y", "beta scale",
+                        f="(x != x || y != y) ? nan_of<T>() : (T(x > y) - T(x < y)) * (gy * scale)"),
+    "smooth_l1_loss:each": _E("x y", "beta", f=f"fabs({_D}) < beta ? T(0.5) / beta * {_D} * {_D}"
+                              f" : fabs({_D}) - T(0.5) * beta"),
+    "smooth_l1_loss:slope": _E("gy x y", "beta scale",
+                               f=f"(beta == T(0) ? T(x > y) - T(x < y) : "
+                               f"bottom(top({_D} / beta, T(-1)), T(1))) * (gy * scale)"),
+    "huber_loss:each": _E("x y", "beta", f=f"fabs({_D}) <= beta ? T(0.5) * {_D} * {_D}"
+                          f" : beta * (fabs({_D}) - T(0.5) * beta)"),
+    "huber_loss:slope": _E("gy x y", "beta scale",
+                           f=f"bottom(top({_D}, -beta), beta) * (gy * scale)"),
+    "binary_cross_entropy:each": _E("x y", "beta", f="(y - T(1)) * top(log1p(-x), T(-100)) - "
+                                    "y * top(log(x), T(-100))"),
+    "binary_cross_entropy:slope": _E("gy x y", "beta scale",
+                                     f="(x - y) / top((T(1) - x) * x, T(1e-12)) * (gy * scale)"),
+    "binary_cross_entropy_with_logits:each": _E(
+        "x y", "beta", f="top(x, T(0)) - x * y + log1p(exp(-fabs(x)))"),
+    "binary_cross_entropy_with_logits:slope": _E(
+        "gy x y", "beta scale", f="(sigmoid(x) - y) * (gy * scale)"),
+}  # fmt: skip
+
 _INTERNAL = {"cast": _E("x", fiubc="x")}
 
 TABLE: dict[str, Expression] = {
-    **_ARITHMETIC, **_BITS, **_COMPARE, **_FUNCTIONS, **_SELECT, **_ACTIVATIONS, **_INTERNAL,
+    **_ARITHMETIC, **_BITS, **_COMPARE, **_FUNCTIONS, **_SELECT, **_ACTIVATIONS,
+    **_LOSSES, **_INTERNAL,
 }  # fmt: skip
 
 

@@ -119,8 +119,8 @@ def _largest(index: int, count: int = 5) -> list[str]:
     """Descriptions of the largest arrays alive on a GPU, found by walking Python's objects."""
     blocks: dict[int, tuple[int, str]] = {}
     for item in gc.get_objects():
-        if type(item) is cupy.ndarray and item.device.id == index:
-            held = item.data.mem
+        if type(item) is cupy.ndarray and item.data is not None and item.device.id == index:
+            held = item.data.mem  # an array that is just being made has no memory yet
             name = f"{from_np(item.dtype).name} {list(item.shape)} ({_size(held.size)})"
             blocks[held.ptr] = (held.size, name)
     return [name for _, name in sorted(blocks.values(), reverse=True)[:count]]

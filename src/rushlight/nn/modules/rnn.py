@@ -7,6 +7,7 @@ import numbers
 import warnings
 from typing import Any
 
+from ...core.modes import modes
 from ...core.public import NAMESPACES
 from ...core.tensor import Tensor
 from ...ops.creation import empty, zeros
@@ -109,7 +110,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise when the input's dtype or size is not what the weights expect."""
         first = self._flat_weights[0]
-        if input.dtype != first.dtype:
+        if modes.casts is None and input.dtype != first.dtype:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({first.dtype}). "
                 f"Convert input: input.to({first.dtype}), or convert model: model.to({input.dtype})"

@@ -1,0 +1,58 @@
+"""Which ops autocast runs in low precision, in float32, or in the widest dtype of their inputs."""
+
+from __future__ import annotations
+
+# Matrix products and what is made of them: quick in low precision.
+LOW = frozenset(
+    "mm mm_nt mm_tn bmm bmm_nt bmm_tn mv linear addmm conv conv_grad_input conv_grad_weight "
+    "lstm_sequence gru_sequence rnn_sequence".split()
+)
+LOW_CUDA = LOW | {"prelu"}
+
+# Sums of many terms and functions that grow quickly: they need the digits or the range.
+LOSSES = frozenset(
+    "cross_entropy_fused nll_loss mse_loss l1_loss smooth_l1_loss "
+    "binary_cross_entropy_with_logits ctc_loss".split()
+)
+FLOAT32_CUDA = LOSSES | frozenset(
+    "acos asin cosh cumprod cumsum erfinv exp expm1 layer_norm log log10 log_softmax log1p log2 "
+    "pow prod reciprocal rsqrt sinh softmax softplus sum tan vector_norm logsumexp cdist".split()
+)
+FLOAT32_CPU = LOSSES | frozenset(
+    "binary_cross_entropy huber_loss prod view_as_complex fft_forward fft_backward fft_real "
+    "fft_to_real linalg_inv linalg_solve linalg_cholesky linalg_qr linalg_svd linalg_eigh "
+    "linalg_eig linalg_pinv linalg_det linalg_slogdet linalg_lu_factor linalg_matrix_exp".split()
+)
+
+# Several tensors that must agree.
+WIDEST_CPU = frozenset(("cat", "stack"))
+WIDEST_CUDA = WIDEST_CPU | frozenset(
+    "addcdiv addcmul atan2 cross dot index_put scatter_add".split()
+)
+
+_POLICIES = {
+    "cuda": (LOW_CUDA, FLOAT32_CUDA, WIDEST_CUDA),
+    "cpu": (LOW, FLOAT32_CPU, WIDEST_CPU),
+}
+
+LOW_PRECISION, FLOAT32, WIDEST = range(3)
+
+
+def table(device_type: str) -> dict[str, int]:
+    """Op name to policy for one device type."""
+    found: dict[str, int] = {}
+    for policy, names in enumerate(_POLICIES[device_type]):
+        found.update(dict.fromkeys(names, policy))
+    return found
+
+
+# Refused under autocast on the GPU, as PyTorch refuses it.
+UNSAFE = {
+    "binary_cross_entropy": (
+        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+        "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+        "In this case, combine the two layers using torch.nn.functional."
+        "binary_cross_entropy_with_logits\nor torch.nn.BCEWithLogitsLoss.  "
+        "binary_cross_entropy_with_logits and BCEWithLogits are\nsafe to autocast."
+    )
+}

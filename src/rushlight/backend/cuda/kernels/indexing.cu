@@ -1,0 +1,104 @@
+// Elements taken from and written to computed places. Before this file stand the prelude and:
+// S the element type, X the type of the indices, N the number of dims of the index.
+
+struct Geometry { i64 size[N]; i64 far[N]; i64 index[N]; i64 near[N]; };
+
+// far: strides of the array that is indexed, near: of the one laid out like the index.
+__device__ __forceinline__ void places(const Geometry& g, i64 i, i64& at, i64& line, i64& near, int dim) {
+    at = line = near = 0;
+    #pragma unroll
+    for (int d = N - 1; d >= 0; d--) {
+        i64 q = i / g.size[d], r = i - q * g.size[d];
+        i = q;
+        if (d != dim) at += r * g.far[d];
+        line += r * g.index[d];
+        near += r * g.near[d];
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) gather(
+    i64 n, S* __restrict__ out, const S* __restrict__ x, const X* __restrict__ index, int dim, i64 extent,
+    Geometry g
+) {
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        i64 at, line, near;
+        places(g, i, at, line, near, dim);
+        i64 j = index[line];
+        if (j < 0) j += extent;
+        out[i] = x[at + j * g.far[dim]];
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) scatter(
+    i64 n, S* __restrict__ out, const S* __restrict__ src, const X* __restrict__ index, int dim,
+    i64 extent, Geometry g
+) {
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        i64 at, line, near;
+        places(g, i, at, line, near, dim);
+        i64 j = index[line];
+        if (j < 0) j += extent;
+        out[at + j * g.far[dim]] = src[near];
+    }
+}
+
+// Where every element of a scatter goes, as a place in flat memory.
+extern "C" __global__ void __launch_bounds__(256) flatten(
+    i64 n, i64* __restrict__ out, const S* unused, const X* __restrict__ index, int dim, i64 extent,
+    Geometry g
+) {
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        i64 at, line, near;
+        places(g, i, at, line, near, dim);
+        i64 j = index[line];
+        if (j < 0) j += extent;
+        out[i] = at + j * g.far[dim];
+    }
+}
+
+#ifdef ATOMIC
+extern "C" __global__ void __launch_bounds__(256) scatter_add(
+    i64 n, S* __restrict__ out, const S* __restrict__ src, const X* __restrict__ index, int dim,
+    i64 extent, Geometry g
+) {
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        i64 at, line, near;
+        places(g, i, at, line, near, dim);
+        i64 j = index[line];
+        if (j < 0) j += extent;
+        atomicAdd((ATOMIC*)(out + at + j * g.far[dim]), (ATOMIC)src[near]);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) add_flat(
+    i64 n, S* out, const S* __restrict__ src, const i64* __restrict__ at
+) {
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
+        atomicAdd((ATOMIC*)(out + at[i]), (ATOMIC)src[i]);
+}
+#endif
+
+// Terms sorted by place: the first of a run folds the whole run, in order, into its place.
+typedef Wide<S>::type C;
+__device__ __forceinline__ C fold(int kind, C a, C b) {
+    return kind == 0 ? C(a + b) : kind == 1 ? C(a * b) : kind == 2 ? top(a, b) : bottom(a, b);
+}
+extern "C" __global__ void __launch_bounds__(256) runs(
+    i64 n, S* out, const S* __restrict__ src, const i64* __restrict__ at,
+    const i64* __restrict__ order, int kind, int keep
+) {
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        const i64 place = at[i];
+        if (i > 0 && at[i - 1] == place) continue;
+        i64 k = i;
+        C a = keep ? widen(out[place]) : widen(src[order[k++]]);
+        for (; k < n && at[k] == place; k++) a = fold(kind, a, widen(src[order[k]]));
+        out[place] = narrow(To<S>(), a);
+    }
+}

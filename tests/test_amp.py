@@ -1,0 +1,231 @@
+"""Mixed precision: autocast's dtypes, gradients and switches, and GradScaler's bookkeeping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+from rushlight import nn
+from rushlight.amp import GradScaler, autocast, custom_bwd, custom_fwd
+from rushlight.core.op import Op
+
+F = nn.functional
+DTYPES = {"cpu": rl.bfloat16, "cuda": rl.float16}
+
+
+def network() -> Any:
+    rl.manual_seed(0)
+    return nn.Sequential(
+        nn.Conv2d(3, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 5)
+    )
+
+
+def test_products_run_in_low_precision(device: str) -> None:
+    x = rl.randn(4, 6, device=device)
+    with autocast(device):
+        low = DTYPES[device]
+        assert (x @ x.t()).dtype is low
+        assert F.linear(x, x).dtype is low
+        assert rl.bmm(x[None], x.t()[None]).dtype is low
+        assert (x + x).dtype is rl.float32
+        assert F.linear(F.linear(x, x), rl.randn(3, 4, device=device)).dtype is low
+        assert rl.cat([x, x.to(low)]).dtype is rl.float32
+        assert x.double().mm(x.t().double()).dtype is rl.float64
+    assert (x @ x.t()).dtype is rl.float32
+
+
+def test_results_are_close_and_gradients_are_float32(device: str) -> None:
+    net = network().to(device)
+    x = rl.randn(2, 3, 8, 8, device=device)
+    want = net(x)
+    with autocast(device, dtype=rl.bfloat16):
+        got = net(x)
+        loss = F.cross_entropy(got, rl.tensor([1, 2], device=device))
+    assert got.dtype is rl.bfloat16
+    np.testing.assert_allclose(got.float().detach().cpu().numpy(), want.detach().cpu().numpy(),
+                               rtol=0.1, atol=0.05)  # fmt: skip
+    loss.backward()
+    for p in net.parameters():
+        assert p.grad.dtype is rl.float32 and bool(p.grad.isfinite().all())
+
+
+def test_losses_are_float32(device: str) -> None:
+    x = rl.randn(4, 3, device=device).to(DTYPES[device])
+    with autocast(device):
+        assert F.mse_loss(x, x).dtype is rl.float32
+        assert F.cross_entropy(x, rl.tensor([0, 1, 2, 0], device=device)).dtype is rl.float32
+
+
+def test_switching_off_inside() -> None:
+    x = rl.randn(3, 3)
+    with autocast("cpu"):
+        with autocast("cpu", enabled=False):
+            assert (x @ x).dtype is rl.float32
+        assert (x @ x).dtype is rl.bfloat16
+        assert rl.amp.is_autocast_enabled("cpu")
+    assert not rl.amp.is_autocast_enabled("cpu")
+
+
+def test_nothing_is_left_behind() -> None:
+    plain = Op.__call__
+    with autocast("cpu"):
+        assert Op.__call__ is not plain
+        with pytest.raises(RuntimeError):
+            rl.randn(2, 3) @ rl.randn(2, 3)
+    assert Op.__call__ is plain
+
+
+def test_decorator_and_dtype() -> None:
+    @autocast("cpu", dtype=rl.float16)
+    def product(x: Any) -> Any:
+        return x @ x
+
+    x = rl.randn(3, 3)
+    assert product(x).dtype is rl.float16
+    assert (x @ x).dtype is rl.float32
+
+
+def test_parameters_are_cast_once_per_block() -> None:
+    w = rl.randn(3, 3, requires_grad=True)
+    x = rl.randn(2, 3)
+    with autocast("cpu"):
+        a, b = F.linear(x, w), F.linear(x, w)
+    assert a.grad_fn.next_functions[1][0] is b.grad_fn.next_functions[1][0]
+    (a.sum() + b.sum()).backward()
+    np.testing.assert_allclose(w.grad.numpy(), 2 * np.tile(x.sum(0).numpy(), (3, 1)), rtol=0.05,
+                               atol=0.05)  # fmt: skip
+
+
+def test_as_torch_on_the_cpu() -> None:
+    torch = pytest.importorskip("torch")
+    a = np.random.RandomState(0).randn(4, 4).astype("float32")
+    calls = [
+        lambda lib, x: x @ x, lambda lib, x: (x @ x).softmax(-1), lambda lib, x: (x @ x).sum(),
+        lambda lib, x: (x @ x).exp(), lambda lib, x: (x @ x) + x,
+        lambda lib, x: lib.cat([x @ x, x]), lambda lib, x: lib.nn.functional.mse_loss(x @ x, x),
+        lambda lib, x: lib.nn.functional.gelu(x @ x), lambda lib, x: (x @ x).pow(2),
+        lambda lib, x: lib.nn.functional.layer_norm(x @ x, (4,)),
+        lambda lib, x: lib.einsum("ij,kj->ik", x, x), lambda lib, x: lib.addmm(x, x, x),
+    ]  # fmt: skip
+    for call in calls:
+        with torch.autocast("cpu"):
+            want = call(torch, torch.from_numpy(a))
+        with rl.autocast("cpu"):
+            got = call(rl, rl.from_numpy(a))
+        assert str(got.dtype).split(".")[1] == str(want.dtype).split(".")[1]
+        np.testing.assert_allclose(got.float().numpy(), want.float().numpy(), rtol=0.05, atol=0.05)
+
+
+def test_unsupported_dtype_and_device() -> None:
+    with pytest.warns(UserWarning, match="target dtype is not supported"):
+        assert not autocast("cpu", dtype=rl.float64)._enabled
+    with pytest.raises(RuntimeError, match="unsupported autocast device_type"):
+        autocast("banana")
+    with pytest.raises(ValueError, match="Expected `device_type`"):
+        autocast(1)
+
+
+def test_custom_functions() -> None:
+    class Product(rl.autograd.Function):
+        @staticmethod
+        @custom_fwd(device_type="cpu", cast_inputs=rl.float32)
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x @ x
+
+        @staticmethod
+        @custom_bwd(device_type="cpu")
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g @ x.t() + x.t() @ g
+
+    x = rl.randn(3, 3, requires_grad=True)
+    with autocast("cpu"):
+        y = Product.apply(x)
+    assert y.dtype is rl.float32
+    y.sum().backward()
+    assert x.grad.dtype is rl.float32
+
+
+# -- GradScaler -----------------------------------------------------------------------------------
+
+
+def one_step(scaler: GradScaler, value: float, device: str) -> tuple[Any, Any]:
+    p = nn.Parameter(rl.ones(3, device=device))
+    opt = rl.optim.SGD([p], lr=0.5)
+    scaler.scale((p * value).sum()).backward()
+    scaler.step(opt)
+    scaler.update()
+    return p, opt
+
+
+def test_scaled_step_equals_plain_step(device: str) -> None:
+    p, _ = one_step(GradScaler(device), 2.0, device)
+    np.testing.assert_allclose(p.detach().cpu().numpy(), np.zeros(3))
+
+
+def test_overflow_skips_and_backs_off(device: str) -> None:
+    scaler = GradScaler(device, init_scale=8.0)
+    p, _ = one_step(scaler, float("inf"), device)
+    np.testing.assert_allclose(p.detach().cpu().numpy(), np.ones(3))
+    assert scaler.get_scale() == 4.0
+
+
+def test_growth(device: str) -> None:
+    scaler = GradScaler(device, init_scale=8.0, growth_interval=2)
+    for want in (8.0, 16.0, 16.0, 32.0):
+        one_step(scaler, 1.0, device)
+        assert scaler.get_scale() == want
+
+
+def test_unscale_then_clip_and_the_order_of_calls(device: str) -> None:
+    scaler = GradScaler(device, init_scale=4.0)
+    p = nn.Parameter(rl.ones(3, device=device))
+    opt = rl.optim.SGD([p], lr=1.0)
+    with pytest.raises(AssertionError, match="_scale is None"):
+        scaler.step(opt)
+    scaler.scale((p * 3).sum()).backward()
+    scaler.unscale_(opt)
+    np.testing.assert_allclose(p.grad.cpu().numpy(), 3 * np.ones(3))
+    with pytest.raises(RuntimeError, match="already been called"):
+        scaler.unscale_(opt)
+    scaler.step(opt)
+    with pytest.raises(RuntimeError, match=r"step\(\) has already been called"):
+        scaler.step(opt)
+    scaler.update()
+
+
+def test_state_dict_and_disabled() -> None:
+    scaler = GradScaler("cpu", init_scale=8.0)
+    one_step(scaler, 1.0, "cpu")
+    state = scaler.state_dict()
+    assert state == {"scale": 8.0, "growth_factor": 2.0, "backoff_factor": 0.5,
+                     "growth_interval": 2000, "_growth_tracker": 1}  # fmt: skip
+    other = GradScaler("cpu")
+    other.load_state_dict(state)
+    assert other.state_dict() == state
+    off = GradScaler("cpu", enabled=False)
+    x = rl.ones(2)
+    assert off.scale(x) is x and off.get_scale() == 1.0 and off.state_dict() == {}
+
+
+def test_as_torchs_scaler() -> None:
+    torch = pytest.importorskip("torch")
+
+    def walk(lib: Any) -> list[float]:
+        scaler = lib.amp.GradScaler("cpu", init_scale=2.0, growth_interval=2)
+        p = lib.nn.Parameter(lib.ones(2))
+        opt = lib.optim.SGD([p], lr=0.1)
+        seen = []
+        for value in (1.0, 2.0, float("nan"), 1.0, float("inf"), 1.0, 1.0):
+            opt.zero_grad()
+            scaler.scale((p * value).sum()).backward()
+            scaler.step(opt)
+            scaler.update()
+            seen += [scaler.get_scale(), float(p.detach().sum())]
+        return seen
+
+    np.testing.assert_allclose(walk(rl), walk(torch), rtol=1e-6)
