@@ -55,7 +55,9 @@ def _strides(shape: tuple, last: bool) -> tuple:
 
 
 def _ordered(a: Any, last: bool) -> Any:
-    """`a` dense in the wanted order, copied where it is not."""
+    """`a` dense in the wanted order and aligned for wide reads, copied where it is not."""
+    if a.data.ptr & 15:
+        a = a.copy(order="K")
     if not last:
         return _dense(a)
     order = (0, *range(2, a.ndim), 1)
@@ -117,7 +119,9 @@ class _Library:
     def __call__(self, a: Any, b: Any, bias: Any = None) -> Any:
         a, b = _ordered(a, self.last), _ordered(b, self.last)
         out = _empty(self.shape, a.dtype, self.last)
-        if bias is not None and self.fused:
+        if self.fused:
+            if bias.data.ptr & 15:
+                bias = bias.copy()
             self.plan(a.data.ptr, b.data.ptr, bias.data.ptr, out.data.ptr)  # type: ignore[misc]
             return out
         self.plan(a.data.ptr, b.data.ptr, out.data.ptr)  # type: ignore[misc]

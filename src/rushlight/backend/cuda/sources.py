@@ -37,7 +37,7 @@ def load(
     key = (file, name, char, *constants.values(), 0 if _single else runtime.getDevice())
     found = _loaded.get(key)
     if found is None:
-        text = source("common.cuh") + source(file)
+        text = source("common.cu") + source(file)
         found = _loaded[key] = kernel(text, name, formats, options(char, **constants))
     return found
 

@@ -114,7 +114,7 @@ def text(name: str) -> str:
     named = "".join(
         [f"const double {n} = h[{i}]; " for i, n in enumerate(numbers.split()) if n != "_"]
     )
-    return source("common.cuh") + source("update.cu").replace("RULE\n", named + body + "\n", 1)
+    return source("common.cu") + source("update.cu").replace("RULE\n", named + body + "\n", 1)
 
 
 _kernels: dict[tuple, Launch] = {}

@@ -1,0 +1,151 @@
+// Cross entropy of logits (rows, n) with class numbers; mode: 0 none, 1 mean, 2 sum.
+// `parts` holds two numbers a block; `counter` rests at 0.
+
+__device__ __forceinline__ A ex(float v) { return expf(v); }
+__device__ __forceinline__ A ex(double v) { return exp(v); }
+__device__ __forceinline__ A lg(float v) { return logf(v); }
+__device__ __forceinline__ A lg(double v) { return log(v); }
+
+#ifndef LABEL
+#define LABEL i64
+#endif
+
+__device__ __forceinline__ void finish_loss(A loss, A seen, T* out, A* parts, unsigned* counter,
+                                            int mode) {
+    __shared__ A hold[32];
+    A l = block_sum(loss, hold), s = block_sum(seen, hold);
+    if (gridDim.x == 1) {
+        if (threadIdx.x == 0) *out = dn(mode == 1 ? l / s : l);
+        return;
+    }
+    if (threadIdx.x == 0) { parts[2 * blockIdx.x] = l; parts[2 * blockIdx.x + 1] = s; }
+    if (!last_block(counter, gridDim.x)) return;
+    l = s = (A)0;
+    for (unsigned k = threadIdx.x; k < gridDim.x; k += blockDim.x) {
+        l += __ldcg(parts + 2 * k);
+        s += __ldcg(parts + 2 * k + 1);
+    }
+    l = block_sum(l, hold);
+    s = block_sum(s, hold);
+    if (threadIdx.x == 0) *out = dn(mode == 1 ? l / s : l);
+}
+
+// Short rows: LANES threads share a row.
+template <int LANES>
+__device__ __forceinline__ void short_rows(const T* x, const LABEL* target, T* out, T* probs, A* parts,
+                                           unsigned* counter, i64 rows, int n, i64 ignore, int mode) {
+    A loss = (A)0, seen = (A)0;
+    const int lane = threadIdx.x % LANES;
+    const i64 step = (i64)gridDim.x * (blockDim.x / LANES);
+    // Every thread of a warp takes every turn, so that shuffles always have all lanes.
+    for (i64 first = blockIdx.x * (i64)(blockDim.x / LANES); first < rows; first += step) {
+        i64 row = first + threadIdx.x / LANES;
+        bool live = row < rows;
+        const T* p = x + (live ? row : 0) * n;
+        A m = -infinity();
+        for (int i = lane; i < n; i += LANES) {
+            A v = up(p[i]);
+            m = (v > m || v != v) ? v : m;
+        }
+#pragma unroll
+        for (int d = LANES / 2; d; d >>= 1) {
+            A o = __shfl_xor_sync(0xffffffffu, m, d);
+            m = (o > m || o != o) ? o : m;
+        }
+        A sum = (A)0;
+        for (int i = lane; i < n; i += LANES) sum += ex(up(p[i]) - m);
+#pragma unroll
+        for (int d = LANES / 2; d; d >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, d);
+        if (live) {
+            A inverse = (A)1 / sum;
+            for (int i = lane; i < n; i += LANES) probs[row * n + i] = dn(ex(up(p[i]) - m) * inverse);
+            if (lane == 0) {
+                i64 t = (i64)target[row];
+                bool valid = t != ignore;
+                A here = (A)0;
+                if (valid && t >= 0 && t < n) here = lg(sum) - (up(p[t]) - m);
+                else if (valid) here = infinity() - infinity();
+                if (mode == 0) out[row] = dn(here);
+                loss += here;
+                seen += valid ? (A)1 : (A)0;
+            }
+        }
+    }
+    if (mode != 0) finish_loss(loss, seen, out, parts, counter, mode);
+}
+
+#define SHORT(LANES)                                                                          \
+    extern "C" __global__ void cross_entropy_##LANES(                                         \
+        const T* x, const LABEL* target, T* out, T* probs, A* parts, unsigned* counter,        \
+        i64 rows, int n, i64 ignore, int mode) {                                               \
+        short_rows<LANES>(x, target, out, probs, parts, counter, rows, n, ignore, mode);       \
+    }
+SHORT(4)
+SHORT(8)
+SHORT(16)
+SHORT(32)
+
+extern "C" __global__ void cross_entropy_block(const T* x, const LABEL* target, T* out, T* probs,
+                                               A* parts, unsigned* counter, i64 rows, int n,
+                                               i64 ignore, int mode) {
+    __shared__ A hold[32];
+    A loss = (A)0, seen = (A)0;
+    for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
+        const T* p = x + row * n;
+        A m = -infinity(), sum = (A)0;
+        for (int i = threadIdx.x; i < n; i += blockDim.x) {
+            A v = up(p[i]);
+            m = (v > m || v != v) ? v : m;
+        }
+        m = block_max(m, hold);
+        for (int i = threadIdx.x; i < n; i += blockDim.x) sum += ex(up(p[i]) - m);
+        sum = block_sum(sum, hold);
+        A inverse = (A)1 / sum;
+        for (int i = threadIdx.x; i < n; i += blockDim.x)
+            probs[row * n + i] = dn(ex(up(p[i]) - m) * inverse);
+        if (threadIdx.x == 0) {
+            i64 t = (i64)target[row];
+            bool valid = t != ignore;
+            A here = (A)0;
+            if (valid && t >= 0 && t < n) here = lg(sum) - (up(p[t]) - m);
+            else if (valid) here = infinity() - infinity();
+            if (mode == 0) out[row] = dn(here);
+            loss += here;
+            seen += valid ? (A)1 : (A)0;
+        }
+    }
+    if (mode != 0) finish_loss(loss, seen, out, parts, counter, mode);
+}
+
+extern "C" __global__ void count_valid(const LABEL* target, A* seen, i64 rows, i64 ignore) {
+    __shared__ A hold[32];
+    A mine = (A)0;
+    for (i64 i = threadIdx.x; i < rows; i += blockDim.x) mine += (i64)target[i] != ignore;
+    mine = block_sum(mine, hold);
+    if (threadIdx.x == 0) *seen = mine;
+}
+
+// `seen` holds the number of valid targets; without it (0) every block counts them itself.
+extern "C" __global__ void cross_entropy_grad(const T* gy, const T* probs, const LABEL* target, T* gx,
+                                              const A* seen, i64 rows, int n, i64 ignore, int mode) {
+    __shared__ A hold[32];
+    A by = (A)1;
+    if (mode == 1) {
+        if (seen) by = *seen;
+        else {
+            A mine = (A)0;
+            for (i64 i = threadIdx.x; i < rows; i += blockDim.x) mine += (i64)target[i] != ignore;
+            by = block_sum(mine, hold);
+        }
+    }
+    i64 count = rows * n;
+    for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
+         i += (i64)gridDim.x * blockDim.x) {
+        i64 row = i / n;
+        i64 t = (i64)target[row];
+        A g = t == ignore ? (A)0 : up(gy[mode == 0 ? row : 0]) / by;
+        A v = up(probs[i]) * g;
+        if (i - row * n == t && t != ignore) v -= g;
+        gx[i] = dn(v);
+    }
+}
