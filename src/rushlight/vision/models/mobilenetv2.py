@@ -1,0 +1,138 @@
+"""MobileNetV2 (Sandler et al. 2018), with torchvision's names and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import nn
+from ...core.tensor import Tensor
+from ..ops.misc import Conv2dNormActivation
+from ._api import WeightsEnum, register_model
+from ._utils import _make_divisible, _ovewrite_named_param, handle_legacy_interface
+from ._weights import imagenet
+
+__all__ = ["MobileNetV2", "MobileNet_V2_Weights", "mobilenet_v2"]
+
+
+class InvertedResidual(nn.Module):
+    """Widen by 1x1, filter each channel by 3x3, narrow by 1x1; with a shortcut where shapes agree."""
+
+    def __init__(
+        self,
+        inp: int,
+        oup: int,
+        stride: int,
+        expand_ratio: int,
+        norm_layer: Callable[..., nn.Module] | None = None,
+    ) -> None:
+        super().__init__()
+        if stride not in (1, 2):
+            raise ValueError(f"stride should be 1 or 2 instead of {stride}")
+        self.stride = stride
+        norm = norm_layer or nn.BatchNorm2d
+        inside = round(inp * expand_ratio)
+        self.use_res_connect = stride == 1 and inp == oup
+        layers: list[nn.Module] = []
+        shared: dict[str, Any] = {"norm_layer": norm, "activation_layer": nn.ReLU6}
+        if expand_ratio != 1:
+            layers.append(Conv2dNormActivation(inp, inside, kernel_size=1, **shared))
+        layers += [
+            Conv2dNormActivation(inside, inside, stride=stride, groups=inside, **shared),
+            nn.Conv2d(inside, oup, 1, 1, 0, bias=False),
+            norm(oup),
+        ]
+        self.conv = nn.Sequential(*layers)
+        self.out_channels = oup
+        self._is_cn = stride > 1
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.conv(x) if self.use_res_connect else self.conv(x)
+
+
+# expansion, channels, blocks, stride of the first block
+_STAGES = [
+    [1, 16, 1, 1],
+    [6, 24, 2, 2],
+    [6, 32, 3, 2],
+    [6, 64, 4, 2],
+    [6, 96, 3, 1],
+    [6, 160, 3, 2],
+    [6, 320, 1, 1],
+]
+
+
+class MobileNetV2(nn.Module):
+    """A small, quick network of inverted residuals."""
+
+    def __init__(
+        self,
+        num_classes: int = 1000,
+        width_mult: float = 1.0,
+        inverted_residual_setting: list[list[int]] | None = None,
+        round_nearest: int = 8,
+        block: Callable[..., nn.Module] | None = None,
+        norm_layer: Callable[..., nn.Module] | None = None,
+        dropout: float = 0.2,
+    ) -> None:
+        super().__init__()
+        make = block or InvertedResidual
+        norm = norm_layer or nn.BatchNorm2d
+        stages = inverted_residual_setting or _STAGES
+        if len(stages) == 0 or len(stages[0]) != 4:
+            raise ValueError(
+                "inverted_residual_setting should be non-empty or a 4-element list, got "
+                f"{inverted_residual_setting}"
+            )
+        channels = _make_divisible(32 * width_mult, round_nearest)
+        self.last_channel = _make_divisible(1280 * max(1.0, width_mult), round_nearest)
+        shared: dict[str, Any] = {"norm_layer": norm, "activation_layer": nn.ReLU6}
+        features: list[nn.Module] = [Conv2dNormActivation(3, channels, stride=2, **shared)]
+        for t, c, n, s in stages:
+            out = _make_divisible(c * width_mult, round_nearest)
+            for i in range(n):
+                stride = s if i == 0 else 1
+                features.append(make(channels, out, stride, expand_ratio=t, norm_layer=norm))
+                channels = out
+        features.append(Conv2dNormActivation(channels, self.last_channel, kernel_size=1, **shared))
+        self.features = nn.Sequential(*features)
+        self.classifier = nn.Sequential(
+            nn.Dropout(p=dropout), nn.Linear(self.last_channel, num_classes)
+        )
+        self._initialise()
+
+    def _initialise(self) -> None:
+        for m in self.modules():
+            if isinstance(m, nn.Conv2d):
+                nn.init.kaiming_normal_(m.weight, mode="fan_out")
+                if m.bias is not None:
+                    nn.init.zeros_(m.bias)
+            elif isinstance(m, (nn.BatchNorm2d, nn.GroupNorm)):
+                nn.init.ones_(m.weight)
+                nn.init.zeros_(m.bias)
+            elif isinstance(m, nn.Linear):
+                nn.init.normal_(m.weight, 0, 0.01)
+                nn.init.zeros_(m.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = nn.functional.adaptive_avg_pool2d(self.features(x), (1, 1))
+        return self.classifier(x.flatten(1))
+
+
+class MobileNet_V2_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet("mobilenet_v2-b0353104.pth", 3504872, 71.878)
+    IMAGENET1K_V2 = imagenet("mobilenet_v2-7ebf99e0.pth", 3504872, 72.154, resize_size=232)
+    DEFAULT = IMAGENET1K_V2
+
+
+@register_model()
+@handle_legacy_interface(weights=("pretrained", MobileNet_V2_Weights.IMAGENET1K_V1))
+def mobilenet_v2(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> MobileNetV2:
+    """MobileNetV2."""
+    weights = MobileNet_V2_Weights.verify(weights)
+    if weights is not None:
+        _ovewrite_named_param(kwargs, "num_classes", 1000)
+    model = MobileNetV2(**kwargs)
+    if weights is not None:
+        model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
+    return model

@@ -1,0 +1,330 @@
+"""ResNet (He et al. 2015, "Deep residual learning"), with torchvision's names and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import nn
+from ...core.tensor import Tensor
+from ._api import WeightsEnum, register_model
+from ._utils import _ovewrite_named_param, handle_legacy_interface
+from ._weights import imagenet
+
+__all__ = [
+    "ResNet", "ResNet18_Weights", "ResNet34_Weights", "ResNet50_Weights", "ResNet101_Weights",
+    "ResNet152_Weights", "resnet18", "resnet18_cifar", "resnet34", "resnet34_cifar", "resnet50",
+    "resnet50_cifar", "resnet101", "resnet152", "resnext50_32x4d", "resnext101_32x8d",
+    "wide_resnet50_2", "wide_resnet101_2",
+]  # fmt: skip
+
+
+def conv3x3(
+    in_planes: int, out_planes: int, stride: int = 1, groups: int = 1, dilation: int = 1
+) -> nn.Conv2d:
+    """A 3x3 convolution that keeps the size, but for its stride."""
+    return nn.Conv2d(
+        in_planes, out_planes, 3, stride, dilation, dilation=dilation, groups=groups, bias=False
+    )
+
+
+def conv1x1(in_planes: int, out_planes: int, stride: int = 1) -> nn.Conv2d:
+    """A 1x1 convolution."""
+    return nn.Conv2d(in_planes, out_planes, kernel_size=1, stride=stride, bias=False)
+
+
+class BasicBlock(nn.Module):
+    """Two 3x3 convolutions beside a shortcut."""
+
+    expansion: int = 1
+
+    def __init__(
+        self,
+        inplanes: int,
+        planes: int,
+        stride: int = 1,
+        downsample: nn.Module | None = None,
+        groups: int = 1,
+        base_width: int = 64,
+        dilation: int = 1,
+        norm_layer: Callable[..., nn.Module] | None = None,
+    ) -> None:
+        super().__init__()
+        norm = norm_layer or nn.BatchNorm2d
+        if groups != 1 or base_width != 64:
+            raise ValueError("BasicBlock only supports groups=1 and base_width=64")
+        if dilation > 1:
+            raise NotImplementedError("Dilation > 1 not supported in BasicBlock")
+        self.conv1 = conv3x3(inplanes, planes, stride)
+        self.bn1 = norm(planes)
+        self.relu = nn.ReLU(inplace=True)
+        self.conv2 = conv3x3(planes, planes)
+        self.bn2 = norm(planes)
+        self.downsample = downsample
+        self.stride = stride
+
+    def forward(self, x: Tensor) -> Tensor:
+        shortcut = x if self.downsample is None else self.downsample(x)
+        out = self.relu(self.bn1(self.conv1(x)))
+        out = self.bn2(self.conv2(out))
+        out += shortcut
+        return self.relu(out)
+
+
+class Bottleneck(nn.Module):
+    """1x1, 3x3 and 1x1 convolutions beside a shortcut; the stride is the 3x3's (ResNet V1.5)."""
+
+    expansion: int = 4
+
+    def __init__(
+        self,
+        inplanes: int,
+        planes: int,
+        stride: int = 1,
+        downsample: nn.Module | None = None,
+        groups: int = 1,
+        base_width: int = 64,
+        dilation: int = 1,
+        norm_layer: Callable[..., nn.Module] | None = None,
+    ) -> None:
+        super().__init__()
+        norm = norm_layer or nn.BatchNorm2d
+        width = int(planes * (base_width / 64.0)) * groups
+        self.conv1 = conv1x1(inplanes, width)
+        self.bn1 = norm(width)
+        self.conv2 = conv3x3(width, width, stride, groups, dilation)
+        self.bn2 = norm(width)
+        self.conv3 = conv1x1(width, planes * self.expansion)
+        self.bn3 = norm(planes * self.expansion)
+        self.relu = nn.ReLU(inplace=True)
+        self.downsample = downsample
+        self.stride = stride
+
+    def forward(self, x: Tensor) -> Tensor:
+        shortcut = x if self.downsample is None else self.downsample(x)
+        out = self.relu(self.bn1(self.conv1(x)))
+        out = self.relu(self.bn2(self.conv2(out)))
+        out = self.bn3(self.conv3(out))
+        out += shortcut
+        return self.relu(out)
+
+
+class ResNet(nn.Module):
+    """A stem, four stages of residual blocks, an average and a linear layer.
+
+    The last three arguments are ours: `stem="cifar"` begins with a 3x3 convolution and no pooling, for
+    pictures of 32x32; `width` is the number of channels of the first stage.
+    """
+
+    def __init__(
+        self,
+        block: type[BasicBlock | Bottleneck],
+        layers: list[int],
+        num_classes: int = 1000,
+        zero_init_residual: bool = False,
+        groups: int = 1,
+        width_per_group: int = 64,
+        replace_stride_with_dilation: list[bool] | None = None,
+        norm_layer: Callable[..., nn.Module] | None = None,
+        stem: str = "imagenet",
+        width: int = 64,
+        in_channels: int = 3,
+    ) -> None:
+        super().__init__()
+        if stem not in ("imagenet", "cifar"):
+            raise ValueError(f"stem should be 'imagenet' or 'cifar', but got {stem!r}")
+        dilate = replace_stride_with_dilation or [False, False, False]
+        if len(dilate) != 3:
+            raise ValueError(
+                f"replace_stride_with_dilation should be None or a 3-element tuple, got {dilate}"
+            )
+        self._norm_layer = norm_layer or nn.BatchNorm2d
+        self.inplanes = width
+        self.dilation = 1
+        self.groups = groups
+        self.base_width = width_per_group
+        small = stem == "cifar"
+        self.conv1 = nn.Conv2d(
+            in_channels, width, 3 if small else 7, 1 if small else 2, 1 if small else 3, bias=False
+        )
+        self.bn1 = self._norm_layer(width)
+        self.relu = nn.ReLU(inplace=True)
+        self.maxpool = nn.Identity() if small else nn.MaxPool2d(3, stride=2, padding=1)
+        self.layer1 = self._make_layer(block, width, layers[0])
+        self.layer2 = self._make_layer(block, 2 * width, layers[1], 2, dilate[0])
+        self.layer3 = self._make_layer(block, 4 * width, layers[2], 2, dilate[1])
+        self.layer4 = self._make_layer(block, 8 * width, layers[3], 2, dilate[2])
+        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+        self.fc = nn.Linear(8 * width * block.expansion, num_classes)
+        self._initialise(zero_init_residual)
+
+    def _initialise(self, zero_init_residual: bool) -> None:
+        for m in self.modules():
+            if isinstance(m, nn.Conv2d):
+                nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
+            elif isinstance(m, (nn.BatchNorm2d, nn.GroupNorm)):
+                nn.init.constant_(m.weight, 1)
+                nn.init.constant_(m.bias, 0)
+        if not zero_init_residual:
+            return
+        for m in self.modules():  # every block begins as its shortcut (Goyal et al. 2017)
+            if isinstance(m, Bottleneck) and m.bn3.weight is not None:
+                nn.init.constant_(m.bn3.weight, 0)
+            elif isinstance(m, BasicBlock) and m.bn2.weight is not None:
+                nn.init.constant_(m.bn2.weight, 0)
+
+    def _make_layer(
+        self, block: Any, planes: int, blocks: int, stride: int = 1, dilate: bool = False
+    ) -> nn.Sequential:
+        norm = self._norm_layer
+        before = self.dilation
+        if dilate:
+            self.dilation *= stride
+            stride = 1
+        shortcut = None
+        wide = planes * block.expansion
+        if stride != 1 or self.inplanes != wide:
+            shortcut = nn.Sequential(conv1x1(self.inplanes, wide, stride), norm(wide))
+        shared = (self.groups, self.base_width)
+        row = [block(self.inplanes, planes, stride, shortcut, *shared, before, norm)]
+        self.inplanes = wide
+        for _ in range(1, blocks):
+            row.append(block(wide, planes, 1, None, *shared, self.dilation, norm))
+        return nn.Sequential(*row)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.fc(self.avgpool(x).flatten(1))
+
+
+def _resnet(
+    block: Any, layers: list[int], weights: WeightsEnum | None, progress: bool, **kwargs: Any
+) -> ResNet:
+    if weights is not None:
+        _ovewrite_named_param(kwargs, "num_classes", 1000)
+    model = ResNet(block, layers, **kwargs)
+    if weights is not None:
+        model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
+    return model
+
+
+class ResNet18_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet("resnet18-f37072fd.pth", 11689512, 69.758)
+    DEFAULT = IMAGENET1K_V1
+
+
+class ResNet34_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet("resnet34-b627a593.pth", 21797672, 73.314)
+    DEFAULT = IMAGENET1K_V1
+
+
+class ResNet50_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet("resnet50-0676ba61.pth", 25557032, 76.130)
+    IMAGENET1K_V2 = imagenet("resnet50-11ad3fa6.pth", 25557032, 80.858, resize_size=232)
+    DEFAULT = IMAGENET1K_V2
+
+
+class ResNet101_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet("resnet101-63fe2227.pth", 44549160, 77.374)
+    IMAGENET1K_V2 = imagenet("resnet101-cd907fc2.pth", 44549160, 81.886, resize_size=232)
+    DEFAULT = IMAGENET1K_V2
+
+
+class ResNet152_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet("resnet152-394f9c45.pth", 60192808, 78.312)
+    IMAGENET1K_V2 = imagenet("resnet152-f82ba261.pth", 60192808, 82.284, resize_size=232)
+    DEFAULT = IMAGENET1K_V2
+
+
+@register_model()
+@handle_legacy_interface(weights=("pretrained", ResNet18_Weights.IMAGENET1K_V1))
+def resnet18(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+    """ResNet-18."""
+    weights = ResNet18_Weights.verify(weights)
+    return _resnet(BasicBlock, [2, 2, 2, 2], weights, progress, **kwargs)
+
+
+@register_model()
+@handle_legacy_interface(weights=("pretrained", ResNet34_Weights.IMAGENET1K_V1))
+def resnet34(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+    """ResNet-34."""
+    weights = ResNet34_Weights.verify(weights)
+    return _resnet(BasicBlock, [3, 4, 6, 3], weights, progress, **kwargs)
+
+
+@register_model()
+@handle_legacy_interface(weights=("pretrained", ResNet50_Weights.IMAGENET1K_V1))
+def resnet50(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+    """ResNet-50."""
+    weights = ResNet50_Weights.verify(weights)
+    return _resnet(Bottleneck, [3, 4, 6, 3], weights, progress, **kwargs)
+
+
+@register_model()
+@handle_legacy_interface(weights=("pretrained", ResNet101_Weights.IMAGENET1K_V1))
+def resnet101(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+    """ResNet-101."""
+    weights = ResNet101_Weights.verify(weights)
+    return _resnet(Bottleneck, [3, 4, 23, 3], weights, progress, **kwargs)
+
+
+@register_model()
+@handle_legacy_interface(weights=("pretrained", ResNet152_Weights.IMAGENET1K_V1))
+def resnet152(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+    """ResNet-152."""
+    weights = ResNet152_Weights.verify(weights)
+    return _resnet(Bottleneck, [3, 8, 36, 3], weights, progress, **kwargs)
+
+
+def _untrained(name: str, weights: Any) -> None:
+    if weights:
+        raise ValueError(f"There are no pretrained weights for {name}.")
+
+
+@register_model()
+def resnext50_32x4d(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+    """ResNeXt-50 with 32 groups of 4 channels."""
+    _untrained("resnext50_32x4d", weights)
+    kwargs = {"groups": 32, "width_per_group": 4} | kwargs
+    return _resnet(Bottleneck, [3, 4, 6, 3], None, progress, **kwargs)
+
+
+@register_model()
+def resnext101_32x8d(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+    """ResNeXt-101 with 32 groups of 8 channels."""
+    _untrained("resnext101_32x8d", weights)
+    kwargs = {"groups": 32, "width_per_group": 8} | kwargs
+    return _resnet(Bottleneck, [3, 4, 23, 3], None, progress, **kwargs)
+
+
+@register_model()
+def wide_resnet50_2(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+    """ResNet-50 with twice the channels inside its blocks."""
+    _untrained("wide_resnet50_2", weights)
+    return _resnet(Bottleneck, [3, 4, 6, 3], None, progress, **({"width_per_group": 128} | kwargs))
+
+
+@register_model()
+def wide_resnet101_2(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+    """ResNet-101 with twice the channels inside its blocks."""
+    _untrained("wide_resnet101_2", weights)
+    return _resnet(Bottleneck, [3, 4, 23, 3], None, progress, **({"width_per_group": 128} | kwargs))
+
+
+@register_model()
+def resnet18_cifar(num_classes: int = 10, **kwargs: Any) -> ResNet:
+    """ResNet-18 for pictures of 32x32: a 3x3 stem without pooling."""
+    return ResNet(BasicBlock, [2, 2, 2, 2], num_classes, stem="cifar", **kwargs)
+
+
+@register_model()
+def resnet34_cifar(num_classes: int = 10, **kwargs: Any) -> ResNet:
+    """ResNet-34 for pictures of 32x32."""
+    return ResNet(BasicBlock, [3, 4, 6, 3], num_classes, stem="cifar", **kwargs)
+
+
+@register_model()
+def resnet50_cifar(num_classes: int = 10, **kwargs: Any) -> ResNet:
+    """ResNet-50 for pictures of 32x32."""
+    return ResNet(Bottleneck, [3, 4, 6, 3], num_classes, stem="cifar", **kwargs)
