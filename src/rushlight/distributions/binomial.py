@@ -1,0 +1,107 @@
+"""The binomial distribution: successes among independent trials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.shapes import Size
+from ..core.modes import no_grad
+from ..core.tensor import Tensor
+from ..ops.gamma_draws import binomial
+from . import constraints
+from .distribution import Distribution
+from .utils import broadcast_all, given_one, lazy_property, logits_to_probs, probs_to_logits
+
+__all__ = ["Binomial"]
+
+
+class Binomial(Distribution):
+    """How many of `total_count` trials succeed, each with probability `probs`."""
+
+    arg_constraints = {
+        "total_count": constraints.nonnegative_integer,
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    has_enumerate_support = True
+
+    def __init__(
+        self,
+        total_count: Any = 1,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if given_one("probs", "logits", probs, logits):
+            self.total_count, self.probs = broadcast_all(total_count, probs)
+            self.total_count = self.total_count.type_as(self.probs)
+        else:
+            self.total_count, self.logits = broadcast_all(total_count, logits)
+            self.total_count = self.total_count.type_as(self.logits)
+        super().__init__(self.total_count.shape, validate_args=validate_args)
+
+    @property
+    def _param(self) -> Tensor:
+        return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:  # type: ignore[override]
+        return constraints.integer_interval(0, self.total_count)
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def param_shape(self) -> Size:
+        return self._param.size()
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            return binomial(self.total_count.expand(shape), self.probs.expand(shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._checked(value)
+        n, logits = self.total_count, self.logits
+        choose = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
+        # n log(1 + exp(logits)), without overflow for large logits
+        spread = n * (logits.clamp(min=0) + (-logits.abs()).exp().log1p())
+        return choose + value * logits - spread
+
+    def entropy(self) -> Tensor:
+        total = int(self.total_count.max())
+        if not bool(self.total_count.min() == total):
+            raise NotImplementedError(
+                "Inhomogeneous total count not supported by `entropy`."
+            )
+        log_prob = self.log_prob(self.enumerate_support(False))
+        return -(log_prob.exp() * log_prob).sum(0)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        from ..ops.ranges import arange
+
+        total = int(self.total_count.max())
+        if not bool(self.total_count.min() == total):
+            raise NotImplementedError(
+                "Inhomogeneous total count not supported by `enumerate_support`."
+            )
+        values = arange(1 + total, dtype=self._param.dtype, device=self._param.device)
+        values = values.view((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1, *self._batch_shape)) if expand else values

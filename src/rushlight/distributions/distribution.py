@@ -1,0 +1,205 @@
+"""Distribution: what every probability distribution answers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..base.config import settings
+from ..base.shapes import Size
+from ..core.modes import no_grad
+from ..core.tensor import Tensor
+from . import constraints
+from .utils import lazy_property
+
+__all__ = ["Distribution"]
+
+
+class Distribution:
+    """Random events of `event_shape`, a batch of them with parameters of `batch_shape`.
+
+    A subclass names its parameters in `arg_constraints`, keeps them as attributes, and writes
+    `rsample` (or `sample`) and `log_prob`; printing, checking and `expand` follow from the names.
+    """
+
+    has_rsample = False
+    has_enumerate_support = False
+    arg_constraints: dict[str, Any]
+    support: Any
+    _validate_args = __debug__
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Whether distributions made later check their parameters and values."""
+        if value not in (True, False):
+            raise ValueError
+        Distribution._validate_args = value
+
+    def __init__(
+        self,
+        batch_shape: Any = Size(),
+        event_shape: Any = Size(),
+        validate_args: bool | None = None,
+    ) -> None:
+        self._batch_shape = Size(batch_shape)
+        self._event_shape = Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            self._check_parameters()
+
+    def _check_parameters(self) -> None:
+        try:
+            named = self.arg_constraints
+        except (AttributeError, NotImplementedError):
+            warnings.warn(
+                f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = {{}}` "
+                "or initialize the distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+            return
+        for name, constraint in named.items():
+            if constraints.is_dependent(constraint):
+                continue
+            if name not in self.__dict__ and isinstance(
+                getattr(type(self), name, None), lazy_property
+            ):
+                continue  # not given, but computed from what was
+            value = getattr(self, name)
+            if not constraint.check(value).all():
+                raise ValueError(
+                    f"Expected parameter {name} ({type(value).__name__} of shape "
+                    f"{tuple(value.shape)}) of distribution {self!r} to satisfy the constraint "
+                    f"{constraint!r}, but found invalid values:\n{value}"
+                )
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """The same distribution with parameters expanded to `batch_shape`."""
+        new = self._twin(_instance)
+        batch = Size(batch_shape)
+        for name, constraint in self.arg_constraints.items():
+            value = self.__dict__.get(name)
+            if isinstance(value, Tensor):
+                event = value.shape[value.dim() - constraint.event_dim :]
+                setattr(new, name, value.expand(batch + event))
+        new._batch_shape = batch
+        return new
+
+    def _twin(self, instance: Any = None) -> Any:
+        """An object of the same kind that holds what this one holds."""
+        new = type(self).__new__(type(self)) if instance is None else instance
+        new.__dict__.update(self.__dict__)
+        return new
+
+    @property
+    def batch_shape(self) -> Size:
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        return self._event_shape
+
+    @property
+    def mean(self) -> Tensor:
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> Tensor:
+        raise NotImplementedError(f"{type(self)} does not implement mode")
+
+    @property
+    def variance(self) -> Tensor:
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Tensor:
+        """The square root of the variance."""
+        return self.variance.sqrt()
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        """`sample_shape` draws, without gradients."""
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+        """Draws that can be differentiated with respect to the parameters."""
+        raise NotImplementedError
+
+    def sample_n(self, n: int) -> Tensor:
+        """The older spelling of `sample((n,))`."""
+        warnings.warn(
+            "sample_n(n) will be deprecated. Use .sample((n,)) instead.", UserWarning, stacklevel=2
+        )
+        return self.sample(Size((n,)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density (or probability) at `value`."""
+        raise NotImplementedError
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of a draw that is not larger than `value`."""
+        raise NotImplementedError
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The inverse of `cdf`."""
+        raise NotImplementedError
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All values a discrete distribution can take, along a new first dim."""
+        raise NotImplementedError
+
+    def entropy(self) -> Tensor:
+        raise NotImplementedError
+
+    def perplexity(self) -> Tensor:
+        """exp(entropy)."""
+        return self.entropy().exp()
+
+    def _extended_shape(self, sample_shape: Any = Size()) -> Size:
+        return Size(sample_shape) + self._batch_shape + self._event_shape
+
+    def _validate_sample(self, value: Tensor) -> None:
+        """Raise unless `value` could be a draw."""
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        at = value.dim() - len(self._event_shape)
+        if value.shape[at:] != self._event_shape:
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {value.shape} vs "
+                f"{self._event_shape}."
+            )
+        actual, expected = value.shape, self._batch_shape + self._event_shape
+        for i, j in zip(reversed(actual), reversed(expected)):
+            if i != 1 and j != 1 and i != j:
+                raise ValueError(
+                    f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}."
+                )
+        try:
+            support = self.support
+        except (AttributeError, NotImplementedError):
+            warnings.warn(
+                f"{type(self)} does not define `support` to enable sample validation. Please "
+                "initialize the distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+            return
+        if not support.check(value).all():
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to "
+                f"be within the support ({support!r}) of the distribution {self!r}, but found "
+                f"invalid values:\n{value}"
+            )
+
+    def _checked(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return value
+
+    def __repr__(self) -> str:
+        held = [(n, self.__dict__[n]) for n in self.arg_constraints if n in self.__dict__]
+        said = ", ".join(f"{n}: {v if v.numel() == 1 else _size(v)}" for n, v in held)
+        return f"{type(self).__name__}({said})"
+
+
+def _size(t: Tensor) -> str:
+    return f"{settings.module}.Size({list(t.shape)})"

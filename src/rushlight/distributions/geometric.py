@@ -1,0 +1,77 @@
+"""The geometric distribution: failures before the first success."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.dtypes import finfo
+from ..base.shapes import Size
+from ..core.modes import no_grad
+from ..core.tensor import Tensor
+from ..ops.loss import binary_cross_entropy_with_logits
+from . import constraints
+from .distribution import Distribution
+from .utils import broadcast_all, given_one, lazy_property, logits_to_probs, probs_to_logits
+
+__all__ = ["Geometric"]
+
+
+class Geometric(Distribution):
+    """How many trials fail before one, of probability `probs`, succeeds."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.nonnegative_integer
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        if given_one("probs", "logits", probs, logits):
+            (self.probs,) = broadcast_all(probs)
+        else:
+            (self.logits,) = broadcast_all(logits)
+        shape = (self.logits if probs is None else self.probs).shape
+        super().__init__(shape, validate_args=validate_args)
+        if self._validate_args and probs is not None and not (self.probs > 0).all():
+            raise ValueError(
+                f"Expected parameter probs (Tensor of shape {tuple(self.probs.shape)}) of "
+                f"distribution {self!r} to be positive but found invalid values:\n"
+                f"{self.probs.data[~(self.probs > 0)]}"
+            )
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def mean(self) -> Tensor:
+        return 1.0 / self.probs - 1.0
+
+    @property
+    def mode(self) -> Tensor:
+        return self.probs.new_zeros(self.probs.shape)
+
+    @property
+    def variance(self) -> Tensor:
+        return (1.0 / self.probs - 1.0) / self.probs
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        tiny = finfo(self.probs.dtype).tiny
+        with no_grad():
+            u = self.probs.new_empty(shape).uniform_(tiny, 1)
+            return (u.log() / (-self.probs).log1p()).floor()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._checked(value)
+        value, probs = broadcast_all(value, self.probs)
+        probs = probs.clone()
+        probs[(probs == 1) & (value == 0)] = 0
+        return value * (-probs).log1p() + self.probs.log()
+
+    def entropy(self) -> Tensor:
+        nats = binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+        return nats / self.probs

@@ -1,0 +1,91 @@
+"""The multinomial distribution: how often each class is drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.shapes import Size
+from ..core.modes import no_grad
+from ..core.tensor import Tensor
+from . import constraints
+from .binomial import Binomial
+from .categorical import Categorical
+from .distribution import Distribution
+from .utils import broadcast_all
+
+__all__ = ["Multinomial"]
+
+
+class Multinomial(Distribution):
+    """Counts along the last dim of `total_count` independent draws of a categorical."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+    def __init__(
+        self,
+        total_count: int = 1,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count = total_count
+        self._categorical = Categorical(probs, logits)
+        self._binomial = Binomial(total_count, probs=self.probs)
+        event_shape = self._categorical.param_shape[-1:]
+        super().__init__(self._categorical.batch_shape, event_shape, validate_args=validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = self._twin(_instance)
+        new._categorical = self._categorical.expand(Size(batch_shape))
+        new._batch_shape = Size(batch_shape)
+        return new
+
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> Any:  # type: ignore[override]
+        return constraints.multinomial(self.total_count)
+
+    @property
+    def logits(self) -> Tensor:
+        return self._categorical.logits
+
+    @property
+    def probs(self) -> Tensor:
+        return self._categorical.probs
+
+    @property
+    def param_shape(self) -> Size:
+        return self._categorical.param_shape
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs * self.total_count
+
+    @property
+    def variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        sample_shape = Size(sample_shape)
+        with no_grad():
+            drawn = self._categorical.sample(Size((self.total_count,)) + sample_shape)
+            drawn = drawn.permute(*range(1, drawn.dim()), 0)
+            counts = self.probs.new_zeros(self._extended_shape(sample_shape))
+            return counts.scatter_add_(-1, drawn, counts.new_ones(drawn.shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._checked(value)
+        logits, value = broadcast_all(self.logits, value)
+        logits = logits.masked_fill((value == 0) & (logits == -float("inf")), 0)
+        orders = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)
+        return orders + (logits * value).sum(-1)
+
+    def entropy(self) -> Tensor:
+        from ..ops.tensor_factory import tensor
+
+        n = tensor(self.total_count, device=self.probs.device)
+        values = self._binomial.enumerate_support(expand=False)[1:]
+        weights = self._binomial.log_prob(values).exp()
+        term = (weights * (values + 1).lgamma()).sum((0, -1))
+        return n * self._categorical.entropy() - (n + 1.0).lgamma() + term

@@ -1,0 +1,75 @@
+"""The negative binomial distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.shapes import Size
+from ..core.modes import no_grad
+from ..core.tensor import Tensor
+from ..ops.activation_smooth import logsigmoid
+from ..ops.sampling import poisson
+from . import constraints
+from .distribution import Distribution
+from .gamma import Gamma
+from .utils import broadcast_all, given_one, lazy_property, logits_to_probs, probs_to_logits
+
+__all__ = ["NegativeBinomial"]
+
+
+class NegativeBinomial(Distribution):
+    """Successes, each of probability `probs`, before `total_count` failures have come."""
+
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+
+    def __init__(
+        self,
+        total_count: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if given_one("probs", "logits", probs, logits):
+            self.total_count, self.probs = broadcast_all(total_count, probs)
+            self.total_count = self.total_count.type_as(self.probs)
+        else:
+            self.total_count, self.logits = broadcast_all(total_count, logits)
+            self.total_count = self.total_count.type_as(self.logits)
+        super().__init__(self.total_count.shape, validate_args=validate_args)
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * self.logits.exp()
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.mean / (-self.logits).sigmoid()
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        with no_grad():
+            rates = Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
+            return poisson(rates.sample(sample_shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._checked(value)
+        n = self.total_count
+        weights = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
+        choose = -(n + value).lgamma() + (1.0 + value).lgamma() + n.lgamma()
+        return weights - choose.masked_fill(n + value == 0.0, 0.0)

@@ -1,0 +1,95 @@
+"""Categorical distributions whose draws are one-hot vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.shapes import Size
+from ..core.tensor import Tensor
+from ..ops.ranges import eye
+from . import constraints
+from .categorical import Categorical
+from .distribution import Distribution
+
+__all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
+
+
+class OneHotCategorical(Distribution):
+    """Vectors of K elements, all zero but one."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.one_hot
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._categorical = Categorical(probs, logits)
+        event_shape = self._categorical.param_shape[-1:]
+        super().__init__(self._categorical.batch_shape, event_shape, validate_args=validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = self._twin(_instance)
+        new._categorical = self._categorical.expand(Size(batch_shape))
+        new._batch_shape = Size(batch_shape)
+        return new
+
+    @property
+    def logits(self) -> Tensor:
+        return self._categorical.logits
+
+    @property
+    def probs(self) -> Tensor:
+        return self._categorical.probs
+
+    @property
+    def _param(self) -> Tensor:
+        return self._categorical._param
+
+    @property
+    def param_shape(self) -> Size:
+        return self._categorical.param_shape
+
+    @property
+    def mean(self) -> Tensor:
+        return self._categorical.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return _one_hot(self._categorical.mode, self._categorical)
+
+    @property
+    def variance(self) -> Tensor:
+        return self._categorical.probs * (1 - self._categorical.probs)
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        return _one_hot(self._categorical.sample(Size(sample_shape)), self._categorical)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._checked(value)
+        return self._categorical.log_prob(value.max(-1)[1])
+
+    def entropy(self) -> Tensor:
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        n = self._event_shape[0]
+        values = eye(n, dtype=self._param.dtype, device=self._param.device)
+        values = values.view((n,) + (1,) * len(self._batch_shape) + (n,))
+        return values.expand((n, *self._batch_shape, n)) if expand else values
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """One-hot draws whose gradient is that of the probabilities (Bengio et al. 2013)."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+        probs = self._categorical.probs
+        return self.sample(sample_shape) + (probs - probs.detach())
+
+
+def _one_hot(index: Tensor, categorical: Categorical) -> Tensor:
+    probs = categorical.probs
+    hot = probs.new_zeros(index.shape + (categorical._num_events,))
+    return hot.scatter_(-1, index.unsqueeze(-1), 1)

@@ -1,0 +1,100 @@
+"""Relaxed one-hot vectors: categorical distributions made continuous (Gumbel-softmax)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..base.shapes import Size
+from ..core.tensor import Tensor
+from . import constraints
+from .categorical import Categorical
+from .distribution import Distribution
+from .transformed_distribution import TransformedDistribution
+from .transforms import ExpTransform
+from .utils import broadcast_all, clamp_probs, standard_uniform
+
+__all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
+
+
+class ExpRelaxedCategorical(Distribution):
+    """The logarithms of a relaxed one-hot vector (Maddison, Mnih and Teh 2017)."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.real_vector  # in truth those whose logsumexp is zero
+    has_rsample = True
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self._categorical = Categorical(probs, logits)
+        self.temperature = temperature
+        event_shape = self._categorical.param_shape[-1:]
+        super().__init__(self._categorical.batch_shape, event_shape, validate_args=validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = self._twin(_instance)
+        new._categorical = self._categorical.expand(Size(batch_shape))
+        new._batch_shape = Size(batch_shape)
+        return new
+
+    @property
+    def param_shape(self) -> Size:
+        return self._categorical.param_shape
+
+    @property
+    def logits(self) -> Tensor:
+        return self._categorical.logits
+
+    @property
+    def probs(self) -> Tensor:
+        return self._categorical.probs
+
+    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+        u = clamp_probs(standard_uniform(self._extended_shape(sample_shape), self.logits))
+        scores = (self.logits - (-u.log()).log()) / self.temperature
+        return scores - scores.logsumexp(dim=-1, keepdim=True)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._checked(value)
+        k = self._categorical._num_events
+        logits, value = broadcast_all(self.logits, value)
+        t = self.temperature
+        log_t = t.log() if isinstance(t, Tensor) else math.log(t)
+        score = logits - value.mul(t)
+        score = (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1)
+        return score + (math.lgamma(k) + log_t * (k - 1))
+
+
+class RelaxedOneHotCategorical(TransformedDistribution):
+    """Points of the simplex, near its corners when `temperature` is low."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.simplex
+    has_rsample = True  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    @property
+    def temperature(self) -> Any:
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Tensor:
+        return self.base_dist.logits
+
+    @property
+    def probs(self) -> Tensor:
+        return self.base_dist.probs

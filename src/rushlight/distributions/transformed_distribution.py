@@ -1,0 +1,129 @@
+"""Distributions of transformed random variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.shapes import Size
+from ..core.modes import no_grad
+from ..core.tensor import Tensor
+from . import constraints
+from ._compose import ComposeTransform, Transform
+from .distribution import Distribution
+from .independent import Independent
+from .utils import sum_rightmost
+
+__all__ = ["TransformedDistribution"]
+
+
+class TransformedDistribution(Distribution):
+    """The distribution of t(x), where x is drawn from another distribution."""
+
+    arg_constraints: dict[str, Any] = {}
+
+    def __init__(
+        self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None
+    ) -> None:
+        self.transforms = _as_list(transforms)
+        base_shape = base_distribution.batch_shape + base_distribution.event_shape
+        base_event_dim = len(base_distribution.event_shape)
+        whole = ComposeTransform(self.transforms)
+        if len(base_shape) < whole.domain.event_dim:
+            raise ValueError(
+                "base_distribution needs to have shape with size at least "
+                f"{whole.domain.event_dim}, but got {base_shape}."
+            )
+        shape = Size(whole.forward_shape(base_shape))
+        expanded = Size(whole.inverse_shape(shape))
+        if base_shape != expanded:
+            batch = expanded[: len(expanded) - base_event_dim]
+            base_distribution = base_distribution.expand(batch)
+        extra = whole.domain.event_dim - base_event_dim
+        if extra > 0:
+            base_distribution = Independent(base_distribution, extra)
+        self.base_dist = base_distribution
+        change = whole.codomain.event_dim - whole.domain.event_dim
+        event_dim = max(whole.codomain.event_dim, base_event_dim + change)
+        cut = len(shape) - event_dim
+        super().__init__(shape[:cut], shape[cut:], validate_args=validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = self._twin(_instance)
+        batch_shape = Size(batch_shape)
+        shape = batch_shape + self.event_shape
+        for t in reversed(self.transforms):
+            shape = Size(t.inverse_shape(shape))
+        base_batch = shape[: len(shape) - len(self.base_dist.event_shape)]
+        new.base_dist = self.base_dist.expand(base_batch)
+        new._batch_shape = batch_shape
+        return new
+
+    @constraints.dependent_property(is_discrete=False)
+    def support(self) -> Any:  # type: ignore[override]
+        if not self.transforms:
+            return self.base_dist.support
+        support = self.transforms[-1].codomain
+        extra = len(self.event_shape) - support.event_dim
+        return constraints.independent(support, extra) if extra > 0 else support
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]
+        return self.base_dist.has_rsample
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        with no_grad():
+            x = self.base_dist.sample(sample_shape)
+            for t in self.transforms:
+                x = t(x)
+            return x
+
+    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+        x = self.base_dist.rsample(sample_shape)
+        for t in self.transforms:
+            x = t(x)
+        return x
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._checked(value)
+        event_dim = len(self.event_shape)
+        log_prob: Any = 0.0
+        y = value
+        for t in reversed(self.transforms):
+            x = t.inv(y)
+            event_dim += t.domain.event_dim - t.codomain.event_dim
+            volume = t.log_abs_det_jacobian(x, y)
+            log_prob = log_prob - sum_rightmost(volume, event_dim - t.domain.event_dim)
+            y = x
+        base = self.base_dist.log_prob(y)
+        return log_prob + sum_rightmost(base, event_dim - len(self.base_dist.event_shape))
+
+    def _monotonize_cdf(self, value: Tensor) -> Tensor:
+        """A falling map exchanges what is below with what is above."""
+        sign: Any = 1
+        for t in self.transforms:
+            sign = sign * t.sign
+        if isinstance(sign, int) and sign == 1:
+            return value
+        return sign * (value - 0.5) + 0.5
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._checked(value)
+        for t in reversed(self.transforms):
+            value = t.inv(value)
+        return self._monotonize_cdf(self.base_dist.cdf(value))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        value = self.base_dist.icdf(self._monotonize_cdf(value))
+        for t in self.transforms:
+            value = t(value)
+        return value
+
+
+def _as_list(transforms: Any) -> list[Transform]:
+    if isinstance(transforms, Transform):
+        return [transforms]
+    if isinstance(transforms, list) and all(isinstance(t, Transform) for t in transforms):
+        return transforms
+    raise ValueError(
+        f"transforms must be a Transform or list of Transforms, but was {transforms}"
+    )
