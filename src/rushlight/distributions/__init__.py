@@ -90,4 +90,6 @@ def __getattr__(name: str) -> Any:
     from ..namespace import missing
 
     said = missing(__name__, globals(), name)
-    raise AttributeError(said + (" PyTorch has it; it is not implemented." if name in _ABSENT else ""))
+    raise AttributeError(
+        said + (" PyTorch has it; it is not implemented." if name in _ABSENT else "")
+    )

@@ -7,6 +7,7 @@ from typing import Any
 from ..base.shapes import Size
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
+from ..ops.activation_smooth import softplus
 from ..ops.gamma_draws import binomial
 from . import constraints
 from .distribution import Distribution
@@ -81,16 +82,12 @@ class Binomial(Distribution):
         self._checked(value)
         n, logits = self.total_count, self.logits
         choose = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
-        # n log(1 + exp(logits)), without overflow for large logits
-        spread = n * (logits.clamp(min=0) + (-logits.abs()).exp().log1p())
-        return choose + value * logits - spread
+        return choose + value * logits - n * softplus(logits, threshold=50.0)
 
     def entropy(self) -> Tensor:
         total = int(self.total_count.max())
         if not bool(self.total_count.min() == total):
-            raise NotImplementedError(
-                "Inhomogeneous total count not supported by `entropy`."
-            )
+            raise NotImplementedError("Inhomogeneous total count not supported by `entropy`.")
         log_prob = self.log_prob(self.enumerate_support(False))
         return -(log_prob.exp() * log_prob).sum(0)
 

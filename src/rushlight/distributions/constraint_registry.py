@@ -33,9 +33,7 @@ class ConstraintRegistry:
     def __call__(self, constraint: c.Constraint) -> Any:
         maker = self._makers.get(type(constraint))
         if maker is None:
-            raise NotImplementedError(
-                f"Cannot transform {type(constraint).__name__} constraints"
-            )
+            raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
         return maker(constraint)
 
 

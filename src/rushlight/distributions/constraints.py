@@ -48,7 +48,9 @@ class _Dependent(Constraint):
             raise NotImplementedError(".event_dim cannot be determined statically")
         return self._event_dim
 
-    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> Any:
+    def __call__(
+        self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
+    ) -> Any:
         return _Dependent(
             is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
@@ -204,6 +206,9 @@ class _Multinomial(_Bounded):
 
     def check(self, value: Tensor) -> Tensor:
         return (value >= 0).all(dim=-1) & (value.sum(dim=-1) <= self.upper_bound)
+
+    def __repr__(self) -> str:
+        return "Multinomial()"
 
 
 class _Boolean(Constraint):

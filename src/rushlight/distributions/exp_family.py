@@ -14,7 +14,9 @@ __all__ = ["ExponentialFamily"]
 class ExponentialFamily(Distribution):
     """A distribution that knows its natural parameters, which gives entropy and divergence."""
 
-    _mean_carrier_measure: Any = 0
+    @property
+    def _mean_carrier_measure(self) -> Any:
+        raise NotImplementedError
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..core.differentiate import grad
 from ..core.tensor import Tensor
 from ..ops.linalg import solve_triangular
 from .bernoulli import Bernoulli
@@ -15,6 +16,7 @@ from .categorical import Categorical
 from .cauchy import Cauchy
 from .dirichlet import Dirichlet
 from .distribution import Distribution
+from .exp_family import ExponentialFamily
 from .exponential import Exponential
 from .gamma import Gamma
 from .geometric import Geometric
@@ -130,6 +132,23 @@ def _dirichlet(p: Any, q: Any) -> Tensor:
     off = p.concentration - q.concentration
     pull = p.concentration.digamma() - p_sum.digamma().unsqueeze(-1)
     return t1 - t2 + (off * pull).sum(-1)
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _exponential_family(p: Any, q: Any) -> Tensor:
+    """The Bregman divergence of the log normalizers (Nielsen and Nock 2010)."""
+    if type(p) is not type(q):
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot be computed using "
+            f"Bregman divergences (p is {type(p).__name__}, q is {type(q).__name__})"
+        )
+    at = [t.detach().requires_grad_() for t in p._natural_params]
+    normalizer = p._log_normalizer(*at)
+    gradients = grad(normalizer.sum(), at, create_graph=True)
+    result = q._log_normalizer(*q._natural_params) - normalizer
+    for theirs, ours, g in zip(q._natural_params, at, gradients):
+        result = result - sum_rightmost((theirs - ours) * g, len(q.event_shape))
+    return result
 
 
 @register_kl(Exponential, Exponential)

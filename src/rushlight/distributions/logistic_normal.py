@@ -29,7 +29,9 @@ class LogisticNormal(TransformedDistribution):
 
     @property
     def _normal(self) -> Any:
-        return self.base_dist.base_dist if isinstance(self.base_dist, Independent) else self.base_dist
+        return (
+            self.base_dist.base_dist if isinstance(self.base_dist, Independent) else self.base_dist
+        )
 
     @property
     def loc(self) -> Tensor:

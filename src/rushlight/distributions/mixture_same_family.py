@@ -125,4 +125,6 @@ class MixtureSameFamily(Distribution):
             return drawn.gather(at, index).squeeze(at)
 
     def __repr__(self) -> str:
-        return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
+        return (
+            f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
+        )

@@ -124,6 +124,6 @@ def _as_list(transforms: Any) -> list[Transform]:
         return [transforms]
     if isinstance(transforms, list) and all(isinstance(t, Transform) for t in transforms):
         return transforms
-    raise ValueError(
-        f"transforms must be a Transform or list of Transforms, but was {transforms}"
-    )
+    if isinstance(transforms, list):
+        raise ValueError("transforms must be a Transform or a list of Transforms")
+    raise ValueError(f"transforms must be a Transform or list, but was {transforms}")

@@ -171,7 +171,11 @@ class AffineTransform(Transform):
 
     @property
     def domain(self) -> Any:  # type: ignore[override]
-        return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
+        return (
+            constraints.independent(constraints.real, self.event_dim)
+            if self.event_dim
+            else constraints.real
+        )
 
     codomain = domain
 
@@ -199,7 +203,9 @@ class AffineTransform(Transform):
             volume = self.scale.abs().log()
         else:
             volume = x.new_full(x.shape, math.log(abs(self.scale)))
-        volume = sum_rightmost(volume.expand(x.shape) if self._event_dim else volume, self._event_dim)
+        volume = sum_rightmost(
+            volume.expand(x.shape) if self._event_dim else volume, self._event_dim
+        )
         return volume.expand(x.shape[: x.dim() - self._event_dim])
 
 

@@ -38,6 +38,8 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     if like is not None:
         options = {"dtype": like.dtype, "device": like.device}
     made = [v if isinstance(v, Tensor) else tensor(v, **options) for v in values]
+    if all(t.shape == made[0].shape for t in made):
+        return tuple(made)
     return tuple(broadcast_tensors(*made))
 
 

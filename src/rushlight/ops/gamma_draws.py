@@ -96,7 +96,9 @@ def _beta_grad(xp: Any, x: Any, a: Any, total: Any) -> Any:
         return xp.exp(-b * s + (a - 1) * (log_t - xp.log(x))) * (log_t - centre)
 
     # On the side not taken the rate only has to keep the integral finite.
-    left = _integral(xp, lower, xp.where(below, xp.maximum(a - (b - 1) * x / y, a / spread), total + 1))
+    left = _integral(
+        xp, lower, xp.where(below, xp.maximum(a - (b - 1) * x / y, a / spread), total + 1)
+    )
     rate = xp.maximum(b - (a - 1) * y / x, b / spread)
     right = _integral(xp, upper, xp.where(below, total + 1, rate))
     return xp.where(small, near, xp.where(below, left, right))

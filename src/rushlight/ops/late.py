@@ -19,6 +19,7 @@ LATE: dict[str, str] = {
     "bessel": "",
     "ctc": "ctc_loss",
     "signal_windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
+    "gamma_draws": "_sample_dirichlet _standard_gamma binomial",
     "recurrent": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
 }
 
@@ -44,7 +45,9 @@ def _late_method(self: Tensor, name: str) -> Any:
     """Tensor's answer for a method that is not there yet."""
     if name in _family_of and load_late(name) and name in Tensor.__dict__:
         return getattr(self, name)
-    raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+    raise AttributeError(
+        f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self
+    )
 
 
 Tensor.__getattr__ = _late_method  # type: ignore[method-assign]

@@ -150,18 +150,21 @@ def _times_log(xp: Any, x: Any, y: Any, log: Any) -> Any:
     return xp.where((x == 0) & ~xp.isnan(y), xp.zeros((), dtype), x * log(y))
 
 
-def _one_where_nonzero(x: Any, like: Tensor) -> Any:
-    return x.ne(0).to(like.dtype) if isinstance(x, Tensor) else float(x != 0)
+def _one_where_used(x: Any, y: Any, edge: float, like: Tensor) -> Any:
+    """0 where both x is 0 and the logarithm is not finite (y at or below `edge`), else 1."""
+    used = (x != 0) | (y > edge)
+    return used.to(like.dtype) if isinstance(used, Tensor) else float(used)
 
 
 xlogy: Any = binary(
     "xlogy", _xlogy_body, places=("torch", "Tensor", "special"),
-    dx=lambda g, x, y: g * xlogy(_one_where_nonzero(x, g), y), dy=lambda g, x, y: g * x / y,
+    dx=lambda g, x, y: g * xlogy(_one_where_used(x, y, 0.0, g), y), dy=lambda g, x, y: g * x / y,
     rule=only(FLOATS, "xlogy_cpu", promote_float), doc="`input * log(other)`, 0 where input is 0.",
 )  # fmt: skip
 xlog1py: Any = binary(
     "xlog1py", _xlog1py_body, places=("special",), inplace=False,
-    dx=lambda g, x, y: g * xlog1py(_one_where_nonzero(x, g), y), dy=lambda g, x, y: g * x / (y + 1),
+    dx=lambda g, x, y: g * xlog1py(_one_where_used(x, y, -1.0, g), y),
+    dy=lambda g, x, y: g * x / (y + 1),
     rule=only(FLOATS, "xlog1py_cpu", promote_float),
     doc="`input * log1p(other)`, 0 where input is 0.",
 )  # fmt: skip

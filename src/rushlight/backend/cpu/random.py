@@ -262,7 +262,9 @@ class Stream:
         if first == 0.0 and last == 1.0 and dtype.itemsize > 2:
             return x.reshape(shape)
         x = _cast(_affine(x, last - first, first), shape, dtype)
-        x[x == dtype.type(last)] = first  # the interval is half open, but rounding may reach its end
+        x[x == dtype.type(last)] = (
+            first  # the interval is half open, but rounding may reach its end
+        )
         return x
 
     @_locked
