@@ -7,12 +7,15 @@ from typing import Any
 from .program import Program
 
 
-def lower(program: Program, exclusive: set[int]) -> Any:
-    """A replay of `program`; storages in `exclusive` share memory with nothing."""
+def lower(program: Program, exclusive: set[int], seeds: list[int]) -> Any:
+    """A replay of `program`; storages in `exclusive` share memory with nothing.
+
+    `seeds` are the arguments that the backward half starts from, when there is one.
+    """
     if program.device == "cuda":
         from .lower_cuda import CudaReplay
 
-        return CudaReplay(program, exclusive)
+        return CudaReplay(program, exclusive, seeds)
     from .lower_cpu import CpuReplay
 
-    return CpuReplay(program, exclusive)
+    return CpuReplay(program, exclusive, seeds)

@@ -19,23 +19,25 @@ class CpuReplay:
     """A lowered program: fill `arguments`, call `run()`, which gives the results' arrays.
 
     A slot is *static* when its array exists before the run, in memory planned once; a kernel that
-    cannot write into given memory makes a *fresh* array each time, kept in a local variable.
+    cannot write into given memory makes a *fresh* array each time, kept in a local variable. A
+    program with a backward becomes two functions; the first also returns the fresh arrays that the
+    second needs.
     """
 
     array_type = np.ndarray
 
-    def __init__(self, program: Program, exclusive: set[int]) -> None:
+    def __init__(self, program: Program, exclusive: set[int], seeds: list[int]) -> None:
         self.program = program
         self.names: dict[str, Any] = {"copyto": np.copyto}
-        self.lines: list[str] = []
         self.statics: dict[int, np.ndarray] = {}
-        self.restored: list[tuple[np.ndarray, np.ndarray]] = []
+        self.user: Any = None  # a weak reference to the node whose backward is still to come
+        self.cut = program.hand_over
         self.static = self._choose()
         self.memory = self._allocate(exclusive)
         self.arguments = [self.array(s) for s in program.arguments]
-        self._emit_all()
-        self.run = self._finish()
+        self.seeds = [self.arguments[i] for i in seeds]
         self.fresh = [s.storage.number not in self.static for s in program.results]
+        self._emit_all()
 
     # -- memory ---------------------------------------------------------------------------------
 
@@ -57,6 +59,11 @@ class CpuReplay:
         spans = {n: s for n, s in program.lifetimes().items() if n in self.static}
         whole = (0, len(program.instructions) + 1)
         spans = {n: whole if n in exclusive else s for n, s in spans.items()}
+        if self.cut is not None:  # what crosses stays whole, so that backward can run twice
+            spans = {
+                n: (first, whole[1]) if first < self.cut < last else (first, last)
+                for n, (first, last) in spans.items()
+            }
         storages = {s.number: s for s in program.storages}
         sizes = {n: storages[n].nbytes for n in spans}
         offsets, total = plan(spans, sizes)
@@ -98,15 +105,54 @@ class CpuReplay:
         return name
 
     def _emit_all(self) -> None:
-        for storage in self.program.storages:
+        program, cut = self.program, self.cut
+        self.lines: list[str] = []
+        for storage in program.storages:
             if storage.rewritten:
                 saved = self._name(storage.saved, "saved")
                 self.lines.append(f"copyto({self._name(storage.array, 'constant')}, {saved})")
         last = self._last_uses()
-        for at, ins in enumerate(self.program.instructions):
-            self._emit(ins)
+        results = [self.operand(s) for s in program.results]
+        if cut is None:
+            self._emit_range(0, len(program), last)
+            self.run = self._function("", results)
+            return
+        crossing = self._crossing(cut)
+        self._emit_range(0, cut, last)
+        handed = results[: program.handed]
+        self.forward = self._function("", [_tuple(handed), _tuple(crossing)])
+        self.lines = [f"{_tuple(crossing)} = saved"] if crossing else []
+        self._emit_range(cut + 1, len(program), last)
+        self._backward = self._function("saved", results[program.handed :])
+
+    def _emit_range(self, start: int, end: int, last: dict[int, list[int]]) -> None:
+        for at in range(start, end):
+            self._emit(self.program.instructions[at])
             for number in last.get(at, ()):
                 self.lines.append(f"v{number} = None")
+
+    def _crossing(self, cut: int) -> list[str]:
+        """Fresh arrays made before the cut and used after it."""
+        made, used = set(), set()
+        for at, ins in enumerate(self.program.instructions):
+            if at < cut:
+                made.update(s.number for s in ins.outputs)
+            elif at > cut:
+                used.update(s.number for s in ins.reads)
+        used.update(s.number for s in self.program.results[self.program.handed :])
+        fresh = {s.number for s in self.program.slots if s.storage.number not in self.static}
+        return [f"v{n}" for n in sorted(made & used & fresh)]
+
+    def backward(self, saved: tuple, gradients: list[Any]) -> list[np.ndarray]:
+        """Run the second half from the gradients of the results."""
+        for array, g in zip(self.seeds, gradients):
+            if g is None:
+                array[...] = 0
+            else:
+                np.copyto(array, g)
+        arrays = self._backward(saved)
+        fresh = self.fresh[self.program.handed :]
+        return [a if own else a.copy() for a, own in zip(arrays, fresh)]
 
     def _last_uses(self) -> dict[int, list[int]]:
         """After which instruction a fresh array is not needed any more."""
@@ -115,7 +161,7 @@ class CpuReplay:
         for at, ins in enumerate(self.program.instructions):
             for s in (*ins.reads, *ins.outputs):
                 if s.storage.number not in self.static and s.number not in results:
-                    last[s.number] = at
+                    last[s.number] = at if self.cut != at else at - 1
         found: dict[int, list[int]] = {}
         for number, at in last.items():
             found.setdefault(at, []).append(number)
@@ -139,13 +185,17 @@ class CpuReplay:
             left = ", ".join(targets) + ("," if ins.several and len(targets) == 1 else "")
             self.lines.append(f"{left} = {call}({given})")
 
-    def _finish(self) -> Callable[[], tuple]:
-        results = [self.operand(s) for s in self.program.results]
-        body = [*self.lines, f"return ({', '.join(results)}{',' if results else ''})"]
-        self.source = "def replay():\n" + "".join(f"    {line}\n" for line in body)
+    def _function(self, parameter: str, results: list[str]) -> Callable[..., tuple]:
+        body = [*self.lines, f"return {_tuple(results)}"]
+        source = f"def replay({parameter}):\n" + "".join(f"    {line}\n" for line in body)
+        self.source = getattr(self, "source", "") + source
         scope = dict(self.names)
-        exec(compile(self.source, f"<program of {len(self.program)}>", "exec"), scope)
+        exec(compile(source, f"<program of {len(self.program)}>", "exec"), scope)
         return quiet(scope["replay"])
+
+
+def _tuple(parts: list[str]) -> str:
+    return f"({', '.join(parts)}{',' if parts else ''})"
 
 
 def aligned(nbytes: int) -> np.ndarray:

@@ -170,12 +170,20 @@ class Program:
         self.arguments = arguments  # one per tensor argument; a slot may never be read
         self.results = results  # what the caller receives, gradients included
         self.device = device
+        self.handed = len(results)  # how many of them the call itself returns; the rest backward
         self.history: list[tuple[str, int]] = []  # (pass, instructions afterwards)
 
     def with_instructions(self, instructions: list[Instruction]) -> Program:
         made = Program(instructions, self.arguments, list(self.results), self.device)
+        made.handed = self.handed
         made.history = list(self.history)
         return made
+
+    @property
+    def hand_over(self) -> int | None:
+        """Where the call ends and its backward begins."""
+        names = [ins.name for ins in self.instructions]
+        return names.index("hand_over") if "hand_over" in names else None
 
     @property
     def slots(self) -> list[Slot]:

@@ -46,7 +46,9 @@ class Recorder:
         self.reads: list[tuple[Any, Slot]] = []  # values read by the host: (marker, slot)
         self.trouble: str | None = None  # why it cannot be replayed
         self.strict = False  # raise where it happens instead of noting it
-        self.arguments = [self._argument(a, i) for i, a in enumerate(arguments)]
+        self.arguments: list[Slot] = []
+        for a in arguments:
+            self.add_argument(a)
 
     # -- slots ----------------------------------------------------------------------------------
 
@@ -69,6 +71,11 @@ class Recorder:
             return known  # the same tensor given twice
         low, span = extent(a)
         return self._slot(a, self._storage(ARGUMENT, span, f"argument {i}"), -low)
+
+    def add_argument(self, a: Any) -> int:
+        """One more argument, found while recording; its place among them."""
+        self.arguments.append(self._argument(a, len(self.arguments)))
+        return len(self.arguments) - 1
 
     def slot_of(self, a: Any) -> Slot:
         """The slot of an array; one never seen before comes from outside."""
@@ -186,7 +193,8 @@ def user_line() -> str:
     """The line of the user's code that led here, as file:line."""
     frame: Any = sys._getframe(1)
     while frame is not None:
-        if not frame.f_globals.get("__name__", "").startswith(_HERE):
+        ours = frame.f_globals.get("__name__", "").startswith(_HERE)
+        if not ours and not frame.f_code.co_filename.startswith("<"):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return "?"

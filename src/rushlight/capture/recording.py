@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,8 @@ from ..core.op import FREED
 from ..core.tensor import Tensor
 from . import tree
 from .program import CONSTANT, Program, Slot
-from .record import CannotCapture, Recorder, host_read_error, is_array, same
+from .backward import Backward
+from .record import Recorder, host_read_error, is_array, same
 from .watch import Watch
 
 _state = threading.local()
@@ -24,7 +25,7 @@ def is_recording() -> bool:
 
 
 @contextmanager
-def _inside() -> Iterator[None]:
+def inside() -> Iterator[None]:
     _state.depth = getattr(_state, "depth", 0) + 1
     try:
         yield
@@ -41,13 +42,13 @@ class Recording:
         self.watch = Watch(fn)
         self.leaves = self._leaves()
         self.entry_grads = [t.grad for t in self.leaves]
-        self.versions = [(t, t._version) for t in self._known()]
+        self.versions = [(t, t._version) for t in self.known()]
         numbers = [_numbers(o) for o in self.watch.optimizers]
         fed: list[Any] = []
         self.recorder = Recorder([t._a for t in self.tensors], self.watch.owned(), fed)
         self.recorder.strict = fullgraph
         self.numbers = numbers
-        with _inside(), collecting_replay_hooks() as hooks, listening(self.recorder):
+        with inside(), collecting_replay_hooks() as hooks, listening(self.recorder):
             self.result = fn(*args, **kwargs)
         self.hooks = [refresh for refresh, _ in hooks]
         for _, arrays in hooks:
@@ -63,14 +64,14 @@ class Recording:
         self._finish()
         self.trouble = self.recorder.trouble
 
-    def _known(self) -> list[Tensor]:
+    def known(self) -> list[Tensor]:
         """Tensors that exist before the call and may be changed by it."""
         found = {id(t): t for t in self.tensors}
         found.update({id(t): t for t in self.watch.held})
         return list(found.values())
 
     def _leaves(self) -> list[Tensor]:
-        return [t for t in self._known() if t._edge is not None and t.is_leaf]
+        return [t for t in self.known() if t._edge is not None and t.is_leaf]
 
     # -- what came out --------------------------------------------------------------------------
 
@@ -78,13 +79,14 @@ class Recording:
         rec = self.recorder
         self.result_slots: list[Slot] = []
         self.leaf_makers: list[Any] = []
-        self.live_graph = False
+        self.live: list[tuple[int, Tensor]] = []
         for value in tree.leaves(self.result):
             self.leaf_makers.append(self._describe(value))
         self.exit_grads = [
             self._grad(t, before) for t, before in zip(self.leaves, self.entry_grads)
         ]
         self.bumps = [(t, t._version - v) for t, v in self.versions if t._version != v]
+        self.backward = Backward(self, self.live) if self.live and not rec.trouble else None
         self.program: Program = rec.program(self.result_slots)
         self.needs_no_grad = self._entry_rule()
 
@@ -99,20 +101,20 @@ class Recording:
             slot = self.recorder.slot_of(value._a)
             edge = value._edge
             if edge is not None and not _spent(edge[0]):
-                self.live_graph = True
-            return ("tensor", self._result(slot), None if edge is None else edge[0].name())
+                self.live.append((len(self.leaf_makers), value))
+            return ("tensor", self.add_result(slot), None if edge is None else edge[0].name())
         reading = getattr(value, "reading", None)
         if reading is not None and isinstance(value, (int, float)):
             return (
                 "number",
-                self._result(reading.slot),
+                self.add_result(reading.slot),
                 float if isinstance(value, float) else int,
             )
         if is_array(value):
             self.recorder.complain("returns a NumPy array", "its return")
         return ("value", value)
 
-    def _result(self, slot: Slot) -> int:
+    def add_result(self, slot: Slot) -> int:
         """The place of a slot among the results."""
         for i, s in enumerate(self.result_slots):
             if s is slot:
@@ -126,7 +128,7 @@ class Recording:
             return ("kept",)
         if t.grad is None:
             return ("none",)
-        return ("made", self._result(self.recorder.slot_of(t.grad._a)))
+        return ("made", self.add_result(self.recorder.slot_of(t.grad._a)))
 
     def _entry_rule(self) -> list[tuple[Tensor, Any]]:
         """What a replay needs of each leaf's `.grad` when it starts: None, or a certain tensor.
@@ -135,11 +137,13 @@ class Recording:
         by the function itself: then it does not matter what the next call finds.
         """
         used = {id(a) for a in self.recorder.kept}
+        asks = bool(self.watch.optimizers) or "grad" in self.watch.names
         rules: list[tuple[Tensor, Any]] = []
         for t, before, after in zip(self.leaves, self.entry_grads, self.exit_grads):
             if before is None:
-                rules.append((t, None))
-            elif after[0] == "kept" or id(before._a) in used:
+                if asks or after[0] != "kept":
+                    rules.append((t, None))
+            elif id(before._a) in used or (asks and after[0] == "kept"):
                 rules.append((t, before))
         return rules
 
@@ -243,9 +247,3 @@ def check(recording: Recording) -> None:
     """Raise when a recording can never be replayed."""
     if recording.trouble is not None:
         raise host_read_error(recording.trouble)
-    if recording.live_graph:
-        raise CannotCapture("it returns a tensor whose graph is still to be differentiated")
-
-
-def unwatched(tensors: Sequence[Tensor]) -> list[Tensor]:
-    return [t for t in tensors if t._edge is not None and not t.is_leaf]

@@ -9,13 +9,17 @@ import numpy as np
 
 from ..core.inplace import bump
 from ..core.tape import Node
-from ..core.tensor import Tensor, tensor_over
+from ..core.tensor import Tensor, current_edge, tensor_over
 from . import tree
+from .backward import ReplayNode
 from .lower import lower
 from .passes import optimise
 from .program import ARGUMENT, CONSTANT, MADE, STATE, Slot
 from .record import CannotCapture
 from .recording import Recording
+
+
+_IN_FLIGHT = 8  # calls of one program that may wait for their backward
 
 
 class SpentNode(Node):
@@ -58,6 +62,15 @@ class Replay:
         ]
         self.bumps = [(places.get(id(t)), t, n) for t, n in r.bumps]
         self._check_arguments(r)
+        self.backward = r.backward
+        self.device = r.program.device
+        if r.backward is not None:
+            self.program.handed = r.backward.handed
+            held = {id(t) for t in r.watch.held}
+            self.lasting = [t for t in r.watch.held if _used_after(self.program, t)]
+            self.reached = [
+                (None if id(t) in held else places[id(t)], t) for t in r.backward.targets
+            ]
         self.returned = [self._way(s, r) for s in self.program.results]
         lasting = {how[1] for _, _, how in self.grads if how[0] == "made"}
         self.exclusive = {self.program.results[i].storage.number for i in lasting}
@@ -65,10 +78,21 @@ class Replay:
 
     def lower(self) -> None:
         """Prepare memory and code; again when somebody holds on to the old memory."""
-        self.lowered = lower(self.program, self.exclusive)
-        self.run = self.lowered.run
-        self.inputs = self.lowered.arguments
+        seeds = [] if self.backward is None else self.backward.seeds
+        self.lowered = lower(self.program, self.exclusive, seeds)
+        self.pool = [self.lowered]
         self.handed: dict[int, tuple[Tensor, int]] = {}
+
+    def _free(self) -> Any:
+        """A lowered program whose last backward is over; another one where all are waiting."""
+        for found in self.pool:
+            if found.user is None or found.user() is None:
+                return found
+        if len(self.pool) >= _IN_FLIGHT:
+            return None
+        seeds = self.backward.seeds
+        self.pool.append(lower(self.program, self.exclusive, seeds))
+        return self.pool[-1]
 
     def _check_arguments(self, r: Recording) -> None:
         written = {
@@ -106,6 +130,8 @@ class Replay:
         why = self.watch.changed()
         if why is not None:
             return why
+        if self.backward is not None and self._free() is None:
+            return "too many calls wait for their backward"
         for at, t, grad in self.entry:
             if at is not None:
                 t = tensors[at]
@@ -118,13 +144,20 @@ class Replay:
     def __call__(self, tensors: list[Tensor]) -> Any:
         if self.handed:
             self._take_back()
+        low = self.lowered if self.backward is None else self._free()
         for refresh in self.hooks:
             refresh()
-        for array, t in zip(self.inputs, tensors):
+        inputs = low.arguments
+        for array, t in zip(inputs, tensors):
             np.copyto(array, t._a)
-        outs = self.run()
+        if self.backward is None:
+            outs, node = low.run(), None
+        else:
+            outs, saved = low.forward()
+            edges = [current_edge(t if at is None else tensors[at]) for at, t in self.reached]
+            node = ReplayNode(self, low, edges, saved)
         for i in self.written:
-            np.copyto(tensors[i]._a, self.inputs[i])
+            np.copyto(tensors[i]._a, inputs[i])
         for at, t, n in self.bumps:
             t = t if at is None else tensors[at]
             bump(t)
@@ -132,7 +165,7 @@ class Replay:
         for at, t, how in self.grads:
             t = t if at is None else tensors[at]
             t.grad = None if how[0] == "none" else self._hand_out(how[1], outs[how[1]])
-        return self._results(outs, tensors)
+        return self._results(outs, tensors, node)
 
     def _hand_out(self, i: int, array: Any) -> Tensor:
         """A gradient: over the program's own memory, until somebody keeps it."""
@@ -156,15 +189,18 @@ class Replay:
                 t._a = t._a.copy()
                 del self.handed[i]
 
-    def _results(self, outs: tuple, tensors: list[Tensor]) -> Any:
-        makers = iter(self.makers)
+    def _results(self, outs: tuple, tensors: list[Tensor], node: Any) -> Any:
+        makers = enumerate(self.makers)
+        live = () if node is None else self.backward.outputs
 
         def leaf(_: Any) -> Any:
-            maker = next(makers)
+            place, maker = next(makers)
             kind = maker[0]
             if kind == "tensor":
                 t = self._tensor(maker[1], outs, tensors)
-                if maker[2] is not None:
+                if place in live:
+                    t._edge = (node, live.index(place))
+                elif maker[2] is not None:
                     t._edge = (SpentNode(maker[2]), 0)
                 return t
             if kind == "number":
@@ -186,6 +222,12 @@ class Replay:
             at, shift, slot = way
             array = _look(tensors[at]._a, shift, slot)
         return tensor_over(array, self.lowered.array_type)
+
+
+def _used_after(program: Any, t: Tensor) -> bool:
+    """Whether the backward half reads a tensor that outlives the call."""
+    cut = program.hand_over
+    return any(s.array is t._a for ins in program.instructions[cut + 1 :] for s in ins.reads)
 
 
 def _overlap(a: Any, b: Any) -> bool:

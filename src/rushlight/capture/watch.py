@@ -278,7 +278,7 @@ def is_optimizer(value: Any) -> bool:
 def is_user_module(name: str, file: str | None = None) -> bool:
     """Whether code of this module may hold state worth watching: not ours, not the library's."""
     root = name.partition(".")[0]
-    if root in _SKIPPED or root in sys.stdlib_module_names and root != "__main__":
+    if root in _SKIPPED or (root in sys.stdlib_module_names and root != "__main__"):
         return False
     module = sys.modules.get(name)
     file = file or getattr(module, "__file__", None)

@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from ..program import Program
+from .common import merge_common
+from .copies import drop_copies
+from .dead import drop_dead
+from .fold import fold_constants
+
+PASSES = [
+    ("fold constants", fold_constants),
+    ("common subexpressions", merge_common),
+    ("copies", drop_copies),
+    ("dead code", drop_dead),
+]
 
 
 def optimise(program: Program) -> Program:
@@ -12,6 +23,3 @@ def optimise(program: Program) -> Program:
         program = run(program)
         program.history.append((name, len(program)))
     return program
-
-
-PASSES: list = []

@@ -1,0 +1,67 @@
+"""Common subexpressions: what was computed already is not computed again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..program import Instruction, Program, Slot, writers
+from ..rewrite import Renaming, once_made
+
+
+def merge_common(program: Program) -> Program:
+    """Let later instructions that equal an earlier one use its outputs.
+
+    Only where nothing writes into the inputs in between, nor ever into either result.
+    """
+    written = writers(program.instructions)
+    once = once_made(program)
+    results = program.result_storages()
+    seen: dict[Any, tuple[int, Instruction]] = {}
+    renaming = Renaming()
+    kept = []
+    for at, ins in enumerate(program.instructions):
+        if not _mergeable(ins, once, results):
+            kept.append(ins)
+            continue
+        key = _key(ins, renaming)
+        found = seen.get(key) if key is not None else None
+        if found is None or _changed(ins, found[0], at, written):
+            if key is not None:
+                seen[key] = (at, ins)
+            kept.append(ins)
+            continue
+        for old, new in zip(ins.outputs, found[1].outputs):
+            renaming.add(old, new)
+    return renaming.program(program, kept)
+
+
+def _mergeable(ins: Instruction, once: dict[int, int], results: set[int]) -> bool:
+    """No effects, no views (they cost nothing), and results that stay as they are made."""
+    return (
+        not ins.has_effect
+        and not ins.is_view
+        and bool(ins.outputs)
+        and all(s.storage.number in once and s.storage.number not in results for s in ins.outputs)
+    )
+
+
+def _key(ins: Instruction, renaming: Renaming) -> Any:
+    parts: list[Any] = [ins.name]
+    for i in ins.inputs:
+        if i.__class__ is Slot:
+            s = renaming.slot(i)
+            parts.append((s.storage.number, s.offset, s.shape, s.strides, s.dtype.str))
+        else:
+            parts.append((i.__class__, repr(i)))
+    parts.extend((k, repr(v)) for k, v in sorted(ins.attrs.items()))
+    key = tuple(parts)
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _changed(ins: Instruction, first: int, second: int, written: dict[int, list[int]]) -> bool:
+    numbers = [s.storage.number for s in ins.reads]
+    return any(first <= at < second for n in numbers for at in written.get(n, ()))

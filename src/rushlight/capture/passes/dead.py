@@ -1,0 +1,18 @@
+"""Dead code: instructions whose results nobody needs are dropped."""
+
+from __future__ import annotations
+
+from ..program import MADE, Program
+
+
+def drop_dead(program: Program) -> Program:
+    """Keep what reaches a result, lasting memory or a random stream, seen from the end."""
+    needed = {s.storage.number for s in program.results}
+    kept = []
+    for ins in reversed(program.instructions):
+        touched = [s.storage for s in (*ins.outputs, *ins.writes)]
+        lasting = any(s.kind != MADE for s in touched) and not ins.is_view
+        if lasting or ins.is_random or any(s.number in needed for s in touched):
+            needed.update(s.storage.number for s in ins.reads)
+            kept.append(ins)
+    return program.with_instructions(kept[::-1])

@@ -1,0 +1,65 @@
+"""Constant folding: what depends on nothing that changes is computed once, now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...backend.door import run
+from ..program import CONSTANT, Instruction, Program, Slot, Storage
+from ..rewrite import Renaming, new_numbers, once_made
+
+_LARGE = 1 << 22  # bytes; a larger constant would cost more memory than it saves time
+
+
+def fold_constants(program: Program, array_type: type | None = None) -> Program:
+    """Run instructions over constants and keep their results as constants."""
+    once = once_made(program)
+    results = program.result_storages()
+    cls = array_type or _array_type(program)
+    renaming = Renaming()
+    numbers = new_numbers(program)
+    kept = []
+    for ins in program.instructions:
+        inputs = [renaming.slot(i) if i.__class__ is Slot else i for i in ins.inputs]
+        if not _foldable(ins, inputs, once, results):
+            kept.append(ins)
+            continue
+        arrays = [i.array if i.__class__ is Slot else i for i in inputs]
+        out = run(ins.kernel, cls, arrays, ins.attrs)
+        outs = out if ins.several else (out,)
+        for old, array in zip(ins.outputs, outs):
+            renaming.add(old, constant(next(numbers), _as(array, cls)))
+    return renaming.program(program, kept)
+
+
+def constant(number: int, array: Any) -> Slot:
+    """A slot over a constant."""
+    storage = Storage(number, CONSTANT, array.nbytes, "folded", array)
+    return Slot(number, storage, tuple(array.shape), array.dtype, tuple(array.strides), 0, array)
+
+
+def _foldable(ins: Instruction, inputs: list, once: dict[int, int], results: set[int]) -> bool:
+    if ins.has_effect or not ins.outputs or ins.name in ("empty", "empty_strided"):
+        return False
+    if any(s.storage.number not in once or s.storage.number in results for s in ins.outputs):
+        return False  # views have no maker of their own and end here, too
+    if sum(s.nbytes for s in ins.outputs) > _LARGE:
+        return False
+    return all(
+        i.__class__ is not Slot
+        or (i.storage.kind == CONSTANT and not i.storage.rewritten and i.array is not None)
+        for i in inputs
+    )
+
+
+def _array_type(program: Program) -> type:
+    from ...backend import devices
+    from ...base.device import device
+
+    return devices.backend_of(device(program.device)).array_type
+
+
+def _as(array: Any, cls: type) -> Any:
+    from ...backend import devices
+
+    return array if array.__class__ is cls else devices.backend_of_type(cls).asarray(array)
