@@ -11,8 +11,8 @@ from ..backend.door import collecting_replay_hooks, listening
 from ..core.op import FREED
 from ..core.tensor import Tensor
 from . import tree
-from .program import CONSTANT, Program, Slot
 from .backward import Backward
+from .program import CONSTANT, Program, Slot
 from .record import Recorder, host_read_error, is_array, same
 from .watch import Watch
 

@@ -18,7 +18,6 @@ from .program import ARGUMENT, CONSTANT, MADE, STATE, Slot
 from .record import CannotCapture
 from .recording import Recording
 
-
 _IN_FLIGHT = 8  # calls of one program that may wait for their backward
 
 
@@ -40,6 +39,31 @@ class SpentNode(Node):
             "function that has called backward() itself. Differentiate inside that function, or "
             "leave the whole backward outside of it."
         )
+
+
+class Handed:
+    """A gradient over the program's memory, and whether anybody but its leaf holds it.
+
+    Reference counts are compared with those measured when nobody else could hold it.
+    """
+
+    def __init__(self, tensor: Tensor, leaf: Tensor) -> None:
+        self.tensor = tensor
+        self.leaf = leaf
+        self.plain: tuple[int, int] | None = None
+
+    def _count(self) -> tuple[int, int]:
+        return sys.getrefcount(self.tensor), sys.getrefcount(self.tensor._a)
+
+    def measure(self) -> None:
+        self.plain = self._count()
+
+    def held(self) -> bool:
+        expected = self.plain[0] - (self.leaf.grad is not self.tensor)  # type: ignore[index]
+        return self._count()[0] > expected
+
+    def shown(self) -> bool:
+        return self._count()[1] > self.plain[1]  # type: ignore[index]
 
 
 class Replay:
@@ -81,7 +105,7 @@ class Replay:
         seeds = [] if self.backward is None else self.backward.seeds
         self.lowered = lower(self.program, self.exclusive, seeds)
         self.pool = [self.lowered]
-        self.handed: dict[int, tuple[Tensor, int]] = {}
+        self.handed: dict[int, Handed] = {}
 
     def _free(self) -> Any:
         """A lowered program whose last backward is over; another one where all are waiting."""
@@ -164,29 +188,31 @@ class Replay:
             t._ver[0] += n - 1
         for at, t, how in self.grads:
             t = t if at is None else tensors[at]
-            t.grad = None if how[0] == "none" else self._hand_out(how[1], outs[how[1]])
-        return self._results(outs, tensors, node)
+            t.grad = None if how[0] == "none" else self._hand_out(how[1], outs[how[1]], t)
+        result = self._results(outs, tensors, node)
+        del outs
+        for handed in self.handed.values():
+            if handed.plain is None:
+                handed.measure()
+        return result
 
-    def _hand_out(self, i: int, array: Any) -> Tensor:
+    def _hand_out(self, i: int, array: Any, leaf: Tensor) -> Tensor:
         """A gradient: over the program's own memory, until somebody keeps it."""
         if self.lowered.fresh[i]:
             return tensor_over(array, self.lowered.array_type)
         known = self.handed.get(i)
         if known is None:
-            t = tensor_over(array, self.lowered.array_type)
-            self.handed[i] = (t, sys.getrefcount(array))
-            return t
-        return known[0]
+            known = self.handed[i] = Handed(tensor_over(array, self.lowered.array_type), leaf)
+        return known.tensor
 
     def _take_back(self) -> None:
         """Before memory is written again: what others still hold of it becomes theirs."""
-        for i, (t, references) in list(self.handed.items()):
-            # held by: the table's tuple, this loop, getrefcount - and the leaf it is the gradient of
-            if sys.getrefcount(t) > 4 or sys.getrefcount(t._a) > references:
-                if sys.getrefcount(t._a) > references:  # an array outside shows our memory
-                    self.lower()
-                    return
-                t._a = t._a.copy()
+        for i, handed in list(self.handed.items()):
+            if handed.shown():  # an array outside shows our memory: leave it to them
+                self.lower()
+                return
+            if handed.held():
+                handed.tensor._a = handed.tensor._a.copy()
                 del self.handed[i]
 
     def _results(self, outs: tuple, tensors: list[Tensor], node: Any) -> Any:
@@ -236,13 +262,8 @@ def _overlap(a: Any, b: Any) -> bool:
 
 def _look(a: np.ndarray, shift: int, slot: Slot) -> np.ndarray:
     """The window of a slot on the caller's own memory."""
-    flat = np.lib.stride_tricks.as_strided(a.view(), (), ())
-    if shift == 0:
-        start = flat
-    else:
-        address = a.__array_interface__["data"][0] + shift
-        holder = _Address(address, a)
-        start = np.asarray(holder).view(a.dtype)[0]
+    address = a.__array_interface__["data"][0] + shift
+    start = np.asarray(_Address(address, a)).view(slot.dtype)
     return np.lib.stride_tricks.as_strided(start, slot.shape, slot.strides)
 
 

@@ -1,0 +1,641 @@
+"""Foot-guns of compile, from those that would be silent to those that are loud: none is silent.
+
+Every test runs the same function eagerly beside the compiled one and compares, call by call: either the
+compiled function does the same, or it says why it cannot.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight.base.errors import HostReadError
+
+CALLS = 6
+
+
+def pair(make, **options):
+    """The same function twice, from one seed: eager and compiled."""
+    torch.manual_seed(7)
+    eager = make()
+    torch.manual_seed(7)
+    other = make()
+    return eager, other, torch.compile(other.step if hasattr(other, "step") else other, **options)
+
+
+def equal(a, b):
+    """Whether two trees of tensors and numbers hold the same values."""
+    if isinstance(a, torch.Tensor):
+        x, y = a.detach().numpy(), b.detach().numpy()
+        np.testing.assert_array_equal(x, y)
+        assert a.dtype == b.dtype
+    elif isinstance(a, (tuple, list)):
+        assert len(a) == len(b)
+        for x, y in zip(a, b):
+            equal(x, y)
+    else:
+        assert a == b
+
+
+class Step:
+    """A small training step with everything in it."""
+
+    def __init__(self, net=None, optimizer=None, zero=True):
+        self.net = net or nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+        self.opt = (optimizer or (lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)))(
+            self.net.parameters()
+        )
+        self.loss = nn.CrossEntropyLoss()
+        self.zero = zero
+
+    def step(self, x, y):
+        if self.zero:
+            self.opt.zero_grad()
+        loss = self.loss(self.net(x), y)
+        loss.backward()
+        self.opt.step()
+        return loss
+
+    def same_as(self, other):
+        for p, q in zip(self.net.state_dict().values(), other.net.state_dict().values()):
+            equal(p, q)
+        for p, q in zip(self.net.parameters(), other.net.parameters()):
+            assert (p.grad is None) == (q.grad is None)
+            if p.grad is not None:
+                equal(p.grad, q.grad)
+        for p, q in zip(self.opt.state.values(), other.opt.state.values()):
+            for name in p:
+                equal(p[name], q[name])
+
+
+def batch(n=5):
+    return torch.randn(n, 4), torch.randint(0, 3, (n,))
+
+
+def run_both(make, between=None, calls=CALLS, replayed=True, **options):
+    """Run both sides over the same batches; `between(step, i)` acts on each before call i."""
+    eager, other, compiled = pair(make, **options)
+    torch.manual_seed(3)
+    batches = [batch() for _ in range(calls)]
+    for i, (x, y) in enumerate(batches):
+        if between is not None:
+            between(eager, i)
+            between(other, i)
+        state = torch.get_rng_state()
+        expected = eager.step(x, y)
+        after = torch.get_rng_state()
+        torch.set_rng_state(state)
+        equal(expected, compiled(x, y))
+        equal(after, torch.get_rng_state())
+        eager.same_as(other)
+    assert bool(compiled.replays) == replayed, compiled.why()
+    return eager, other, compiled
+
+
+OPTIMIZERS = {
+    "sgd": lambda p: torch.optim.SGD(p, lr=0.1),
+    "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=1e-3, nesterov=True),
+    "adam": lambda p: torch.optim.Adam(p, lr=1e-2, amsgrad=True),
+    "adamw": lambda p: torch.optim.AdamW(p, lr=1e-2),
+    "nadam": lambda p: torch.optim.NAdam(p, lr=1e-2),
+    "radam": lambda p: torch.optim.RAdam(p, lr=1e-2),
+    "rmsprop": lambda p: torch.optim.RMSprop(p, lr=1e-2, momentum=0.5, centered=True),
+    "adagrad": lambda p: torch.optim.Adagrad(p, lr=1e-2),
+    "adadelta": lambda p: torch.optim.Adadelta(p),
+    "adamax": lambda p: torch.optim.Adamax(p),
+    "asgd": lambda p: torch.optim.ASGD(p),
+    "rprop": lambda p: torch.optim.Rprop(p),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_optimizer_equals_eager_step_by_step(name):
+    run_both(lambda: Step(optimizer=OPTIMIZERS[name]), calls=8)
+
+
+# -- would be silent: something the program does not see has changed --------------------------------
+
+
+def test_learning_rate_schedule():
+    def between(step, i):
+        for group in step.opt.param_groups:
+            group["lr"] = 0.1 / (i + 1)
+
+    run_both(Step, between)
+
+
+def test_scheduler_object():
+    def make():
+        step = Step()
+        step.plan = torch.optim.lr_scheduler.StepLR(step.opt, 2)
+        return step
+
+    run_both(make, lambda step, i: step.plan.step() if i else None, calls=8)
+
+
+def test_dropout_draws_anew_and_advances_the_stream():
+    run_both(lambda: Step(nn.Sequential(nn.Linear(4, 16), nn.Dropout(0.5), nn.Linear(16, 3))))
+
+
+def test_batch_norm_running_statistics():
+    net = lambda: nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))  # noqa: E731
+    run_both(lambda: Step(net()))
+
+
+def test_train_and_eval_switch():
+    def between(step, i):
+        step.net.train(i not in (4, 5, 8))
+
+    net = lambda: nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.3), nn.Linear(8, 3))  # noqa: E731
+    run_both(lambda: Step(net()), between, calls=12)
+
+
+def test_parameter_replaced():
+    def between(step, i):
+        if i == 4:
+            step.net[0].weight = nn.Parameter(torch.ones(8, 4) * 0.1)
+
+    run_both(Step, between, calls=8)
+
+
+def test_parameter_data_assigned():
+    def between(step, i):
+        if i == 4:
+            step.net[0].weight.data = torch.full((8, 4), 0.25)
+
+    run_both(Step, between, calls=8)
+
+
+def test_parameter_changed_in_place():
+    def between(step, i):
+        if i >= 3:
+            with torch.no_grad():
+                step.net[0].weight.mul_(0.5)
+
+    run_both(Step, between)
+
+
+def test_state_dict_loaded():
+    def between(step, i):
+        if i == 1:
+            step.kept = {k: v.clone() for k, v in step.net.state_dict().items()}
+        if i == 4:
+            step.net.load_state_dict(step.kept)
+
+    run_both(Step, between)
+
+
+def test_optimizer_state_loaded():
+    def between(step, i):
+        if i == 2:
+            step.kept = step.opt.state_dict()
+            step.kept = {
+                "state": {k: {n: v.clone() for n, v in s.items()} for k, s in step.kept["state"].items()},
+                "param_groups": step.kept["param_groups"],
+            }
+        if i == 5:
+            step.opt.load_state_dict(step.kept)
+
+    run_both(Step, between, calls=9)
+
+
+def test_momentum_switched_off():
+    def between(step, i):
+        if i == 4:
+            step.opt.param_groups[0]["momentum"] = 0
+
+    run_both(Step, between, calls=8)
+
+
+def test_layer_frozen():
+    def between(step, i):
+        if i == 4:
+            step.net[0].requires_grad_(False)
+
+    run_both(Step, between, calls=8)
+
+
+def test_layer_replaced():
+    def between(step, i):
+        if i == 4:
+            step.net[1] = nn.Tanh()
+
+    run_both(Step, between, calls=8)
+
+
+def test_hook_added_later():
+    def between(step, i):
+        if i == 4:
+            step.net[0].register_forward_hook(lambda m, a, out: out * 2)
+
+    run_both(Step, between, calls=8)
+
+
+def test_tensor_hook_added_later():
+    def between(step, i):
+        if i == 4:
+            step.net[0].weight.register_hook(lambda g: g * 0.5)
+
+    run_both(Step, between, calls=8)
+
+
+def test_gradient_kept_between_calls():
+    """Without zero_grad inside, gradients add up, unless somebody sets them to None."""
+
+    def between(step, i):
+        if i in (3, 4, 8):
+            step.opt.zero_grad()
+        if i == 6:
+            step.opt.zero_grad(set_to_none=False)
+
+    run_both(lambda: Step(zero=False), between, calls=12)
+
+
+def test_gradients_held_by_the_user():
+    held = {}
+
+    def between(step, i):
+        grads = held.setdefault(id(step), [])
+        if i:
+            grads.append((step.net[0].weight.grad, step.net[0].weight.grad.numpy().copy()))
+        for g, values in grads:
+            np.testing.assert_array_equal(g.numpy(), values)
+
+    run_both(Step, between, calls=8)
+
+
+def test_gradient_memory_held_as_numpy():
+    held = {}
+
+    def between(step, i):
+        arrays = held.setdefault(id(step), [])
+        if i:
+            a = step.net[0].weight.grad.numpy()
+            arrays.append((a, a.copy()))
+        for a, values in arrays:
+            np.testing.assert_array_equal(a, values)
+
+    run_both(Step, between, calls=8)
+
+
+def test_losses_collected_in_a_list():
+    step = Step()
+    compiled = torch.compile(step.step)
+    losses, values = [], []
+    for _ in range(CALLS):
+        loss = compiled(*batch())
+        losses.append(loss)
+        values.append(loss.item())
+    assert compiled.replays
+    assert [l.item() for l in losses] == values
+    assert len(set(values)) == CALLS
+
+
+SCALE = 2.0
+
+
+def scaled(x):
+    return x * SCALE
+
+
+def test_global_number_changed():
+    global SCALE
+    compiled = torch.compile(scaled)
+    for i in range(8):
+        SCALE = 2.0 if i < 4 else 5.0
+        equal(scaled(torch.ones(3)), compiled(torch.ones(3)))
+    SCALE = 2.0
+    assert compiled.replays
+
+
+def test_closure_number_changed():
+    factor = 2.0
+
+    def fn(x):
+        return x * factor
+
+    compiled = torch.compile(fn)
+    for i in range(8):
+        factor = 2.0 if i < 4 else 5.0
+        equal(fn(torch.ones(3)), compiled(torch.ones(3)))
+
+
+def test_attribute_of_an_object_changed():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.power = 2
+
+        def forward(self, x):
+            return x**self.power
+
+    model = Model()
+    compiled = torch.compile(lambda x: model(x))
+    for i in range(8):
+        model.power = 2 if i < 4 else 3
+        equal(model(torch.full((3,), 2.0)), compiled(torch.full((3,), 2.0)))
+
+
+def test_global_tensor_changed_in_place_and_replaced():
+    box = {"w": torch.ones(3)}
+
+    def fn(x):
+        return x * box["w"]
+
+    compiled = torch.compile(fn)
+    for i in range(10):
+        if i == 4:
+            box["w"].add_(1)
+        if i == 6:
+            box["w"] = torch.full((3,), 9.0)
+        equal(fn(torch.ones(3)), compiled(torch.ones(3)))
+
+
+# -- Python that a replay would not run: told, and run eagerly --------------------------------------
+
+
+def test_counter_inside_is_told():
+    class Counting:
+        n = 0
+
+        def step(self, x):
+            self.n = self.n + 1
+            return x * self.n
+
+    eager, counted = Counting(), Counting()
+    compiled = torch.compile(counted.step)
+    with pytest.warns(UserWarning, match="runs eagerly, because"):
+        for _ in range(8):
+            equal(eager.step(torch.ones(2)), compiled(torch.ones(2)))
+    assert counted.n == eager.n
+    assert not compiled.replays
+
+
+def test_list_append_inside_is_told():
+    seen = []
+
+    def fn(x):
+        y = x * 2
+        seen.append(y)
+        return y
+
+    compiled = torch.compile(fn)
+    with pytest.warns(UserWarning, match="seen"):
+        for _ in range(8):
+            compiled(torch.ones(2))
+    assert len(seen) == 8
+
+
+def test_scheduler_inside_is_told():
+    step = Step()
+    plan = torch.optim.lr_scheduler.ExponentialLR(step.opt, 0.5)
+
+    def fn(x, y):
+        loss = step.step(x, y)
+        plan.step()
+        return loss
+
+    compiled = torch.compile(fn)
+    with pytest.warns(UserWarning, match="runs eagerly, because"):
+        for _ in range(8):
+            compiled(*batch())
+    assert step.opt.param_groups[0]["lr"] == pytest.approx(0.1 * 0.5**8)
+
+
+def test_python_random_inside_is_told():
+    import random
+
+    def fn(x):
+        return x * random.random()
+
+    compiled = torch.compile(fn)
+    with pytest.warns(UserWarning, match="differs from call to call"):
+        values = [compiled(torch.ones(1)).item() for _ in range(8)]
+    assert len(set(values)) == 8
+
+
+def test_module_attribute_assigned_inside_is_told():
+    class Keeps(nn.Module):
+        def forward(self, x):
+            self.last = x * 2
+            return self.last + 1
+
+    model = Keeps()
+    compiled = torch.compile(lambda x: model(x))
+    with pytest.warns(UserWarning, match="runs eagerly, because"):
+        for i in range(8):
+            compiled(torch.full((2,), float(i)))
+            equal(model.last, torch.full((2,), 2.0 * i))
+
+
+# -- values read on the host -------------------------------------------------------------------------
+
+
+def test_item_returned_is_replayed():
+    eager, compiled_side = Step(), Step()
+    compiled_side.net.load_state_dict(eager.net.state_dict())
+
+    def make(step):
+        def fn(x, y):
+            loss = step.step(x, y)
+            return loss.item(), loss
+
+        return fn
+
+    plain, compiled = make(eager), torch.compile(make(compiled_side))
+    for _ in range(CALLS):
+        x, y = batch()
+        a, b = plain(x, y), compiled(x, y)
+        assert type(b[0]) is float
+        equal(a, b)
+    assert compiled.replays
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda y: 1 if y.sum() > 0 else 2,
+        lambda y: 1 if y.sum().item() > 0 else 2,
+        lambda y: float(y.sum()),
+        lambda y: y.tolist(),
+        lambda y: y.numpy().sum(),
+        lambda y: print(y) or 1,
+        lambda y: f"{y.sum():.3f}",
+        lambda y: y.sum().item() * 2,
+        lambda y: y[y > 0],
+        lambda y: y.nonzero(),
+        lambda y: int(y.argmax()),
+        lambda y: [v for v in y],  # no read: unbind gives views
+    ],
+    ids="if if-item float tolist numpy print format arithmetic mask nonzero index iterate".split(),
+)
+def test_host_reads(read, request, capsys):
+    def fn(x):
+        y = x * 2
+        return read(y), y
+
+    compiled = torch.compile(fn)
+    reads = "iterate" not in request.node.callspec.id
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for i in range(CALLS):
+            x = torch.tensor([1.0, -2.0, 3.0]) * (1 if i % 2 else -1)
+            equal(fn(x)[1], compiled(x)[1])
+            assert str(fn(x)[0]) == str(compiled(x)[0])
+    told = [str(w.message) for w in caught if "runs eagerly" in str(w.message)]
+    assert len(told) == (1 if reads else 0)
+    if reads:
+        assert "test_capture_footguns.py:" in told[0]
+        with pytest.raises(HostReadError, match="test_capture_footguns.py:"):
+            torch.compile(fn, fullgraph=True)(torch.ones(3))
+
+
+# -- arguments and results ---------------------------------------------------------------------------
+
+
+def test_argument_changed_in_place():
+    def fn(x):
+        x.add_(1)
+        return x * 2
+
+    compiled = torch.compile(fn)
+    for i in range(CALLS):
+        a, b = torch.full((3,), float(i)), torch.full((3,), float(i))
+        equal(fn(a), compiled(b))
+        equal(a, b)
+        assert a._version == b._version
+    assert compiled.replays
+
+
+def test_result_is_the_argument():
+    def fn(x):
+        return x, x[1:], x * 2
+
+    compiled = torch.compile(fn)
+    for i in range(CALLS):
+        x = torch.full((3,), float(i))
+        same, part, _ = compiled(x)
+        assert same is x
+        x.add_(5)
+        equal(part, x[1:])
+
+
+def test_result_is_a_parameter():
+    w = torch.ones(3)
+
+    def fn(x):
+        return w, w.detach(), x + w
+
+    compiled = torch.compile(fn)
+    for i in range(CALLS):
+        a, b, c = compiled(torch.full((3,), float(i)))
+        assert a is w
+        equal(b, w)
+        w.add_(1)
+        equal(b, w)
+
+
+def test_results_do_not_share_memory_between_calls():
+    compiled = torch.compile(lambda x: x + 1)
+    kept = [compiled(torch.full((3,), float(i))) for i in range(CALLS)]
+    for i, k in enumerate(kept):
+        equal(k, torch.full((3,), i + 1.0))
+
+
+def test_other_shapes_record_again():
+    compiled = torch.compile(lambda x: (x * 2).sum(0))
+    for _ in range(3):
+        for n in (2, 3, 4):
+            x = torch.randn(n, 2)
+            equal((x * 2).sum(0), compiled(x))
+    assert len(compiled.replays) == 3
+
+
+def test_ever_new_shapes_are_told():
+    compiled = torch.compile(lambda x: x * 2)
+    with pytest.warns(UserWarning, match="oldest program is dropped"):
+        for n in range(1, 20):
+            equal(torch.ones(n) * 2, compiled(torch.ones(n)))
+
+
+def test_numbers_among_the_arguments():
+    compiled = torch.compile(lambda x, n, **k: x * n + k["add"])
+    for i in range(9):
+        equal(torch.ones(2) * (i % 3) + 1.5, compiled(torch.ones(2), i % 3, add=1.5))
+    assert len(compiled.replays) == 3
+
+
+def test_layout_of_the_argument():
+    compiled = torch.compile(lambda x: x.reshape(-1) * 2)
+    base = torch.arange(12.0).reshape(3, 4)
+    for _ in range(4):
+        for x in (base, base.t(), base[:, ::2], base.flip(0)):
+            equal(x.reshape(-1) * 2, compiled(x))
+
+
+def test_the_same_tensor_twice():
+    compiled = torch.compile(lambda a, b: a * b + a)
+    x, y = torch.randn(3), torch.randn(3)
+    for _ in range(4):
+        equal(x * x + x, compiled(x, x))
+        equal(x * y + x, compiled(x, y))
+
+
+def test_constant_made_inside_is_restored():
+    def fn(x):
+        total = torch.tensor([0.0, 0.0])
+        for row in x:
+            total += row
+        return total
+
+    compiled = torch.compile(fn)
+    for _ in range(CALLS):
+        x = torch.randn(3, 2)
+        equal(fn(x), compiled(x))
+    assert compiled.replays
+
+
+def test_exception_inside_leaves_everything_usable():
+    def fn(x):
+        if x.shape[0] == 3:
+            raise KeyError("three")
+        return x + 1
+
+    compiled = torch.compile(fn)
+    for _ in range(4):
+        with pytest.raises(KeyError):
+            compiled(torch.ones(3))
+        equal(compiled(torch.ones(2)), torch.full((2,), 2.0))
+    assert not torch.capture.is_recording()
+
+
+def test_nested_compile_is_part_of_the_outer_program():
+    inner = torch.compile(lambda x: x * 3)
+    outer = torch.compile(lambda x: inner(x) + 1)
+    for i in range(CALLS):
+        equal(outer(torch.full((2,), float(i))), torch.full((2,), 3.0 * i + 1))
+    assert outer.replays and not inner.replays
+
+
+def test_grad_mode_is_part_of_the_key():
+    lin = nn.Linear(3, 2)
+    compiled = torch.compile(lambda x: lin(x))
+    x = torch.randn(4, 3)
+    for _ in range(4):
+        with torch.no_grad():
+            assert not compiled(x).requires_grad
+        assert compiled(x).requires_grad
+
+
+def test_backward_of_a_spent_result_says_so():
+    step = Step()
+    compiled = torch.compile(step.step)
+    for _ in range(CALLS):
+        loss = compiled(*batch())
+    assert loss.requires_grad
+    with pytest.raises(RuntimeError, match="a second time"):
+        loss.backward()
