@@ -16,8 +16,6 @@ from .. import _pillow
 from ..transforms._batch import Stage, Step, plan, xp_of
 from .vision import VisionDataset
 
-_NO_WORDS = np.empty((0, 0), np.uint32)
-
 
 class ArrayDataset(VisionDataset):
     """Pictures in `data`, uint8 (N, H, W, C) or (N, H, W); class numbers in `targets`."""
@@ -75,18 +73,19 @@ class ArrayDataset(VisionDataset):
 
     def _batch(self, indices: np.ndarray, stream: Any, step: Step) -> list[Tensor]:
         n = len(indices)
-        drawn = words(stream, n, step.words) if step.words else _NO_WORDS
+        drawn = words(stream, n, step.words) if step.words else np.empty((n, 0), np.uint32)
         if self._resident is not None:
             pictures, labels = self._resident
             self._check(indices)
-            places = xp_of(pictures).asarray(indices)
-            x, target = pictures.take(places, axis=0), wrap(labels.take(places))
-        else:
-            planes = self._planes()
-            if planes is None:
-                raise RuntimeError("the pictures of the dataset were replaced during an epoch")
-            x, target = _gather(planes, indices), self._labels(indices)
-        return [wrap(xp_of(x).ascontiguousarray(step.run(x, drawn))), target]
+            xp = xp_of(pictures)
+            places = xp.asarray(indices)
+            x = step.run(pictures.take(places, axis=0), drawn)
+            return [wrap(xp.ascontiguousarray(x)), wrap(labels.take(places))]
+        planes = self._planes()
+        if planes is None:
+            raise RuntimeError("the pictures of the dataset were replaced during an epoch")
+        x = step.run(_gather(planes, indices), drawn)
+        return [wrap(np.ascontiguousarray(x)), self._labels(indices)]
 
     def _labels(self, indices: np.ndarray) -> Tensor:
         targets = self.targets
