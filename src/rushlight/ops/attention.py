@@ -14,6 +14,7 @@ from ..core.op import Op
 from ..core.public import public
 from ..core.tensor import Tensor, wrap
 from . import multi_head as _multi_head  # noqa: F401 - multi_head_attention_forward
+from .attention_fused import attention, fits
 from .dropout import dropout
 from .pointwise import same_meta
 from .precision import in_float32
@@ -100,6 +101,8 @@ def scaled_dot_product_attention(
         scale = 1.0 / math.sqrt(query._a.shape[-1]) if query._a.shape[-1] else 1.0
     if enable_gqa:
         key, value = _spread_heads(query, key), _spread_heads(query, value)
+    if attn_mask is None and not dropout_p and fits(query, key, value):
+        return attention(query, key, value, causal=bool(is_causal), scale=float(scale))[0]
     scores = (query * scale) @ key.transpose(-2, -1)
     weights = attention_weights(_masked(scores, attn_mask, is_causal))
     if dropout_p > 0.0:

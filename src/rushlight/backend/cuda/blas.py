@@ -11,6 +11,7 @@ from ...base.config import settings
 from ...base.shapes import broadcast_shapes
 from ..door import kernel_for
 from .lt import TF32, TYPES, Matrix, Plan, Product, is_capturing, library
+from .sources import load
 
 # cuBLASLt counts columns first. A row-major product out = x y is its out' = y' x', so operand A is y and
 # operand B is x; a matrix whose rows are dense is "not transposed" there.
@@ -132,22 +133,52 @@ def _takes(x: Any, y: Any) -> bool:
     return x.dtype.char in TYPES and x.size > 0 and y.size > 0 and x.dtype == y.dtype
 
 
+# -- few rows -------------------------------------------------------------------------------------
+
+_FEW = 16
+_LITTLE = 1 << 20  # multiply-adds up to which our own kernels beat the library's host time
+_FORMATS = ("P", "P", "P", "P", "i", "i", "i")
+
+
+def _few(form: str, x: Any, y: Any, bias: Any, m: int, n: int, k: int) -> Any:
+    """A product of dense operands by a kernel of our own, or None when it is not so small."""
+    if m * n * k > _LITTLE or not x._c_contiguous or not y._c_contiguous:
+        return None
+    if form == "tn":
+        if k > 2 * _FEW:
+            return None
+        name, blocks = "tn", -(-m * n // 256)
+    elif m > _FEW:
+        return None
+    else:
+        name = form + ("_4" if m <= 4 else "_16")
+        blocks = -(-n // 8) if form == "nt" else -(-n // 32)
+    out = cupy.ndarray((m, n), x.dtype)
+    load("gemm_small.cu", name, _FORMATS, x.dtype.char)(
+        blocks, 256, x.data.ptr, y.data.ptr, 0 if bias is None else bias.data.ptr, out.data.ptr,
+        m, n, k,
+    )  # fmt: skip
+    return out
+
+
 def _register(name: str, flip_x: bool, flip_y: bool) -> None:
+    form = "tn" if flip_x else "nt" if flip_y else "nn"
+
     @kernel_for("cuda", name)
     def mm(x: Any, y: Any) -> Any:
         if x.dtype.char not in TYPES or not x.size or not y.size:
             return NotImplemented
-        return product(x, y, flip_x, flip_y)
+        a, b = x.shape, y.shape
+        m, k = (a[1], a[0]) if flip_x else a
+        out = _few(form, x, y, None, m, b[0] if flip_y else b[1], k)
+        return product(x, y, flip_x, flip_y) if out is None else out
 
     @kernel_for("cuda", "b" + name)
     def bmm(x: Any, y: Any) -> Any:
         if not _takes(x, y):
             return NotImplemented
-        if (
-            x.ndim == 3
-            and y.ndim == 3
-            and (x.shape[0] == y.shape[0] or 1 in (x.shape[0], y.shape[0]))
-        ):
+        lead = (x.shape[0], y.shape[0])
+        if x.ndim == 3 and y.ndim == 3 and (lead[0] == lead[1] or 1 in lead):
             return product(x, y, flip_x, flip_y)
         return _of_batches(x, y, flip_x, flip_y)
 
@@ -186,6 +217,10 @@ def linear(x: Any, w: Any, b: Any, *, activation: str = "") -> Any:
         if not b._c_contiguous:
             b = cupy.ascontiguousarray(b)
     if x.ndim == 2:
+        if not activation:
+            out = _few("nt", x, w, b, x.shape[0], w.shape[0], x.shape[1])
+            if out is not None:
+                return out
         return product(x, w, False, True, b, epilogue)
     shape = x.shape
     rows = x.reshape(prod(shape[:-1]), shape[-1])

@@ -165,7 +165,9 @@ def _choose_forward(x: Any, w: Any, b: Any, attrs: dict[str, Any]) -> Any:
         return None
     if small.takes(x, w.shape, dilation, attrs["groups"]):
         made = small.Forward(
-            small.forward_shape(x.shape, w.shape, out, stride, padding), x.dtype.char
+            small.forward_shape(x.shape, w.shape, out, stride, padding),
+            x.dtype.char,
+            x._c_contiguous,
         )
         if made.ok:
             return made
@@ -197,7 +199,7 @@ def _choose_input(gy: Any, w: Any, x_shape: tuple, attrs: dict[str, Any]) -> Any
     if small.takes(gy, w.shape, dilation, attrs["groups"]):
         shape = small.input_shape(x_shape, w.shape, gy.shape, stride, padding)
         if shape is not None:
-            made = small.Forward(shape, gy.dtype.char)
+            made = small.Forward(shape, gy.dtype.char, gy._c_contiguous)
             if made.ok:
                 return made
     if _out_size(x_shape[2:], w.shape[2:], stride, padding, dilation) != gy.shape[2:]:
@@ -249,5 +251,5 @@ def conv_grad_weight(
     if call is None:
         return NotImplemented
     if call.__class__ is small.Weight:
-        return call(_dense(gy), x)
+        return call(_dense(gy), _dense(x))
     return call(gy, x)

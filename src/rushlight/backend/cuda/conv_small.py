@@ -18,7 +18,7 @@ _WAVES = 264  # two blocks for every multiprocessor of an H200
 _FINISH_INSIDE = 24  # so few blocks are added up by the last of them
 
 _FORWARD = ("P", "P", "P", "P", "i", "4q")
-_WEIGHT = ("P", "P", "P", "P", "P", "i", "4q")
+_WEIGHT = ("P", "P", "P", "P", "P", "i")
 
 
 class Shape(NamedTuple):
@@ -55,13 +55,14 @@ def takes(x: Any, w_shape: tuple, dilation: tuple, groups: int) -> bool:
 class Forward:
     """One convolution ready to launch: the forward one, or the gradient of the input."""
 
-    def __init__(self, shape: Shape, char: str) -> None:
+    def __init__(self, shape: Shape, char: str, dense: bool) -> None:
         self.shape = shape
         self.result = (shape.images, shape.o, *shape.out)
-        tile = forward_tile(shape, _WAVES)
+        tile = forward_tile(shape, _WAVES, dense)
         self.ok = tile is not None
         if tile is None:
             return
+        self.wide = tile["WHOLE"] == 2
         self.grid = (ceil(shape.images / tile["IB"]), tile.pop("groups"), 1)
         self.block = (tile.pop("threads"), 1, 1)
         self.shared = tile.pop("shared")
@@ -70,6 +71,8 @@ class Forward:
         )
 
     def __call__(self, x: Any, w: Any, b: Any) -> Any:
+        if self.wide and x.data.ptr & 15:
+            x = x.copy()
         y = cupy.ndarray(self.result, x.dtype)
         size = x.itemsize
         st = x.strides
@@ -87,12 +90,12 @@ class Weight:
     def __init__(self, shape: Shape, char: str) -> None:
         self.shape = shape
         self.result = (shape.o, shape.c, *shape.kernel)
-        tile = weight_tile(shape, _WAVES)
+        tile = weight_tile(shape)
         self.ok = tile is not None
         if tile is None:
             return
         self.count = prod(self.result)
-        self.blocks = min(ceil(shape.images / tile["IB"]), _WAVES, PARTIALS // self.count)
+        self.blocks = min(shape.images, 2 * _WAVES, PARTIALS // self.count)
         self.inside = self.blocks <= _FINISH_INSIDE
         self.block = (tile.pop("threads"), 1, 1)
         self.shared = tile.pop("shared")
@@ -103,14 +106,14 @@ class Weight:
         )
 
     def __call__(self, g: Any, x: Any) -> Any:
+        """Of dense g and x."""
+        if (g.data.ptr | x.data.ptr) & 15:
+            g, x = g.copy(), x.copy()
         out = cupy.ndarray(self.result, g.dtype)
-        size = x.itemsize
-        st = x.strides
         parts = partials() if self.blocks > 1 else 0
         self.launch.on_grid(
             (self.blocks, 1, 1), self.block, self.shared, g.data.ptr, x.data.ptr, out.data.ptr,
             parts, counter() if self.inside else 0, self.shape.images,
-            st[0] // size, st[1] // size, st[2] // size, st[3] // size,
         )  # fmt: skip
         if not self.inside:
             self.finish(ceil(self.count / 32), 256, parts, out.data.ptr, self.blocks, self.count)

@@ -48,8 +48,8 @@ class Plan:
 
     def __call__(self, *pointers: int) -> None:
         room = _scratch(self.workspace)
-        handle = _handle()
-        self.graph._execute_plan_at_index(dict(zip(self.uids, pointers)), room, self.index, handle)
+        own = handle()
+        self.graph._execute_plan_at_index(dict(zip(self.uids, pointers)), room, self.index, own)
 
 
 _module: Any = None
@@ -72,7 +72,12 @@ def frontend() -> Any:
     return _module or None
 
 
-def _handle() -> Any:
+def refusals() -> tuple[type[BaseException], ...]:
+    """What the frontend raises when cuDNN has nothing for a graph."""
+    return (RuntimeError, ValueError, frontend().cudnnGraphNotSupportedError)
+
+
+def handle() -> Any:
     """One handle per GPU and stream: setting a handle's stream costs more than a second handle."""
     key = (runtime.getDevice(), current.ptr)
     found = _handles.get(key)
@@ -94,6 +99,22 @@ def _scratch(size: int) -> int:
     return found.ptr
 
 
+def build_first(graph: Any, tensors: tuple) -> Plan | None:
+    """The first plan of a described graph that can be built; None when there is none."""
+    cudnn = frontend()
+    graph.validate()
+    graph.build_operation_graph()
+    graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
+    graph.check_support()
+    plan = Plan(graph, tuple([t.get_uid() for t in tensors]))
+    for index in range(graph.get_execution_plan_count()):
+        if _build(plan, index):
+            plan.index = index
+            plan.workspace = graph.get_workspace_size_plan_at_index(index)
+            return plan
+    return None
+
+
 def plan_for(what: Convolution) -> Plan | None:
     """The plan of a convolution; None when cuDNN has none for it or is not here."""
     try:
@@ -111,16 +132,19 @@ def plan_for(what: Convolution) -> Plan | None:
 def _make(what: Convolution) -> Plan | None:
     try:
         plan, count = _describe(what)
-    except Exception:  # noqa: BLE001 - the frontend raises its own kinds; the caller has a way round
+    except refusals():
         return None
     tune = what.benchmark and count > 1 and not is_capturing()
     stored = _stored(what) if tune else None
     order = range(min(count, _TRIED if tune else count))
     if stored is not None and stored < count:
         order = range(stored, stored + 1)
-    built = [i for i in order if _build(plan, i, enough=not tune)]
-    if not tune:
-        built = built[:1]
+    built = []
+    for i in order:
+        if _build(plan, i):
+            built.append(i)
+            if not tune:
+                break
     if not built:
         return None
     if len(built) > 1:
@@ -132,18 +156,13 @@ def _make(what: Convolution) -> Plan | None:
     return plan
 
 
-def _build(plan: Plan, index: int, enough: bool) -> bool:
-    """Build one plan; with `enough`, none after the first that could be built."""
-    if enough and plan.index < 0:
-        return False
+def _build(plan: Plan, index: int) -> bool:
+    """Whether one plan of the list can be built and asks for a bearable workspace."""
     try:
         plan.graph.build_plan_at_index(index)
-        fits = plan.graph.get_workspace_size_plan_at_index(index) <= _MOST_WORKSPACE
-    except Exception:  # noqa: BLE001
+        return plan.graph.get_workspace_size_plan_at_index(index) <= _MOST_WORKSPACE
+    except refusals():
         return False
-    if enough and fits:
-        plan.index = -1
-    return fits
 
 
 def _describe(what: Convolution) -> tuple[Plan, int]:
@@ -154,7 +173,7 @@ def _describe(what: Convolution) -> tuple[Plan, int]:
     io = kinds[what.char]
     wide = io if what.char == "d" else cudnn.data_type.FLOAT
     graph = cudnn.pygraph(
-        handle=_handle(), io_data_type=io, intermediate_data_type=wide, compute_data_type=wide
+        handle=handle(), io_data_type=io, intermediate_data_type=wide, compute_data_type=wide
     )
     a, b = [
         graph.tensor(dim=list(d), stride=list(s), data_type=io)
@@ -230,7 +249,7 @@ def _quickest(plan: Plan, built: list[int], what: Convolution) -> int:
                 plan(*pointers)
             end.record(stream)
             end.synchronize()
-        except Exception:  # noqa: BLE001
+        except refusals():
             continue
         times.append((cupy.cuda.get_elapsed_time(begin, end), index))
     return min(times)[1] if times else built[0]

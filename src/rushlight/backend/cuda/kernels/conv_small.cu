@@ -4,6 +4,7 @@
 //   PY, PX, OT     outputs of one thread: rows, columns, channels
 //   TY, IB, CC     row groups and images of a block, input channels staged at once
 //   WP             pitch of a staged row
+//   WHOLE          x is dense and a block holds whole images: 2 when they are copied as they lie
 // FLIP reads the weight as the transposed convolution does: channels swapped, kernel turned round.
 #define XS ((PX - 1) * SW + S)
 #define NX ((OW + PX - 1) / PX)
@@ -42,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(NX* TY* IB* NG)
     A* tile = (A*)room;                // IB, CC, TILE_ROWS, WP
     A* ws = tile + (IB * CC * PLANE + 3) / 4 * 4;// CC, R, S, NG, OP
     const int t = threadIdx.x;
-    const int sx = t % NX, ty = t / NX % TY, im = t / (NX * TY) % IB, og = t / (NX * TY * IB);
+    const int sx = t % NX, gy = t / NX % TY, im = t / (NX * TY) % IB, og = t / (NX * TY * IB);
     const int n0 = blockIdx.x * IB, row0 = blockIdx.y * TY * PY;
     const int threads = NX * TY * IB * NG;
 
@@ -54,8 +55,27 @@ extern "C" __global__ void __launch_bounds__(NX* TY* IB* NG)
 #pragma unroll
             for (int b = 0; b < PX; b++) acc[o][a][b] = (A)0;
 
+    if (WHOLE == 1)  // what surrounds the images stays zero
+        for (int i = t; i < IB * CC * PLANE; i += threads) tile[i] = (A)0;
     for (int c0 = 0; c0 < C; c0 += CC) {
         __syncthreads();
+#if WHOLE == 2
+        const int live = min(IB, images - n0) * (C * H * W) / 4;
+        const Vec<T, 4>* from = (const Vec<T, 4>*)(x + (i64)n0 * (C * H * W));
+        for (int i = t; i < live; i += threads) {
+            Vec<T, 4> v = from[i];
+#pragma unroll
+            for (int j = 0; j < 4; j++) tile[4 * i + j] = up(v.v[j]);
+        }
+#elif WHOLE
+        const T* from = x + ((i64)n0 * C + c0) * (H * W);
+        for (int i = t; i < IB * CC * H * W; i += threads) {
+            int col = i % W, row = i / W % H, c = i / (H * W) % CC, k = i / (H * W * CC);
+            int ty = row * DH + PH, tx = col * DW + PW;
+            if (n0 + k < images && ty < TILE_ROWS && tx < WP)
+                tile[(k * CC + c) * PLANE + ty * WP + tx] = up(from[(k * C + c) * (H * W) + row * W + col]);
+        }
+#else
         for (int i = t; i < IB * CC * PLANE; i += threads) {
             int col = i % WP, row = i / WP % TILE_ROWS, c = i / PLANE % CC, k = i / (PLANE * CC);
             A v = (A)0;
@@ -63,6 +83,7 @@ extern "C" __global__ void __launch_bounds__(NX* TY* IB* NG)
                 v = input_at(x, st, n0 + k, c0 + c, row0 * SH + row - PH, col - PW);
             tile[i] = v;
         }
+#endif
         for (int i = t; i < CC * R * S * NG * OP; i += threads) {
             int o = i % OP, g = i / OP % NG, rs = i / (OP * NG) % (R * S), c = i / (OP * NG * R * S);
             A v = (A)0;
@@ -73,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(NX* TY* IB* NG)
             ws[i] = v;
         }
         __syncthreads();
-        const A* base = tile + im * CC * PLANE + ty * PY * SH * WP + sx * PX * SW;
+        const A* base = tile + im * CC * PLANE + gy * PY * SH * WP + sx * PX * SW;
 #pragma unroll 1
         for (int c = 0; c < CC; c++) {
             A xs[PY][XS];
@@ -119,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(NX* TY* IB* NG)
         A add = bias ? up(bias[out]) : (A)0;
 #pragma unroll
         for (int a = 0; a < PY; a++) {
-            int oy = row0 + ty * PY + a;
+            int oy = row0 + gy * PY + a;
             if (oy >= OH) break;
             T* to = y + (((i64)n * O + out) * OH + oy) * OW + sx * PX;
             if (VY > 1) {

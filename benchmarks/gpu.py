@@ -1,0 +1,133 @@
+"""The GPU's work, ours and PyTorch's in one run: eager steps, ResNet-18, products, bandwidth.
+
+    python benchmarks/gpu.py [--only NAME ...] [--rounds 3]
+
+Each library works in a process of its own; the two take turns, so that both see the same machine, and every
+figure is the median of the rounds. Prints a table and writes benchmarks/results/gpu-<date>.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+
+# name -> (unit, whether less is better, what the issue asks ours to be relative to PyTorch)
+WORK = {
+    "lab step, batch 4": ("us", True, 0.5),
+    "lab step, batch 64": ("us", True, 0.5),
+    "lab step, batch 512": ("us", True, 0.5),
+    "lab step, batch 4096": ("us", True, 0.5),
+    "lab script, per iteration": ("us", True, 0.25),
+    "resnet18 bf16 channels_last, batch 512": ("images/s", False, 1.0),
+    "resnet18 fp32/tf32, batch 512": ("images/s", False, 1.0),
+    "product 4096 fp32": ("TFLOP/s", False, 1.0),
+    "product 4096 tf32": ("TFLOP/s", False, 1.0),
+    "product 4096 bf16": ("TFLOP/s", False, 1.0),
+    "copy": ("GB/s", False, 0.9),
+    "pointwise chain": ("GB/s", False, 0.8),
+}
+
+
+class Worker:
+    """One library in its own process, asked one workload at a time."""
+
+    def __init__(self, library: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE / "gpu_worker.py"), library],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def ask(self, name: str) -> dict[str, Any]:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(name + "\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                return json.loads(line)
+        return {"error": "the process ended"}
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+
+def measure(names: list[str], rounds: int) -> dict[str, dict[str, Any]]:
+    """The medians of every workload for both libraries."""
+    workers = {"rushlight": Worker("rushlight"), "torch": Worker("torch")}
+    found: dict[str, dict[str, Any]] = {}
+    for name in names:
+        values: dict[str, list[float]] = {library: [] for library in workers}
+        errors: dict[str, str] = {}
+        for _ in range(rounds):
+            for library, worker in workers.items():
+                if library in errors:
+                    continue
+                answer = worker.ask(name)
+                if "error" in answer:
+                    errors[library] = answer["error"]
+                else:
+                    values[library].append(answer["value"])
+        found[name] = {
+            library: statistics.median(v) if v else None for library, v in values.items()
+        } | {"errors": errors}
+        print(row(name, found[name]), flush=True)
+    for worker in workers.values():
+        worker.close()
+    return found
+
+
+def row(name: str, result: dict[str, Any]) -> str:
+    unit, less, goal = WORK[name]
+    ours, theirs = result["rushlight"], result["torch"]
+    texts = ["-" if v is None else f"{v:12,.1f}" for v in (ours, theirs)]
+    line = f"{name:40} {texts[0]:>12} {texts[1]:>12} {unit:9}"
+    if ours and theirs:
+        ratio = ours / theirs
+        good = ratio <= goal if less else ratio >= goal
+        line += f" {ratio:6.2f}x  goal {'<=' if less else '>='} {goal}  {'yes' if good else 'no'}"
+    for library, text in result["errors"].items():
+        line += f"\n    {library}: {text[:300]}"
+    return line
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were taken on."""
+    text = subprocess.run(
+        ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+        capture_output=True, text=True, check=False,
+    ).stdout.strip()  # fmt: skip
+    versions = {}
+    for name in ("numpy", "cupy", "torch"):
+        try:
+            versions[name] = __import__(name).__version__
+        except ImportError:
+            versions[name] = None
+    return {"gpu": text, "python": sys.version.split()[0], **versions}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", help="substrings of the workloads to run")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--out", type=Path, default=HERE / "results")
+    args = parser.parse_args()
+    names = [n for n in WORK if not args.only or any(o in n for o in args.only)]
+    print(f"{'':40} {'rushlight':>12} {'PyTorch':>12}")
+    results = measure(names, args.rounds)
+    args.out.mkdir(parents=True, exist_ok=True)
+    path = args.out / f"gpu-{datetime.date.today()}.json"
+    path.write_text(json.dumps({"machine": machine(), "results": results}, indent=1) + "\n")
+    print("written:", path)
+
+
+if __name__ == "__main__":
+    main()
