@@ -213,9 +213,9 @@ def turned_size(matrix: list[float], w: int, h: int) -> tuple[int, int]:
     for x, y in ((-w / 2, -h / 2), (-w / 2, h / 2), (w / 2, h / 2), (w / 2, -h / 2)):
         xs.append(x * matrix[0] + y * matrix[1] + matrix[2] + w / 2)
         ys.append(x * matrix[3] + y * matrix[4] + matrix[5] + h / 2)
-    hair = 1e-4  # what rounding may add must not make the box a pixel wider
-    low_x, low_y = (math.floor(math.trunc(min(v) / hair) * hair) for v in (xs, ys))
-    high_x, high_y = (math.ceil(math.trunc(max(v) / hair) * hair) for v in (xs, ys))
+    # What rounding may add must not make the box a pixel wider.
+    low_x, low_y = (math.floor(round(min(v), 4)) for v in (xs, ys))
+    high_x, high_y = (math.ceil(round(max(v), 4)) for v in (xs, ys))
     return high_x - low_x, high_y - low_y
 
 
