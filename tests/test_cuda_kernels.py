@@ -19,12 +19,12 @@ def values(dtype: str, shape: tuple[int, ...], seed: int = 0) -> Any:
     rng = np.random.RandomState(seed)
     d = getattr(rl, dtype)
     if dtype == "bool":
-        return rl.from_numpy(rng.rand(*shape) < 0.5)
+        return rl.from_numpy(np.asarray(rng.rand(*shape) < 0.5))
     if d.is_complex:
-        return rl.from_numpy(rng.randn(*shape) + 1j * rng.randn(*shape)).to(d)
+        return rl.from_numpy(np.asarray(rng.randn(*shape) + 1j * rng.randn(*shape))).to(d)
     if d.is_floating_point:
-        return rl.from_numpy(rng.randn(*shape)).to(d)
-    return rl.from_numpy(rng.randint(0 if dtype == "uint8" else -9, 10, shape)).to(d)
+        return rl.from_numpy(np.asarray(rng.randn(*shape))).to(d)
+    return rl.from_numpy(np.asarray(rng.randint(0 if dtype == "uint8" else -9, 10, shape))).to(d)
 
 
 def same(got: Any, want: Any, tol: float | None = None) -> None:
@@ -34,6 +34,8 @@ def same(got: Any, want: Any, tol: float | None = None) -> None:
         a, b = a.float(), b.float()
     limits = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "complex64": 2e-5}
     tol = limits.get(want.dtype.name, 1e-10) if tol is None else tol
+    if a.dtype is rl.float16:
+        a, b = a.float(), b.float()
     np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=tol, atol=tol)
 
 
@@ -55,6 +57,18 @@ def test_binary_broadcasts(dtype: str) -> None:
             else:
                 want, got = getattr(rl, name)(x, y), getattr(rl, name)(x.cuda(), y.cuda())
             same(got, want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_plus_row(dtype: str) -> None:
+    """The last dim by vectors: sizes that are multiples of them and not, aligned and not."""
+    for rows, columns in ((5, 64), (7, 33), (64, 1024)):
+        x, y = values(dtype, (rows, columns)), values(dtype, (columns,), 1)
+        same(x.cuda() + y.cuda(), x + y)
+        same(x.cuda()[:, 1:] + y.cuda()[1:], x[:, 1:] + y[1:])
+        same(x.cuda() * y.cuda()[:1], x * y[:1])
+        same(x.cuda() + x.cuda()[:, :1], x + x[:, :1])
+        same(x.cuda()[:, :32] == y.cuda()[:32], x[:, :32] == y[:32])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

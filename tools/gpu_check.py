@@ -101,7 +101,7 @@ def work(part: int, parts: int, seconds: float) -> None:
 
     start = time.perf_counter()
     counts: collections.Counter = collections.Counter()
-    for n, (label, args) in enumerate(jobs()):
+    for label, args in jobs():
         row = t.ROWS[args[0]]
         if args[0] % parts != part:
             continue

@@ -6,6 +6,7 @@ from .combine import ConcatDataset, StackDataset, Subset, random_split
 from .dataset import ChainDataset, Dataset, IterableDataset, TensorDataset
 from .distributed import DistributedSampler
 from .loader import DataLoader
+from .prefetch import Prefetch
 from .sampler import (
     BatchSampler,
     RandomSampler,
@@ -26,6 +27,7 @@ __all__ = [
     "Dataset",
     "DistributedSampler",
     "IterableDataset",
+    "Prefetch",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",

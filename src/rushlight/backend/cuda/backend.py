@@ -22,6 +22,7 @@ from .arrays import CUPY
 _FAMILIES = (
     "moves", "pointwise", "reduce", "indexing", "order", "numeric", "draws",
     "blas", "conv", "pool", "softmax", "cross_entropy", "norm", "update", "embedding",
+    "attention",
 )  # fmt: skip
 
 
@@ -48,7 +49,11 @@ class CudaBackend:
     def bind(self, kernel: Any) -> Callable[..., Any]:
         own = devices.overrides("cuda").get(kernel.name)
         generic = _generic(kernel)
-        impl = generic if own is None else _first(own, generic)
+        if own is None:
+            impl = generic
+        else:
+            maker = getattr(own, "with_fallback", None)
+            impl = _first(own, generic) if maker is None else maker(generic)
         return impl if self._count == 1 else self._guarded(impl)
 
     def _guarded(self, impl: Callable[..., Any]) -> Callable[..., Any]:

@@ -161,41 +161,68 @@ def flat_source(
 
 
 def strided_source(
-    name: str, dtypes: tuple[str, ...], ways: tuple[str, ...], out: str, dims: int, index: str
+    name: str,
+    dtypes: tuple[str, ...],
+    ways: tuple[str, ...],
+    out: str,
+    dims: int,
+    index: str,
+    vector: int = 1,
+    inner: tuple[int, ...] = (),
 ) -> str:
-    """Operands with strides of their own over `dims` common dims, the last one running quickest."""
+    """Operands with strides of their own over `dims` common dims, the last one running quickest.
+
+    With `vector` > 1 the last dim is walked by that many elements at a time: operands whose `inner`
+    is 1 lie next to each other along it, those with 0 have one element for all.
+    """
     params, args = _parameters(name, dtypes, ways, out)
     arrays = [i for i, way in enumerate(ways) if way != NUMBER]
-    single = list(args)
-    for i in arrays:
-        single[i] = f"widen(p{i}[o{i}])"
-    rows = len(arrays) + 1
-    places = ["g.stride[0][{d}]"] + [f"g.stride[{k + 1}][{{d}}]" for k in range(len(arrays))]
     names = ["at"] + [f"o{i}" for i in arrays]
-    walk = []
-    for d in range(dims - 1, -1, -1):
-        if d:
-            walk.append(f"        {{ const I q = rest / (I)g.size[{d}], r = rest - q * (I)g.size[{d}];")
-            walk.append("          rest = q;")
-        else:
-            walk.append("        { const I r = rest;")
-        steps = [f"{n} += (S)r * {p.format(d=d)};" for n, p in zip(names, places)]
-        walk.append("          " + " ".join(steps) + " }")
     signed = "int" if index == "unsigned" else "i64"
     kind = TYPES[out][0]
+    picked, loads = list(args), []
+    for k, i in enumerate(arrays):
+        if vector > 1 and inner[k]:
+            loads.append(f"auto v{i} = *(const Pack<{TYPES[dtypes[i]][0]}, V>*)(p{i} + o{i});")
+            picked[i] = f"widen(v{i}.v[j])"
+        else:
+            loads.append(f"auto v{i} = widen(p{i}[o{i}]);")
+            picked[i] = f"v{i}"
+    value = f"narrow(To<{kind}>(), f({', '.join(picked)}))"
+    if vector > 1:
+        writes = [f"Pack<{kind}, V> w;", "#pragma unroll",
+                  f"for (int j = 0; j < V; j++) w.v[j] = {value};",
+                  f"*(Pack<{kind}, V>*)(out + at) = w;"]  # fmt: skip
+    else:
+        writes = [f"out[at] = {value};"]
     body = [
         PRELUDE,
         compute(name, dtypes, ways),
         f"typedef {index} I; typedef {signed} S;",
-        f"struct Geometry {{ S size[{dims}]; S stride[{rows}][{dims}]; }};",
+        f"static const int V = {vector};",
+        f"struct Geometry {{ S size[{dims}]; S stride[{len(arrays) + 1}][{dims}]; }};",
         f'extern "C" __global__ void __launch_bounds__(256) k(I n, {", ".join(params)}, Geometry g) {{',
         "    const I step = (I)gridDim.x * blockDim.x;",
         "    for (I i = (I)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {",
         "        I rest = i;",
         f"        S {', '.join(f'{n} = 0' for n in names)};",
-        *walk,
-        f"        out[at] = narrow(To<{kind}>(), f({', '.join(single)}));",
+        *_walk(names, dims),
+        *[f"        {line}" for line in (*loads, *writes)],
         "    }",
         "}",
     ]
     return "\n".join(body)
+
+
+def _walk(names: list[str], dims: int) -> list[str]:
+    """The offsets of all operands from a running number, dim by dim."""
+    lines = []
+    for d in range(dims - 1, -1, -1):
+        if d:
+            lines.append(f"        {{ const I q = rest / (I)g.size[{d}], r = rest - q * (I)g.size[{d}];")
+            lines.append("          rest = q;")
+        else:
+            lines.append("        { const I r = rest;")
+        steps = [f"{n} += (S)r * g.stride[{k}][{d}];" for k, n in enumerate(names)]
+        lines.append("          " + " ".join(steps) + " }")
+    return lines

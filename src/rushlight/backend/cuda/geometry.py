@@ -57,22 +57,28 @@ def _collapse(shape: tuple[int, ...], out: Any, arrays: list[Any]) -> tuple[list
     return sizes, flat, reach < _FITS
 
 
-def dense_like(arrays: list[Any], shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """New memory for a result, its dims in memory in the order of the first whole operand."""
+def layout_like(arrays: list[Any], shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The order of dims in memory, slowest first, of a result; None for row-major.
+
+    As NumPy's "K" order: that of the first operand with the result's shape; expanded dims have none.
+    """
     for a in arrays:
         if a.shape == shape:
-            if a._c_contiguous:
-                break
-            return _like(a, shape, dtype)
-    return cupy.ndarray(shape, dtype)
+            if a._c_contiguous or any(s == 0 and n > 1 for s, n in zip(a.strides, shape)):
+                return None
+            order = sorted(range(len(shape)), key=lambda i: (-abs(a.strides[i]), i))
+            return None if order == list(range(len(shape))) else tuple(order)
+    return None
 
 
-def _like(a: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """NumPy's "K" order: row-major over the dims sorted by stride; expanded dims have none."""
-    if any(step == 0 and n > 1 for step, n in zip(a.strides, shape)):
-        return cupy.ndarray(shape, dtype)
-    order = sorted(range(len(shape)), key=lambda i: (-abs(a.strides[i]), i))
-    if order == list(range(len(shape))):
+def allocate(shape: tuple[int, ...], dtype: np.dtype, order: tuple[int, ...] | None) -> Any:
+    """New memory with its dims in the given order."""
+    if order is None:
         return cupy.ndarray(shape, dtype)
     out = cupy.ndarray(tuple([shape[i] for i in order]), dtype)
     return out.transpose(sorted(range(len(shape)), key=order.__getitem__))
+
+
+def dense_like(arrays: list[Any], shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """New memory for a result, its dims in memory in the order of the first whole operand."""
+    return allocate(shape, dtype, layout_like(arrays, shape))

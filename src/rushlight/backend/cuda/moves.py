@@ -55,7 +55,8 @@ def _transposed(dst: Any, src: Any) -> bool:
     for d in others:
         count *= sizes[d]
     launch = kernel(source("moves.cu"), f"transpose{dst.itemsize}", _TRANSPOSE)
-    tiles = (-(-sizes[-1] // 32), -(-sizes[rows] // 32), min(count, 65535))
+    tile = 64 if dst.itemsize <= 4 else 32
+    tiles = (-(-sizes[-1] // tile), -(-sizes[rows] // tile), min(count, 65535))
     if tiles[1] > 65535 or count >= 2**31:
         return False
     launch.on_grid(
@@ -109,11 +110,12 @@ def _copy_into(dst: Any, src: Any) -> Any:
 # -- fills ----------------------------------------------------------------------------------------
 
 _patterns: dict[tuple, tuple[int, int]] = {}
+_fills: dict[int, Any] = {}  # the kernel of the first GPU, found without a look at its source
 
 
 def _pattern(value: Any, dtype: np.dtype) -> tuple[int, int]:
     """16 bytes of a repeated value as two integers."""
-    key = (value, value.__class__, dtype, str(value))  # 0.0 and -0.0 are equal, but not the same
+    key = (value or str(value), value.__class__, dtype)  # 0.0 and -0.0 are equal, but not the same
     found = _patterns.get(key)
     if found is None:
         if len(_patterns) > 4096:
@@ -136,8 +138,12 @@ def fill(dst: Any, value: Any) -> None:
     if lo == hi == first * 0x0101010101010101:
         runtime.memsetAsync(dst.data.ptr, first, size, current.ptr)
         return
-    launch = kernel(source("moves.cu"), "fill", ("Q", "P", "Q", "Q"))
-    launch(min(-(-size // 4096), 2**20), 256, size, dst.data.ptr, lo, hi)
+    launch = _fills.get(0)
+    if launch is None or runtime.getDevice():
+        launch = kernel(source("moves.cu"), "fill", ("Q", "P", "Q", "Q"))
+        if not runtime.getDevice():
+            _fills[0] = launch
+    launch.go(min(-(-size // 4096), 2**20), 256, size, dst.data.ptr, lo, hi)
 
 
 @kernel_for("cuda", "fill_into")

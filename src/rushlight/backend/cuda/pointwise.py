@@ -14,30 +14,19 @@ from . import codegen
 from .codegen import ARRAY, NUMBER, ONE
 from .compile import Launch, kernel
 from .expressions import TABLE, expression  # noqa: F401 - `expression` is for fused chains
-from .geometry import collapse, dense_like
+from .geometry import allocate, collapse, layout_like
 
 ndarray = cupy.ndarray
 _THREADS = 256
 _MANY = 2**31 - 2**12  # beyond, indices need 64 bits
-_SHORT = 2**31 - 1
+_MOST_BLOCKS = 2**22
 
 
 class Plan:
     """An expression for operands of given dtypes and ways; its kernels are made when needed."""
 
-    __slots__ = (
-        "dtypes",
-        "flats",
-        "name",
-        "numbers",
-        "out",
-        "out_name",
-        "per_block",
-        "quick",
-        "strided",
-        "vector",
-        "ways",
-    )  # fmt: skip
+    __slots__ = ("dtypes", "flats", "go", "name", "numbers", "out", "out_name", "per_block",
+                 "strided", "vector", "ways")  # fmt: skip
 
     def __init__(self, name: str, dtypes: tuple[str, ...], ways: tuple[str, ...], out: str) -> None:
         self.name, self.dtypes, self.ways, self.out_name = name, dtypes, ways, out
@@ -45,9 +34,9 @@ class Plan:
         self.vector = codegen.width(dtypes, ways, out)
         self.per_block = _THREADS * self.vector
         self.flats: dict[tuple[int, str], Launch] = {}
-        self.strided: dict[tuple[int, str], Launch] = {}
+        self.strided: dict[tuple, Launch] = {}
         self.numbers = codegen.number_type(dtypes[TABLE[name].main])[1]
-        self.quick: Launch = self.flat(self.vector, "unsigned")
+        self.go = self.flat(self.vector, "unsigned").go
 
     def flat(self, vector: int, index: str) -> Launch:
         found = self.flats.get((vector, index))
@@ -59,35 +48,22 @@ class Plan:
             found = self.flats[vector, index] = kernel(text, "k", formats)
         return found
 
-    def with_strides(self, dims: int, index: str) -> Launch:
-        found = self.strided.get((dims, index))
+    def with_strides(self, dims: int, index: str, vector: int, inner: tuple[int, ...]) -> Launch:
+        key = (dims, index, vector, inner)
+        found = self.strided.get(key)
         if found is None:
             text = codegen.strided_source(
-                self.name, self.dtypes, self.ways, self.out_name, dims, index
+                self.name, self.dtypes, self.ways, self.out_name, dims, index, vector, inner
             )
             rows = 2 + sum([way != NUMBER for way in self.ways])
             short = index == "unsigned"
             geometry = f"{rows * dims}{'i' if short else 'q'}"
             formats = ("I" if short else "q", *self._formats(), geometry)
-            found = self.strided[dims, index] = kernel(text, "k", formats)
+            found = self.strided[key] = kernel(text, "k", formats)
         return found
 
     def _formats(self) -> list[str]:
         return codegen.formats(self.name, self.dtypes, self.ways)
-
-    def launch_flat(self, n: int, pointers: tuple, numbers: tuple) -> None:
-        """Operands that lie in memory alike."""
-        joined = 0
-        for p, way in zip(pointers, (ARRAY, *[w for w in self.ways if w != NUMBER])):
-            if way == ARRAY:
-                joined |= p
-        if not joined & 15 and n < _MANY:
-            self.quick(-(-n // self.per_block), _THREADS, n, *pointers, *numbers)
-            return
-        vector = 1 if joined & 15 else self.vector
-        launch = self.flat(vector, "unsigned" if n < _MANY else "i64")
-        blocks = min(-(-n // (_THREADS * vector)), _SHORT)
-        launch(blocks, _THREADS, n, *pointers, *numbers)
 
 
 _plans: dict[tuple, Plan | None] = {}
@@ -100,7 +76,7 @@ def plan_for(name: str, dtypes: tuple, ways: tuple[str, ...], out: str | None = 
         return _plans[key]
     except KeyError:
         pass
-    names = tuple(["float64" if d is None else from_np(d).name for d in dtypes])
+    names = tuple([from_np(d).name for d in dtypes])
     e = TABLE[name]
     main = names[e.main]
     stored = out or codegen.stored(name, main)
@@ -120,6 +96,32 @@ def number(value: Any, form: str) -> tuple:
     return (int(value) & 0xFFFFFFFFFFFFFFFF if form == "Q" else int(value),)
 
 
+class _Ready:
+    """All that shapes, strides and dtypes decide about one call."""
+
+    __slots__ = ("aligned", "arrays", "blocks", "form", "go", "ints", "n", "numbers", "order", "out",
+                 "plan", "shape", "slow", "tail", "units")  # fmt: skip
+
+    plan: Plan
+    shape: tuple[int, ...]
+    out: np.dtype
+    order: tuple[int, ...] | None
+    n: int  # elements
+    units: int  # what the kernel counts: elements, or vectors of them
+    blocks: int
+    go: Callable[..., None]
+    slow: Callable[[], tuple] | None  # (go, units, blocks, tail) for memory that is not aligned
+    tail: tuple
+    arrays: tuple[int, ...]
+    aligned: tuple[int, ...]  # which of the arrays are read by vectors
+    numbers: tuple[int, ...]
+    ints: tuple[bool, ...]  # which attributes are ints
+    form: str
+
+
+_ready: dict[tuple, _Ready | None] = {}
+
+
 def compute(
     name: str, operands: tuple, attrs: tuple = (), out: Any = None, to: str | None = None
 ) -> Any:
@@ -127,20 +129,63 @@ def compute(
 
     Arrays broadcast against each other; `to` names another dtype to store than the table's.
     """
+    signature: list[Any] = [name, to]
+    for a in operands:
+        if a.__class__ is ndarray:
+            signature += (a.shape, a.strides, a.dtype)
+        else:
+            signature.append(None)
+    if out is not None:
+        signature += (out.shape, out.strides, out.dtype, 0)
+    key = tuple(signature)
+    try:
+        ready = _ready[key]
+    except KeyError:
+        if len(_ready) > 16384:
+            _ready.clear()
+        ready = _ready[key] = _prepare(name, operands, out, to)
+    if ready is None:
+        return NotImplemented
+    if out is None:
+        order = ready.order
+        out = ndarray(ready.shape, ready.out) if order is None else allocate(
+            ready.shape, ready.out, order
+        )  # fmt: skip
+    if ready.n:
+        _launch(ready, operands, attrs, out)
+    return out
+
+
+def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: Any) -> None:
+    start = out.data.ptr
+    values = [start]
+    for i in ready.arrays:
+        values.append(operands[i].data.ptr)
+    go, units, blocks, tail = ready.go, ready.units, ready.blocks, ready.tail
+    if ready.slow is not None:
+        joined = start
+        for k in ready.aligned:
+            joined |= values[k]
+        if joined & 15:
+            go, units, blocks, tail = ready.slow()
+    form = ready.form
+    for i in ready.numbers:
+        values += number(operands[i], form)
+    if attrs:
+        for is_int, value in zip(ready.ints, attrs):
+            values += (int(value),) if is_int else number(value, form)
+    go(blocks, _THREADS, units, *values, *tail)
+
+
+def _prepare(name: str, operands: tuple, out: Any, to: str | None) -> _Ready | None:
     e = TABLE[name]
     arrays = [a for a in operands if a.__class__ is ndarray]
-    shape = arrays[0].shape
-    for a in arrays[1:]:
-        if a.shape != shape:
-            shape = np.broadcast_shapes(*[b.shape for b in arrays])
-            break
-    if out is not None:
-        shape = out.shape
-        if to is None:
-            to = from_np(out.dtype).name
-    size = 1
+    shape = np.broadcast_shapes(*[a.shape for a in arrays]) if out is None else out.shape
+    if out is not None and to is None:
+        to = from_np(out.dtype).name
+    n = 1
     for s in shape:
-        size *= s
+        n *= s
     main = operands[e.main]
     if main.__class__ is not ndarray:
         main = next((a for a in arrays if a.dtype.kind != "b"), arrays[0])
@@ -150,56 +195,75 @@ def compute(
             ways.append(NUMBER)
             dtypes.append(main.dtype)
         else:
-            ways.append(ONE if a.size == 1 and size != 1 else ARRAY)
+            ways.append(ONE if a.size == 1 and n != 1 else ARRAY)
             dtypes.append(a.dtype)
     plan = plan_for(name, tuple(dtypes), tuple(ways), to)
     if plan is None:
-        return NotImplemented
-    return _run(plan, operands, attrs, shape, size, out)
+        return None
+    r = _Ready()
+    r.plan, r.shape, r.out, r.n, r.form = plan, shape, plan.out, n, plan.numbers
+    whole = [a for a, way in zip(operands, ways) if way == ARRAY]
+    r.order = layout_like(whole, shape)
+    r.arrays = tuple([i for i, way in enumerate(ways) if way != NUMBER])
+    r.numbers = tuple([i for i, way in enumerate(ways) if way == NUMBER])
+    r.ints = tuple([a.endswith(":int") for a in e.attrs])
+    if n:
+        model = allocate(shape, plan.out, r.order) if out is None else out
+        _choose(r, model, whole, [operands[i] for i in r.arrays])
+    return r
 
 
-def _run(plan: Plan, operands: tuple, attrs: tuple, shape: tuple, size: int, out: Any) -> Any:
-    full = [a for a, way in zip(operands, plan.ways) if way == ARRAY]
-    if out is None:
-        out = dense_like(full, shape, plan.out)
-    if not size:
-        return out
-    numbers: list[Any] = []
-    for a, way in zip(operands, plan.ways):
-        if way == NUMBER:
-            numbers.extend(number(a, plan.numbers))
-    for name, value in zip(TABLE[plan.name].attrs, attrs):
-        if name.endswith(":int"):
-            numbers.append(int(value))
-        else:
-            numbers.extend(number(value, plan.numbers))
-    given = [a for a, way in zip(operands, plan.ways) if way != NUMBER]
-    pointers = (out.data.ptr, *[a.data.ptr for a in given])
-    strides = out.strides
-    alike = [a.shape == shape and _same_places(a, out, strides) for a in full]
-    if all(alike) and (out._c_contiguous or _gapless(out)):
-        plan.launch_flat(size, pointers, tuple(numbers))
-        return out
-    sizes, steps, short = collapse(shape, out, given)
-    launch = plan.with_strides(len(sizes), "unsigned" if short and size < _MANY else "i64")
-    blocks = min(-(-size // _THREADS), 2**20)
-    launch(blocks, _THREADS, size, *pointers, *numbers, *sizes, *steps)
-    return out
+def _choose(r: _Ready, out: Any, whole: list[Any], arrays: list[Any]) -> None:
+    """The kernel that walks these layouts, and its geometry."""
+    plan, n = r.plan, r.n
+    strides = [s // out.itemsize for s in out.strides]
+    alike = all(a.shape == r.shape and _same_places(a, strides, r.shape) for a in whole)
+    ways = [plan.ways[i] for i in r.arrays]
+    if alike and _gapless(out):
+        index = "unsigned" if n < _MANY else "i64"
+        r.aligned = tuple([k + 1 for k, way in enumerate(ways) if way == ARRAY])
+        r.go, r.units, r.tail = plan.flat(plan.vector, index).go, n, ()
+        r.blocks = min(-(-n // plan.per_block), _MOST_BLOCKS)
+        last = min(-(-n // _THREADS), _MOST_BLOCKS)
+        r.slow = lambda: (plan.flat(1, index).go, n, last, ())
+        return
+    sizes, steps, short = collapse(r.shape, out, arrays)
+    dims = len(sizes)
+    index = "unsigned" if short and n < _MANY else "i64"
+    blocks, tail = min(-(-n // _THREADS), _MOST_BLOCKS), (*sizes, *steps)
+    r.slow, r.aligned = None, ()
+    vector = plan.vector
+    inner = tuple([steps[dims * (k + 1) - 1] for k in range(1 + len(arrays))])
+    rows = [steps[dims * k : dims * (k + 1)] for k in range(1 + len(arrays))]
+    if (
+        vector == 1
+        or inner[0] != 1
+        or any(s not in (0, 1) for s in inner)
+        or sizes[-1] % vector
+        or any(row[-1] and any(s % vector for s in row[:-1]) for row in rows)
+    ):
+        r.go = plan.with_strides(dims, index, 1, ()).go
+        r.units, r.blocks, r.tail = n, blocks, tail
+        return
+    r.slow = lambda: (plan.with_strides(dims, index, 1, ()).go, n, blocks, tail)
+    r.aligned = tuple([k for k in range(1, 1 + len(arrays)) if inner[k]])
+    r.go = plan.with_strides(dims, index, vector, inner[1:]).go
+    r.units = n // vector
+    r.blocks = min(-(-r.units // _THREADS), _MOST_BLOCKS)
+    packed = [[*row[:-1], row[-1] * vector] for row in rows]
+    r.tail = (*sizes[:-1], sizes[-1] // vector, *[s for row in packed for s in row])
 
 
-def _same_places(a: Any, out: Any, strides: tuple) -> bool:
-    """Whether element i of `a` and of `out` lie equally far from their starts."""
-    if a._c_contiguous and out._c_contiguous:
-        return True
-    if a.itemsize == out.itemsize:
-        return a.strides == strides
-    return tuple([s // a.itemsize for s in a.strides]) == tuple(
-        [s // out.itemsize for s in strides]
-    )
+def _same_places(a: Any, strides: list[int], shape: tuple[int, ...]) -> bool:
+    """Whether element i of `a` lies as many elements from its start as `strides` say."""
+    item = a.itemsize
+    return all(n == 1 or s == t * item for s, t, n in zip(a.strides, strides, shape))
 
 
 def _gapless(a: Any) -> bool:
     """Whether the elements fill their memory in some order of the dims."""
+    if a._c_contiguous:
+        return True
     expected = a.itemsize
     for step, n in sorted(zip(a.strides, a.shape)):
         if n == 1:
@@ -213,30 +277,31 @@ def _gapless(a: Any) -> bool:
 # -- ops ------------------------------------------------------------------------------------------
 
 
-def _unary(name: str) -> Callable[..., Any]:
+def _unary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
     """A body for one array and no attributes, with the short way for contiguous memory inlined."""
     plans: dict[Any, Plan] = {}
 
     def body(x: Any) -> Any:
-        plan = plans.get(x.dtype)
-        if plan is None:
-            plan = plan_for(name, (x.dtype,), (ARRAY,))
+        if x._c_contiguous:
+            plan = plans.get(x.dtype)
             if plan is None:
-                return NotImplemented
-            plans[x.dtype] = plan
-        n = x.size
-        if x._c_contiguous and 0 < n < _MANY:
+                plan = plan_for(name, (x.dtype,), (ARRAY,))
+                if plan is None:
+                    return generic(x)
+                plans[x.dtype] = plan
+            n = x.size
             p = x.data.ptr
-            if not p & 15:
+            if not p & 15 and 0 < n < _MANY:
                 out = ndarray(x.shape, plan.out)
-                plan.quick(-(-n // plan.per_block), _THREADS, n, out.data.ptr, p)
+                plan.go(-(-n // plan.per_block), _THREADS, n, out.data.ptr, p)
                 return out
-        return _run(plan, (x,), (), x.shape, n, None)
+        out = compute(name, (x,))
+        return generic(x) if out is NotImplemented else out
 
     return body
 
 
-def _binary(name: str) -> Callable[..., Any]:
+def _binary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
     """A body for two operands without attributes."""
     pairs: dict[Any, Plan] = {}
     left: dict[Any, Plan] = {}
@@ -244,37 +309,47 @@ def _binary(name: str) -> Callable[..., Any]:
     def body(x: Any, y: Any) -> Any:
         if x.__class__ is ndarray and x._c_contiguous:
             d = x.dtype
-            n = x.size
             if y.__class__ is ndarray:
-                if y._c_contiguous and y.dtype == d and 0 < n < _MANY and n == y.size:
+                if y._c_contiguous and y.dtype == d:
                     shape = x.shape
-                    p, q = x.data.ptr, y.data.ptr
-                    if not (p | q) & 15 and shape == y.shape:
+                    p, q, n = x.data.ptr, y.data.ptr, x.size
+                    if not (p | q) & 15 and shape == y.shape and 0 < n < _MANY:
                         plan = pairs.get(d)
                         if plan is None:
                             plan = plan_for(name, (d, d), (ARRAY, ARRAY))
                             if plan is None:
-                                return NotImplemented
+                                return generic(x, y)
                             pairs[d] = plan
                         out = ndarray(shape, plan.out)
-                        plan.quick(-(-n // plan.per_block), _THREADS, n, out.data.ptr, p, q)
+                        plan.go(-(-n // plan.per_block), _THREADS, n, out.data.ptr, p, q)
                         return out
-            elif 0 < n < _MANY:
+            else:
                 plan = left.get(d)
                 if plan is None:
                     plan = plan_for(name, (d, d), (ARRAY, NUMBER))
                     if plan is None:
-                        return NotImplemented
+                        return generic(x, y)
                     left[d] = plan
-                p = x.data.ptr
-                if not p & 15:
+                p, n = x.data.ptr, x.size
+                if not p & 15 and 0 < n < _MANY:
                     out = ndarray(x.shape, plan.out)
                     value = number(y, plan.numbers)
-                    plan.quick(-(-n // plan.per_block), _THREADS, n, out.data.ptr, p, *value)
+                    plan.go(-(-n // plan.per_block), _THREADS, n, out.data.ptr, p, *value)
                     return out
-        return compute(name, (x, y))
+        out = compute(name, (x, y))
+        return generic(x, y) if out is NotImplemented else out
 
     return body
+
+
+class _Quick:
+    """An override that makes its body when a kernel is bound, with the generic body at hand."""
+
+    def __init__(self, name: str, make: Callable[..., Any]) -> None:
+        self.name, self.make = name, make
+
+    def with_fallback(self, generic: Callable[..., Any]) -> Callable[..., Any]:
+        return self.make(self.name, generic)
 
 
 def _many(name: str) -> Callable[..., Any]:
@@ -292,9 +367,9 @@ def _register() -> None:
         if ":" in name or name in _SPECIAL:
             continue
         if e.attrs or len(e.inputs) > 2 or e.main:
-            body = _many(name)
+            body: Any = _many(name)
         else:
-            body = _unary(name) if len(e.inputs) == 1 else _binary(name)
+            body = _Quick(name, _unary if len(e.inputs) == 1 else _binary)
         kernel_for("cuda", name)(body)
 
 

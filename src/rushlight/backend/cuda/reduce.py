@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import cupy
@@ -10,7 +11,8 @@ import numpy as np
 
 from ...base.dtypes import by_name, from_np
 from ..door import kernel_for
-from .compile import Launch, kernel
+from .codegen import TYPES
+from .compile import kernel
 from .reductions import reduction_source, size_of, supports
 
 ndarray = cupy.ndarray
@@ -22,22 +24,16 @@ _ROWS = ("P", "P", "P", "P")
 class _Recipe:
     """Everything about a reduction that its shape, strides and dtype decide."""
 
-    __slots__ = ("block", "chunk", "geometry", "grid", "join", "launch", "n", "outs", "parts",
-                 "shape", "short", "squeezed", "terms")  # fmt: skip
+    __slots__ = ("aligned", "go", "join", "outs", "parts", "plain", "shape", "squeezed")
 
     shape: tuple[int, ...]
     squeezed: tuple[int, ...]
-    launch: Launch
-    join: Launch | None
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    geometry: tuple[int, ...]
     outs: int
-    terms: int
-    chunk: int
-    n: int
-    parts: int
-    short: bool
+    go: Callable[..., None]
+    aligned: bool  # whether `go` reads 16 bytes at a time
+    plain: Callable[[], Callable[..., None]]  # makes the launch for memory that is not aligned
+    join: Callable[..., None] | None
+    parts: int  # bytes for the parts of a reduction in two steps
 
 
 _recipes: dict[tuple, _Recipe | None] = {}
@@ -68,82 +64,98 @@ def _recipe(kind: str, x: Any, dims: tuple[int, ...], out: str) -> _Recipe | Non
     r = _Recipe()
     r.shape = tuple([1 if d in gone_at else n for d, n in enumerate(x.shape)])
     r.squeezed = tuple([n for d, n in enumerate(x.shape) if d not in gone_at])
-    r.outs, r.terms = math.prod([n for n, _ in kept]), math.prod([n for n, _ in gone])
-    if x.size == 0:
-        r.outs, r.terms = math.prod(r.squeezed), 0
-    r.n = r.terms
+    r.outs = math.prod(r.squeezed)
+    terms = math.prod([n for n, _ in gone]) if x.size else 0
+    if r.outs:
+        _choose(r, kind, name, out, kept, gone, terms, min(steps, default=0))
+    return r
+
+
+def _choose(
+    r: _Recipe, kind: str, name: str, out: str, kept: list, gone: list, terms: int, least: int
+) -> None:
+    """The kernels that walk this layout and how many blocks they take."""
+    outs = r.outs
     reach = sum([abs(s) * (n - 1) for n, s in kept + gone])
-    r.short = max(reach, r.outs, r.terms) < 2**31 - 2**20 and min(steps, default=0) >= 0
-    text = reduction_source(kind, name, out, "int" if r.short else "i64", len(kept), len(gone))
-    letter = "i" if r.short else "q"
+    short = max(reach, outs, terms) < 2**31 - 2**20 and least >= 0
+    text = reduction_source(kind, name, out, "int" if short else "i64", len(kept), len(gone))
+    letter = "i" if short else "q"
     count = 2 * (len(kept) + len(gone))
     formats = (*_ROWS, letter, letter, letter, "q", f"{count}{letter}")
-    by_columns = kept[-1][1] == 1 and gone[-1][1] != 1 and r.outs >= 16
-    r.launch = kernel(text, "columns" if by_columns else "rows", formats)
-    lanes = 32 if r.terms <= 512 else 256
-    r.block = (32, 8, 1) if by_columns else (lanes, 256 // lanes, 1)
-    blocks = -(-r.outs // (32 if by_columns else 256 // lanes))
-    r.parts = 1
-    if blocks < _WANTED // 2 and r.terms >= (512 if by_columns else _SPLIT_FROM):
-        most = r.terms // (64 if by_columns else 2048)
-        r.parts = max(1, min(most, -(-_WANTED // blocks), 1024))
-    r.chunk = -(-r.terms // r.parts) if r.terms else 1
-    r.parts = max(-(-r.terms // r.chunk), 1)
-    r.grid = (blocks, r.parts, 1)
-    r.join = None
-    if r.parts > 1:
-        r.join = kernel(text, "join", ("P", "P", "P", letter, letter, "q"))
-    r.geometry = (
+    by_columns = kept[-1][1] == 1 and gone[-1][1] != 1 and outs >= 16
+    lanes = 32 if terms <= 512 else 256
+    block = (32, 8, 1) if by_columns else (lanes, 256 // lanes, 1)
+    blocks = -(-outs // (32 if by_columns else 256 // lanes))
+    vector = 16 // TYPES[name][2]
+    parts = 1
+    if blocks < _WANTED // 2 and terms >= (512 if by_columns else _SPLIT_FROM):
+        most = terms // (64 if by_columns else 2048)
+        parts = max(1, min(most, -(-_WANTED // blocks), 1024))
+    chunk = -(-terms // parts) if terms else 1
+    chunk = -(-chunk // vector) * vector
+    parts = max(-(-terms // chunk), 1)
+    grid = (blocks, parts, 1)
+    geometry = (
         *[n for n, _ in kept], *[s for _, s in kept], *[n for n, _ in gone], *[s for _, s in gone],
     )  # fmt: skip
-    return r
+    r.aligned = (
+        not by_columns and vector > 1 and gone[0][1] == 1 and len(gone) == 1 and terms >= 64
+        and terms % vector == 0 and all(s % vector == 0 for _, s in kept)
+    )  # fmt: skip
+    fixed = (grid, block, 0, 4, outs, terms, chunk, terms, *geometry)
+    r.plain = lambda: kernel(text, "columns" if by_columns else "rows", formats).fixed(*fixed)
+    r.go = kernel(text, "packs", formats).fixed(*fixed) if r.aligned else r.plain()
+    r.join, r.parts = None, 0
+    if parts > 1:
+        joined = kernel(text, "join", ("P", "P", "P", letter, letter, "q"))
+        r.join = joined.fixed((outs, 1, 1), (256, 1, 1), 0, 3, outs, parts, terms)
+        r.parts = parts * outs * size_of(kind, name)
+
+
+def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
+    if dim is None:
+        return tuple(range(ndim))
+    given = (dim,) if dim.__class__ is int else dim
+    return tuple([d % ndim for d in given]) if ndim else ()
 
 
 def reduce(
     kind: str, x: Any, dim: Any, keepdim: bool, out: str | None = None, both: bool = False
 ) -> Any:
     """Reduce over dims (None: all); argmax and argmin give (value or None, index)."""
-    ndim = x.ndim
-    if dim is None:
-        dims = tuple(range(ndim))
-    elif dim.__class__ is int:
-        dims = (dim % ndim,) if ndim else ()
-    else:
-        dims = tuple([d % ndim for d in dim]) if ndim else ()
-    key = (kind, x.dtype, x.shape, x.strides, dims, out)
-    r = _recipes.get(key, 0)
-    if r == 0:
+    key = (kind, x.dtype, x.shape, x.strides, dim, out)
+    try:
+        r = _recipes[key]
+    except KeyError:
         if len(_recipes) > 8192:
             _recipes.clear()
+        dims = _dims(dim, x.ndim)
         r = _recipes[key] = _recipe(kind, x, dims, out or from_np(x.dtype).name)
     if r is None:
         return NotImplemented
     shape = r.shape if keepdim else r.squeezed
-    pair = kind in ("argmax", "argmin")
-    index = ndarray(shape, np.int64) if pair else None
-    values = None
-    if not pair or both:
-        values = ndarray(shape, x.dtype if out is None else by_name(out).np)
+    if kind == "argmax" or kind == "argmin":
+        index = ndarray(shape, np.int64)
+        values = ndarray(shape, x.dtype) if both else None
+        if r.outs:
+            _launch(r, x.data.ptr, values.data.ptr if both else 0, index.data.ptr)
+        return values, index
+    values = ndarray(shape, x.dtype if out is None else by_name(out).np)
     if r.outs:
-        _launch(r, kind, x, values, index)
-    return (values, index) if pair else values
+        _launch(r, x.data.ptr, values.data.ptr, 0)
+    return values
 
 
-def _launch(r: _Recipe, kind: str, x: Any, values: Any, index: Any) -> None:
-    out = 0 if values is None else values.data.ptr
-    place = 0 if index is None else index.data.ptr
+def _launch(r: _Recipe, start: int, out: int, place: int) -> None:
+    go = r.go
+    if r.aligned and start & 15:
+        go = r.plain()
     if r.join is None:
-        r.launch.on_grid(
-            r.grid, r.block, 0, x.data.ptr, out, place, 0, r.outs, r.terms, r.chunk, r.n,
-            *r.geometry,
-        )  # fmt: skip
+        go(start, out, place, 0)
         return
-    parts = ndarray(r.parts * r.outs * size_of(kind, from_np(x.dtype).name), np.uint8)
-    r.launch.on_grid(
-        r.grid, r.block, 0, x.data.ptr, out, place, parts.data.ptr, r.outs, r.terms, r.chunk, r.n,
-        *r.geometry,
-    )  # fmt: skip
-    r.join.on_grid((r.outs, 1, 1), (256, 1, 1), 0, parts.data.ptr, out, place, r.outs, r.parts, r.n)
+    parts = ndarray((r.parts,), np.uint8)
+    go(start, out, place, parts.data.ptr)
+    r.join(parts.data.ptr, out, place)
 
 
 # -- ops ------------------------------------------------------------------------------------------

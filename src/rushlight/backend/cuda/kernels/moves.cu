@@ -24,41 +24,51 @@ extern "C" __global__ void __launch_bounds__(256) fill(u64 n, unsigned char* out
 // Axis `rows` of the input has stride 1, axis `cols` of the output has; the rest is a batch.
 struct Batch { i64 size[6]; i64 from[6]; i64 to[6]; };
 
-template <class B>
-__device__ void transpose(
+template <class B, int TILE>
+__device__ __forceinline__ void transpose(
     B* __restrict__ out, const B* __restrict__ in, int rows, int cols, i64 in_step, i64 out_step,
-    int batches, Batch g
+    int batches, const Batch& g
 ) {
-    __shared__ B tile[32][33];
+    __shared__ B tile[TILE][TILE + 1];
+    const int r0 = blockIdx.y * TILE, c0 = blockIdx.x * TILE;
     for (int b = blockIdx.z; b < batches; b += gridDim.z) {
-        i64 rest = b, from = 0, to = 0;
-        #pragma unroll
-        for (int d = 5; d >= 0; d--) {
-            i64 q = rest / g.size[d], r = rest - q * g.size[d];
-            rest = q;
-            from += r * g.from[d];
-            to += r * g.to[d];
+        i64 from = 0, to = 0;
+        if (batches > 1) {
+            unsigned rest = b;
+            for (int d = 5; d >= 0; d--) {
+                unsigned q = rest / (unsigned)g.size[d], r = rest - q * (unsigned)g.size[d];
+                rest = q;
+                from += r * g.from[d];
+                to += r * g.to[d];
+            }
         }
-        const int r0 = blockIdx.y * 32, c0 = blockIdx.x * 32;
         #pragma unroll
-        for (int k = 0; k < 32; k += 8) {
-            int r = r0 + threadIdx.x, c = c0 + threadIdx.y + k;
-            if (r < rows && c < cols) tile[threadIdx.y + k][threadIdx.x] = in[from + r + c * in_step];
+        for (int k = 0; k < TILE; k += 8) {
+            #pragma unroll
+            for (int j = 0; j < TILE; j += 32) {
+                int r = r0 + threadIdx.x + j, c = c0 + threadIdx.y + k;
+                if (r < rows && c < cols)
+                    tile[threadIdx.y + k][threadIdx.x + j] = in[from + r + c * in_step];
+            }
         }
         __syncthreads();
         #pragma unroll
-        for (int k = 0; k < 32; k += 8) {
-            int r = r0 + threadIdx.y + k, c = c0 + threadIdx.x;
-            if (r < rows && c < cols) out[to + r * out_step + c] = tile[threadIdx.x][threadIdx.y + k];
+        for (int k = 0; k < TILE; k += 8) {
+            #pragma unroll
+            for (int j = 0; j < TILE; j += 32) {
+                int r = r0 + threadIdx.y + k, c = c0 + threadIdx.x + j;
+                if (r < rows && c < cols)
+                    out[to + r * out_step + c] = tile[threadIdx.x + j][threadIdx.y + k];
+            }
         }
         __syncthreads();
     }
 }
 
-#define TRANSPOSE(n) \
+#define TRANSPOSE(n, tile) \
     extern "C" __global__ void __launch_bounds__(256) transpose##n( \
         Bytes<n>::type* out, const Bytes<n>::type* in, int rows, int cols, i64 in_step, \
         i64 out_step, int batches, Batch g) { \
-        transpose<Bytes<n>::type>(out, in, rows, cols, in_step, out_step, batches, g); \
+        transpose<Bytes<n>::type, tile>(out, in, rows, cols, in_step, out_step, batches, g); \
     }
-TRANSPOSE(1) TRANSPOSE(2) TRANSPOSE(4) TRANSPOSE(8) TRANSPOSE(16)
+TRANSPOSE(1, 64) TRANSPOSE(2, 64) TRANSPOSE(4, 64) TRANSPOSE(8, 32) TRANSPOSE(16, 32)
