@@ -1,0 +1,83 @@
+"""Raw arrays on their way to rushlight's functions and back: what a `forward` is written with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.tensor import Tensor, wrap
+
+SCALARS = (bool, int, float, complex, np.generic)
+
+_gpu_types: set[type] = set()  # cupy.ndarray, once one was seen
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array DeZero takes: NumPy's or CuPy's."""
+    return isinstance(value, np.ndarray) or is_cupy(value)
+
+
+def is_cupy(value: Any) -> bool:
+    """Whether a value is a CuPy array; CuPy is not imported for the answer."""
+    cls = value.__class__
+    if cls in _gpu_types:
+        return True
+    if cls.__module__.partition(".")[0] != "cupy" or not hasattr(value, "strides"):
+        return False
+    from .. import cuda
+
+    cuda.init()  # rushlight learns what to do with such arrays
+    _gpu_types.add(cls)
+    return True
+
+
+def tensor(a: Any) -> Tensor:
+    """A tensor without history over the same memory."""
+    if a.__class__ is not np.ndarray:
+        is_cupy(a)
+    return wrap(a)
+
+
+def compute(fn: Callable[..., Any], *xs: Any, **attrs: Any) -> Any:
+    """Call a rushlight function on raw arrays; what is no array goes along as it is."""
+    operands = []
+    for x in xs:
+        if x.__class__ is np.ndarray:
+            operands.append(wrap(x))
+        elif is_cupy(x):
+            operands = [_on_gpu(a) for a in xs]
+            break
+        else:
+            operands.append(wrap(x) if isinstance(x, np.ndarray) else x)
+    out = fn(*operands, **attrs)
+    return tuple([o._a for o in out]) if isinstance(out, tuple) else out._a
+
+
+def _on_gpu(x: Any) -> Any:
+    """An operand of the GPU's work: a constant of the host takes part as a number."""
+    if isinstance(x, np.ndarray):
+        return x.item() if x.ndim == 0 else wrap(x)
+    return wrap(x) if is_cupy(x) else x
+
+
+def floating(x: Any) -> Any:
+    """Integers as float64, NumPy's answer to `sin(1)`; floats stay what they are."""
+    return x.astype(np.float64) if x.dtype.kind in "iub" else x
+
+
+def common(*xs: Any) -> tuple:
+    """Arrays in one dtype: that of the widest float among them, so that float32 stays float32."""
+    kinds = {x.dtype for x in xs if x is not None}
+    if len(kinds) == 1:
+        return xs
+    floats = [k for k in kinds if k.kind in "fc"]
+    target = np.result_type(*(floats or kinds))
+    return tuple([x if x is None else x.astype(target, copy=False) for x in xs])
+
+
+def like(value: Any, other: Any) -> Any:
+    """A number as a 0-d array that does not widen `other`: NumPy 2 would make float32 float64."""
+    real = not isinstance(value, (complex, np.complexfloating))
+    return np.array(value, other.dtype if real and other.dtype.kind == "f" else None)

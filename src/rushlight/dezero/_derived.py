@@ -1,0 +1,111 @@
+"""Functions that are one rushlight expression: forward and every derivative are the core's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as rl
+
+from ..core.tensor import Tensor
+from ._arrays import floating, tensor
+from .core import Config, Function, Variable
+
+
+class Derived(Function):
+    """Write `compute` on tensors; `backward` asks rushlight's autograd what the gradients are."""
+
+    _leaves: list[Any]
+    _results: tuple
+
+    def compute(self, *tensors: Any) -> Any:
+        """The result, written with rushlight's public functions."""
+        raise NotImplementedError
+
+    def forward(self, *xs: Any) -> Any:
+        with rl.no_grad():
+            return _arrays(self.compute(*[x if x is None else tensor(x) for x in xs]))
+
+    def _run(self, variables: list[Variable]) -> Any:
+        self._leaves = [_leaf(v) for v in variables]
+        results = self.compute(*self._leaves)
+        self._results = results if isinstance(results, tuple) else (results,)
+        return _arrays(results)
+
+    def backward(self, *gys: Any) -> Any:
+        gradient = Gradient(self)
+        if Config.enable_backprop:
+            found = gradient(*self.inputs, *gys)
+            found = found if isinstance(found, list) else [found]
+        else:
+            found = [Variable(g._a) for g in gradient.differentiate([_leaf(g) for g in gys])]
+        gxs: list[Any] = [None] * len(self.inputs)
+        for i, g in zip(gradient.places, found):
+            gxs[i] = g
+        return tuple(gxs)
+
+
+class Gradient(Derived):
+    """The derivative of a Derived as a Function of the same inputs and the outputs' gradients."""
+
+    def __init__(self, of: Derived) -> None:
+        self.of = of
+        self.places: list[int] = []  # which inputs have a gradient
+
+    @property
+    def label(self) -> str:
+        """What graphs call it: SigmoidGrad."""
+        return getattr(self.of, "label", type(self.of).__name__) + "Grad"
+
+    def _run(self, variables: list[Variable]) -> Any:
+        gys = [_leaf(v) for v in variables[len(self.of.inputs) :]]
+        self._results = tuple(self.differentiate(gys))
+        self._leaves = [*self.of._leaves, *gys]
+        return _arrays(self._results)
+
+    def differentiate(self, gys: list[Any]) -> list[Any]:
+        """The gradients there are, by rushlight; their inputs' numbers go to `places`."""
+        of = self.of
+        wanted = [i for i, t in enumerate(of._leaves) if t is not None and t.requires_grad]
+        pairs = [(y, g) for y, g in zip(of._results, gys) if g is not None and y.requires_grad]
+        if not wanted or not pairs:
+            return []
+        found = rl.autograd.grad(
+            [y for y, _ in pairs],
+            [of._leaves[i] for i in wanted],
+            [g if g.dtype == y.dtype else g.to(y.dtype) for y, g in pairs],
+            retain_graph=True,
+            create_graph=Config.enable_backprop,
+            allow_unused=True,
+        )
+        self.places = [i for i, g in zip(wanted, found) if g is not None]
+        return [g for g in found if g is not None]
+
+
+def _leaf(v: Variable | None) -> Any:
+    """A Variable as the beginning of a small graph of rushlight's own."""
+    if v is None or v._data is None:
+        return None
+    if v._constant or not Config.enable_backprop:
+        return tensor(v._data)
+    return tensor(floating(v._data)).requires_grad_()
+
+
+def _arrays(results: Any) -> Any:
+    return tuple([t._a for t in results]) if isinstance(results, tuple) else results._a
+
+
+def match(*tensors: Any) -> list[Any]:
+    """Tensors in one floating dtype: the widest there is among them."""
+    dtypes = {t.dtype for t in tensors if t is not None}
+    if len(dtypes) == 1 and next(iter(dtypes)).is_floating_point:
+        return list(tensors)
+    floats = [d for d in dtypes if d.is_floating_point] or [rl.float64]
+    target = floats[0]
+    for d in floats[1:]:
+        target = rl.promote_types(target, d)
+    return [t if t is None else t.to(target) for t in tensors]
+
+
+def real(t: Tensor) -> Tensor:
+    """A tensor of integers as float64, as NumPy's functions take it."""
+    return t if t.dtype.is_floating_point else t.to(rl.float64)

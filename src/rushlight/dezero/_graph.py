@@ -1,0 +1,93 @@
+"""DeZero's graph on rushlight's tape: the node of one Function call, and the walk that `backward` makes.
+
+The tape passes gradients along and adds them; it never looks inside, so they can be Variables.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from ..core import tape
+from ..core.modes import switches
+
+
+class _Walk(threading.local):
+    retain = False  # whether the walk under way leaves gradients on intermediate results
+
+
+_walk = _Walk()
+
+
+class Call(tape.Node):
+    """The tape's record of one call; where it leads is asked when the walk comes by.
+
+    Asked late, because `unchain` may have cut an input off in the meantime.
+    """
+
+    __slots__ = ("function", "n_outputs")
+
+    def __init__(self, function: Any, n_outputs: int) -> None:
+        self.seq = next(tape.numbers)  # Node's fields by hand: its __init__ would set the edges
+        self.hooks = self.pre_hooks = self.where = None
+        self.function = function
+        self.n_outputs = n_outputs
+        if switches.anomaly:
+            self.remember_where()
+
+    @property
+    def edges(self) -> list[Any]:  # type: ignore[override]
+        return [x._link() for x in self.function.inputs]
+
+    def apply(self, gs: list[Any]) -> Sequence[Any]:
+        function = self.function
+        for reference, g in zip(function.outputs, gs):
+            out = reference()
+            if out is not None:
+                out.grad = _added(out.grad, g) if _walk.retain else None
+        results = function.backward(*gs)
+        return results if isinstance(results, (tuple, list)) else (results,)
+
+    def name(self) -> str:
+        return type(self.function).__name__
+
+
+def record(function: Any, inputs: list[Any], outputs: list[Any]) -> None:
+    """Put a call on the tape and let its outputs point to it."""
+    function.generation = generation = max([x.generation for x in inputs], default=0)
+    for x in inputs:
+        x._link()  # leaves before the node that uses them: the tape goes by age
+    node = Call(function, len(outputs))
+    for i, out in enumerate(outputs):
+        out._edge = (node, i)
+        out.generation = generation + 1
+    function.inputs = inputs
+    function.outputs = [weakref.ref(out) for out in outputs]
+
+
+def _added(held: Any, g: Any) -> Any:
+    if held is None or g is None:
+        return held if g is None else g
+    return held + g
+
+
+def walk_back(edge: Any, seed: Any, retain_grad: bool, create_graph: bool) -> None:
+    """Send `seed` back from `edge`; the graph stays for another time."""
+    before, _walk.retain = _walk.retain, retain_grad
+    try:
+        tape.backward([(edge, seed)], keep_graph=True, create_graph=create_graph)
+    finally:
+        _walk.retain = before
+
+
+def unchain_backward(variable: Any) -> None:
+    """Cut off every Variable the given one was computed from."""
+    functions = [variable.creator]
+    while functions:
+        function = functions.pop()
+        for x in function.inputs if function is not None else ():
+            if x.creator is not None:
+                functions.append(x.creator)
+                x.creator = None

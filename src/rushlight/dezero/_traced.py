@@ -1,0 +1,128 @@
+"""What the Variables of both cores share: data, a name, and a place on the tape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.tape import AccumulateGrad
+from ._arrays import SCALARS, is_array, like
+from ._graph import Call, unchain_backward
+
+
+class Traced:
+    """An array with a name, a gradient, and the Function that made it."""
+
+    __array_priority__ = 200  # `ndarray + variable` is ours to answer
+
+    def __init__(self, data: Any, name: str | None = None) -> None:
+        if data is not None and not is_array(data):
+            raise TypeError(f"{type(data)} is not supported")
+        self._data = data
+        self.name = name
+        self.grad: Any = None
+        self.generation = 0
+        self._edge: Any = None  # (tape node, index of the output), or None before the first use
+        self._constant = False  # made of a bare array by a call: nobody can ask for its gradient
+
+    @property
+    def data(self) -> Any:
+        """The array itself, NumPy's or CuPy's."""
+        return self._data
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if isinstance(value, Traced):  # x.data -= lr * x.grad
+            value = value._data
+        elif isinstance(value, np.generic):  # what NumPy makes of arithmetic with 0-d arrays
+            value = np.asarray(value)
+        elif value is not None and not is_array(value):
+            raise TypeError(f"{type(value)} is not supported")
+        self._data = value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._data.shape
+
+    @property
+    def ndim(self) -> int:
+        return self._data.ndim
+
+    @property
+    def size(self) -> int:
+        return self._data.size
+
+    @property
+    def dtype(self) -> Any:
+        return self._data.dtype
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __repr__(self) -> str:
+        if self._data is None:
+            return "variable(None)"
+        return "variable(" + str(self._data).replace("\n", "\n" + " " * 9) + ")"
+
+    # -- the graph ------------------------------------------------------------------------------
+
+    @property
+    def creator(self) -> Any:
+        """The Function this was computed by; None for what the user made."""
+        edge = self._edge
+        return edge[0].function if edge is not None and edge[0].__class__ is Call else None
+
+    @creator.setter
+    def creator(self, func: Any) -> None:
+        if func is None:
+            self._edge = None
+        else:
+            self.set_creator(func)
+
+    def set_creator(self, func: Any) -> None:
+        """Say which Function this is an output of."""
+        self.generation = func.generation + 1
+        outputs = [reference() for reference in getattr(func, "outputs", ())]
+        index = next((i for i, out in enumerate(outputs) if out is self), 0)
+        others = [out._edge[0] for out in outputs if out is not None and out.creator is func]
+        self._edge = (others[0] if others else Call(func, max(len(outputs), 1)), index)
+
+    def cleargrad(self) -> None:
+        """Forget the gradient."""
+        self.grad = None
+
+    def unchain(self) -> None:
+        """Forget the Function this was computed by."""
+        self.creator = None
+
+    def unchain_backward(self) -> None:
+        """Cut off everything this was computed from, so that `backward` stops here."""
+        unchain_backward(self)
+
+    def _link(self) -> Any:
+        """Where a gradient for this goes: to its creator, or to its own `.grad`."""
+        if self._edge is None and not self._constant:
+            self._edge = (AccumulateGrad(self), 0)  # type: ignore[arg-type]
+        return self._edge
+
+    def _accumulate(self, g: Any) -> None:
+        """Take a gradient that arrived, as the end of its path."""
+        self.grad = g if self.grad is None else self.grad + g
+
+
+def constant(cls: type, data: Any) -> Any:
+    """A Variable that takes part in a graph and needs no gradient."""
+    made = cls(data)
+    made._constant = True
+    return made
+
+
+def operands(x0: Any, x1: Any) -> tuple[Any, Any]:
+    """Two operands; a number becomes a constant of the other one's dtype."""
+    if isinstance(x1, SCALARS):
+        x0 = np.array(x0) if isinstance(x0, SCALARS) else x0
+        x1 = like(x1, x0._data if isinstance(x0, Traced) else x0)
+    elif isinstance(x0, SCALARS):
+        x0 = like(x0, x1._data if isinstance(x1, Traced) else x1)
+    return x0, x1

@@ -1,0 +1,307 @@
+"""The heart of DeZero: Variable, Parameter, Function, Config and arithmetic."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import rushlight as rl
+
+from . import cuda
+from ._arrays import compute, floating
+from ._graph import record, walk_back
+from ._traced import Traced, constant, operands
+
+
+class _Switches(type):
+    """`Config.enable_backprop` is rushlight's own grad mode, so the two can never disagree."""
+
+    @property
+    def enable_backprop(cls) -> bool:
+        return rl.is_grad_enabled()
+
+    @enable_backprop.setter
+    def enable_backprop(cls, value: bool) -> None:
+        rl.set_grad_enabled(bool(value))
+
+
+class Config(metaclass=_Switches):
+    """The switches: whether calls are recorded, and whether layers train."""
+
+    train = True
+
+
+@contextlib.contextmanager
+def using_config(name: str, value: Any) -> Iterator[None]:
+    """Set one switch of `Config` for a block."""
+    before = getattr(Config, name)
+    setattr(Config, name, value)
+    try:
+        yield
+    finally:
+        setattr(Config, name, before)
+
+
+def no_grad() -> Any:
+    """Inside the block nothing is recorded for backward."""
+    return using_config("enable_backprop", False)
+
+
+def test_mode() -> Any:
+    """Inside the block dropout and batch normalisation behave as in use."""
+    return using_config("train", False)
+
+
+test_mode.__test__ = False  # type: ignore[attr-defined]  # not a test, whatever pytest thinks
+
+
+class Variable(Traced):
+    """An array that remembers how it was computed; its gradient is a Variable too."""
+
+    def backward(self, retain_grad: bool = False, create_graph: bool = False) -> None:
+        """Compute the gradients of this with respect to what it was computed from.
+
+        `retain_grad` leaves them on intermediate results, `create_graph` makes them differentiable.
+        """
+        seed = self.grad
+        if seed is None:
+            seed = Variable(compute(rl.ones_like, self._data))
+        if self.creator is None:
+            self.grad = seed
+            return
+        self.grad = None
+        walk_back(self._edge, seed, retain_grad, create_graph)
+
+    def _accumulate(self, g: Variable) -> None:
+        if 0 in g._data.strides:  # a broadcast view: the user could not change it in place
+            g._data = g._data.copy()
+        super()._accumulate(g)
+
+    def reshape(self, *shape: Any) -> Variable:
+        """The same elements in another shape, given as a tuple or as numbers."""
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = tuple(shape[0])
+        return _functions().reshape(self, shape)
+
+    def transpose(self, *axes: Any) -> Variable:
+        """The axes in another order; without arguments, reversed."""
+        order: Any = axes or None
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+            order = axes[0]
+        return _functions().transpose(self, order)
+
+    @property
+    def T(self) -> Variable:
+        """The axes reversed."""
+        return _functions().transpose(self)
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> Variable:
+        """The sum over `axis`, or over everything."""
+        return _functions().sum(self, axis, keepdims)
+
+    def to_cpu(self) -> None:
+        """Move the data to the CPU, as a NumPy array."""
+        if self._data is not None:
+            self._data = cuda.as_numpy(self._data)
+
+    def to_gpu(self) -> None:
+        """Move the data to the GPU, as a CuPy array."""
+        if self._data is not None:
+            self._data = cuda.as_cupy(self._data)
+
+
+class Parameter(Variable):
+    """A Variable that layers count among their weights."""
+
+
+def _functions() -> Any:
+    """The module that is built on this one."""
+    from . import functions
+
+    return functions
+
+
+def as_variable(obj: Any) -> Variable:
+    """`obj` as a Variable; arrays are wrapped."""
+    return obj if isinstance(obj, Variable) else Variable(obj)
+
+
+def as_array(x: Any, array_module: Any = np) -> Any:
+    """`x` as an array; numbers become 0-d ones."""
+    return array_module.array(x) if np.isscalar(x) else x
+
+
+class Function:
+    """Derive, write `forward` on arrays and `backward` on Variables, and call an instance."""
+
+    generation = 0
+    inputs: Any = ()
+    outputs: Any = ()
+
+    def __call__(self, *inputs: Any) -> Any:
+        variables = [x if isinstance(x, Variable) else _constant(x) for x in inputs]
+        arrays = self._run(variables)
+        if not isinstance(arrays, tuple):
+            arrays = (arrays,)
+        outputs = [Variable(as_array(y)) for y in arrays]
+        if Config.enable_backprop:
+            record(self, variables, outputs)
+        return outputs if len(outputs) > 1 else outputs[0]
+
+    def _run(self, variables: list[Variable]) -> Any:
+        return self.forward(*[x._data for x in variables])
+
+    def _wants(self, i: int) -> bool:
+        """Whether anybody can see the gradient of an input: bare arrays need none."""
+        return not self.inputs[i]._constant
+
+    def forward(self, *xs: Any) -> Any:
+        """The outputs, from arrays to arrays."""
+        raise NotImplementedError
+
+    def backward(self, *gys: Any) -> Any:
+        """The gradients of the inputs from those of the outputs, all Variables."""
+        raise NotImplementedError
+
+
+def _constant(x: Any) -> Variable:
+    return constant(Variable, as_array(x))
+
+
+# -- arithmetic -----------------------------------------------------------------------------------
+
+
+class _Binary(Function):
+    """Two operands that broadcast; their gradients are summed back to their shapes."""
+
+    def backward(self, gy: Any) -> Any:
+        return self._summed(gy, 0), self._summed(gy, 1)
+
+    def _summed(self, gy: Any, i: int) -> Any:
+        if not self._wants(i):
+            return None
+        g, shape = self.gradient(gy, i), self.inputs[i].shape
+        return g if g.shape == shape else _functions().sum_to(g, shape)
+
+    def gradient(self, gy: Any, i: int) -> Any:
+        """The gradient of input `i` before it is summed."""
+        raise NotImplementedError
+
+
+class Add(_Binary):
+    def forward(self, x0: Any, x1: Any) -> Any:
+        return compute(rl.add, x0, x1)
+
+    def gradient(self, gy: Any, i: int) -> Any:
+        return gy
+
+
+class Mul(_Binary):
+    def forward(self, x0: Any, x1: Any) -> Any:
+        return compute(rl.mul, x0, x1)
+
+    def gradient(self, gy: Any, i: int) -> Any:
+        return gy * self.inputs[1 - i]
+
+
+class Neg(Function):
+    def forward(self, x: Any) -> Any:
+        return compute(rl.neg, x)
+
+    def backward(self, gy: Any) -> Any:
+        return -gy
+
+
+class Sub(_Binary):
+    def forward(self, x0: Any, x1: Any) -> Any:
+        return compute(rl.sub, _no_bool(x0), _no_bool(x1))
+
+    def gradient(self, gy: Any, i: int) -> Any:
+        return -gy if i else gy
+
+
+class Div(_Binary):
+    def forward(self, x0: Any, x1: Any) -> Any:
+        if x0.dtype.kind not in "fc" and x1.dtype.kind not in "fc":
+            x0, x1 = floating(x0), floating(x1)
+        return compute(rl.div, x0, x1)
+
+    def gradient(self, gy: Any, i: int) -> Any:
+        x0, x1 = self.inputs
+        return gy * (-x0 / x1**2) if i else gy / x1
+
+
+class Pow(Function):
+    def __init__(self, c: Any) -> None:
+        self.c = c
+
+    def forward(self, x: Any) -> Any:
+        return compute(rl.pow, x if isinstance(self.c, int) else floating(x), self.c)
+
+    def backward(self, gy: Any) -> Any:
+        (x,) = self.inputs
+        return self.c * x ** (self.c - 1) * gy
+
+
+def _no_bool(x: Any) -> Any:
+    """PyTorch's rules refuse to subtract masks; NumPy takes them as 0 and 1."""
+    return x.astype(np.int64) if x.dtype.kind == "b" else x
+
+
+def add(x0: Any, x1: Any) -> Variable:
+    """x0 + x1."""
+    return Add()(*operands(x0, x1))
+
+
+def mul(x0: Any, x1: Any) -> Variable:
+    """x0 * x1."""
+    return Mul()(*operands(x0, x1))
+
+
+def neg(x: Any) -> Variable:
+    """-x."""
+    return Neg()(x)
+
+
+def sub(x0: Any, x1: Any) -> Variable:
+    """x0 - x1."""
+    return Sub()(*operands(x0, x1))
+
+
+def rsub(x0: Any, x1: Any) -> Variable:
+    """x1 - x0."""
+    return Sub()(*operands(x1, x0))
+
+
+def div(x0: Any, x1: Any) -> Variable:
+    """x0 / x1."""
+    return Div()(*operands(x0, x1))
+
+
+def rdiv(x0: Any, x1: Any) -> Variable:
+    """x1 / x0."""
+    return Div()(*operands(x1, x0))
+
+
+def pow(x: Any, c: Any) -> Variable:
+    """x ** c, where c is a number."""
+    return Pow(c)(x)
+
+
+def setup_variable() -> None:
+    """Give Variable its operators and the methods that are Functions."""
+    from . import functions as F
+
+    cls: Any = Variable
+    cls.__add__ = cls.__radd__ = add
+    cls.__mul__ = cls.__rmul__ = mul
+    cls.__neg__ = neg
+    cls.__sub__, cls.__rsub__ = sub, rsub
+    cls.__truediv__, cls.__rtruediv__ = div, rdiv
+    cls.__pow__ = pow
+    cls.__getitem__ = F.get_item
+    cls.matmul = cls.dot = F.matmul
+    cls.max, cls.min = F.max, F.min

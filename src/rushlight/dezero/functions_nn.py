@@ -1,0 +1,246 @@
+"""Functions of neural networks: activations, losses, the linear layer, normalisation and dropout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as rl
+
+from . import cuda
+from . import functions as F
+from ._arrays import floating, tensor
+from ._derived import Derived, match, real
+from .core import Config, Variable, as_array, as_variable, constant
+
+nn = rl.nn.functional
+
+# -- the linear layer -----------------------------------------------------------------------------
+
+
+class Linear(Derived):
+    def compute(self, x: Any, W: Any, b: Any = None) -> Any:
+        x, W, b = match(x, W, b)
+        if b is not None and x.ndim == 2 and W.ndim == 2:
+            return rl.addmm(b, x, W)
+        y = rl.matmul(x, W)
+        return y if b is None else y + b
+
+
+def linear(x: Any, W: Any, b: Any = None) -> Variable:
+    """`x W + b`, where W is (in, out)."""
+    return Linear()(x, W, b)
+
+
+def linear_simple(x: Any, W: Any, b: Any = None) -> Variable:
+    """As `linear`, of two Functions."""
+    t = F.matmul(x, W)
+    return t if b is None else t + b
+
+
+# -- activations ----------------------------------------------------------------------------------
+
+
+class Sigmoid(Derived):
+    def compute(self, x: Any) -> Any:
+        return rl.sigmoid(real(x))
+
+
+class ReLU(Derived):
+    def compute(self, x: Any) -> Any:
+        return rl.relu(real(x))
+
+
+class LeakyReLU(Derived):
+    def __init__(self, slope: float) -> None:
+        self.slope = slope
+
+    def compute(self, x: Any) -> Any:
+        return nn.leaky_relu(real(x), self.slope)
+
+
+class Softmax(Derived):
+    def __init__(self, axis: int = 1) -> None:
+        self.axis = axis
+
+    def compute(self, x: Any) -> Any:
+        return rl.softmax(real(x), self.axis)
+
+
+class LogSoftmax(Derived):
+    def __init__(self, axis: int = 1) -> None:
+        self.axis = axis
+
+    def compute(self, x: Any) -> Any:
+        return rl.log_softmax(real(x), self.axis)
+
+
+class Clip(Derived):
+    def __init__(self, x_min: Any, x_max: Any) -> None:
+        self.x_min = x_min
+        self.x_max = x_max
+
+    def compute(self, x: Any) -> Any:
+        return rl.clamp(x, self.x_min, self.x_max)
+
+
+def sigmoid(x: Any) -> Variable:
+    """1 / (1 + exp(-x))."""
+    return Sigmoid()(x)
+
+
+def sigmoid_simple(x: Any) -> Variable:
+    """As `sigmoid`, written out."""
+    return 1 / (1 + F.exp(-as_variable(x)))
+
+
+def relu(x: Any) -> Variable:
+    """x where it is positive, 0 elsewhere."""
+    return ReLU()(x)
+
+
+def leaky_relu(x: Any, slope: float = 0.2) -> Variable:
+    """x where it is positive, `slope * x` elsewhere."""
+    return LeakyReLU(slope)(x)
+
+
+def softmax(x: Any, axis: int = 1) -> Variable:
+    """exp(x), scaled to sum to 1 along `axis`."""
+    return Softmax(axis)(x)
+
+
+def softmax_simple(x: Any, axis: int = 1) -> Variable:
+    """As `softmax`, written out."""
+    y = F.exp(x)
+    return y / F.sum(y, axis=axis, keepdims=True)
+
+
+def log_softmax(x: Any, axis: int = 1) -> Variable:
+    """The logarithm of `softmax`."""
+    return LogSoftmax(axis)(x)
+
+
+def clip(x: Any, x_min: Any, x_max: Any) -> Variable:
+    """x, brought into [x_min, x_max]."""
+    return Clip(x_min, x_max)(x)
+
+
+# -- losses ---------------------------------------------------------------------------------------
+
+
+class MeanSquaredError(Derived):
+    def compute(self, x0: Any, x1: Any) -> Any:
+        x0, x1 = match(x0, x1)
+        difference = x0 - x1
+        return (difference * difference).sum() / len(difference)
+
+
+class SoftmaxCrossEntropy(Derived):
+    def compute(self, x: Any, t: Any) -> Any:
+        return nn.cross_entropy(real(x), t.long().reshape(-1))
+
+
+def mean_squared_error(x0: Any, x1: Any) -> Variable:
+    """The sum of squared differences over the number of rows."""
+    return MeanSquaredError()(x0, x1)
+
+
+def mean_squared_error_simple(x0: Any, x1: Any) -> Variable:
+    """As `mean_squared_error`, written out."""
+    difference = as_variable(x0) - x1
+    return F.sum(difference**2) / len(difference)
+
+
+def softmax_cross_entropy(x: Any, t: Any) -> Variable:
+    """The mean over the rows of -log softmax(x) at the class numbers `t`."""
+    return SoftmaxCrossEntropy()(x, t)
+
+
+def softmax_cross_entropy_simple(x: Any, t: Any) -> Variable:
+    """As `softmax_cross_entropy`, written out."""
+    x, t = as_variable(x), as_variable(t)
+    n = x.shape[0]
+    p = clip(softmax(x), 1e-15, 1.0)  # log(0) is -inf
+    rows = cuda.get_array_module(t.data).arange(n)
+    return -1 * F.sum(F.log(p)[rows, t.data]) / n
+
+
+class SigmoidCrossEntropy(Derived):
+    def compute(self, x: Any, t: Any) -> Any:
+        x, t = match(x, t)
+        return nn.binary_cross_entropy_with_logits(x, t, reduction="sum") / len(x)
+
+
+def sigmoid_cross_entropy(x: Any, t: Any) -> Variable:
+    """The binary cross entropy of sigmoid(x) with 0s and 1s, over the number of rows."""
+    return SigmoidCrossEntropy()(x, t if x.ndim == t.ndim else F.reshape(t, x.shape))
+
+
+def binary_cross_entropy(p: Any, t: Any) -> Variable:
+    """The cross entropy of probabilities with 0s and 1s, over the number of rows."""
+    if p.ndim != t.ndim:
+        t = F.reshape(t, p.shape)
+    t = as_variable(t)
+    p = clip(p, 1e-15, 0.999)  # as the book: log(1 - p) stays finite in float32
+    return -1 * F.sum(t * F.log(p) + (1 - t) * F.log(1 - p)) / len(t)
+
+
+def accuracy(y: Any, t: Any) -> Variable:
+    """The part of the rows whose largest entry is at the class `t`; not differentiable."""
+    y, t = as_variable(y), as_variable(t)
+    predicted = y.data.argmax(axis=1).reshape(t.shape)
+    return Variable(as_array((predicted == t.data).mean()))
+
+
+# -- dropout, normalisation, embedding ------------------------------------------------------------
+
+
+def dropout(x: Any, dropout_ratio: float = 0.5) -> Variable:
+    """In training, zero for a random part of the elements and the others scaled up to make up for it."""
+    x = as_variable(x)
+    if not Config.train:
+        return x
+    xp = cuda.get_array_module(x)
+    kept = xp.random.rand(*x.shape) > dropout_ratio
+    dtype = floating(x.data[:0] if x.ndim else x.data).dtype
+    return x * constant(Variable, as_array(kept / (1.0 - dropout_ratio)).astype(dtype))
+
+
+class BatchNorm(Derived):
+    """`mean` and `var` are the running statistics, changed in place by training."""
+
+    def __init__(self, mean: Any, var: Any, decay: float, eps: float) -> None:
+        self.avg_mean = mean.data if isinstance(mean, Variable) else mean
+        self.avg_var = var.data if isinstance(var, Variable) else var
+        self.decay = decay
+        self.eps = eps
+
+    def compute(self, x: Any, gamma: Any, beta: Any) -> Any:
+        x = real(x)
+        # A single row is its own mean; taken twice, it is a batch that rushlight normalises.
+        rows = rl.cat([x, x]) if Config.train and x.numel() == gamma.numel() else x
+        y = nn.batch_norm(
+            rows,
+            tensor(self.avg_mean),
+            tensor(self.avg_var),
+            gamma.to(x.dtype),
+            beta.to(x.dtype),
+            Config.train,
+            1 - self.decay,
+            self.eps,
+        )
+        return y if rows is x else y[: len(x)]
+
+
+def batch_norm(
+    x: Any, gamma: Any, beta: Any, mean: Any, var: Any, decay: float = 0.9, eps: float = 2e-5
+) -> Variable:
+    """Each channel (axis 1) brought to mean 0 and variance 1, then scaled by gamma, shifted by beta."""
+    return BatchNorm(mean, var, decay, eps)(x, gamma, beta)
+
+
+batch_nrom = batch_norm  # the book's spelling
+
+
+def embed_id(x: Any, W: Any) -> Variable:
+    """The rows of W at the numbers `x`."""
+    return F.get_item(W, x)

@@ -1,0 +1,266 @@
+"""Layers: Parameters and the function they are used in; weights are made when the first input is seen."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from . import cuda
+from . import functions as F
+from .core import Parameter, Variable
+from .utils import pair
+
+
+class Layer:
+    """A part of a network. Parameters and Layers set as attributes belong to it."""
+
+    def __init__(self) -> None:
+        self._params: dict[str, None] = {}  # names, in the order they came
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, (Parameter, Layer)):
+            self._params[name] = None
+        elif name in self.__dict__.get("_params", ()):
+            del self._params[name]
+        super().__setattr__(name, value)
+
+    def __call__(self, *inputs: Any) -> Any:
+        results = self.forward(*inputs)
+        outputs = results if isinstance(results, tuple) else (results,)
+        self.inputs = [_reference(x) for x in inputs]
+        self.outputs = [_reference(y) for y in outputs]
+        return outputs if len(outputs) > 1 else outputs[0]
+
+    def forward(self, inputs: Any) -> Any:
+        """What the layer computes."""
+        raise NotImplementedError
+
+    def params(self) -> Iterator[Any]:
+        """Every Parameter, those of inner layers too."""
+        for name in self._params:
+            value = self.__dict__[name]
+            if isinstance(value, Layer):
+                yield from value.params()
+            else:
+                yield value
+
+    def cleargrads(self) -> None:
+        """Forget the gradients of all Parameters."""
+        for param in self.params():
+            param.cleargrad()
+
+    def to_cpu(self) -> None:
+        """Move all Parameters to the CPU."""
+        for param in self.params():
+            param.to_cpu()
+
+    def to_gpu(self) -> None:
+        """Move all Parameters to the GPU."""
+        for param in self.params():
+            param.to_gpu()
+
+    def _flatten_params(self, params_dict: dict[str, Any], parent_key: str = "") -> None:
+        """Parameters by the path of names that leads to them: `l0/W`."""
+        for name in self._params:
+            value = self.__dict__[name]
+            key = f"{parent_key}/{name}" if parent_key else name
+            if isinstance(value, Layer):
+                value._flatten_params(params_dict, key)
+            else:
+                params_dict[key] = value
+
+    def save_weights(self, path: str) -> None:
+        """Write all Parameters to a .npz file; afterwards they are on the CPU."""
+        self.to_cpu()
+        found: dict[str, Any] = {}
+        self._flatten_params(found)
+        arrays = {key: p.data for key, p in found.items() if p.data is not None}
+        target = path if path.endswith(".npz") else path + ".npz"
+        try:
+            np.savez_compressed(target + ".part.npz", **arrays)
+            os.replace(target + ".part.npz", target)  # never half a file under the right name
+        finally:
+            if os.path.exists(target + ".part.npz"):
+                os.remove(target + ".part.npz")
+
+    def load_weights(self, path: str) -> None:
+        """Take over the Parameters of a .npz file, ours or the original DeZero's."""
+        found: dict[str, Any] = {}
+        self._flatten_params(found)
+        with np.load(path) as saved:
+            for key, param in found.items():
+                param.data = saved[key]
+
+
+def _reference(value: Any) -> Any:
+    """A weak reference, so that a layer keeps no graph alive; numbers have none."""
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return lambda: value
+
+
+def _random(shape: tuple[int, ...], fan_in: int, dtype: Any, xp: Any) -> Any:
+    """Normal numbers of variance 1 / fan_in, drawn by np.random."""
+    return xp.random.randn(*shape).astype(dtype) * xp.asarray(np.sqrt(1 / fan_in), dtype)
+
+
+class Linear(Layer):
+    def __init__(
+        self, out_size: int, nobias: bool = False, dtype: Any = np.float32, in_size: Any = None
+    ) -> None:
+        super().__init__()
+        self.in_size = in_size
+        self.out_size = out_size
+        self.dtype = dtype
+        self.W = Parameter(None, name="W")
+        if in_size is not None:
+            self._init_W()
+        self.b = None if nobias else Parameter(np.zeros(out_size, dtype=dtype), name="b")
+
+    def _init_W(self, xp: Any = np) -> None:
+        shape = (self.in_size, self.out_size)
+        self.W.data = _random(shape, self.in_size, self.dtype, xp)
+
+    def forward(self, x: Any) -> Any:
+        if self.W.data is None:
+            self.in_size = x.shape[1]
+            self._init_W(cuda.get_array_module(x))
+        return F.linear(x, self.W, self.b)
+
+
+class Conv2d(Layer):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        dtype: Any = np.float32,
+        in_channels: Any = None,
+    ) -> None:
+        super().__init__()
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.pad = pad
+        self.dtype = dtype
+        self.W = Parameter(None, name="W")
+        if in_channels is not None:
+            self._init_W()
+        self.b = None if nobias else Parameter(np.zeros(out_channels, dtype=dtype), name="b")
+
+    def _init_W(self, xp: Any = np) -> None:
+        kh, kw = pair(self.kernel_size)
+        shape = self._shape() + (kh, kw)
+        self.W.data = _random(shape, self.in_channels * kh * kw, self.dtype, xp)
+
+    def _shape(self) -> tuple[int, ...]:
+        return self.out_channels, self.in_channels
+
+    def forward(self, x: Any) -> Any:
+        if self.W.data is None:
+            self.in_channels = x.shape[1]
+            self._init_W(cuda.get_array_module(x))
+        return self._apply(x)
+
+    def _apply(self, x: Any) -> Any:
+        return F.conv2d(x, self.W, self.b, self.stride, self.pad)
+
+
+class Deconv2d(Conv2d):
+    def _shape(self) -> tuple[int, ...]:
+        return self.in_channels, self.out_channels
+
+    def _apply(self, x: Any) -> Any:
+        return F.deconv2d(x, self.W, self.b, self.stride, self.pad)
+
+
+class RNN(Layer):
+    """Remembers its last output; `reset_state` before a new sequence."""
+
+    def __init__(self, hidden_size: int, in_size: Any = None) -> None:
+        super().__init__()
+        hidden = None if in_size is None else hidden_size
+        self.x2h = Linear(hidden_size, in_size=in_size)
+        self.h2h = Linear(hidden_size, in_size=hidden, nobias=True)
+        self.h: Variable | None = None
+
+    def reset_state(self) -> None:
+        """Forget the sequence so far."""
+        self.h = None
+
+    def forward(self, x: Any) -> Any:
+        total = self.x2h(x)
+        self.h = F.tanh(total if self.h is None else total + self.h2h(self.h))
+        return self.h
+
+
+class LSTM(Layer):
+    """Remembers its last output and its cell; `reset_state` before a new sequence."""
+
+    def __init__(self, hidden_size: int, in_size: Any = None) -> None:
+        super().__init__()
+        for gate in "fiou":
+            setattr(self, "x2" + gate, Linear(hidden_size, in_size=in_size))
+        for gate in "fiou":
+            setattr(self, "h2" + gate, Linear(hidden_size, in_size=hidden_size, nobias=True))
+        self.reset_state()
+
+    def reset_state(self) -> None:
+        """Forget the sequence so far."""
+        self.h: Variable | None = None
+        self.c: Variable | None = None
+
+    def _gate(self, gate: str, x: Any) -> Any:
+        total = getattr(self, "x2" + gate)(x)
+        return total if self.h is None else total + getattr(self, "h2" + gate)(self.h)
+
+    def forward(self, x: Any) -> Any:
+        forget, enter, leave = [F.sigmoid(self._gate(gate, x)) for gate in "fio"]
+        cell = enter * F.tanh(self._gate("u", x))
+        self.c = cell if self.c is None else forget * self.c + cell
+        self.h = leave * F.tanh(self.c)
+        return self.h
+
+
+class EmbedID(Layer):
+    """A vector for each of `in_size` numbers."""
+
+    def __init__(self, in_size: int, out_size: int) -> None:
+        super().__init__()
+        self.W = Parameter(np.random.randn(in_size, out_size).astype(np.float32), name="W")
+
+    def __call__(self, x: Any) -> Any:
+        return F.embed_id(x, self.W)
+
+
+class BatchNorm(Layer):
+    """Batch normalisation of axis 1; the running statistics are saved with the weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.avg_mean = Parameter(None, name="avg_mean")
+        self.avg_var = Parameter(None, name="avg_var")
+        self.gamma = Parameter(None, name="gamma")
+        self.beta = Parameter(None, name="beta")
+
+    def _init_params(self, x: Any) -> None:
+        xp = cuda.get_array_module(x)
+        for param, make in (
+            (self.avg_mean, xp.zeros), (self.avg_var, xp.ones),
+            (self.gamma, xp.ones), (self.beta, xp.zeros),
+        ):  # fmt: skip
+            if param.data is None:
+                param.data = make(x.shape[1], dtype=x.dtype)
+
+    def __call__(self, x: Any) -> Any:
+        if self.avg_mean.data is None:
+            self._init_params(x)
+        return F.batch_nrom(x, self.gamma, self.beta, self.avg_mean.data, self.avg_var.data)

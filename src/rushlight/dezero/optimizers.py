@@ -1,0 +1,235 @@
+"""Optimizers: each step is one call of the kernel that rushlight's own optimizer uses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..backend.door import Kernel, run
+from ..ops import update
+from . import cuda
+from .core import Parameter, Variable
+
+
+class Optimizer:
+    """Derive and write `update_one(param)`."""
+
+    def __init__(self) -> None:
+        self.target: Any = None
+        self.hooks: list[Callable[[list[Any]], None]] = []
+
+    def setup(self, target: Any) -> Any:
+        """Say whose Parameters to update: a Model or a Layer."""
+        self.target = target
+        return self
+
+    def update(self) -> None:
+        """Run the hooks, then change every Parameter that has a gradient."""
+        params = [p for p in self.target.params() if p.grad is not None]
+        for hook in self.hooks:
+            hook(params)
+        self._update_all([p for p in params if p.grad is not None])  # a hook may freeze some
+
+    def _update_all(self, params: list[Any]) -> None:
+        for param in params:
+            self.update_one(param)
+
+    def update_one(self, param: Any) -> None:
+        """Change one Parameter by its gradient."""
+        raise NotImplementedError
+
+    def add_hook(self, f: Callable[[list[Any]], None]) -> None:
+        """Have `f(params)` called before each update."""
+        self.hooks.append(f)
+
+
+class _Fused(Optimizer):
+    """A rule that changes all Parameters by one kernel."""
+
+    kernel: Kernel
+    states = 0
+    flags: dict[str, Any] = {"maximize": False}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._state: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
+
+    def numbers(self) -> list[float]:
+        """The kernel's numbers as they are today."""
+        raise NotImplementedError
+
+    def update_one(self, param: Any) -> None:
+        self._step([param])
+
+    def _update_all(self, params: list[Any]) -> None:
+        if type(self).update_one is not _Fused.update_one:  # a subclass has a rule of its own
+            super()._update_all(params)
+        elif params:
+            self._step(params)
+
+    def _step(self, params: list[Any]) -> None:
+        arrays = [p.data for p in params]
+        grads = [p.grad.data.astype(a.dtype, copy=False) for p, a in zip(params, arrays)]
+        held = [self._states_of(p) for p in params]
+        states = [h[i] for i in range(self.states) for h in held]
+        hyper = np.array(self.numbers())
+        operands = (hyper, *arrays, *grads, *states)
+        run(self.kernel, arrays[0].__class__, operands, {"n": len(params), **self.flags})
+
+    def _states_of(self, param: Any) -> list[Any]:
+        held = self._state.get(param)
+        if held is None:
+            zeros = cuda.get_array_module(param).zeros_like
+            held = self._state[param] = [zeros(param.data) for _ in range(self.states)]
+        elif held and held[0].__class__ is not param.data.__class__:  # the model has moved
+            move = cuda.as_cupy if cuda.get_array_module(param) is not np else cuda.as_numpy
+            held = self._state[param] = [move(h) for h in held]
+        return held
+
+
+class SGD(_Fused):
+    """p -= lr * g."""
+
+    kernel = update.SGD
+    flags = {"maximize": False, "nesterov": False, "first": False}
+
+    def __init__(self, lr: float = 0.01) -> None:
+        super().__init__()
+        self.lr = lr
+
+    def numbers(self) -> list[float]:
+        return [self.lr, 0.0, 0.0, 0.0]
+
+
+@update.update("velocity_update")
+def _VELOCITY(xp: Any, h: list, p: Any, g: Any, v: Any) -> None:
+    """h: lr, momentum. The learning rate is inside the velocity, other than in PyTorch's momentum."""
+    lr, momentum = h
+    v *= momentum
+    v -= lr * g
+    p += v
+
+
+class MomentumSGD(_Fused):
+    """v = momentum * v - lr * g; p += v."""
+
+    kernel = _VELOCITY
+    states = 1
+    flags = {}
+
+    def __init__(self, lr: float = 0.01, momentum: float = 0.9) -> None:
+        super().__init__()
+        self.lr = lr
+        self.momentum = momentum
+
+    def numbers(self) -> list[float]:
+        return [self.lr, self.momentum]
+
+
+class AdaGrad(_Fused):
+    """Steps divided by the root of all squared gradients so far."""
+
+    kernel = update.ADAGRAD
+    states = 1
+
+    def __init__(self, lr: float = 0.001, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.lr = lr
+        self.eps = eps
+
+    def numbers(self) -> list[float]:
+        return [self.lr, 0.0, self.eps]
+
+
+class AdaDelta(_Fused):
+    """AdaGrad that forgets, with steps in the units of the parameters."""
+
+    kernel = update.ADADELTA
+    states = 2
+
+    def __init__(self, rho: float = 0.95, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.rho = rho
+        self.eps = eps
+
+    def numbers(self) -> list[float]:
+        return [1.0, 0.0, self.rho, self.eps]
+
+
+class Adam(_Fused):
+    """Steps by running means of gradients and of their squares."""
+
+    kernel = update.ADAM
+    states = 2
+    flags = {"maximize": False, "decoupled": False}
+
+    def __init__(
+        self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8
+    ) -> None:
+        super().__init__()
+        self.t = 0
+        self.alpha = alpha
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.eps = eps
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        self.t += 1
+        super().update(*args, **kwargs)
+
+    @property
+    def lr(self) -> float:
+        """The step size of today: alpha, with the running means' late start made up for."""
+        first, second = 1.0 - self.beta1**self.t, 1.0 - self.beta2**self.t
+        return self.alpha * math.sqrt(second) / first
+
+    def numbers(self) -> list[float]:
+        t = max(self.t, 1)  # update_one() without update()
+        root = math.sqrt(1.0 - self.beta2**t)
+        # DeZero adds eps before the correction by `root`, PyTorch's rule after it.
+        return [self.alpha, 0.0, self.beta1, self.beta2, self.eps / root, 1.0 - self.beta1**t, root]
+
+
+# -- hooks ----------------------------------------------------------------------------------------
+
+
+class WeightDecay:
+    """Adds `rate` times the Parameter to its gradient."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def __call__(self, params: list[Any]) -> None:
+        for p in params:  # a new array: several Parameters may share one gradient
+            p.grad = Variable(p.grad.data + p.data * float(self.rate))
+
+
+class ClipGrad:
+    """Scales all gradients so that their common norm is at most `max_norm`."""
+
+    def __init__(self, max_norm: float) -> None:
+        self.max_norm = max_norm
+
+    def __call__(self, params: list[Any]) -> None:
+        total = math.sqrt(sum([float((p.grad.data**2).sum()) for p in params]))
+        rate = self.max_norm / (total + 1e-6)
+        if rate < 1:
+            for p in params:
+                p.grad = Variable(p.grad.data * rate)
+
+
+class FreezeParam:
+    """Takes the gradients of layers and Parameters away, so that they stay as they are."""
+
+    def __init__(self, *layers: Any) -> None:
+        self.freeze_params: list[Any] = []
+        for layer in layers:
+            self.freeze_params += [layer] if isinstance(layer, Parameter) else list(layer.params())
+
+    def __call__(self, params: list[Any]) -> None:
+        for p in self.freeze_params:
+            p.grad = None
