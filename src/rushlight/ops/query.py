@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..backend.cpu import threads
 from ..base import dtypes
 from ..base.config import settings
 from ..base.dtypes import as_dtype, dtype
@@ -99,18 +100,13 @@ def set_num_threads(num: int) -> None:
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
-    settings.num_threads = num
+    threads.set(num)
 
 
 @public("torch")
 def get_num_threads() -> int:
     """How many threads the CPU kernels use."""
-    if settings.num_threads:
-        return settings.num_threads
-    import os
-
-    usable = getattr(os, "sched_getaffinity", None)  # Linux only
-    return len(usable(0)) if usable else os.cpu_count() or 1
+    return threads.get()
 
 
 @public("torch")

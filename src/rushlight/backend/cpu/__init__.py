@@ -10,6 +10,7 @@ import numpy as np
 
 from ...base.device import CPU, device
 from .. import devices
+from .engine import active
 from .quiet import quiet
 
 
@@ -18,7 +19,7 @@ class CpuBackend:
 
     type = "cpu"
     array_type = np.ndarray
-    xp = np
+    xp: Any = np
 
     def __init__(self) -> None:
         self._stream: Any = None
@@ -35,8 +36,12 @@ class CpuBackend:
             generic = getattr(np, kernel.generic.ufunc)
         if not kernel.moves_only:
             generic = quiet(generic)
-        native = devices.overrides("cpu").get(kernel.name)
-        return generic if native is None else _first(native, generic)
+        own = devices.overrides("cpu").get(kernel.name)
+        if own is not None:
+            return _first(own, generic)
+        engine = active()
+        native = None if engine is None else engine.kernel(kernel.name, generic)
+        return generic if native is None else native
 
     def from_host(self, a: np.ndarray, d: device) -> np.ndarray:
         return a
@@ -60,11 +65,11 @@ class CpuBackend:
         return self._stream
 
 
-def _first(native: Callable, generic: Callable) -> Callable:
-    """Prefer the engine's body; it answers NotImplemented for shapes it refuses."""
+def _first(own: Callable, generic: Callable) -> Callable:
+    """Prefer a body of this device's own; it answers NotImplemented for shapes it refuses."""
 
     def impl(*arrays: Any, **attrs: Any) -> Any:
-        out = native(*arrays, **attrs)
+        out = own(*arrays, **attrs)
         return generic(*arrays, **attrs) if out is NotImplemented else out
 
     return impl

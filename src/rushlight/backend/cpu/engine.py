@@ -1,0 +1,93 @@
+"""The CPU engine: which native library computes in front of the NumPy bodies, and how to change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ...base.config import settings
+from .. import door
+from . import threads
+
+# Tried in this order by "auto"; "numpy" is always there.
+NAMES = ("onednn", "native")
+
+
+class Engine(Protocol):
+    """A library of kernels for NumPy arrays."""
+
+    name: str
+
+    def version(self) -> str: ...
+    def instruction_set(self) -> str: ...
+    def kernel(self, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any] | None: ...
+    def set_threads(self, n: int) -> None: ...
+
+
+class EngineInfo(NamedTuple):
+    """What `rushlight devices` shows of the CPU."""
+
+    name: str
+    version: str
+    instruction_set: str
+    threads: int
+
+
+_active: Engine | None = None
+_chosen = False
+_reasons: dict[str, str] = {}  # why an engine could not be had, for error messages
+
+
+def active() -> Engine | None:
+    """The engine in use, loaded on first call; None where NumPy computes alone."""
+    global _active, _chosen
+    if not _chosen:
+        _active = _choose(settings.cpu_engine)
+        _chosen = True
+        threads.apply()
+    return _active
+
+
+def _choose(name: str) -> Engine | None:
+    if name == "numpy":
+        return None
+    if name == "auto":
+        return next((e for e in map(_load, NAMES) if e is not None), None)
+    if name not in NAMES:
+        raise ValueError(f"no CPU engine {name!r}: choose one of auto, numpy, {', '.join(NAMES)}")
+    found = _load(name)
+    if found is None:
+        raise RuntimeError(f"the CPU engine {name!r} cannot be used here: {_reasons[name]}")
+    return found
+
+
+def _load(name: str) -> Engine | None:
+    try:
+        return import_module(f"{__package__}.engine_{name}").load()
+    except (ImportError, OSError) as error:
+        _reasons[name] = str(error)
+        return None
+
+
+def use(name: str) -> None:
+    """Switch to another engine ("auto", "numpy", "native", "onednn") for everything from now on."""
+    global _active, _chosen
+    _active = _choose(name)
+    settings.cpu_engine = name
+    _chosen = True
+    threads.apply()
+    for kernel in door.KERNELS.values():  # they are bound again, to the new engine, on their next call
+        kernel.impls.pop(np.ndarray, None)
+
+
+def engine_info() -> EngineInfo:
+    """Name, version, instruction set and threads of the engine in use."""
+    engine = active()
+    if engine is None:
+        from ...backends.cpu import get_cpu_capability
+
+        return EngineInfo("numpy", np.__version__, get_cpu_capability(), threads.get())
+    return EngineInfo(engine.name, engine.version(), engine.instruction_set(), threads.get())

@@ -1,0 +1,36 @@
+"""The engine of our own C kernels, `_native`, built at install time where there is a compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...version import __version__
+
+
+class NativeEngine:
+    """Kernels are C callables that fall back to the NumPy body themselves."""
+
+    name = "native"
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+
+    def version(self) -> str:
+        return __version__
+
+    def instruction_set(self) -> str:
+        return self.library.instruction_set()
+
+    def kernel(self, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
+        return self.library.kernel(name, otherwise)
+
+    def set_threads(self, n: int) -> None:
+        self.library.set_threads(n)
+
+
+def load() -> NativeEngine:
+    """The engine; ImportError where the extension was not built."""
+    from . import _native  # type: ignore[attr-defined]
+
+    return NativeEngine(_native)

@@ -1,0 +1,76 @@
+/* What bindings share: looking at NumPy arrays, making new ones, reading attributes. */
+#ifndef RL_ARRAYS_H
+#define RL_ARRAYS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL rushlight_native_api
+#ifndef RL_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include "memory.h"
+#include "table.h"
+#include "threads.h"
+
+#define DIMS 8 /* most dims a native kernel looks at */
+
+/* A body answers a new reference, NULL with an exception set, or this: "the NumPy body shall do it". */
+#define REFUSE ((PyObject *)&_Py_NotImplementedStruct)
+
+typedef PyObject *(*Body)(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs);
+
+typedef struct {
+    const char *name;
+    Body body;
+} Entry;
+
+#define DATA(a) ((float *)PyArray_DATA(a))
+#define ARRAY(o) ((PyArrayObject *)(o))
+
+/* Whether `o` is an aligned float32 array in this machine's byte order. */
+static inline int is_type(PyObject *o, int type) {
+    return PyArray_CheckExact(o) && PyArray_TYPE(ARRAY(o)) == type &&
+           PyArray_CHKFLAGS(ARRAY(o), NPY_ARRAY_ALIGNED) && PyArray_ISNOTSWAPPED(ARRAY(o));
+}
+static inline int is_float(PyObject *o) { return is_type(o, NPY_FLOAT32); }
+static inline int is_plain(PyObject *o) { /* float32 and C-contiguous */
+    return is_float(o) && PyArray_IS_C_CONTIGUOUS(ARRAY(o));
+}
+
+PyArrayObject *array_new(int ndim, const npy_intp *shape, int type); /* uninitialised, C order */
+PyArrayObject *array_like(PyArrayObject *a);                          /* same shape, C order, float32 */
+PyArrayObject *array_plain(PyObject *o); /* a new reference to o, or to a C-contiguous copy of it */
+PyArrayObject *array_channels_last(int ndim, const npy_intp *shape); /* (N, C, ...) with C innermost */
+int is_channels_last(PyArrayObject *a); /* so, and not C-contiguous at the same time */
+
+/* Attributes; -1 with an exception when one is absent. */
+int attr_dims(PyObject *attrs, const char *name, idx *out, int n);
+int attr_flag(PyObject *attrs, const char *name);
+int attr_double(PyObject *attrs, const char *name, double *out);
+int attr_idx(PyObject *attrs, const char *name, idx *out);
+PyObject *attr(PyObject *attrs, const char *name); /* borrowed */
+
+#define LONG_WORK_NS 100000.0 /* work that takes longer lets other Python threads run meanwhile */
+
+/* Run parts without the GIL when the work is long. */
+static inline void run_parts(Part part, void *what, ptrdiff_t parts, double ns) {
+    if (ns < LONG_WORK_NS) {
+        threads_run(part, what, parts);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        threads_run(part, what, parts);
+        Py_END_ALLOW_THREADS
+    }
+}
+
+/* Part i of n items in `parts` equal shares. */
+static inline idx share(idx n, idx i, idx parts) { return n / parts * i + (n % parts < i ? n % parts : i); }
+
+extern const Entry conv_entries[], matmul_entries[], pool_entries[], point_entries[], softmax_entries[],
+    norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[];
+
+#endif

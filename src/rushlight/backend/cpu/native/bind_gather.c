@@ -1,0 +1,45 @@
+/* embedding_grad: rows of gradients added to the rows of a table that were looked up. */
+#include "arrays.h"
+
+typedef struct {
+    const float *g;
+    const int64_t *index;
+    float *out;
+    idx count, width, rows, padding;
+} Lookup;
+
+/* Shares of the table's columns: every share walks all indices, so no two write to one place. */
+static void lookup_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Lookup *q = what;
+    const idx blocks = (q->width + 15) / 16, from = share(blocks, i, parts) * 16;
+    const idx end = share(blocks, i + 1, parts) * 16, n = (end < q->width ? end : q->width) - from;
+    if (n <= 0) return;
+    for (idx r = 0; r < q->rows; r++) memset(q->out + r * q->width + from, 0, (size_t)n * 4);
+    for (idx j = 0; j < q->count; j++)
+        if (q->index[j] != q->padding)
+            RL->add_into(q->out + q->index[j] * q->width + from, q->g + j * q->width + from, n);
+}
+
+static PyObject *embedding_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Lookup q;
+    const int by_freq = attr_flag(attrs, "scale_by_freq");
+    if (by_freq < 0 || attr_idx(attrs, "rows", &q.rows) < 0 || attr_idx(attrs, "padding_idx", &q.padding) < 0)
+        return NULL;
+    if (by_freq || !is_plain(args[0]) || !is_type(args[1], NPY_INT64)) return REFUSE;
+    PyArrayObject *g = ARRAY(args[0]), *index = ARRAY(args[1]);
+    if (!PyArray_IS_C_CONTIGUOUS(index) || PyArray_NDIM(g) != PyArray_NDIM(index) + 1) return REFUSE;
+    q.count = PyArray_SIZE(index), q.width = PyArray_DIM(g, PyArray_NDIM(g) - 1);
+    q.g = DATA(g), q.index = PyArray_DATA(index);
+    if (q.count * q.width != PyArray_SIZE(g) || q.width == 0) return REFUSE;
+    for (idx j = 0; j < q.count; j++)
+        if (q.index[j] < 0 || q.index[j] >= q.rows) return REFUSE;
+    const npy_intp shape[2] = {q.rows, q.width};
+    PyArrayObject *out = array_new(2, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    q.out = DATA(out);
+    const double ns = ((double)q.count * 0.5 + (double)q.rows * 0.1) * (double)q.width;
+    run_parts(lookup_part, &q, threads_parts(ns, (q.width + 15) / 16), ns);
+    return (PyObject *)out;
+}
+
+const Entry gather_entries[] = {{"embedding_grad", embedding_grad}, {NULL, NULL}};

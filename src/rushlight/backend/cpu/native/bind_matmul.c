@@ -1,0 +1,228 @@
+/* mm, bmm, linear and addmm in their three transposed forms: shares of one product, or of a batch. */
+#include "arrays.h"
+
+typedef struct {
+    Gemm gemm;
+    idx down, across; /* the result is cut into down x across shares */
+    idx batch;
+    const idx *a_at, *b_at; /* of each product of a batch */
+    float *scratch;
+    idx scratch_floats;
+} Product;
+
+static void product_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Product *p = what;
+    Gemm g = p->gemm;
+    /* Cuts fall on multiples of 24, which whole tiles of every instruction set divide well. */
+    const idx rows = (g.m + 23) / 24, cols = (g.n + 23) / 24;
+    const idx r = i / p->across, c = i % p->across;
+    const idx i0 = share(rows, r, p->down) * 24, j0 = share(cols, c, p->across) * 24;
+    idx i1 = share(rows, r + 1, p->down) * 24, j1 = share(cols, c + 1, p->across) * 24;
+    i1 = i1 < g.m ? i1 : g.m;
+    j1 = j1 < g.n ? j1 : g.n;
+    if (i0 >= i1 || j0 >= j1) return;
+    g.a += i0 * g.a_row;
+    g.b += j0 * g.b_col;
+    g.c += i0 * g.ldc + j0;
+    if (g.bias) g.bias += j0;
+    g.m = i1 - i0;
+    g.n = j1 - j0;
+    RL->gemm(&g, p->scratch + i * p->scratch_floats);
+}
+
+static void batch_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Product *p = what;
+    for (idx n = share(p->batch, i, parts); n < share(p->batch, i + 1, parts); n++) {
+        Gemm g = p->gemm;
+        g.a += p->a_at[n];
+        g.b += p->b_at[n];
+        g.c += n * g.m * g.n;
+        RL->gemm(&g, p->scratch + i * p->scratch_floats);
+    }
+}
+
+/* The cut that packs least: every share packs its rows of A and its columns of B. */
+static void cut(Product *p, idx parts) {
+    idx best = -1;
+    for (idx down = 1; down <= parts; down++) {
+        if (parts % down) continue;
+        const idx across = parts / down;
+        const idx cost = p->gemm.m / down + p->gemm.n / across;
+        const int possible = down <= (p->gemm.m + 23) / 24 && across <= (p->gemm.n + 23) / 24;
+        if (possible && (best < 0 || cost < best)) {
+            best = cost;
+            p->down = down;
+            p->across = across;
+        }
+    }
+    if (best < 0) p->down = p->across = 1;
+}
+
+static int multiply(Product *p) {
+    const double ns = 2.0 * (double)p->gemm.m * (double)p->gemm.n * (double)p->gemm.k *
+                      (double)(p->batch ? p->batch : 1) / 30.0;
+    idx parts = threads_parts(ns, p->batch ? p->batch : 1 << 20);
+    if (!p->batch) {
+        cut(p, parts);
+        parts = p->down * p->across;
+    }
+    p->scratch_floats = (idx)(RL->gemm_scratch(&p->gemm) / 4 + 16) / 16 * 16;
+    const size_t bytes = (size_t)(parts * p->scratch_floats) * 4;
+    p->scratch = memory_take(bytes);
+    if (!p->scratch) return -1;
+    run_parts(p->batch ? batch_part : product_part, p, parts, ns);
+    memory_give(p->scratch, bytes);
+    return 0;
+}
+
+static int whole_strides(PyArrayObject *a) {
+    for (int i = 0; i < PyArray_NDIM(a); i++)
+        if (PyArray_STRIDE(a, i) % 4) return 0;
+    return 1;
+}
+
+/* x (m, k) times y (k, n), where `flip` says which is given transposed. */
+static int gemm_of(Gemm *g, PyArrayObject *x, PyArrayObject *y, int flip_x, int flip_y) {
+    const int nx = PyArray_NDIM(x), ny = PyArray_NDIM(y);
+    const int row = flip_x ? nx - 1 : nx - 2, col = flip_y ? ny - 2 : ny - 1;
+    const int x_in = 2 * nx - 3 - row, y_in = 2 * ny - 3 - col;
+    if (!whole_strides(x) || !whole_strides(y)) return 0;
+    *g = (Gemm){.m = PyArray_DIM(x, row), .n = PyArray_DIM(y, col), .k = PyArray_DIM(x, x_in),
+                .a = DATA(x), .b = DATA(y)};
+    g->a_row = PyArray_STRIDE(x, row) / 4;
+    g->a_col = PyArray_STRIDE(x, x_in) / 4;
+    g->b_row = PyArray_STRIDE(y, y_in) / 4;
+    g->b_col = PyArray_STRIDE(y, col) / 4;
+    g->ldc = g->n;
+    return g->m > 0 && g->n > 0 && g->k > 0 && PyArray_DIM(y, y_in) == g->k;
+}
+
+static PyObject *product2(PyObject *const *args, int flip_x, int flip_y) {
+    Product p = {.batch = 0};
+    if (!is_float(args[0]) || !is_float(args[1])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]), *y = ARRAY(args[1]);
+    if (PyArray_NDIM(x) != 2 || PyArray_NDIM(y) != 2 || !gemm_of(&p.gemm, x, y, flip_x, flip_y)) return REFUSE;
+    const npy_intp shape[2] = {p.gemm.m, p.gemm.n};
+    PyArrayObject *out = array_new(2, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    p.gemm.c = DATA(out);
+    if (multiply(&p) < 0) {
+        Py_DECREF(out);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)out;
+}
+
+static PyObject *mm(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return product2(a, 0, 0); }
+static PyObject *mm_nt(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return product2(a, 0, 1); }
+static PyObject *mm_tn(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return product2(a, 1, 0); }
+
+/* -- batches ---------------------------------------------------------------------------------------- */
+
+/* Broadcast the leading dims; offsets of every product of the batch, or NULL. */
+static idx *batch_places(PyArrayObject *x, PyArrayObject *y, npy_intp *shape, int lead, idx batch) {
+    idx *at = PyMem_RawMalloc((size_t)(2 * batch) * sizeof(idx));
+    if (!at) return NULL;
+    PyArrayObject *both[2] = {x, y};
+    for (int which = 0; which < 2; which++) {
+        PyArrayObject *a = both[which];
+        const int missing = lead - (PyArray_NDIM(a) - 2);
+        for (idx n = 0; n < batch; n++) {
+            idx rest = n, place = 0;
+            for (int d = lead - 1; d >= 0; d--) {
+                const idx i = rest % shape[d];
+                rest /= shape[d];
+                if (d >= missing && PyArray_DIM(a, d - missing) > 1)
+                    place += i * (PyArray_STRIDE(a, d - missing) / 4);
+            }
+            at[which * batch + n] = place;
+        }
+    }
+    return at;
+}
+
+static int batch_shape(PyArrayObject *x, PyArrayObject *y, npy_intp *shape, int lead) {
+    for (int d = 0; d < lead; d++) {
+        const int dx = d - (lead - (PyArray_NDIM(x) - 2)), dy = d - (lead - (PyArray_NDIM(y) - 2));
+        const idx a = dx < 0 ? 1 : PyArray_DIM(x, dx), b = dy < 0 ? 1 : PyArray_DIM(y, dy);
+        if (a != b && a != 1 && b != 1) return 0;
+        shape[d] = a == 1 ? b : a;
+    }
+    return 1;
+}
+
+static PyObject *product_batch(PyObject *const *args, int flip_x, int flip_y) {
+    Product p = {.batch = 1};
+    npy_intp shape[DIMS];
+    if (!is_float(args[0]) || !is_float(args[1])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]), *y = ARRAY(args[1]);
+    const int nx = PyArray_NDIM(x), ny = PyArray_NDIM(y), ndim = nx > ny ? nx : ny;
+    if (nx < 2 || ny < 2 || ndim > DIMS || !gemm_of(&p.gemm, x, y, flip_x, flip_y)) return REFUSE;
+    if (!batch_shape(x, y, shape, ndim - 2)) return REFUSE;
+    for (int d = 0; d < ndim - 2; d++) p.batch *= shape[d];
+    if (p.batch == 0) return REFUSE;
+    shape[ndim - 2] = p.gemm.m;
+    shape[ndim - 1] = p.gemm.n;
+    idx *at = batch_places(x, y, shape, ndim - 2, p.batch);
+    if (!at) return PyErr_NoMemory();
+    p.a_at = at;
+    p.b_at = at + p.batch;
+    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
+    if (out) {
+        p.gemm.c = DATA(out);
+        if (p.batch == 1) { /* one large product is shared out better */
+            p.gemm.a += p.a_at[0];
+            p.gemm.b += p.b_at[0];
+            p.batch = 0;
+        }
+        if (multiply(&p) < 0) {
+            Py_CLEAR(out);
+            PyErr_NoMemory();
+        }
+    }
+    PyMem_RawFree(at);
+    return (PyObject *)out;
+}
+
+static PyObject *bmm(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return product_batch(a, 0, 0); }
+static PyObject *bmm_nt(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return product_batch(a, 0, 1); }
+static PyObject *bmm_tn(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return product_batch(a, 1, 0); }
+
+/* -- linear ----------------------------------------------------------------------------------------- */
+
+static PyObject *linear(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (!is_float(args[0]) || !is_float(args[1])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]), *w = ARRAY(args[1]);
+    const int ndim = PyArray_NDIM(x);
+    if (ndim < 1 || ndim > DIMS || PyArray_NDIM(w) != 2 || !whole_strides(w)) return REFUSE;
+    if (args[2] != Py_None && (!is_plain(args[2]) || PyArray_SIZE(ARRAY(args[2])) != PyArray_DIM(w, 0)))
+        return REFUSE;
+    if (ndim == 2 ? !whole_strides(x) : !PyArray_IS_C_CONTIGUOUS(x)) return REFUSE;
+    npy_intp shape[DIMS];
+    idx rows = 1;
+    for (int i = 0; i < ndim - 1; i++) rows *= shape[i] = PyArray_DIM(x, i);
+    const idx k = PyArray_DIM(w, 1), n = PyArray_DIM(w, 0);
+    if (rows == 0 || k == 0 || n == 0 || PyArray_DIM(x, ndim - 1) != k) return REFUSE;
+    shape[ndim - 1] = n;
+    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    Product p = {.gemm = {.m = rows, .n = n, .k = k, .a = DATA(x), .b = DATA(w), .c = DATA(out),
+                          .a_row = k, .a_col = 1, .ldc = n}};
+    if (ndim == 2) {
+        p.gemm.a_row = PyArray_STRIDE(x, 0) / 4;
+        p.gemm.a_col = PyArray_STRIDE(x, 1) / 4;
+    }
+    p.gemm.b_row = PyArray_STRIDE(w, 1) / 4;
+    p.gemm.b_col = PyArray_STRIDE(w, 0) / 4;
+    if (args[2] != Py_None) p.gemm.bias = DATA(ARRAY(args[2]));
+    if (multiply(&p) < 0) {
+        Py_DECREF(out);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)out;
+}
+
+const Entry matmul_entries[] = {
+    {"mm", mm},         {"mm_nt", mm_nt},   {"mm_tn", mm_tn},   {"bmm", bmm},
+    {"bmm_nt", bmm_nt}, {"bmm_tn", bmm_tn}, {"linear", linear}, {NULL, NULL},
+};

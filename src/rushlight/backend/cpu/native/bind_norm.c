@@ -1,0 +1,222 @@
+/* batch_norm_train, batch_norm_grad, batch_norm_eval, layer_norm and layer_norm_grad. */
+#include "arrays.h"
+
+typedef struct {
+    const float *x, *g, *w, *b;
+    float *y, *mean, *rstd, *gw, *gb;
+    idx n, c, m; /* images, channels, places of a channel in an image */
+    double eps;
+} Norm;
+
+static const float *optional(PyObject *o) { return o == Py_None ? NULL : DATA(ARRAY(o)); }
+static int fits(PyObject *o, idx n) { return o == Py_None || (is_plain(o) && PyArray_SIZE(ARRAY(o)) == n); }
+
+/* -- batch norm: channels are shared out ----------------------------------------------------------- */
+
+static void train_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Norm *q = what;
+    const double count = (double)(q->n * q->m);
+    for (idx c = share(q->c, i, parts); c < share(q->c, i + 1, parts); c++) {
+        const float *x = q->x + c * q->m;
+        const idx image = q->c * q->m;
+        double sum = 0, square = 0;
+        for (idx n = 0; n < q->n; n++) RL->moments(x + n * image, q->m, &sum, &square, x[0]);
+        const double at = sum / count;
+        double var = square / count - at * at;
+        if (var < 0) var = 0;
+        const float mean = (float)((double)x[0] + at), rstd = (float)(1.0 / sqrt(var + q->eps));
+        q->mean[c] = mean;
+        q->rstd[c] = rstd;
+        const float scale = q->w ? q->w[c] * rstd : rstd;
+        const float shift = (float)((q->b ? (double)q->b[c] : 0.0) - (double)mean * (double)scale);
+        for (idx n = 0; n < q->n; n++) RL->affine(x + n * image, q->y + c * q->m + n * image, q->m, scale, shift);
+    }
+}
+
+static int norm_array(Norm *q, PyObject *o) {
+    if (!is_plain(o)) return 0;
+    PyArrayObject *x = ARRAY(o);
+    const int ndim = PyArray_NDIM(x);
+    if (ndim < 3 || PyArray_SIZE(x) == 0) return 0;
+    q->x = DATA(x), q->n = PyArray_DIM(x, 0), q->c = PyArray_DIM(x, 1), q->m = 1;
+    for (int i = 2; i < ndim; i++) q->m *= PyArray_DIM(x, i);
+    return q->m >= 4; /* shorter runs: NumPy's way is better */
+}
+
+static PyObject *batch_norm_train(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Norm q = {0};
+    if (attr_double(attrs, "eps", &q.eps) < 0) return NULL;
+    if (!norm_array(&q, args[0]) || !fits(args[1], q.c) || !fits(args[2], q.c)) return REFUSE;
+    PyArrayObject *y = array_like(ARRAY(args[0]));
+    PyArrayObject *mean = array_new(1, &q.c, NPY_FLOAT32), *rstd = array_new(1, &q.c, NPY_FLOAT32);
+    if (!y || !mean || !rstd) {
+        Py_XDECREF(y);
+        Py_XDECREF(mean);
+        Py_XDECREF(rstd);
+        return NULL;
+    }
+    q.w = optional(args[1]), q.b = optional(args[2]);
+    q.y = DATA(y), q.mean = DATA(mean), q.rstd = DATA(rstd);
+    const double ns = (double)PyArray_SIZE(y) * 0.9;
+    run_parts(train_part, &q, threads_parts(ns, q.c), ns);
+    return Py_BuildValue("NNN", y, mean, rstd);
+}
+
+static void train_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Norm *q = what;
+    const double count = (double)(q->n * q->m);
+    const idx image = q->c * q->m;
+    for (idx c = share(q->c, i, parts); c < share(q->c, i + 1, parts); c++) {
+        const float *x = q->x + c * q->m, *g = q->g + c * q->m;
+        const double mean = q->mean[c], rstd = q->rstd[c];
+        double sg = 0, sgx = 0;
+        for (idx n = 0; n < q->n; n++) RL->norm_sums(g + n * image, x + n * image, q->m, q->mean[c], &sg, &sgx);
+        q->gb[c] = (float)sg;
+        q->gw[c] = (float)(sgx * rstd);
+        /* gx = scale * (g - mean(g) - hat * mean(g * hat)), written as a * g + b * x + c */
+        const double scale = rstd * (q->w ? (double)q->w[c] : 1.0), slope = sgx * rstd * rstd / count;
+        const float a = (float)scale, b = (float)(-scale * slope);
+        const float shift = (float)(scale * (slope * mean - sg / count));
+        for (idx n = 0; n < q->n; n++)
+            RL->norm_back(g + n * image, x + n * image, q->y + c * q->m + n * image, q->m, a, b, shift);
+    }
+}
+
+static PyObject *batch_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Norm q = {0};
+    if (!norm_array(&q, args[1]) || !fits(args[2], q.c) || !is_plain(args[0]) || !is_plain(args[3]) ||
+        !is_plain(args[4]) || PyArray_SIZE(ARRAY(args[0])) != PyArray_SIZE(ARRAY(args[1])) ||
+        PyArray_SIZE(ARRAY(args[3])) != q.c || PyArray_SIZE(ARRAY(args[4])) != q.c)
+        return REFUSE;
+    PyArrayObject *gx = array_like(ARRAY(args[1]));
+    PyArrayObject *gw = array_new(1, &q.c, NPY_FLOAT32), *gb = array_new(1, &q.c, NPY_FLOAT32);
+    if (!gx || !gw || !gb) {
+        Py_XDECREF(gx);
+        Py_XDECREF(gw);
+        Py_XDECREF(gb);
+        return NULL;
+    }
+    q.g = DATA(ARRAY(args[0])), q.w = optional(args[2]);
+    q.mean = DATA(ARRAY(args[3])), q.rstd = DATA(ARRAY(args[4]));
+    q.y = DATA(gx), q.gw = DATA(gw), q.gb = DATA(gb);
+    const double ns = (double)PyArray_SIZE(gx) * 1.2;
+    run_parts(train_grad_part, &q, threads_parts(ns, q.c), ns);
+    return Py_BuildValue("NNN", gx, gw, gb);
+}
+
+static void eval_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Norm *q = what;
+    const idx planes = q->n * q->c;
+    for (idx j = share(planes, i, parts); j < share(planes, i + 1, parts); j++) {
+        const idx c = j % q->c;
+        const double scale = (q->w ? (double)q->w[c] : 1.0) / sqrt((double)q->rstd[c] + q->eps);
+        const double shift = (q->b ? (double)q->b[c] : 0.0) - (double)q->mean[c] * scale;
+        RL->affine(q->x + j * q->m, q->y + j * q->m, q->m, (float)scale, (float)shift);
+    }
+}
+
+static PyObject *batch_norm_eval(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Norm q = {0};
+    if (attr_double(attrs, "eps", &q.eps) < 0) return NULL;
+    if (!norm_array(&q, args[0])) return REFUSE;
+    for (int i = 1; i < 5; i++)
+        if (!fits(args[i], q.c) || (i > 2 && args[i] == Py_None)) return REFUSE;
+    PyArrayObject *y = array_like(ARRAY(args[0]));
+    if (!y) return NULL;
+    q.w = optional(args[1]), q.b = optional(args[2]), q.y = DATA(y);
+    q.mean = DATA(ARRAY(args[3])), q.rstd = DATA(ARRAY(args[4])); /* the variance here */
+    const double ns = (double)PyArray_SIZE(y) * 0.4;
+    run_parts(eval_part, &q, threads_parts(ns, q.n * q.c), ns);
+    return (PyObject *)y;
+}
+
+/* -- layer norm: rows are shared out ---------------------------------------------------------------- */
+
+static int layer_array(Norm *q, PyObject *o, idx dims) {
+    if (!is_plain(o)) return 0;
+    PyArrayObject *x = ARRAY(o);
+    const int ndim = PyArray_NDIM(x);
+    if (dims < 1 || dims > ndim || ndim > DIMS || PyArray_SIZE(x) == 0) return 0;
+    q->x = DATA(x), q->n = q->m = 1;
+    for (int i = 0; i < ndim; i++) *(i < ndim - dims ? &q->n : &q->m) *= PyArray_DIM(x, i);
+    return 1;
+}
+
+static void layer_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Norm *q = what;
+    const idx from = share(q->n, i, parts), rows = share(q->n, i + 1, parts) - from;
+    RL->layer_norm(q->x + from * q->m, q->w, q->b, q->y + from * q->m, q->mean + from, q->rstd + from, rows, q->m,
+                   (float)q->eps);
+}
+
+static PyObject *layer_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Norm q = {0};
+    idx dims;
+    if (attr_double(attrs, "eps", &q.eps) < 0 || attr_idx(attrs, "dims", &dims) < 0) return NULL;
+    if (!layer_array(&q, args[0], dims) || !fits(args[1], q.m) || !fits(args[2], q.m)) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    npy_intp shape[DIMS];
+    for (int i = 0; i < PyArray_NDIM(x); i++) shape[i] = i < PyArray_NDIM(x) - dims ? PyArray_DIM(x, i) : 1;
+    PyArrayObject *y = array_like(x), *mean = array_new(PyArray_NDIM(x), shape, NPY_FLOAT32);
+    PyArrayObject *rstd = array_new(PyArray_NDIM(x), shape, NPY_FLOAT32);
+    if (!y || !mean || !rstd) {
+        Py_XDECREF(y);
+        Py_XDECREF(mean);
+        Py_XDECREF(rstd);
+        return NULL;
+    }
+    q.w = optional(args[1]), q.b = optional(args[2]);
+    q.y = DATA(y), q.mean = DATA(mean), q.rstd = DATA(rstd);
+    const double ns = (double)PyArray_SIZE(x) * 0.8;
+    run_parts(layer_part, &q, threads_parts(ns, q.n), ns);
+    return Py_BuildValue("NNN", y, mean, rstd);
+}
+
+static void layer_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Norm *q = what;
+    const idx from = share(q->n, i, parts), rows = share(q->n, i + 1, parts) - from, at = from * q->m;
+    float *gw = q->gw + 2 * i * q->m, *gb = gw + q->m; /* every share its own sums */
+    memset(gw, 0, (size_t)(2 * q->m) * 4);
+    RL->layer_norm_grad(q->g + at, q->x + at, q->w, q->mean + from, q->rstd + from, q->y + at, gw, gb, rows, q->m);
+}
+
+static PyObject *layer_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Norm q = {0};
+    idx dims;
+    if (attr_idx(attrs, "dims", &dims) < 0) return NULL;
+    if (!layer_array(&q, args[1], dims) || !fits(args[2], q.m) || !is_plain(args[0]) || !is_plain(args[3]) ||
+        !is_plain(args[4]) || PyArray_SIZE(ARRAY(args[0])) != q.n * q.m || PyArray_SIZE(ARRAY(args[3])) != q.n)
+        return REFUSE;
+    PyArrayObject *x = ARRAY(args[1]);
+    const npy_intp *inner = PyArray_DIMS(x) + PyArray_NDIM(x) - dims;
+    const double ns = (double)PyArray_SIZE(x) * 1.5;
+    const idx parts = threads_parts(ns, q.n);
+    const size_t bytes = (size_t)(2 * parts * q.m) * 4;
+    PyArrayObject *gx = array_like(x), *gw = array_new((int)dims, inner, NPY_FLOAT32);
+    PyArrayObject *gb = array_new((int)dims, inner, NPY_FLOAT32);
+    float *sums = memory_take(bytes);
+    if (!gx || !gw || !gb || !sums) {
+        Py_XDECREF(gx);
+        Py_XDECREF(gw);
+        Py_XDECREF(gb);
+        if (sums) memory_give(sums, bytes);
+        return PyErr_NoMemory();
+    }
+    q.g = DATA(ARRAY(args[0])), q.w = optional(args[2]), q.mean = DATA(ARRAY(args[3]));
+    q.rstd = DATA(ARRAY(args[4])), q.y = DATA(gx), q.gw = sums;
+    run_parts(layer_grad_part, &q, parts, ns);
+    memcpy(DATA(gw), sums, (size_t)q.m * 4);
+    memcpy(DATA(gb), sums + q.m, (size_t)q.m * 4);
+    for (idx i = 1; i < parts; i++) {
+        RL->add_into(DATA(gw), sums + 2 * i * q.m, q.m);
+        RL->add_into(DATA(gb), sums + (2 * i + 1) * q.m, q.m);
+    }
+    memory_give(sums, bytes);
+    return Py_BuildValue("NNN", gx, gw, gb);
+}
+
+const Entry norm_entries[] = {
+    {"batch_norm_train", batch_norm_train}, {"batch_norm_grad", batch_norm_grad},
+    {"batch_norm_eval", batch_norm_eval}, {"layer_norm", layer_norm}, {"layer_norm_grad", layer_norm_grad},
+    {NULL, NULL},
+};

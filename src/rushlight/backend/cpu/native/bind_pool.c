@@ -1,0 +1,281 @@
+/* max_pool, avg_pool and their gradients over (N, C, *size), one plane after another. */
+#include "arrays.h"
+
+typedef struct {
+    idx in[3], out[3], k[3], s[3], p[3], d[3];
+    idx planes;
+    const float *x;
+    float *y;
+    int64_t *index;
+    int simple;            /* 2 x 2 windows side by side */
+    int include_pad;
+    idx divisor;           /* 0: the window's size */
+    int overlap;
+    const double *by;      /* divisors of avg_pool along each dim, or NULL */
+} Pool;
+
+static idx out_size(const Pool *p, int i, int ceil_mode) {
+    const idx room = p->in[i] + 2 * p->p[i] - p->d[i] * (p->k[i] - 1) - 1;
+    if (!ceil_mode) return room / p->s[i] + 1;
+    idx m = (room + p->s[i] - 1) / p->s[i] + 1;
+    if ((m - 1) * p->s[i] >= p->in[i] + p->p[i]) m--; /* a window may not start in the padding behind */
+    return m;
+}
+
+static int pool_geometry(Pool *p, PyObject *attrs, const idx *shape, int ndim, int dilated) {
+    const int n = ndim - 2, lead = 3 - n;
+    const int ceil_mode = attr_flag(attrs, "ceil_mode");
+    if (ceil_mode < 0) return -1;
+    for (int i = 0; i < 3; i++) p->in[i] = p->k[i] = p->s[i] = p->d[i] = 1, p->p[i] = 0;
+    if (attr_dims(attrs, "kernel", p->k + lead, n) < 0 || attr_dims(attrs, "stride", p->s + lead, n) < 0 ||
+        attr_dims(attrs, "padding", p->p + lead, n) < 0 ||
+        (dilated && attr_dims(attrs, "dilation", p->d + lead, n) < 0))
+        return -1;
+    p->planes = shape[0] * shape[1];
+    for (int i = 0; i < n; i++) p->in[lead + i] = shape[2 + i];
+    for (int i = 0; i < 3; i++) p->out[i] = out_size(p, i, ceil_mode);
+    return 0;
+}
+
+static int pool_array(PyObject *o) {
+    if (!is_plain(o)) return 0;
+    PyArrayObject *a = ARRAY(o);
+    return PyArray_NDIM(a) >= 3 && PyArray_NDIM(a) <= 5 && PyArray_SIZE(a) > 0;
+}
+
+/* The part of a window that lies inside: first and last + 1 of kernel places. */
+static inline void inside(const Pool *p, int i, idx o, idx *lo, idx *hi) {
+    const idx start = o * p->s[i] - p->p[i];
+    *lo = start < 0 ? (-start + p->d[i] - 1) / p->d[i] : 0;
+    const idx room = p->in[i] - start;
+    *hi = room <= 0 ? 0 : (room + p->d[i] - 1) / p->d[i];
+    if (*hi > p->k[i]) *hi = p->k[i];
+}
+
+/* -- max ------------------------------------------------------------------------------------------ */
+
+static void max_plane(const Pool *p, const float *x, float *y, int64_t *index) {
+    idx z0, z1, y0, y1, x0, x1;
+    for (idx oz = 0; oz < p->out[0]; oz++) {
+        inside(p, 0, oz, &z0, &z1);
+        for (idx oy = 0; oy < p->out[1]; oy++) {
+            inside(p, 1, oy, &y0, &y1);
+            for (idx ox = 0; ox < p->out[2]; ox++) {
+                inside(p, 2, ox, &x0, &x1);
+                float best = -INFINITY;
+                idx at = -1;
+                for (idx kz = z0; kz < z1; kz++)
+                    for (idx ky = y0; ky < y1; ky++) {
+                        const idx row = ((oz * p->s[0] - p->p[0] + kz * p->d[0]) * p->in[1] + oy * p->s[1] -
+                                         p->p[1] + ky * p->d[1]) * p->in[2] + ox * p->s[2] - p->p[2];
+                        for (idx kx = x0; kx < x1; kx++) {
+                            const float v = x[row + kx * p->d[2]];
+                            if (v > best || v != v || at < 0) best = v, at = row + kx * p->d[2];
+                        }
+                    }
+                *y++ = best;
+                *index++ = at;
+            }
+        }
+    }
+}
+
+static void max_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Pool *p = what;
+    const idx in = p->in[0] * p->in[1] * p->in[2], out = p->out[0] * p->out[1] * p->out[2];
+    for (idx c = share(p->planes, i, parts); c < share(p->planes, i + 1, parts); c++)
+        if (p->simple) RL->max_2x2(p->x + c * in, p->in[1], p->in[2], p->in[2], p->y + c * out, p->index + c * out);
+        else max_plane(p, p->x + c * in, p->y + c * out, p->index + c * out);
+}
+
+static PyObject *max_pool(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (!pool_array(args[0])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(x);
+    Pool p = {.x = DATA(x)};
+    if (pool_geometry(&p, attrs, PyArray_DIMS(x), ndim, 1) < 0) return NULL;
+    npy_intp shape[5] = {PyArray_DIM(x, 0), PyArray_DIM(x, 1)};
+    for (int i = 2; i < ndim; i++) {
+        shape[i] = p.out[3 - ndim + i];
+        if (shape[i] <= 0) return REFUSE;
+    }
+    p.simple = p.k[0] == 1 && p.s[0] == 1;
+    for (int i = 1; i < 3; i++)
+        p.simple = p.simple && p.k[i] == 2 && p.s[i] == 2 && p.p[i] == 0 && p.d[i] == 1 && p.out[i] == p.in[i] / 2;
+    p.simple = p.simple && p.in[0] == 1;
+    PyArrayObject *y = array_new(ndim, shape, NPY_FLOAT32), *index = array_new(ndim, shape, NPY_INT64);
+    if (!y || !index) {
+        Py_XDECREF(y);
+        Py_XDECREF(index);
+        return NULL;
+    }
+    p.y = DATA(y);
+    p.index = PyArray_DATA(index);
+    const double ns = (double)PyArray_SIZE(y) * (p.simple ? 2.0 : 2.0 + 1.5 * (double)(p.k[0] * p.k[1] * p.k[2]));
+    run_parts(max_part, &p, threads_parts(ns, p.planes), ns);
+    return Py_BuildValue("NN", y, index);
+}
+
+static void max_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Pool *p = what;
+    const idx in = p->in[0], out = p->out[0];
+    for (idx c = share(p->planes, i, parts); c < share(p->planes, i + 1, parts); c++) {
+        float *to = p->y + c * in;
+        const float *g = p->x + c * out;
+        const int64_t *at = p->index + c * out;
+        memset(to, 0, (size_t)in * 4);
+        if (p->overlap)
+            for (idx j = 0; j < out; j++) to[at[j]] += g[j];
+        else
+            for (idx j = 0; j < out; j++) to[at[j]] = g[j];
+    }
+}
+
+static void check_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    Pool *p = what;
+    const idx n = p->planes * p->out[0], end = share(n, i + 1, parts);
+    uint64_t most = 0; /* negative places are huge ones */
+    for (idx j = share(n, i, parts); j < end; j++) most = (uint64_t)p->index[j] > most ? (uint64_t)p->index[j] : most;
+    if (most >= (uint64_t)p->in[0]) p->simple = 0; /* every part writes the same value */
+}
+
+static PyObject *max_pool_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (!pool_array(args[0]) || !is_type(args[1], NPY_INT64)) return REFUSE;
+    PyArrayObject *g = ARRAY(args[0]), *index = ARRAY(args[1]);
+    if (!PyArray_IS_C_CONTIGUOUS(index) || PyArray_SIZE(index) != PyArray_SIZE(g)) return REFUSE;
+    const int ndim = PyArray_NDIM(g);
+    idx shape[5];
+    if (attr_dims(attrs, "x_shape", shape, ndim) < 0) return NULL;
+    Pool p = {.x = DATA(g), .index = PyArray_DATA(index), .simple = 1, .planes = shape[0] * shape[1]};
+    p.in[0] = p.out[0] = 1;
+    for (int i = 2; i < ndim; i++) p.in[0] *= shape[i], p.out[0] *= PyArray_DIM(g, i);
+    if ((p.overlap = attr_flag(attrs, "overlap")) < 0) return NULL;
+    if (p.planes * p.out[0] != PyArray_SIZE(g) || p.in[0] == 0) return REFUSE;
+    const double ns = (double)PyArray_SIZE(g) * 1.5;
+    run_parts(check_part, &p, threads_parts(ns / 4, p.planes), ns / 4);
+    if (!p.simple) return REFUSE; /* max_unpool with places of the user's: NumPy says which is wrong */
+    PyArrayObject *gx = array_new(ndim, shape, NPY_FLOAT32);
+    if (!gx) return NULL;
+    p.y = DATA(gx);
+    run_parts(max_grad_part, &p, threads_parts(ns, p.planes), ns);
+    return (PyObject *)gx;
+}
+
+/* -- mean ----------------------------------------------------------------------------------------- */
+
+/* How many places a window divides by, along one dim. */
+static idx span(const Pool *p, int i, idx o) {
+    idx lo = o * p->s[i] - p->p[i], hi = lo + p->k[i];
+    const idx most = p->in[i] + p->p[i];
+    if (hi > most) hi = most;
+    if (!p->include_pad) {
+        if (lo < 0) lo = 0;
+        if (hi > p->in[i]) hi = p->in[i];
+    }
+    return hi - lo;
+}
+
+static void avg_plane(const Pool *p, const float *x, float *y) {
+    idx z0, z1, y0, y1, x0, x1;
+    for (idx oz = 0; oz < p->out[0]; oz++) {
+        inside(p, 0, oz, &z0, &z1);
+        for (idx oy = 0; oy < p->out[1]; oy++) {
+            inside(p, 1, oy, &y0, &y1);
+            const idx by = span(p, 0, oz) * span(p, 1, oy);
+            for (idx ox = 0; ox < p->out[2]; ox++) {
+                inside(p, 2, ox, &x0, &x1);
+                float sum = 0;
+                for (idx kz = z0; kz < z1; kz++)
+                    for (idx ky = y0; ky < y1; ky++) {
+                        const float *row = x + ((oz * p->s[0] - p->p[0] + kz) * p->in[1] + oy * p->s[1] - p->p[1] + ky) *
+                                                   p->in[2] + ox * p->s[2] - p->p[2];
+                        for (idx kx = x0; kx < x1; kx++) sum += row[kx];
+                    }
+                *y++ = sum / (float)(p->divisor ? p->divisor : by * span(p, 2, ox));
+            }
+        }
+    }
+}
+
+static void avg_grad_plane(const Pool *p, const float *g, float *gx) {
+    idx z0, z1, y0, y1, x0, x1;
+    memset(gx, 0, (size_t)(p->in[0] * p->in[1] * p->in[2]) * 4);
+    for (idx oz = 0; oz < p->out[0]; oz++) {
+        inside(p, 0, oz, &z0, &z1);
+        for (idx oy = 0; oy < p->out[1]; oy++) {
+            inside(p, 1, oy, &y0, &y1);
+            const idx by = span(p, 0, oz) * span(p, 1, oy);
+            for (idx ox = 0; ox < p->out[2]; ox++) {
+                inside(p, 2, ox, &x0, &x1);
+                const float each = *g++ / (float)(p->divisor ? p->divisor : by * span(p, 2, ox));
+                for (idx kz = z0; kz < z1; kz++)
+                    for (idx ky = y0; ky < y1; ky++) {
+                        float *row = gx + ((oz * p->s[0] - p->p[0] + kz) * p->in[1] + oy * p->s[1] - p->p[1] + ky) *
+                                              p->in[2] + ox * p->s[2] - p->p[2];
+                        for (idx kx = x0; kx < x1; kx++) row[kx] += each;
+                    }
+            }
+        }
+    }
+}
+
+static void avg_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Pool *p = what;
+    const idx in = p->in[0] * p->in[1] * p->in[2], out = p->out[0] * p->out[1] * p->out[2];
+    for (idx c = share(p->planes, i, parts); c < share(p->planes, i + 1, parts); c++)
+        if (p->overlap) avg_grad_plane(p, p->x + c * out, p->y + c * in);
+        else avg_plane(p, p->x + c * in, p->y + c * out);
+}
+
+static int avg_attrs(Pool *p, PyObject *attrs) {
+    PyObject *divisor = attr(attrs, "divisor");
+    if (!divisor || (p->include_pad = attr_flag(attrs, "include_pad")) < 0) return -1;
+    if (divisor != Py_None) {
+        p->divisor = PyLong_AsSsize_t(divisor);
+        if (p->divisor == -1 && PyErr_Occurred()) return -1;
+    }
+    return 0;
+}
+
+static PyObject *avg_run(Pool *p, int ndim, const npy_intp *shape, double results) {
+    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    p->y = DATA(out);
+    const double ns = results * (2.0 + (double)(p->k[0] * p->k[1] * p->k[2]));
+    run_parts(avg_part, p, threads_parts(ns, p->planes), ns);
+    return (PyObject *)out;
+}
+
+static PyObject *avg_pool(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (!pool_array(args[0])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(x);
+    Pool p = {.x = DATA(x)};
+    if (pool_geometry(&p, attrs, PyArray_DIMS(x), ndim, 0) < 0 || avg_attrs(&p, attrs) < 0) return NULL;
+    npy_intp shape[5] = {PyArray_DIM(x, 0), PyArray_DIM(x, 1)};
+    double results = (double)p.planes;
+    for (int i = 2; i < ndim; i++) {
+        shape[i] = p.out[3 - ndim + i];
+        if (shape[i] <= 0) return REFUSE;
+        results *= (double)shape[i];
+    }
+    return avg_run(&p, ndim, shape, results);
+}
+
+static PyObject *avg_pool_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (!pool_array(args[0])) return REFUSE;
+    PyArrayObject *g = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(g);
+    idx shape[5];
+    if (attr_dims(attrs, "x_shape", shape, ndim) < 0) return NULL;
+    Pool p = {.x = DATA(g), .overlap = 1};
+    if (pool_geometry(&p, attrs, shape, ndim, 0) < 0 || avg_attrs(&p, attrs) < 0) return NULL;
+    for (int i = 2; i < ndim; i++)
+        if (p.out[3 - ndim + i] != PyArray_DIM(g, i) || shape[i] == 0) return REFUSE;
+    return avg_run(&p, ndim, shape, (double)PyArray_SIZE(g));
+}
+
+const Entry pool_entries[] = {
+    {"max_pool", max_pool}, {"max_pool_grad", max_pool_grad}, {"avg_pool", avg_pool},
+    {"avg_pool_grad", avg_pool_grad}, {NULL, NULL},
+};

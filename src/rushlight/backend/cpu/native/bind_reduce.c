@@ -1,0 +1,171 @@
+/* Sums: of everything, over leading dims, over trailing dims, or over both sides of the channels. */
+#include "arrays.h"
+
+/* x seen as [outer][keep][inner][tail]: summed over outer and inner. */
+typedef struct {
+    const float *x;
+    float *out, *parts; /* parts: one result per share, added in order */
+    idx outer, keep, inner, tail;
+} Sum;
+
+/* Rows added in blocks of 64 before the blocks are added: errors grow slowly, as in a pairwise sum. */
+static void add_rows(const float *x, idx rows, idx step, idx n, float *out) {
+    float block[1024];
+    for (idx t = 0; t < n; t += 1024) { /* columns that stay in the first cache */
+        const idx width = n - t < 1024 ? n - t : 1024;
+        memset(out + t, 0, (size_t)width * 4);
+        for (idx r0 = 0; r0 < rows; r0 += 64) {
+            const idx end = r0 + 64 < rows ? r0 + 64 : rows;
+            memcpy(block, x + r0 * step + t, (size_t)width * 4);
+            for (idx r = r0 + 1; r < end; r++) RL->add_into(block, x + r * step + t, width);
+            RL->add_into(out + t, block, width);
+        }
+    }
+}
+
+/* Everything becomes one number: shares of the row. */
+static void total_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Sum *s = what;
+    const idx n = s->inner, from = share(n, i, parts);
+    s->parts[i] = RL->sum(s->x + from, share(n, i + 1, parts) - from);
+}
+
+/* Columns: shares of the rows. */
+static void columns_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Sum *s = what;
+    const idx from = share(s->inner, i, parts), rows = share(s->inner, i + 1, parts) - from;
+    add_rows(s->x + from * s->tail, rows, s->tail, s->tail, s->parts + i * s->tail);
+}
+
+/* What is kept is shared out: nothing has to be added afterwards. */
+static void keep_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Sum *s = what;
+    const idx row = s->inner * s->tail;
+    for (idx k = share(s->keep, i, parts); k < share(s->keep, i + 1, parts); k++) {
+        if (s->tail == 1) {
+            double all = 0;
+            for (idx o = 0; o < s->outer; o++) all += (double)RL->sum(s->x + (o * s->keep + k) * row, s->inner);
+            s->out[k] = (float)all;
+            continue;
+        }
+        float *to = s->out + k * s->tail, *each = s->parts + i * s->tail;
+        memset(to, 0, (size_t)s->tail * 4);
+        for (idx o = 0; o < s->outer; o++) {
+            add_rows(s->x + (o * s->keep + k) * row, s->inner, s->tail, s->tail, each);
+            RL->add_into(to, each, s->tail);
+        }
+    }
+}
+
+static int sum_run(Sum *s) {
+    const double ns = (double)(s->outer * s->keep) * (double)(s->inner * s->tail) * 0.3;
+    const int one = s->outer == 1 && s->keep == 1;
+    const idx parts = threads_parts(ns, one ? s->inner / 64 + 1 : s->keep);
+    const size_t bytes = (size_t)(parts * s->tail) * 4;
+    s->parts = memory_take(bytes);
+    if (!s->parts) return -1;
+    run_parts(!one ? keep_part : s->tail == 1 ? total_part : columns_part, s, parts, ns);
+    if (one) {
+        memcpy(s->out, s->parts, (size_t)s->tail * 4);
+        for (idx i = 1; i < parts; i++) RL->add_into(s->out, s->parts + i * s->tail, s->tail);
+    }
+    memory_give(s->parts, bytes);
+    return 0;
+}
+
+/* Sort dims into the four groups; false when they alternate more often. */
+static int sum_groups(Sum *s, PyArrayObject *x, const char *reduced) {
+    idx *group[4] = {&s->outer, &s->keep, &s->inner, &s->tail};
+    int at = 0;
+    s->outer = s->keep = s->inner = s->tail = 1;
+    for (int i = 0; i < PyArray_NDIM(x); i++) {
+        if (PyArray_DIM(x, i) == 1) continue;
+        while (at < 4 && (at % 2 == 0) != reduced[i]) at++;
+        if (at == 4) return 0;
+        *group[at] *= PyArray_DIM(x, i);
+    }
+    if (s->inner == 1) { /* sums over leading dims only are columns */
+        s->inner = s->outer;
+        s->tail *= s->keep;
+        s->outer = s->keep = 1;
+    }
+    return 1;
+}
+
+static PyObject *sum_over(PyArrayObject *x, const char *reduced, int ndim, const npy_intp *shape, float scale) {
+    Sum s = {.x = DATA(x)};
+    if (!sum_groups(&s, x, reduced)) return REFUSE;
+    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    s.out = DATA(out);
+    if (sum_run(&s) < 0) {
+        Py_DECREF(out);
+        return PyErr_NoMemory();
+    }
+    if (scale != 1.0f)
+        for (idx i = 0; i < PyArray_SIZE(out); i++) s.out[i] /= scale;
+    return (PyObject *)out;
+}
+
+/* `dim`: None, or a tuple of dims in ascending order (never negative). */
+static int marked(PyObject *attrs, int ndim, char *reduced) {
+    PyObject *dim = attr(attrs, "dim");
+    if (!dim) return -1;
+    memset(reduced, dim == Py_None, DIMS);
+    if (dim == Py_None) return 1;
+    if (!PyTuple_Check(dim)) return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dim); i++) {
+        const long d = PyLong_AsLong(PyTuple_GET_ITEM(dim, i));
+        if (d == -1 && PyErr_Occurred()) return -1;
+        if (d < 0 || d >= ndim) return 0;
+        reduced[d] = 1;
+    }
+    return 1;
+}
+
+static PyObject *sum_or_mean(PyObject *const *args, PyObject *attrs, int mean) {
+    if (!is_plain(args[0])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(x), keepdim = attr_flag(attrs, "keepdim");
+    if (keepdim < 0) return NULL;
+    if (ndim > DIMS || PyArray_SIZE(x) == 0) return REFUSE;
+    char reduced[DIMS];
+    const int known = marked(attrs, ndim, reduced);
+    if (known <= 0) return known < 0 ? NULL : REFUSE;
+    npy_intp shape[DIMS];
+    int n = 0;
+    idx count = 1;
+    for (int i = 0; i < ndim; i++) {
+        if (reduced[i]) count *= PyArray_DIM(x, i);
+        if (!reduced[i] || keepdim) shape[n++] = reduced[i] ? 1 : PyArray_DIM(x, i);
+    }
+    return sum_over(x, reduced, n, shape, mean ? (float)count : 1.0f);
+}
+
+static PyObject *sum(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return sum_or_mean(a, attrs, 0); }
+static PyObject *mean(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return sum_or_mean(a, attrs, 1); }
+
+static PyObject *sum_to_size(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (!is_plain(args[0])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(x);
+    PyObject *target = attr(attrs, "shape");
+    if (!target) return NULL;
+    if (!PyTuple_Check(target) || ndim > DIMS || PyArray_SIZE(x) == 0) return REFUSE;
+    const int lead = ndim - (int)PyTuple_GET_SIZE(target);
+    npy_intp shape[DIMS];
+    char reduced[DIMS] = {0};
+    if (lead < 0) return REFUSE;
+    for (int i = 0; i < ndim; i++) {
+        if (i < lead) {
+            reduced[i] = 1;
+            continue;
+        }
+        shape[i - lead] = PyLong_AsSsize_t(PyTuple_GET_ITEM(target, i - lead));
+        if (shape[i - lead] == -1 && PyErr_Occurred()) return NULL;
+        reduced[i] = shape[i - lead] == 1 && PyArray_DIM(x, i) != 1;
+    }
+    return sum_over(x, reduced, ndim - lead, shape, 1.0f);
+}
+
+const Entry reduce_entries[] = {{"sum", sum}, {"mean", mean}, {"sum_to_size", sum_to_size}, {NULL, NULL}};

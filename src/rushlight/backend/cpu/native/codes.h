@@ -1,0 +1,10 @@
+/* Numbers by which bindings and loops name what to compute. */
+#ifndef RL_CODES_H
+#define RL_CODES_H
+
+enum { U_EXP, U_TANH, U_SIGMOID, U_SILU, U_SQRT, U_NEG, U_ABS, U_SQUARE };
+enum { B_ADD, B_SUB, B_MUL, B_DIV, B_MAX, B_MIN, B_RSUB, B_RDIV }; /* R: the scalar first */
+enum { G_SIGMOID, G_TANH, G_SILU };
+enum { NESTEROV = 1, MAXIMIZE = 2, FIRST = 4, DECOUPLED = 8 };
+
+#endif

@@ -1,0 +1,179 @@
+/* Convolutions: results stay in registers while all taps of all channels pass by.
+ *
+ * Nothing is unfolded: a tap is an offset into the (padded) image, so a vector of neighbouring results
+ * reads a vector of neighbouring inputs. Strides and dilation are offsets too, after the binding has
+ * sorted the image by phases; see bind_conv.c. */
+
+/* Output channels in registers, and vectors of places beside them: 24 accumulators of 32 registers
+ * (12 of 16 on AVX2). Fewer channels take more places, so that every weight read is used as often. */
+#if VL == 8
+#define PLACES(block) ((block) == 6 ? 2 : (block) == 4 ? 3 : (block) == 2 ? 6 : 8)
+static const int conv_blocks[] = {6, 4, 2, 1};
+#else
+#define PLACES(block) ((block) == 8 ? 3 : (block) == 6 ? 4 : (block) == 4 ? 6 : 8)
+static const int conv_blocks[] = {8, 6, 4, 2, 1};
+#endif
+
+/* The width of the next block when `outs` channels are left: the one that wastes least. */
+static idx K(conv_block)(idx outs) {
+    const int widest = conv_blocks[0];
+    if (outs >= widest) return widest;
+    idx best = widest;
+    for (size_t i = 0; i < sizeof conv_blocks / sizeof *conv_blocks; i++)
+        if (conv_blocks[i] >= outs) best = conv_blocks[i];
+    return best;
+}
+
+/* w[o * o_stride + place[k]] as packed[block][k][o in block], zeros where a block has no channel. */
+static void K(conv_pack)(const float *w, idx outs, idx o_stride, idx taps, const idx *place, float *packed) {
+    for (idx o = 0; o < outs;) {
+        const idx block = K(conv_block)(outs - o);
+        const idx here = outs - o < block ? outs - o : block;
+        for (idx k = 0; k < taps; k++)
+            for (idx i = 0; i < block; i++)
+                packed[k * block + i] = i < here ? w[(o + i) * o_stride + place[k]] : 0.0f;
+        packed += taps * block;
+        o += here;
+    }
+}
+
+INLINE void conv_tile(const Taps *t, const float *buf, const float *w, const float *bias, float *out,
+                      idx out_stride, idx first, idx here, const int block) {
+    const int places = PLACES(block);
+    vf acc[8][8];
+    const float *at[8];
+    UNROLL for (int j = 0; j < places; j++) {
+        const idx v = first + j < t->vectors ? first + j : t->vectors - 1; /* the last ones twice */
+        at[j] = buf + t->from[v];
+    }
+    UNROLL for (int i = 0; i < block; i++)
+        UNROLL for (int j = 0; j < places; j++) acc[i][j] = bias ? spread(i < here ? bias[i] : 0.0f) : (vf){0};
+    for (idx k = 0; k < t->taps; k++) {
+        const idx tap = t->tap[k];
+        vf x[8];
+        UNROLL for (int j = 0; j < places; j++) x[j] = load(at[j] + tap);
+#if defined(__aarch64__)
+#define LANE(i, quad, lane) \
+    UNROLL for (int j = 0; j < places; j++) \
+        acc[i][j] = (vf)vfmaq_laneq_f32((float32x4_t)acc[i][j], (float32x4_t)x[j], quad, lane);
+        if (block >= 4) {
+            const float32x4_t lo = vld1q_f32(w);
+            LANE(0, lo, 0) LANE(1, lo, 1) LANE(2, lo, 2) LANE(3, lo, 3)
+            if (block == 8) {
+                const float32x4_t hi = vld1q_f32(w + 4);
+                LANE(4, hi, 0) LANE(5, hi, 1) LANE(6, hi, 2) LANE(7, hi, 3)
+            } else if (block == 6) {
+                const float32x4_t hi = vcombine_f32(vld1_f32(w + 4), vdup_n_f32(0));
+                LANE(4, hi, 0) LANE(5, hi, 1)
+            }
+        } else
+#undef LANE
+#endif
+            UNROLL for (int i = 0; i < block; i++) {
+                const vf weight = spread(w[i]);
+                UNROLL for (int j = 0; j < places; j++) acc[i][j] += weight * x[j];
+            }
+        w += block;
+    }
+    UNROLL for (int j = 0; j < places; j++) {
+        const idx v = first + j < t->vectors ? first + j : t->vectors - 1;
+        float *to = out + t->to[v];
+        UNROLL for (int i = 0; i < block; i++)
+            if (i < here) store(to + i * out_stride, acc[i][j]);
+    }
+}
+
+#define CONV_BLOCK(block) \
+    static __attribute__((noinline)) void K(conv_block_##block)( \
+        const Taps *t, const float *buf, const float *w, const float *bias, float *out, \
+        idx out_stride, idx here) { \
+        for (idx v = 0; v < t->vectors; v += PLACES(block)) \
+            conv_tile(t, buf, w, bias, out, out_stride, v, here, block); \
+    }
+#if VL != 8
+CONV_BLOCK(8)
+#endif
+CONV_BLOCK(6)
+CONV_BLOCK(4)
+CONV_BLOCK(2)
+CONV_BLOCK(1)
+
+static void K(conv_run)(const Taps *t, const float *buf, const float *packed, const float *bias, float *out,
+                        idx out_stride) {
+    for (idx o = 0; o < t->outs;) {
+        const idx block = K(conv_block)(t->outs - o);
+        const idx here = t->outs - o < block ? t->outs - o : block;
+        float *to = out + o * out_stride;
+        const float *b = bias ? bias + o : NULL;
+        switch (block) {
+#if VL != 8
+        case 8: K(conv_block_8)(t, buf, packed, b, to, out_stride, here); break;
+#endif
+        case 6: K(conv_block_6)(t, buf, packed, b, to, out_stride, here); break;
+        case 4: K(conv_block_4)(t, buf, packed, b, to, out_stride, here); break;
+        case 2: K(conv_block_2)(t, buf, packed, b, to, out_stride, here); break;
+        default: K(conv_block_1)(t, buf, packed, b, to, out_stride, here); break;
+        }
+        packed += t->taps * block;
+        o += here;
+    }
+}
+
+/* -- the weight's gradient: gw[o][k] = sum over images, rows and places of g * x ------------------- */
+
+INLINE void corr_tile(const Corr *c, const float *buf, const float *g, float *gw, int first, idx o, idx k,
+                      const int outs, const int taps) {
+    vf acc[4][12];
+    idx g_at[4], tap[12]; /* past the end the last one again; its results are not stored */
+    UNROLL for (int i = 0; i < outs; i++) g_at[i] = (o + i < c->outs ? o + i : c->outs - 1) * c->g_out;
+    UNROLL for (int j = 0; j < taps; j++) tap[j] = c->tap[k + j < c->taps ? k + j : c->taps - 1];
+    UNROLL for (int i = 0; i < outs; i++)
+        UNROLL for (int j = 0; j < taps; j++) acc[i][j] = (vf){0};
+    for (idx n = 0; n < c->images; n++)
+        for (idx y = 0; y < c->rows; y++) {
+            const float *xs = buf + n * c->x_image + c->x_row[y];
+            const float *gs = g + n * c->g_image + y * c->g_row;
+            for (idx q = 0; q < c->width; q += VL) {
+                vf row[4];
+                UNROLL for (int i = 0; i < outs; i++) row[i] = load(gs + g_at[i] + q);
+                UNROLL for (int j = 0; j < taps; j++) {
+                    const vf x = load(xs + tap[j] + q);
+                    UNROLL for (int i = 0; i < outs; i++) acc[i][j] += row[i] * x;
+                }
+            }
+        }
+    UNROLL for (int i = 0; i < outs; i++)
+        UNROLL for (int j = 0; j < taps; j++)
+            if (o + i < c->outs && k + j < c->taps) {
+                float *at = gw + (o + i) * c->taps + k + j;
+                *at = first ? total(acc[i][j]) : *at + total(acc[i][j]);
+            }
+}
+
+#define CORR(O, T) \
+    static __attribute__((noinline)) void K(corr_##O##x##T)(const Corr *c, const float *buf, \
+                                                                  const float *g, float *gw, int first) { \
+        for (idx o = 0; o < c->outs; o += O) \
+            for (idx k = 0; k < c->taps; k += T) corr_tile(c, buf, g, gw, first, o, k, O, T); \
+    }
+#if VL == 8
+CORR(4, 2)
+CORR(3, 3)
+CORR(1, 8)
+#else
+CORR(4, 6)
+CORR(3, 8)
+CORR(1, 10)
+#endif
+
+static void K(corr_run)(const Corr *c, const float *buf, const float *g, float *gw, int first) {
+#if VL == 8
+    if (c->outs == 1) K(corr_1x8)(c, buf, g, gw, first);
+    else if (c->outs % 4 == 0 || c->outs > 12) K(corr_4x2)(c, buf, g, gw, first);
+    else K(corr_3x3)(c, buf, g, gw, first);
+#else
+    if (c->outs == 1) K(corr_1x10)(c, buf, g, gw, first);
+    else if (c->outs % 4 == 0 || c->outs > 12) K(corr_4x6)(c, buf, g, gw, first);
+    else K(corr_3x8)(c, buf, g, gw, first);
+#endif
+}

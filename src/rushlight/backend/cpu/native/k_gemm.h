@@ -1,0 +1,193 @@
+/* Matrix products: panels of A and B packed to lie as the inner loop reads them, tiles in registers.
+ * (Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008.) */
+
+#if defined(__aarch64__) || VL == 16
+#define MR 8 /* rows of a tile: 8 x 3 vectors fill 24 of 32 registers */
+#define NRV 3
+#else
+#define MR 4 /* 16 registers: 4 x 2 */
+#define NRV 2
+#endif
+#define NR (NRV * VL)
+#define KC 256  /* depth of a panel: NR * KC floats of B stay in the first cache */
+#define MC 96   /* rows of A packed at once: MC * KC floats stay in the second */
+#define NC 3072 /* columns of B packed at once */
+
+/* One tile: acc[i][j] = sum_p a[p][i] * b[p][j]. */
+INLINE void gemm_tile(idx depth, const float *restrict a, const float *restrict b, idx b_step,
+                      vf acc[MR][NRV]) {
+    vf t[MR][NRV];
+    UNROLL for (int i = 0; i < MR; i++)
+        UNROLL for (int j = 0; j < NRV; j++) t[i][j] = (vf){0};
+    for (idx p = 0; p < depth; p++) {
+        vf col[NRV];
+        UNROLL for (int j = 0; j < NRV; j++) col[j] = load(b + j * VL);
+#if defined(__aarch64__)
+        const float32x4_t lo = vld1q_f32(a), hi = vld1q_f32(a + 4);
+#define ROW(i, half, lane) \
+    UNROLL for (int j = 0; j < NRV; j++) \
+        t[i][j] = (vf)vfmaq_laneq_f32((float32x4_t)t[i][j], (float32x4_t)col[j], half, lane);
+        ROW(0, lo, 0) ROW(1, lo, 1) ROW(2, lo, 2) ROW(3, lo, 3)
+        ROW(4, hi, 0) ROW(5, hi, 1) ROW(6, hi, 2) ROW(7, hi, 3)
+#undef ROW
+#else
+        UNROLL for (int i = 0; i < MR; i++) {
+            const vf row = spread(a[i]);
+            UNROLL for (int j = 0; j < NRV; j++) t[i][j] += row * col[j];
+        }
+#endif
+        a += MR;
+        b += b_step;
+    }
+    UNROLL for (int i = 0; i < MR; i++)
+        UNROLL for (int j = 0; j < NRV; j++) acc[i][j] = t[i][j];
+}
+
+INLINE void gemm_write(vf acc[MR][NRV], float *c, idx ldc, idx rows, idx cols, const float *bias, int add) {
+    if (rows == MR && cols == NR) {
+        UNROLL for (int i = 0; i < MR; i++)
+            UNROLL for (int j = 0; j < NRV; j++) {
+                float *at = c + i * ldc + j * VL;
+                vf v = acc[i][j];
+                if (add) v += load(at);
+                if (bias) v += load(bias + j * VL);
+                store(at, v);
+            }
+        return;
+    }
+    float whole[MR][NR];
+    UNROLL for (int i = 0; i < MR; i++)
+        UNROLL for (int j = 0; j < NRV; j++) store(&whole[i][j * VL], acc[i][j]);
+    for (idx i = 0; i < rows; i++)
+        for (idx j = 0; j < cols; j++) {
+            float v = whole[i][j];
+            if (add) v += c[i * ldc + j];
+            if (bias) v += bias[j];
+            c[i * ldc + j] = v;
+        }
+}
+
+/* `count` lines of `depth` numbers, `width` lines interleaved: out[p][line]; missing lines are zero. */
+INLINE void pack_lines(const float *src, idx line, idx step, idx count, idx depth, int width, float *out) {
+    for (idx first = 0; first < count; first += width) {
+        const float *s = src + first * line;
+        const idx here = count - first < width ? count - first : width;
+        idx p = 0;
+        if (line == 1 && here == width) {
+            for (; p < depth; p++) memcpy(out + p * width, s + p * step, (size_t)width * 4);
+        } else if (step == 1 && here == width && width % 4 == 0) {
+#if defined(__aarch64__)
+            for (; p + 4 <= depth; p += 4)
+                UNROLL for (int i = 0; i < width; i += 4) { /* 4 x 4 at a time, through registers */
+                    const float *q = s + i * line + p;
+                    const float32x4_t r0 = vld1q_f32(q), r1 = vld1q_f32(q + line);
+                    const float32x4_t r2 = vld1q_f32(q + 2 * line), r3 = vld1q_f32(q + 3 * line);
+                    const float32x4_t a = vtrn1q_f32(r0, r1), b = vtrn2q_f32(r0, r1);
+                    const float32x4_t c = vtrn1q_f32(r2, r3), d = vtrn2q_f32(r2, r3);
+                    float *o = out + p * width + i;
+#define HALVES(lohi, x, y) \
+    (float32x4_t) vtrn##lohi##q_f64((float64x2_t)(x), (float64x2_t)(y))
+                    vst1q_f32(o, HALVES(1, a, c));
+                    vst1q_f32(o + width, HALVES(1, b, d));
+                    vst1q_f32(o + 2 * width, HALVES(2, a, c));
+                    vst1q_f32(o + 3 * width, HALVES(2, b, d));
+#undef HALVES
+                }
+#endif
+            for (; p < depth; p++)
+                UNROLL for (int i = 0; i < width; i++) out[p * width + i] = s[i * line + p];
+        } else {
+            for (; p < depth; p++)
+                UNROLL for (int i = 0; i < width; i++)
+                    out[p * width + i] = i < here ? s[i * line + p * step] : 0.0f;
+        }
+        out += depth * width;
+    }
+}
+
+static size_t K(gemm_scratch)(const Gemm *g) {
+    const idx kc = g->k < KC ? g->k : KC;
+    const idx mc = (g->m < MC ? g->m : MC) + MR, nc = (g->n < NC ? g->n : NC) + NR;
+    return (size_t)(kc * (mc + nc)) * sizeof(float);
+}
+
+/* Few rows against a matrix whose columns lie along memory: dot products, nothing to pack. */
+INLINE void gemm_dots(const Gemm *g, const int rows, idx i) {
+    const idx whole = g->k - g->k % VL;
+    for (idx j = 0; j < g->n; j += 4) {
+        const int cols = g->n - j < 4 ? (int)(g->n - j) : 4;
+        vf acc[4][4];
+        UNROLL for (int r = 0; r < rows; r++)
+            UNROLL for (int c = 0; c < 4; c++) acc[r][c] = (vf){0};
+        const float *a = g->a + i * g->a_row;
+        const float *b[4];
+        UNROLL for (int c = 0; c < 4; c++) b[c] = g->b + (j + (c < cols ? c : cols - 1)) * g->b_col;
+        for (idx p = 0; p < whole; p += VL) {
+            vf x[4];
+            UNROLL for (int r = 0; r < rows; r++) x[r] = load(a + r * g->a_row + p);
+            UNROLL for (int c = 0; c < 4; c++) {
+                const vf y = load(b[c] + p);
+                UNROLL for (int r = 0; r < rows; r++) acc[r][c] += x[r] * y;
+            }
+        }
+        UNROLL for (int r = 0; r < rows; r++)
+            for (int c = 0; c < cols; c++) {
+                float v = total(acc[r][c]);
+                for (idx p = whole; p < g->k; p++) v += a[r * g->a_row + p] * b[c][p];
+                float *at = g->c + (i + r) * g->ldc + j + c;
+                if (g->bias) v += g->bias[j + c];
+                *at = g->add ? *at + v : v;
+            }
+    }
+}
+
+static void K(gemm_few)(const Gemm *g) {
+    idx i = 0;
+    for (; i + 4 <= g->m; i += 4) gemm_dots(g, 4, i);
+    if (g->m - i == 3) gemm_dots(g, 3, i);
+    if (g->m - i == 2) gemm_dots(g, 2, i);
+    if (g->m - i == 1) gemm_dots(g, 1, i);
+}
+
+static void K(gemm_blocks)(const Gemm *g, const float *pa, const float *pb, idx b_step, idx i0, idx mc, idx j0,
+                           idx nc, idx kc, int add, const float *bias) {
+    for (idx j = 0; j < nc; j += NR)
+        for (idx i = 0; i < mc; i += MR) {
+            vf acc[MR][NRV];
+            const float *b = b_step == NR ? pb + j * kc : pb + j;
+            gemm_tile(kc, pa + i * kc, b, b_step, acc);
+            gemm_write(acc, g->c + (i0 + i) * g->ldc + j0 + j, g->ldc, mc - i < MR ? mc - i : MR,
+                       nc - j < NR ? nc - j : NR, bias ? bias + j0 + j : NULL, add);
+        }
+}
+
+static void K(gemm)(const Gemm *g, float *scratch) {
+    if (g->m <= 8 && g->a_col == 1 && g->b_row == 1 && g->k >= VL) {
+        K(gemm_few)(g);
+        return;
+    }
+    const idx kc_most = g->k < KC ? g->k : KC;
+    float *pa = scratch, *pb = scratch + kc_most * ((g->m < MC ? g->m : MC) + MR);
+    for (idx j0 = 0; j0 < g->n; j0 += NC) {
+        const idx nc = g->n - j0 < NC ? g->n - j0 : NC;
+        for (idx p0 = 0; p0 < g->k; p0 += KC) {
+            const idx kc = g->k - p0 < KC ? g->k - p0 : KC;
+            const int add = g->add || p0 > 0;
+            const float *bias = p0 == 0 ? g->bias : NULL;
+            const float *b = g->b + p0 * g->b_row + j0 * g->b_col;
+            /* Packing B pays when many rows use it; with few, whole tiles read it where it lies. */
+            const int lies = g->m <= 2 * MR && g->b_col == 1;
+            const idx straight = lies ? nc - nc % NR : 0;
+            if (straight < nc)
+                pack_lines(b + straight * g->b_col, g->b_col, g->b_row, nc - straight, kc, NR, pb);
+            for (idx i0 = 0; i0 < g->m; i0 += MC) {
+                const idx mc = g->m - i0 < MC ? g->m - i0 : MC;
+                pack_lines(g->a + i0 * g->a_row + p0 * g->a_col, g->a_row, g->a_col, mc, kc, MR, pa);
+                if (straight)
+                    K(gemm_blocks)(g, pa, b, g->b_row, i0, mc, j0, straight, kc, add, bias);
+                if (straight < nc)
+                    K(gemm_blocks)(g, pa, pb, NR, i0, mc, j0 + straight, nc - straight, kc, add, bias);
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+/* Batch and layer normalisation: sums over channels or rows, then one affine pass. */
+
+/* Sums of (x - shift) and its square; shifting by any value near the mean keeps the difference exact. */
+static void K(moments)(const float *x, idx n, double *sum, double *square, float shift) {
+    const vf t = spread(shift);
+    double a = 0, b = 0;
+    idx i = 0;
+    while (i + VL <= n) { /* short chains in float, then in double */
+        const idx end = n - i > 512 * VL ? i + 512 * VL : n;
+        vf s0 = {0}, q0 = {0}, s1 = {0}, q1 = {0};
+        for (; i + 2 * VL <= end; i += 2 * VL) {
+            const vf v = load(x + i) - t, w = load(x + i + VL) - t;
+            s0 += v;
+            q0 += v * v;
+            s1 += w;
+            q1 += w * w;
+        }
+        for (; i + VL <= end; i += VL) {
+            const vf v = load(x + i) - t;
+            s0 += v;
+            q0 += v * v;
+        }
+        a += (double)total(s0 + s1);
+        b += (double)total(q0 + q1);
+    }
+    for (; i < n; i++) {
+        const float v = x[i] - shift;
+        a += v;
+        b += v * v;
+    }
+    *sum += a;
+    *square += b;
+}
+
+static void K(affine)(const float *xs, float *out, idx n, float scale, float shift) {
+    const vf a = spread(scale), b = spread(shift);
+    EACH1(x * a + b)
+}
+
+/* Sums of g and of g * (x - mean). */
+static void K(norm_sums)(const float *g, const float *x, idx n, float mean, double *sg, double *sgx) {
+    const vf m = spread(mean);
+    double a = 0, b = 0;
+    idx i = 0;
+    while (i + VL <= n) {
+        const idx end = n - i > 512 * VL ? i + 512 * VL : n;
+        vf s0 = {0}, q0 = {0}, s1 = {0}, q1 = {0};
+        for (; i + 2 * VL <= end; i += 2 * VL) {
+            const vf v = load(g + i), w = load(g + i + VL);
+            s0 += v;
+            q0 += v * (load(x + i) - m);
+            s1 += w;
+            q1 += w * (load(x + i + VL) - m);
+        }
+        for (; i + VL <= end; i += VL) {
+            const vf v = load(g + i);
+            s0 += v;
+            q0 += v * (load(x + i) - m);
+        }
+        a += (double)total(s0 + s1);
+        b += (double)total(q0 + q1);
+    }
+    for (; i < n; i++) {
+        a += g[i];
+        b += g[i] * (x[i] - mean);
+    }
+    *sg += a;
+    *sgx += b;
+}
+
+/* out = a * g + b * x + c */
+static void K(norm_back)(const float *xs, const float *ys, float *out, idx n, float a, float b, float c) {
+    const vf va = spread(a), vb = spread(b), vc = spread(c);
+    EACH2(x * va + y * vb + vc)
+}
+
+static void K(layer_norm)(const float *x, const float *w, const float *b, float *y, float *mean, float *rstd,
+                          idx rows, idx n, float eps) {
+    for (idx r = 0; r < rows; r++, x += n, y += n) {
+        double sum = 0, square = 0;
+        K(moments)(x, n, &sum, &square, x[0]);
+        const double at = sum / (double)n, var = square / (double)n - at * at;
+        const float m = (float)((double)x[0] + at);
+        const float s = (float)(1.0 / sqrt((var > 0 || var != var ? var : 0) + (double)eps));
+        mean[r] = m;
+        rstd[r] = s;
+        const float *xs = x;
+        float *out = y;
+        const vf vm = spread(m), vs = spread(s);
+        if (w && b) {
+            EACH(const vf x = load(xs + i_); const vf u = load(w + i_); const vf v = load(b + i_),
+                 const vf x = load_some(xs + i_, left_, 0); const vf u = load_some(w + i_, left_, 0);
+                 const vf v = load_some(b + i_, left_, 0), (x - vm) * vs * u + v)
+        } else {
+            EACH1((x - vm) * vs)
+            if (w) K(binary)(B_MUL, y, w, y, n);
+            if (b) K(binary)(B_ADD, y, b, y, n);
+        }
+    }
+}
+
+/* gw and gb are added to; rows of gx are written. */
+static void K(layer_norm_grad)(const float *g, const float *x, const float *w, const float *mean,
+                               const float *rstd, float *gx, float *gw, float *gb, idx rows, idx n) {
+    for (idx r = 0; r < rows; r++, g += n, x += n, gx += n) {
+        const vf m = spread(mean[r]), s = spread(rstd[r]);
+        vf sum = {0}, dot = {0};
+        float rest_sum = 0, rest_dot = 0;
+        idx i = 0;
+        for (; i + VL <= n; i += VL) {
+            const vf v = load(g + i), hat = (load(x + i) - m) * s;
+            store(gw + i, load(gw + i) + v * hat);
+            store(gb + i, load(gb + i) + v);
+            const vf scaled = w ? v * load(w + i) : v;
+            sum += scaled;
+            dot += scaled * hat;
+        }
+        for (; i < n; i++) {
+            const float hat = (x[i] - mean[r]) * rstd[r], scaled = w ? g[i] * w[i] : g[i];
+            gw[i] += g[i] * hat;
+            gb[i] += g[i];
+            rest_sum += scaled;
+            rest_dot += scaled * hat;
+        }
+        const float a = (total(sum) + rest_sum) / (float)n, b = (total(dot) + rest_dot) / (float)n;
+        const vf va = spread(a), vb = spread(b);
+        for (i = 0; i + VL <= n; i += VL) {
+            const vf v = load(g + i), hat = (load(x + i) - m) * s;
+            store(gx + i, ((w ? v * load(w + i) : v) - va - hat * vb) * s);
+        }
+        for (; i < n; i++) {
+            const float hat = (x[i] - mean[r]) * rstd[r], scaled = w ? g[i] * w[i] : g[i];
+            gx[i] = (scaled - a - hat * b) * rstd[r];
+        }
+    }
+}

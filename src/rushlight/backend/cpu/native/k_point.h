@@ -1,0 +1,140 @@
+/* Element by element: activations, arithmetic, and sums of long rows. */
+
+/* exp by 2^n * e^r, |r| <= ln 2 / 2 (the minimax polynomial of Cephes' expf); about 1 ulp. */
+INLINE vf vexp(vf x) {
+    const vf n = vnearest(vmin(vmax(x, spread(-150.0f)), spread(130.0f)) * spread(1.44269504088896341f));
+    vf r = x - n * spread(0.693359375f);
+    r = r - n * spread(-2.12194440e-4f);
+    vf p = spread(1.9875691500e-4f);
+    p = p * r + spread(1.3981999507e-3f);
+    p = p * r + spread(8.3334519073e-3f);
+    p = p * r + spread(4.1665795894e-2f);
+    p = p * r + spread(1.6666665459e-1f);
+    p = p * r + spread(5.0000001201e-1f);
+    p = p * r * r + r + spread(1.0f);
+    const vi whole = as_int(n), half = whole >> 1; /* in two steps, so that tiny results stay exact */
+    vf y = p * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23);
+    y = pick(x > spread(88.7228394f), spread(INFINITY), y);
+    y = pick(x < spread(-104.0f), spread(0.0f), y);
+    return pick(x != x, x, y);
+}
+
+INLINE vf vsigmoid(vf x) { return spread(1.0f) / (spread(1.0f) + vexp(-x)); }
+
+/* tanh: a polynomial near 0, where 1 - 2 / (e^2x + 1) would cancel. */
+INLINE vf vtanh(vf x) {
+    const vf a = vabs(x), s = x * x;
+    vf p = spread(-5.70498872745e-3f);
+    p = p * s + spread(2.06390887954e-2f);
+    p = p * s + spread(-5.37397155531e-2f);
+    p = p * s + spread(1.33314422036e-1f);
+    p = p * s + spread(-3.33332819422e-1f);
+    const vf near = p * s * x + x;
+    const vf far = spread(1.0f) - spread(2.0f) / (vexp(a + a) + spread(1.0f));
+    const vi sign = (vi)x & spread_i((int32_t)0x80000000);
+    const vf y = pick(a < spread(0.625f), near, (vf)((vi)far | sign));
+    return pick(x != x, x, y);
+}
+
+/* Apply `expr` of the vectors named in `loads` to n floats. */
+#define EACH(loads, tail_loads, expr) \
+    idx i_ = 0; \
+    for (; i_ + VL <= n; i_ += VL) { \
+        loads; \
+        store(out + i_, (expr)); \
+    } \
+    if (i_ < n) { \
+        const idx left_ = n - i_; \
+        tail_loads; \
+        store_some(out + i_, (expr), left_); \
+    }
+#define EACH1(expr) EACH(const vf x = load(xs + i_), const vf x = load_some(xs + i_, left_, 1.0f), expr)
+#define EACH2(expr) \
+    EACH(const vf x = load(xs + i_); const vf y = load(ys + i_), \
+         const vf x = load_some(xs + i_, left_, 1.0f); const vf y = load_some(ys + i_, left_, 1.0f), expr)
+
+static void K(relu)(const float *xs, float *out, idx n) {
+    EACH1(pick((x > spread(0.0f)) | (x != x), x, spread(0.0f)))
+}
+
+/* g where y > 0; a NaN in g stays only there (0 * NaN is NaN, as in NumPy's g * (y > 0)). */
+static void K(relu_grad)(const float *xs, const float *ys, float *out, idx n) {
+    EACH2(x * pick(y > spread(0.0f), spread(1.0f), spread(0.0f)))
+}
+
+static void K(unary)(int which, const float *xs, float *out, idx n) {
+    switch (which) {
+    case U_EXP: { EACH1(vexp(x)) break; }
+    case U_TANH: { EACH1(vtanh(x)) break; }
+    case U_SIGMOID: { EACH1(vsigmoid(x)) break; }
+    case U_SILU: { EACH1(x * vsigmoid(x)) break; }
+    case U_SQRT: { EACH1(vsqrt(x)) break; }
+    case U_NEG: { EACH1(-x) break; }
+    case U_ABS: { EACH1(vabs(x)) break; }
+    case U_SQUARE: { EACH1(x * x) break; }
+    }
+}
+
+/* A NaN on either side is the answer, as in NumPy's maximum. */
+INLINE vf nan_max(vf x, vf y) { return pick((x > y) | (x != x), x, y); }
+INLINE vf nan_min(vf x, vf y) { return pick((x < y) | (x != x), x, y); }
+
+static void K(binary)(int which, const float *xs, const float *ys, float *out, idx n) {
+    switch (which) {
+    case B_ADD: { EACH2(x + y) break; }
+    case B_SUB: { EACH2(x - y) break; }
+    case B_MUL: { EACH2(x * y) break; }
+    case B_DIV: { EACH2(x / y) break; }
+    case B_MAX: { EACH2(nan_max(x, y)) break; }
+    case B_MIN: { EACH2(nan_min(x, y)) break; }
+    }
+}
+
+static void K(binary_scalar)(int which, const float *xs, float value, float *out, idx n) {
+    const vf y = spread(value);
+    switch (which) {
+    case B_ADD: { EACH1(x + y) break; }
+    case B_SUB: { EACH1(x - y) break; }
+    case B_MUL: { EACH1(x * y) break; }
+    case B_DIV: { EACH1(x / y) break; }
+    case B_MAX: { EACH1(nan_max(x, y)) break; }
+    case B_MIN: { EACH1(nan_min(x, y)) break; }
+    case B_RSUB: { EACH1(y - x) break; }
+    case B_RDIV: { EACH1(y / x) break; }
+    }
+}
+
+/* xs: the gradient; ys: what the derivative is written in (the result of tanh and sigmoid). */
+static void K(unary_grad)(int which, const float *xs, const float *ys, float *out, idx n) {
+    const vf one = spread(1.0f);
+    switch (which) {
+    case G_SIGMOID: { EACH2(x * y * (one - y)) break; }
+    case G_TANH: { EACH2(x * (one - y * y)) break; }
+    case G_SILU: { EACH2(x * vsigmoid(y) * (one + y * (one - vsigmoid(y)))) break; }
+    }
+}
+
+static void K(add_into)(float *out, const float *ys, idx n) {
+    const float *xs = out;
+    EACH2(x + y)
+}
+
+/* Four chains of at most 1024 vectors, then their sum: close to pairwise in error, and quick. */
+static float K(sum)(const float *x, idx n) {
+    double all = 0;
+    idx i = 0;
+    while (i + 4 * VL <= n) {
+        const idx end = n - i > 4096 * VL ? i + 4096 * VL : n;
+        vf s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+        for (; i + 4 * VL <= end; i += 4 * VL) {
+            s0 += load(x + i);
+            s1 += load(x + i + VL);
+            s2 += load(x + i + 2 * VL);
+            s3 += load(x + i + 3 * VL);
+        }
+        all += (double)total((s0 + s1) + (s2 + s3));
+    }
+    float rest = 0;
+    for (; i < n; i++) rest += x[i];
+    return (float)(all + (double)rest);
+}

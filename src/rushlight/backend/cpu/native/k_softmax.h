@@ -1,0 +1,77 @@
+/* softmax and log-softmax over contiguous rows, and their gradients. */
+
+INLINE float row_max(const float *x, idx n) {
+    float best = x[0];
+    idx i = 0;
+    if (n >= VL) {
+        vf m = load(x);
+        for (i = VL; i + VL <= n; i += VL) {
+            const vf v = load(x + i);
+            m = pick((m > v) | (m != m), m, v); /* a NaN stays */
+        }
+        best = m[0];
+        for (int j = 1; j < VL; j++) best = best > m[j] || best != best ? best : m[j];
+    }
+    for (; i < n; i++) best = best > x[i] || best != best ? best : x[i];
+    return best;
+}
+
+/* Sum of exp(x - top); the terms go to y where y is given. */
+INLINE float exp_row(const float *x, float top, float *y, idx n) {
+    vf sum = {0};
+    const vf t = spread(top);
+    idx i = 0;
+    for (; i + VL <= n; i += VL) {
+        const vf e = vexp(load(x + i) - t);
+        if (y) store(y + i, e);
+        sum += e;
+    }
+    if (i < n) {
+        const vf e = vexp(load_some(x + i, n - i, -INFINITY) - t);
+        if (y) store_some(y + i, e, n - i);
+        float last[VL];
+        store(last, e);
+        float rest = total(sum);
+        for (idx j = 0; j < n - i; j++) rest += last[j];
+        return rest;
+    }
+    return total(sum);
+}
+
+/* tops and sums, where asked for: each row's maximum and the sum of exp(x - maximum). */
+static void K(softmax)(const float *x, float *y, idx rows, idx n, int log, float *tops, float *sums) {
+    for (idx r = 0; r < rows; r++, x += n, y += n) {
+        const float top = row_max(x, n);
+        const float sum = exp_row(x, top, log ? NULL : y, n);
+        if (tops) tops[r] = top, sums[r] = sum;
+        if (log) {
+            K(binary_scalar)(B_SUB, x, top, y, n);
+            K(binary_scalar)(B_SUB, y, logf(sum), y, n);
+        } else {
+            K(binary_scalar)(B_DIV, y, sum, y, n);
+        }
+    }
+}
+
+INLINE float dot_row(const float *x, const float *y, idx n) {
+    vf s = {0};
+    idx i = 0;
+    for (; i + VL <= n; i += VL) s += load(x + i) * load(y + i);
+    float all = total(s);
+    for (; i < n; i++) all += x[i] * y[i];
+    return all;
+}
+
+static void K(softmax_grad)(const float *g, const float *ys, float *to, idx rows, idx n, int log) {
+    for (idx r = 0; r < rows; r++, g += n, ys += n, to += n) {
+        const float *xs = g;
+        float *out = to;
+        if (log) {
+            const vf sum = spread(K(sum)(g, n));
+            EACH2(x - vexp(y) * sum)
+        } else {
+            const vf dot = spread(dot_row(g, ys, n));
+            EACH2(y * (x - dot))
+        }
+    }
+}

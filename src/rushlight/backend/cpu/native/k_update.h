@@ -1,0 +1,69 @@
+/* Optimisers' updates in one pass over parameter, gradient and states. */
+
+#define BY_VECTORS(vector, rest) \
+    idx i = 0; \
+    for (; i + VL <= n; i += VL) { vector } \
+    if (i < n) { const idx left = n - i; rest }
+
+/* h: lr, weight decay, momentum, 1 - dampening */
+INLINE void sgd_vector(vf *p, vf g, vf *b, int has_buffer, vf lr, vf decay, vf momentum, vf keep, int flags) {
+    if (flags & MAXIMIZE) g = -g;
+    g = g + decay * *p;
+    if (has_buffer) {
+        *b = flags & FIRST ? g : *b * momentum + keep * g;
+        g = flags & NESTEROV ? g + momentum * *b : *b;
+    }
+    *p = *p - lr * g;
+}
+
+static void K(sgd)(float *p, const float *g, float *b, idx n, const float *h, int flags) {
+    const vf lr = spread(h[0]), decay = spread(h[1]), momentum = spread(h[2]), keep = spread(h[3]);
+    vf u, w = {0};
+    if (!b) {
+        BY_VECTORS(u = load(p + i); sgd_vector(&u, load(g + i), &w, 0, lr, decay, momentum, keep, flags);
+                   store(p + i, u);,
+                   u = load_some(p + i, left, 0);
+                   sgd_vector(&u, load_some(g + i, left, 0), &w, 0, lr, decay, momentum, keep, flags);
+                   store_some(p + i, u, left);)
+        return;
+    }
+    BY_VECTORS(u = load(p + i); w = load(b + i);
+               sgd_vector(&u, load(g + i), &w, 1, lr, decay, momentum, keep, flags); store(p + i, u);
+               store(b + i, w);,
+               u = load_some(p + i, left, 0); w = load_some(b + i, left, 0);
+               sgd_vector(&u, load_some(g + i, left, 0), &w, 1, lr, decay, momentum, keep, flags);
+               store_some(p + i, u, left); store_some(b + i, w, left);)
+}
+
+/* h: 1 - lr * decay (decoupled), decay, 1 - beta1, beta2, 1 - beta2, lr / c1, 1 / c2, eps */
+INLINE void adam_vector(vf *p, vf g, vf *m, vf *v, vf *top, int has_top, const float *h, int flags) {
+    if (flags & DECOUPLED) *p = *p * spread(h[0]);
+    if (flags & MAXIMIZE) g = -g;
+    g = g + spread(h[1]) * *p;
+    *m = *m + spread(h[2]) * (g - *m);
+    *v = *v * spread(h[3]) + (spread(h[4]) * g) * g;
+    vf most = *v;
+    if (has_top) most = *top = nan_max(*top, *v);
+    *p = *p - spread(h[5]) * *m / (vsqrt(most) * spread(h[6]) + spread(h[7]));
+}
+
+static void K(adam)(float *p, const float *g, float *m, float *v, float *top, idx n, const float *h, int flags) {
+    vf a, b, c, d = {0};
+    if (top) {
+        BY_VECTORS(a = load(p + i); b = load(m + i); c = load(v + i); d = load(top + i);
+                   adam_vector(&a, load(g + i), &b, &c, &d, 1, h, flags); store(p + i, a);
+                   store(m + i, b); store(v + i, c); store(top + i, d);,
+                   a = load_some(p + i, left, 0); b = load_some(m + i, left, 0);
+                   c = load_some(v + i, left, 0); d = load_some(top + i, left, 0);
+                   adam_vector(&a, load_some(g + i, left, 0), &b, &c, &d, 1, h, flags);
+                   store_some(p + i, a, left); store_some(m + i, b, left); store_some(v + i, c, left);
+                   store_some(top + i, d, left);)
+        return;
+    }
+    BY_VECTORS(a = load(p + i); b = load(m + i); c = load(v + i);
+               adam_vector(&a, load(g + i), &b, &c, &d, 0, h, flags); store(p + i, a); store(m + i, b);
+               store(v + i, c);,
+               a = load_some(p + i, left, 0); b = load_some(m + i, left, 0); c = load_some(v + i, left, 0);
+               adam_vector(&a, load_some(g + i, left, 0), &b, &c, &d, 0, h, flags);
+               store_some(p + i, a, left); store_some(m + i, b, left); store_some(v + i, c, left);)
+}

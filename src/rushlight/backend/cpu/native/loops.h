@@ -1,0 +1,49 @@
+/* All loops of one instruction set, and the table of them. Included by the isa_*.c files. */
+#include "codes.h"
+#include "simd.h"
+#include "table.h"
+
+#include "k_move.h"
+#include "k_gemm.h"
+#include "k_conv.h"
+#include "k_pool.h"
+#include "k_point.h"
+#include "k_softmax.h"
+#include "k_norm.h"
+#include "k_update.h"
+#include "k_recurrent.h"
+
+const Loops K(loops) = {
+    .name = ISA_NAME,
+    .lanes = VL,
+    .gemm = K(gemm),
+    .gemm_scratch = K(gemm_scratch),
+    .transpose = K(transpose),
+    .conv_block = K(conv_block),
+    .conv_pack = K(conv_pack),
+    .conv_run = K(conv_run),
+    .corr_run = K(corr_run),
+    .max_2x2 = K(max_2x2),
+    .relu = K(relu),
+    .relu_grad = K(relu_grad),
+    .unary = K(unary),
+    .binary = K(binary),
+    .binary_scalar = K(binary_scalar),
+    .unary_grad = K(unary_grad),
+    .sum = K(sum),
+    .add_into = K(add_into),
+    .softmax = K(softmax),
+    .softmax_grad = K(softmax_grad),
+    .moments = K(moments),
+    .affine = K(affine),
+    .norm_sums = K(norm_sums),
+    .norm_back = K(norm_back),
+    .layer_norm = K(layer_norm),
+    .layer_norm_grad = K(layer_norm_grad),
+    .sgd = K(sgd),
+    .adam = K(adam),
+    .lstm_cell = K(lstm_cell),
+    .lstm_cell_grad = K(lstm_cell_grad),
+    .gru_cell = K(gru_cell),
+    .gru_cell_grad = K(gru_cell_grad),
+};

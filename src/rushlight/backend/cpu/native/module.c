@@ -1,0 +1,296 @@
+/* The Python module: kernels as callables with a NumPy body behind them, threads, memory. */
+#define RL_IMPORTS_NUMPY
+#include "arrays.h"
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+/* -- choosing the instruction set ---------------------------------------------------------------- */
+
+const Loops *RL = &loops_base;
+
+static void choose_loops(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) RL = &loops_avx512;
+    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) RL = &loops_avx2;
+#endif
+}
+
+const Loops *loops_for_width(idx width) {
+    if (width >= RL->lanes) return RL;
+#if defined(__x86_64__)
+    if (width >= 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &loops_avx2;
+#endif
+    return width >= loops_base.lanes ? &loops_base : NULL;
+}
+
+/* -- a kernel -------------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    Body body;
+    PyObject *otherwise; /* called when the body refuses */
+    const char *name;
+} Native;
+
+static PyObject *native_call(PyObject *self, PyObject *args, PyObject *attrs) {
+    Native *k = (Native *)self;
+    PyObject *out = k->body(&PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), attrs);
+    if (out != REFUSE) return out;
+    return PyObject_Call(k->otherwise, args, attrs);
+}
+
+static void native_dealloc(PyObject *self) {
+    Py_XDECREF(((Native *)self)->otherwise);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *native_repr(PyObject *self) {
+    return PyUnicode_FromFormat("<native kernel %s>", ((Native *)self)->name);
+}
+
+static PyTypeObject NativeType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rushlight.backend.cpu._native.Native",
+    .tp_basicsize = sizeof(Native),
+    .tp_call = native_call,
+    .tp_dealloc = native_dealloc,
+    .tp_repr = native_repr,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+};
+
+static const Entry *const families[] = {
+    conv_entries,   matmul_entries, pool_entries,      point_entries,  softmax_entries,
+    norm_entries,   update_entries, recurrent_entries, gather_entries, reduce_entries,
+};
+#define FAMILIES (sizeof families / sizeof *families)
+
+static PyObject *m_kernel(PyObject *module, PyObject *args) {
+    const char *name;
+    PyObject *otherwise;
+    if (!PyArg_ParseTuple(args, "sO", &name, &otherwise)) return NULL;
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (const Entry *e = families[f]; e->name; e++)
+            if (strcmp(e->name, name) == 0) {
+                Native *k = PyObject_New(Native, &NativeType);
+                if (!k) return NULL;
+                k->body = e->body;
+                k->name = e->name;
+                k->otherwise = Py_NewRef(otherwise);
+                return (PyObject *)k;
+            }
+    Py_RETURN_NONE;
+}
+
+static PyObject *m_names(PyObject *module, PyObject *unused) {
+    PyObject *list = PyList_New(0);
+    for (size_t f = 0; list && f < FAMILIES; f++)
+        for (const Entry *e = families[f]; e->name; e++) {
+            PyObject *s = PyUnicode_FromString(e->name);
+            if (!s || PyList_Append(list, s) < 0) Py_CLEAR(list);
+            Py_XDECREF(s);
+            if (!list) break;
+        }
+    return list;
+}
+
+/* -- arrays --------------------------------------------------------------------------------------- */
+
+/* NumPy keeps with every array who shall free its memory (NEP 49): ours is asked for the large ones. */
+static void *handler_malloc(void *ctx, size_t size) { return memory_take(size); }
+static void handler_free(void *ctx, void *block, size_t size) { memory_give(block, size); }
+
+static void *handler_calloc(void *ctx, size_t n, size_t size) {
+    void *block = memory_take(n * size);
+    if (block) memset(block, 0, n * size);
+    return block;
+}
+
+static void *handler_realloc(void *ctx, void *block, size_t size) {
+#if defined(__GLIBC__)
+    const size_t before = malloc_usable_size(block); /* NumPy does not tell the old size */
+    void *larger = memory_take(size);
+    if (larger) {
+        memcpy(larger, block, before < size ? before : size);
+        free(block);
+    }
+    return larger;
+#else
+    return NULL; /* `resize` of such an array raises MemoryError */
+#endif
+}
+
+static PyDataMem_Handler handler = {
+    "rushlight", 1, {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free}};
+static PyObject *handler_capsule;
+
+#define LARGE 65536 /* bytes; NumPy's own way is better for small ones */
+
+static PyArrayObject *array_made(int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
+    PyArray_Descr *descr = PyArray_DescrFromType(type);
+    npy_intp bytes = PyDataType_ELSIZE(descr);
+    for (int i = 0; i < ndim; i++) bytes *= shape[i];
+    if (bytes < LARGE)
+        return ARRAY(PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, NULL, 0, NULL));
+    void *block = memory_take((size_t)bytes);
+    if (!block) {
+        Py_DECREF(descr);
+        return ARRAY(PyErr_NoMemory());
+    }
+    PyArrayObject *a = ARRAY(PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, block,
+                                                  NPY_ARRAY_WRITEABLE, NULL));
+    if (!a) {
+        memory_give(block, (size_t)bytes);
+        return NULL;
+    }
+    PyArray_ENABLEFLAGS(a, NPY_ARRAY_OWNDATA);
+    ((PyArrayObject_fields *)a)->mem_handler = Py_NewRef(handler_capsule);
+    return a;
+}
+
+PyArrayObject *array_new(int ndim, const npy_intp *shape, int type) {
+    return array_made(ndim, shape, NULL, type);
+}
+
+PyArrayObject *array_like(PyArrayObject *a) {
+    return array_new(PyArray_NDIM(a), PyArray_DIMS(a), NPY_FLOAT32);
+}
+
+PyArrayObject *array_plain(PyObject *o) {
+    if (PyArray_IS_C_CONTIGUOUS(ARRAY(o))) return ARRAY(Py_NewRef(o));
+    PyArrayObject *copy = array_new(PyArray_NDIM(ARRAY(o)), PyArray_DIMS(ARRAY(o)), PyArray_TYPE(ARRAY(o)));
+    if (copy && PyArray_CopyInto(copy, ARRAY(o)) < 0) Py_CLEAR(copy);
+    return copy;
+}
+
+PyArrayObject *array_channels_last(int ndim, const npy_intp *shape) {
+    npy_intp strides[DIMS], step = 4;
+    strides[1] = step;
+    step *= shape[1];
+    for (int i = ndim - 1; i > 1; i--) {
+        strides[i] = step;
+        step *= shape[i];
+    }
+    strides[0] = step;
+    return array_made(ndim, shape, strides, NPY_FLOAT32);
+}
+
+int is_channels_last(PyArrayObject *a) {
+    const int ndim = PyArray_NDIM(a);
+    if (ndim < 4 || PyArray_IS_C_CONTIGUOUS(a)) return 0;
+    const npy_intp *shape = PyArray_DIMS(a), *strides = PyArray_STRIDES(a);
+    npy_intp step = PyArray_ITEMSIZE(a);
+    if (shape[1] != 1 && strides[1] != step) return 0;
+    step *= shape[1];
+    for (int i = ndim - 1; i > 1; i--) {
+        if (shape[i] != 1 && strides[i] != step) return 0;
+        step *= shape[i];
+    }
+    return shape[0] == 1 || strides[0] == step;
+}
+
+/* -- attributes ----------------------------------------------------------------------------------- */
+
+/* The string object of a name, made once: names are literals, so their address is their identity. */
+static PyObject *interned(const char *name) {
+    enum { SIZE = 256 };
+    static struct {
+        const char *name;
+        PyObject *string;
+    } table[SIZE];
+    for (uintptr_t i = (uintptr_t)name >> 2;; i++) {
+        const size_t at = (i * 2654435761u >> 7) % SIZE;
+        if (table[at].name == name) return table[at].string;
+        if (!table[at].name) {
+            table[at].name = name;
+            return table[at].string = PyUnicode_InternFromString(name);
+        }
+    }
+}
+
+PyObject *attr(PyObject *attrs, const char *name) {
+    PyObject *found = attrs ? PyDict_GetItemWithError(attrs, interned(name)) : NULL;
+    if (!found && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "missing attribute '%s'", name);
+    return found;
+}
+
+int attr_dims(PyObject *attrs, const char *name, idx *out, int n) {
+    PyObject *t = attr(attrs, name);
+    if (!t) return -1;
+    if (!PyTuple_Check(t) || PyTuple_GET_SIZE(t) != n) {
+        PyErr_Format(PyExc_TypeError, "'%s' must be a tuple of %d ints", name, n);
+        return -1;
+    }
+    for (int i = 0; i < n; i++) {
+        out[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(t, i));
+        if (out[i] == -1 && PyErr_Occurred()) return -1;
+    }
+    return 0;
+}
+
+int attr_flag(PyObject *attrs, const char *name) {
+    PyObject *t = attr(attrs, name);
+    return t ? PyObject_IsTrue(t) : -1;
+}
+
+int attr_double(PyObject *attrs, const char *name, double *out) {
+    PyObject *t = attr(attrs, name);
+    if (!t) return -1;
+    *out = PyFloat_AsDouble(t);
+    return *out == -1.0 && PyErr_Occurred() ? -1 : 0;
+}
+
+int attr_idx(PyObject *attrs, const char *name, idx *out) {
+    PyObject *t = attr(attrs, name);
+    if (!t) return -1;
+    *out = PyLong_AsSsize_t(t);
+    return *out == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+/* -- the module ----------------------------------------------------------------------------------- */
+
+static PyObject *m_set_threads(PyObject *module, PyObject *n) {
+    const long value = PyLong_AsLong(n);
+    if (value == -1 && PyErr_Occurred()) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    threads_set((int)value);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+static PyObject *m_get_threads(PyObject *module, PyObject *unused) { return PyLong_FromLong(threads_get()); }
+static PyObject *m_isa(PyObject *module, PyObject *unused) { return PyUnicode_FromString(RL->name); }
+static PyObject *m_kept(PyObject *module, PyObject *unused) { return PyLong_FromSize_t(memory_kept()); }
+
+static PyObject *m_drop(PyObject *module, PyObject *unused) {
+    memory_drop();
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"kernel", m_kernel, METH_VARARGS, "kernel(name, otherwise): the native kernel, or None."},
+    {"names", m_names, METH_NOARGS, "The names of all native kernels."},
+    {"set_threads", m_set_threads, METH_O, "Set how many threads the kernels use."},
+    {"get_threads", m_get_threads, METH_NOARGS, "How many threads the kernels use."},
+    {"instruction_set", m_isa, METH_NOARGS, "The vector instructions in use."},
+    {"kept_bytes", m_kept, METH_NOARGS, "Bytes of freed arrays kept for the next ones."},
+    {"drop_kept", m_drop, METH_NOARGS, "Return the kept memory to the system."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_native", "The native CPU engine.", -1, methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__native(void) {
+    import_array();
+    if (PyType_Ready(&NativeType) < 0) return NULL;
+    handler_capsule = PyCapsule_New(&handler, "mem_handler", NULL);
+    if (!handler_capsule) return NULL;
+    choose_loops();
+    threads_init();
+    memory_init();
+    return PyModule_Create(&definition);
+}

@@ -1,0 +1,90 @@
+/* Vectors of floats by the compiler's vector extensions: one spelling for NEON, SSE, AVX2, AVX-512.
+ *
+ * A loops file (k_*.h) is compiled once per instruction set by an isa_*.c file, which sets VL (floats
+ * in a vector) and ISA (a suffix for the names) before it includes this. */
+#ifndef RL_SIMD_H
+#define RL_SIMD_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#define RL_JOIN2(a, b) a##_##b
+#define RL_JOIN(a, b) RL_JOIN2(a, b)
+#define K(name) RL_JOIN(name, ISA)
+
+/* Loops over registers must vanish, or the arrays that stand for registers go to memory. */
+#define UNROLL _Pragma("GCC unroll 16")
+#define INLINE static inline __attribute__((always_inline))
+
+typedef ptrdiff_t idx;
+typedef float vf __attribute__((vector_size(VL * 4)));
+typedef int32_t vi __attribute__((vector_size(VL * 4)));
+typedef float vf_any __attribute__((vector_size(VL * 4), aligned(4), may_alias));
+
+INLINE vf load(const float *p) { return *(const vf_any *)p; }
+INLINE void store(float *p, vf v) { *(vf_any *)p = v; }
+INLINE vf spread(float x) { return x - (vf){0}; }
+INLINE vi spread_i(int32_t x) { return x - (vi){0}; }
+INLINE vf pick(vi mask, vf a, vf b) { return (vf)((mask & (vi)a) | (~mask & (vi)b)); }
+INLINE vf vmax(vf a, vf b) { return pick(a > b, a, b); }
+INLINE vf vmin(vf a, vf b) { return pick(a < b, a, b); }
+INLINE vf vabs(vf a) { return (vf)((vi)a & spread_i(0x7fffffff)); }
+
+INLINE float total(vf v) {
+#if defined(__aarch64__) && VL == 4
+    return vaddvq_f32((float32x4_t)v);
+#else
+    float s[VL];
+    memcpy(s, &v, sizeof v);
+    for (int half = VL / 2; half; half /= 2)
+        for (int i = 0; i < half; i++) s[i] += s[i + half];
+    return s[0];
+#endif
+}
+
+INLINE float largest(vf v) {
+    float best = v[0];
+    for (int i = 1; i < VL; i++) best = v[i] > best ? v[i] : best;
+    return best;
+}
+
+/* A partial vector: `n` < VL floats, the rest zero (or `fill`). */
+INLINE vf load_some(const float *p, idx n, float fill) {
+    float s[VL];
+    for (int i = 0; i < VL; i++) s[i] = fill;
+    memcpy(s, p, (size_t)n * 4);
+    return load(s);
+}
+
+INLINE void store_some(float *p, vf v, idx n) {
+    float s[VL];
+    store(s, v);
+    memcpy(p, s, (size_t)n * 4);
+}
+
+INLINE vf vsqrt(vf v) {
+#if defined(__aarch64__) && VL == 4
+    return (vf)vsqrtq_f32((float32x4_t)v);
+#else
+    vf r;
+    for (int i = 0; i < VL; i++) r[i] = sqrtf(v[i]);
+    return r;
+#endif
+}
+
+INLINE vf as_float(vi v) { return __builtin_convertvector(v, vf); }
+INLINE vi as_int(vf v) { return __builtin_convertvector(v, vi); }
+
+/* Nearest integer as a float, for |x| < 2^22: adding 1.5 * 2^23 leaves no bits for a fraction. */
+INLINE vf vnearest(vf x) {
+    const vf big = spread(12582912.0f);
+    return (x + big) - big;
+}
+
+#endif

@@ -1,0 +1,96 @@
+/* The seam between bindings and loops: what a loop is told, and the table of loops per instruction set. */
+#ifndef RL_TABLE_H
+#define RL_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef ptrdiff_t idx;
+
+/* C[m][n] (row stride ldc) = A B, added to what C holds when `add`; element (i, k) of A is at
+ * a[i * a_row + k * a_col]. `bias` (n floats, or NULL) is added to every row. */
+typedef struct {
+    idx m, n, k;
+    const float *a, *b, *bias;
+    float *c;
+    idx a_row, a_col, b_row, b_col, ldc;
+    int add;
+} Gemm;
+
+/* A convolution brought to its simplest form: out[o][q] = sum_k w[k][o] * buf[tap[k] + q].
+ * Vectors of VL neighbouring results start at `from[v]` in the buffer and go to `to[v]`. */
+typedef struct {
+    idx taps;            /* products per result: channels times kernel places */
+    const idx *tap;      /* where each reads, relative to the result's place */
+    idx outs;            /* output channels of the group */
+    idx vectors;
+    const idx *from, *to;
+} Taps;
+
+/* Rows of gradients against rows of input, for the weight's gradient. */
+typedef struct {
+    idx taps;
+    const idx *tap;
+    idx outs, rows, width; /* width: floats per row, a multiple of VL */
+    const idx *x_row;      /* where each row of results starts in the buffer */
+    idx g_row, g_out;      /* strides of the gradient's rows and channels */
+    idx images, x_image, g_image;
+} Corr;
+
+typedef struct {
+    const char *name;
+    int lanes;
+    /* gemm.h */
+    void (*gemm)(const Gemm *, float *scratch);
+    size_t (*gemm_scratch)(const Gemm *);
+    /* move.h: dst[c * dst_ld + r] = src[r * src_ld + c] */
+    void (*transpose)(const float *src, idx rows, idx cols, idx src_ld, float *dst, idx dst_ld);
+    /* conv.h */
+    idx (*conv_block)(idx outs);
+    void (*conv_pack)(const float *w, idx outs, idx o_stride, idx taps, const idx *place, float *packed);
+    void (*conv_run)(const Taps *, const float *buf, const float *packed, const float *bias, float *out,
+                     idx out_stride);
+    void (*corr_run)(const Corr *, const float *buf, const float *g, float *gw, int first);
+    /* pool.h */
+    void (*max_2x2)(const float *x, idx h, idx w, idx row, float *y, int64_t *index);
+    /* point.h: f over n floats; y may be x */
+    void (*relu)(const float *x, float *y, idx n);
+    void (*relu_grad)(const float *g, const float *y, float *out, idx n);
+    void (*unary)(int which, const float *x, float *y, idx n);
+    void (*binary)(int which, const float *x, const float *y, float *out, idx n);
+    void (*binary_scalar)(int which, const float *x, float y, float *out, idx n);
+    void (*unary_grad)(int which, const float *g, const float *x, float *out, idx n);
+    float (*sum)(const float *x, idx n);
+    void (*add_into)(float *y, const float *x, idx n);
+    /* softmax.h: rows of n */
+    void (*softmax)(const float *x, float *y, idx rows, idx n, int log, float *tops, float *sums);
+    void (*softmax_grad)(const float *g, const float *y, float *out, idx rows, idx n, int log);
+    /* norm.h */
+    void (*moments)(const float *x, idx n, double *sum, double *square, float shift);
+    void (*affine)(const float *x, float *y, idx n, float scale, float shift);
+    void (*norm_sums)(const float *g, const float *x, idx n, float mean, double *sg, double *sgx);
+    void (*norm_back)(const float *g, const float *x, float *out, idx n, float a, float b, float c);
+    void (*layer_norm)(const float *x, const float *w, const float *b, float *y, float *mean, float *rstd,
+                       idx rows, idx n, float eps);
+    void (*layer_norm_grad)(const float *g, const float *x, const float *w, const float *mean,
+                            const float *rstd, float *gx, float *gw, float *gb, idx rows, idx n);
+    /* update.h */
+    void (*sgd)(float *p, const float *g, float *buf, idx n, const float *h, int flags);
+    void (*adam)(float *p, const float *g, float *m, float *v, float *top, idx n, const float *h, int flags);
+    /* recurrent.h: gates of `rows` rows */
+    void (*lstm_cell)(const float *z, const float *c_before, float *gates, float *c, float *h, idx hidden);
+    void (*lstm_cell_grad)(const float *gates, const float *c_before, const float *to_h, float *to_c,
+                           float *d, idx hidden);
+    void (*gru_cell)(const float *xw, const float *z, float *gates, float *inner, float *h, idx hidden);
+    void (*gru_cell_grad)(const float *gates, const float *h_before, const float *inner, float *to_h,
+                          float *d, float *e, idx hidden);
+} Loops;
+
+extern const Loops loops_base;
+#if defined(__x86_64__)
+extern const Loops loops_avx2, loops_avx512;
+#endif
+extern const Loops *RL; /* the best for this machine */
+const Loops *loops_for_width(idx width); /* the widest whose vectors fit into `width` floats, or NULL */
+
+#endif

@@ -1,0 +1,20 @@
+/* One pool of threads for all kernels. */
+#ifndef RL_THREADS_H
+#define RL_THREADS_H
+
+#include <stddef.h>
+
+/* Work on part `i` of `parts`. Parts are claimed one by one, in any order, by whoever is free; what a
+ * part computes must not depend on who does it. */
+typedef void (*Part)(void *what, ptrdiff_t i, ptrdiff_t parts);
+
+void threads_run(Part part, void *what, ptrdiff_t parts); /* returns when all parts are done */
+int threads_get(void);
+void threads_set(int n);
+void threads_init(void); /* once, at import: fork handlers */
+
+/* How many parts for work that takes about `ns` nanoseconds on one thread: 1 when waking another
+ * thread would cost more than it saves. */
+ptrdiff_t threads_parts(double ns, ptrdiff_t most);
+
+#endif

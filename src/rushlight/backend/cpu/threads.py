@@ -1,0 +1,79 @@
+"""How many threads CPU kernels use: the machine's share, the user's wish, and who has to be told."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...base.config import settings
+
+
+def get() -> int:
+    """Threads in use: as set, or as many as this process may run on."""
+    return settings.num_threads or usable()
+
+
+def set(n: int) -> None:  # noqa: A001 - threads.set(n)
+    """Use `n` threads from now on, in the engine and in NumPy's own BLAS."""
+    settings.num_threads = n
+    apply(told=True)
+
+
+def apply(told: bool = False) -> None:
+    """Pass the number on; NumPy's BLAS keeps its own default until the user says a number."""
+    from . import engine
+
+    if engine._active is not None:
+        engine._active.set_threads(get())
+    if told or settings.num_threads:
+        blas = _blas_setter()
+        if blas is not None:
+            blas(get())
+
+
+@lru_cache(maxsize=1)
+def usable() -> int:
+    """CPUs this process may use: its affinity, and its container's quota rounded up."""
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
+    count = len(affinity(0)) if affinity else os.cpu_count() or 1
+    quota = cgroup_quota()
+    return max(1, count if quota is None else min(count, -(-quota[0] // quota[1])))
+
+
+def cgroup_quota(root: str = "/sys/fs/cgroup") -> tuple[int, int] | None:
+    """CPU time per period that a container grants, in microseconds; None without a limit."""
+    try:  # version 2
+        words = Path(root, "cpu.max").read_text().split()
+    except OSError:
+        try:  # version 1
+            folder = Path(root, "cpu")
+            words = [(folder / f"cpu.cfs_{part}_us").read_text() for part in ("quota", "period")]
+        except OSError:
+            return None
+    try:
+        quota, period = int(words[0]), int(words[1])
+    except (ValueError, IndexError):  # "max 100000"
+        return None
+    return (quota, period) if quota > 0 and period > 0 else None
+
+
+@lru_cache(maxsize=1)
+def _blas_setter() -> Any:
+    """`openblas_set_num_threads` of the library that NumPy brought along, if it did."""
+    folder = Path(np.__file__).parent
+    for place in (folder.parent / "numpy.libs", folder / ".libs", folder / ".dylibs"):
+        for path in place.glob("*openblas*"):
+            try:
+                library = ctypes.CDLL(str(path))  # loaded already: this only finds it
+            except OSError:
+                continue
+            for name in ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_",
+                         "openblas_set_num_threads"):  # fmt: skip
+                if hasattr(library, name):
+                    return getattr(library, name)
+    return None
