@@ -229,3 +229,41 @@ def test_as_torchs_scaler() -> None:
         return seen
 
     np.testing.assert_allclose(walk(rl), walk(torch), rtol=1e-6)
+
+
+LAYERS = {
+    "batch_norm": lambda: (nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()), (2, 3, 8, 8)),
+    "group_norm": lambda: (nn.Sequential(nn.Conv2d(3, 4, 3), nn.GroupNorm(2, 4)), (2, 3, 8, 8)),
+    "layer_norm": lambda: (nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 3)), (4, 8)),
+    "lstm": lambda: (nn.LSTM(5, 6, batch_first=True), (2, 4, 5)),
+    "gru": lambda: (nn.GRU(5, 6, num_layers=2), (2, 4, 5)),
+    "transformer": lambda: (nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), (2, 5, 8)),
+    "transposed": lambda: (nn.ConvTranspose2d(3, 4, 3), (2, 3, 8, 8)),
+    "prelu": lambda: (nn.Sequential(nn.Linear(8, 8), nn.PReLU()), (4, 8)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(LAYERS))
+def test_layers_train_under_autocast(name: str, device: str) -> None:
+    rl.manual_seed(0)
+    layer, shape = LAYERS[name]()
+    layer = layer.to(device)
+    x = rl.randn(shape, device=device)
+    want = layer(x)
+    with autocast(device, dtype=rl.bfloat16):
+        got = layer(x)
+    want, got = (o[0] if isinstance(o, tuple) else o for o in (want, got))
+    if name != "transformer":  # dropout
+        np.testing.assert_allclose(got.float().detach().cpu().numpy(),
+                                   want.detach().cpu().numpy(), rtol=0.2, atol=0.1)  # fmt: skip
+    got.float().square().mean().backward()
+    for p in layer.parameters():
+        assert p.grad is not None and p.grad.dtype is rl.float32
+
+
+def test_backward_inside_the_block(device: str) -> None:
+    w = rl.randn(4, 4, device=device, requires_grad=True)
+    b = rl.randn(4, device=device, requires_grad=True)
+    with autocast(device):
+        F.linear(rl.randn(3, 4, device=device), w, b).sum().backward()
+    assert w.grad.dtype is rl.float32 and b.grad.dtype is rl.float32

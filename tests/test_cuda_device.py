@@ -90,6 +90,20 @@ def test_streams_and_events() -> None:
     assert end.query() and begin.elapsed_time(end) >= 0
 
 
+def test_memory_is_kept_for_another_stream() -> None:
+    side = rl.cuda.Stream()
+    for i in range(20):
+        x = rl.full((2**20,), float(i), device="cuda")
+        side.wait_stream(rl.cuda.current_stream())
+        with rl.cuda.stream(side):
+            total = x.sum()
+        x.record_stream(side)
+        del x
+        rl.zeros(2**20, device="cuda")  # would take the same memory
+        side.synchronize()
+        assert total.item() == i * 2**20
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool", "complex64"])
 @pytest.mark.parametrize("shape", [(), (0,), (5,), (3, 4, 5)])
 def test_round_trips(dtype: str, shape: tuple) -> None:

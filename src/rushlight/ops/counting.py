@@ -147,6 +147,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 def _searchsorted_body(xp: Any, seq: Any, values: Any, *, right: bool, narrow: bool) -> Any:
+    seq, values = widen(xp, seq), widen(xp, values)  # NumPy does not order bfloat16
     if seq.ndim == 1:
         found = xp.searchsorted(seq, values, side="right" if right else "left")
     else:

@@ -208,6 +208,13 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
     return self.is_cpu and cuda.why_not() is None and _runtime().is_pinned(self._a)
 
 
+@public("Tensor")
+def record_stream(self: Tensor, s: Any) -> None:
+    """Keep this memory until a stream has done what it holds now, even if the tensor goes away."""
+    if self.is_cuda:
+        _runtime().keep_until(self._a, s.raw)
+
+
 # -- NumPy and CUDA --------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from .streams import (  # noqa: F401 - part of this module's interface
     new_stream,
     set_stream,
 )
-from .transfer import is_pinned, pin  # noqa: F401
+from .transfer import is_pinned, keep_until, pin  # noqa: F401
 
 
 def device_count() -> int:

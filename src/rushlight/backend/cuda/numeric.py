@@ -25,17 +25,6 @@ def _isin(x: Any, y: Any, *, invert: bool) -> Any:
     return cupy.isin(x, y, invert=invert)
 
 
-@kernel_for("cuda", "searchsorted")
-def _searchsorted(seq: Any, values: Any, *, right: bool, narrow: bool) -> Any:
-    if seq.dtype.kind != "V":
-        return NotImplemented
-    side = "right" if right else "left"
-    if seq.ndim != 1:
-        return NotImplemented
-    found = cupy.searchsorted(seq.astype(np.float32), values.astype(np.float32), side=side)
-    return found.astype(np.int32 if narrow else np.int64, copy=False)
-
-
 @kernel_for("cuda", "unique")
 def _unique(x: Any, *, dim: Any) -> Any:
     if x.dtype.kind != "b":

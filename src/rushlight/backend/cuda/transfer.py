@@ -58,6 +58,15 @@ def _keep_until_done(owner: Any) -> None:
     _in_flight.append((event, owner))
 
 
+def keep_until(owner: Any, stream: Any) -> None:
+    """Keep `owner` alive until `stream` has done what was put into it before."""
+    if _in_flight:
+        _forget_finished()
+    event = cupy.cuda.Event(disable_timing=True)
+    event.record(stream)
+    _in_flight.append((event, owner))
+
+
 def to_device(a: np.ndarray, index: int, non_blocking: bool = False) -> cupy.ndarray:
     """A copy of a host array on GPU `index`.
 
