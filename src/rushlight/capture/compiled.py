@@ -182,9 +182,11 @@ def _signature(tensors: list[Tensor]) -> tuple:
 
 
 def _mode() -> tuple:
-    amp = sys.modules.get(__name__.split(".")[0] + ".amp")
-    cast = amp.capture_state() if hasattr(amp, "capture_state") else None
-    return modes.grad, modes.inference, dtypes.get_default_dtype(), cast
+    """The switches that change what an op does."""
+    casts = modes.casts
+    if casts is not None:
+        casts = (*casts.enabled.items(), *casts.dtype.items())
+    return modes.grad, modes.inference, dtypes.get_default_dtype(), casts
 
 
 def _outside() -> int:

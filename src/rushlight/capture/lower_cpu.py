@@ -39,6 +39,8 @@ class CpuReplay:
         self.fresh = [s.storage.number not in self.static for s in program.results]
         self._emit_all()
 
+    fill = staticmethod(np.copyto)
+
     # -- memory ---------------------------------------------------------------------------------
 
     def _choose(self) -> set[int]:

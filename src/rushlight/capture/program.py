@@ -18,7 +18,9 @@ class Storage:
     `made` is written by the program itself.
     """
 
-    __slots__ = ("array", "fed", "kind", "label", "nbytes", "number", "rewritten", "saved")
+    __slots__ = (
+        "array", "device", "fed", "kind", "label", "nbytes", "number", "rewritten", "saved"
+    )  # fmt: skip
 
     def __init__(
         self, number: int, kind: str, nbytes: int, label: str = "", array: Any = None
@@ -28,6 +30,7 @@ class Storage:
         self.nbytes = nbytes
         self.label = label
         self.array = array  # the memory itself, for state and constants
+        self.device = "cpu"
         self.fed = False  # the host refreshes it before every replay
         self.rewritten = False  # a constant the program writes into: restored before every replay
         self.saved: Any = None  # the values to restore

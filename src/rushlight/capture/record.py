@@ -52,8 +52,10 @@ class Recorder:
 
     # -- slots ----------------------------------------------------------------------------------
 
-    def _storage(self, kind: str, nbytes: int, label: str = "", array: Any = None) -> Storage:
-        made = Storage(len(self.storages), kind, nbytes, label, array)
+    def _storage(self, kind: str, like: Any, nbytes: int, label: str = "") -> Storage:
+        lasting = like if kind in (STATE, CONSTANT) else None
+        made = Storage(len(self.storages), kind, nbytes, label, lasting)
+        made.device = devices.device_of(like).type
         self.storages.append(made)
         return made
 
@@ -70,7 +72,7 @@ class Recorder:
         if known is not None:
             return known  # the same tensor given twice
         low, span = extent(a)
-        return self._slot(a, self._storage(ARGUMENT, span, f"argument {i}"), -low)
+        return self._slot(a, self._storage(ARGUMENT, a, span, f"argument {i}"), -low)
 
     def add_argument(self, a: Any) -> int:
         """One more argument, found while recording; its place among them."""
@@ -88,7 +90,7 @@ class Recorder:
         if storage is None:
             label = self.owned.get(id(a)) or self.owned.get(id(root))
             kind = CONSTANT if label is None else STATE
-            storage = self._storage(kind, root.nbytes, label or "", root)
+            storage = self._storage(kind, root, root.nbytes, label or "")
             self.roots[id(root)] = storage
             self.kept.append(root)
             if label is None:
@@ -107,7 +109,7 @@ class Recorder:
                 return self._slot(a, near.storage, near.offset + shift)
         storage = self.roots.get(id(root))
         if storage is None:
-            storage = self._storage(MADE, root.nbytes)
+            storage = self._storage(MADE, root, root.nbytes)
             self.roots[id(root)] = storage
             self.kept.append(root)
         return self._slot(a, storage, data_pointer(a) - data_pointer(root))
@@ -167,8 +169,7 @@ class Recorder:
         return Program(list(self.instructions), self.arguments, results, self._device())
 
     def _device(self) -> str:
-        kinds = {devices.device_of(a).type for a in self.kept}
-        return "cuda" if "cuda" in kinds else "cpu"
+        return "cuda" if any(s.device == "cuda" for s in self.storages) else "cpu"
 
 
 def is_array(a: Any) -> bool:

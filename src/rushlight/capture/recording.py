@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..backend.door import collecting_replay_hooks, listening
+from ..core.modes import modes
 from ..core.op import FREED
 from ..core.tensor import Tensor
 from . import tree
@@ -48,8 +49,10 @@ class Recording:
         self.recorder = Recorder([t._a for t in self.tensors], self.watch.owned(), fed)
         self.recorder.strict = fullgraph
         self.numbers = numbers
+        _forget_casts()
         with inside(), collecting_replay_hooks() as hooks, listening(self.recorder):
             self.result = fn(*args, **kwargs)
+        _forget_casts()
         self.hooks = [refresh for refresh, _ in hooks]
         for _, arrays in hooks:
             fed.extend(arrays)
@@ -207,6 +210,12 @@ class Recording:
                 s.kind, s.rewritten = "state", False
             elif s.rewritten:
                 s.saved = self.recorder.first_values[s.number]
+
+
+def _forget_casts() -> None:
+    """What autocast keeps of parameters would be taken for memory that lasts."""
+    if modes.casts is not None:
+        modes.casts.cache.clear()
 
 
 def _same_values(a: Any, b: Any) -> bool:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any, NoReturn
 
 import numpy as np
 
 from ..core.inplace import bump
 from ..core.tape import Node
-from ..core.tensor import Tensor, current_edge, tensor_over
+from ..core.tensor import Tensor, current_edge, data_pointer, tensor_over
 from . import tree
 from .backward import ReplayNode
 from .lower import lower
 from .passes import optimise
 from .program import ARGUMENT, CONSTANT, MADE, STATE, Slot
-from .record import CannotCapture
+from .record import CannotCapture, extent
 from .recording import Recording
 
 _IN_FLIGHT = 8  # calls of one program that may wait for their backward
@@ -70,6 +71,7 @@ class Replay:
     """A recording made ready to run again and again."""
 
     def __init__(self, recording: Recording) -> None:
+        began = time.perf_counter()
         r = recording
         self.watch = r.watch
         self.hooks = r.hooks
@@ -99,6 +101,7 @@ class Replay:
         lasting = {how[1] for _, _, how in self.grads if how[0] == "made"}
         self.exclusive = {self.program.results[i].storage.number for i in lasting}
         self.lower()
+        self.seconds = time.perf_counter() - began  # what optimising and lowering took
 
     def lower(self) -> None:
         """Prepare memory and code; again when somebody holds on to the old memory."""
@@ -171,9 +174,9 @@ class Replay:
         low = self.lowered if self.backward is None else self._free()
         for refresh in self.hooks:
             refresh()
-        inputs = low.arguments
+        inputs, fill = low.arguments, low.fill
         for array, t in zip(inputs, tensors):
-            np.copyto(array, t._a)
+            fill(array, t._a)
         if self.backward is None:
             outs, node = low.run(), None
         else:
@@ -181,7 +184,7 @@ class Replay:
             edges = [current_edge(t if at is None else tensors[at]) for at, t in self.reached]
             node = ReplayNode(self, low, edges, saved)
         for i in self.written:
-            np.copyto(tensors[i]._a, inputs[i])
+            tensors[i]._a[...] = inputs[i]
         for at, t, n in self.bumps:
             t = t if at is None else tensors[at]
             bump(t)
@@ -257,13 +260,19 @@ def _used_after(program: Any, t: Tensor) -> bool:
 
 
 def _overlap(a: Any, b: Any) -> bool:
-    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.may_share_memory(a, b)
+    """Whether the stretches of memory that two arrays span have bytes in common."""
+    if a.__class__ is not b.__class__ or not a.size or not b.size:
+        return False
+    (low, span), (other_low, other_span) = extent(a), extent(b)
+    start, other_start = data_pointer(a) + low, data_pointer(b) + other_low
+    return start < other_start + other_span and other_start < start + span
 
 
-def _look(a: np.ndarray, shift: int, slot: Slot) -> np.ndarray:
+def _look(a: Any, shift: int, slot: Slot) -> Any:
     """The window of a slot on the caller's own memory."""
-    address = a.__array_interface__["data"][0] + shift
-    start = np.asarray(_Address(address, a)).view(slot.dtype)
+    if not isinstance(a, np.ndarray):
+        return a.__class__(slot.shape, slot.dtype, a.data + shift, slot.strides)
+    start = np.asarray(_Address(data_pointer(a) + shift, a)).view(slot.dtype)
     return np.lib.stride_tricks.as_strided(start, slot.shape, slot.strides)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ..door import each_replay, kernel_for
 from .compile import Launch, kernel, source
 from .lt import is_capturing
-from .sources import NUMBERS, options
+from .sources import NUMBERS, device, options
 from .streams import current
 
 _MOST = 64  # parameters of a launch: their addresses must fit into 4 KiB of arguments
@@ -121,7 +121,7 @@ _kernels: dict[tuple, Launch] = {}
 
 
 def _launch(name: str, char: str, arrays: int, room: int, flags: tuple) -> Launch:
-    key = (name, char, arrays, room, flags)
+    key = (name, char, arrays, room, flags, device())
     found = _kernels.get(key)
     if found is None:
         constants = {flag.upper(): int(value) for flag, value in flags}
@@ -133,17 +133,47 @@ def _launch(name: str, char: str, arrays: int, room: int, flags: tuple) -> Launc
     return found
 
 
-def _fits(arrays: list[Any], n: int) -> bool:
-    """Whether every array lies like its parameter, densely, in one float type."""
+_orders: dict[tuple, bool] = {}
+
+
+def _is_dense(a: Any) -> bool:
+    """Whether an array fills its memory without gaps, in whatever order of dims."""
+    key = (a.shape, a.strides)
+    found = _orders.get(key)
+    if found is None:
+        step, found = a.itemsize, True
+        for stride, n in sorted([(s, n) for s, n in zip(a.strides, a.shape) if n > 1]):
+            found = found and stride == step
+            step *= n
+        _orders[key] = found
+    return found
+
+
+def _alike(a: Any, p: Any) -> bool:
+    """Whether `a` lies in memory as the parameter `p` does."""
+    if a._c_contiguous and p._c_contiguous:
+        return True
+    return all(n == 1 or s == t for n, s, t in zip(p.shape, a.strides, p.strides))
+
+
+def _laid_out(arrays: list[Any], n: int) -> list[Any] | None:
+    """The arrays, gradients brought into their parameter's order; None when that is not possible."""
     char = arrays[0].dtype.char
     if char not in NUMBERS:
-        return False
+        return None
     for i, a in enumerate(arrays):
+        p = arrays[i % n]
         if a.dtype.char != char:
-            return False
-        if not a._c_contiguous and (i < n or a.strides != arrays[i % n].strides):
-            return False
-    return True
+            return None
+        if a is p:
+            if not a._c_contiguous and not _is_dense(a):
+                return None
+        elif not _alike(a, p):
+            if not n <= i < 2 * n:
+                return None
+            arrays[i] = cupy.ndarray(p.shape, p.dtype, cupy.cuda.alloc(p.nbytes), p.strides)
+            cupy.copyto(arrays[i], a)
+    return arrays
 
 
 class _Live:
@@ -151,7 +181,10 @@ class _Live:
 
     def __init__(self, hyper: np.ndarray) -> None:
         self.host = hyper
-        self.device = cupy.ndarray((_HELD,), np.float64)
+        # Not from the capture's own pool: there the block may have served an earlier kernel of the
+        # graph, which would write over the numbers before they are read.
+        with cupy.cuda.using_allocator(cupy.get_default_memory_pool().malloc):
+            self.device = cupy.ndarray((_HELD,), np.float64)
 
     def refresh(self) -> None:
         # From pageable memory: the driver copies these bytes aside before the call returns.
@@ -168,8 +201,8 @@ _live: list[
 
 
 def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, Any]) -> Any:
-    held = list(arrays)
-    if n == 0 or not _fits(held, n):
+    held = _laid_out(list(arrays), n) if n else None
+    if held is None:
         return NotImplemented
     char, states = held[0].dtype.char, len(held) // n
     live = 0

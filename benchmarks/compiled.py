@@ -1,0 +1,233 @@
+"""Microseconds of a training step: eager, compiled, and PyTorch's in the same run.
+
+    python benchmarks/compiled.py                     the lab's network and the MLP on the CPU
+    python benchmarks/compiled.py --device cuda       on the GPU, against PyTorch's CUDA graph
+    python benchmarks/compiled.py --rows lab4,mlp     some rows only
+    python benchmarks/compiled.py --program           also the table of each program
+
+Each side runs in a process of its own (two OpenMP libraries in one process slow each other down);
+sides take turns, and the figure is the median of their rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+ROWS = {
+    "lab4": ("lab", 4),
+    "lab64": ("lab", 64),
+    "lab512": ("lab", 512),
+    "lab4096": ("lab", 4096),
+    "mlp": ("mlp", 100),
+    "wide": ("wide", 64),
+}
+GOALS = {
+    "cpu": {"lab4": 4.0, "lab64": 3.0, "lab512": 1.8, "mlp": 1.7, "wide": 1.5},
+    "cuda": {"lab4": 40, "lab64": 60, "lab512": 150, "lab4096": 700, "mlp": 35},
+}
+DEFAULT = {
+    "cpu": "lab4,lab64,lab512,mlp",
+    "cuda": "lab4,lab64,lab512,lab4096,mlp",
+}
+
+
+def lab(nn: Any) -> Any:
+    return nn.Sequential(
+        nn.Conv2d(3, 6, 5), nn.ReLU(), nn.MaxPool2d(2, 2),
+        nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Flatten(),
+        nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
+    )  # fmt: skip
+
+
+def mlp(nn: Any) -> Any:
+    return nn.Sequential(nn.Linear(784, 1000), nn.ReLU(), nn.Linear(1000, 10))
+
+
+def wide(nn: Any) -> Any:
+    def block(a: int, b: int) -> list:
+        return [nn.Conv2d(a, b, 3, padding=1), nn.ReLU()]
+
+    return nn.Sequential(
+        *block(3, 64), *block(64, 64), nn.MaxPool2d(2), *block(64, 128), *block(128, 128),
+        nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8192, 256), nn.ReLU(), nn.Linear(256, 10),
+    )  # fmt: skip
+
+
+NETS = {"lab": (lab, (3, 32, 32)), "mlp": (mlp, (784,)), "wide": (wide, (3, 32, 32))}
+
+
+def step_of(lib: Any, row: str, device: str) -> tuple[Callable, Any, Any]:
+    """A training step over one batch that lies on the device."""
+    name, n = ROWS[row]
+    make, shape = NETS[name]
+    lib.manual_seed(0)
+    net = make(lib.nn).to(device)
+    opt = lib.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9)
+    loss_of = lib.nn.CrossEntropyLoss()
+    x, y = lib.randn(n, *shape).to(device), lib.randint(0, 10, (n,)).to(device)
+
+    def step(x: Any, y: Any) -> Any:
+        opt.zero_grad()
+        loss = loss_of(net(x), y)
+        loss.backward()
+        opt.step()
+        return loss
+
+    return step, x, y
+
+
+def torch_graph(torch: Any, step: Callable, x: Any, y: Any) -> Callable:
+    """PyTorch's whole-step CUDA graph."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step(x, y)
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step(x, y)
+    return lambda *_: graph.replay()
+
+
+def measure(fn: Callable, x: Any, y: Any, wait: Callable, seconds: float) -> float:
+    """The median of batches of calls, microseconds per call."""
+    for _ in range(5):
+        fn(x, y)
+    wait()
+    begin = time.perf_counter()
+    fn(x, y)
+    wait()
+    count = max(1, int(0.05 / max(time.perf_counter() - begin, 1e-6)))
+    rounds = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(rounds) < 3:
+        begin = time.perf_counter()
+        for _ in range(count):
+            fn(x, y)
+        wait()
+        rounds.append((time.perf_counter() - begin) / count * 1e6)
+    return statistics.median(rounds)
+
+
+# -- one side, in its own process -------------------------------------------------------------------
+
+
+def worker(side: str, row: str, device: str, seconds: float, program: bool) -> dict[str, Any]:
+    if side.startswith("torch"):
+        import torch as lib
+    else:
+        import rushlight as lib  # type: ignore[no-redef]
+    step, x, y = step_of(lib, row, device)
+    found: dict[str, Any] = {}
+    wait = lib.cuda.synchronize if device == "cuda" else lambda: None
+    fn = step
+    if side == "torch graph":
+        fn = torch_graph(lib, step, x, y)
+    elif side == "compiled":
+        fn = lib.compile(step)
+        found.update(preparation(fn, x, y, wait))
+        if program:
+            print(fn.program(), file=sys.stderr)
+    found["us"] = measure(fn, x, y, wait, seconds)
+    return found
+
+
+def preparation(fn: Any, x: Any, y: Any, wait: Callable) -> dict[str, Any]:
+    """Call until there is a program; how long the making took beyond the calls, and its figures."""
+    begin = time.perf_counter()
+    while not fn.replays and not fn.why():
+        fn(x, y)
+    wait()
+    spent = time.perf_counter() - begin
+    if fn.why():
+        return {"why": fn.why()}
+    program, low = fn.program(), fn.replays[-1].lowered
+    return {
+        "prepare_ms": round(spent * 1e3, 1),
+        "make_ms": round(fn.replays[-1].seconds * 1e3, 1),
+        "passes": program.history,
+        "views": sum(ins.is_view for ins in program.instructions),
+        "moved": program.bytes_moved(),
+        "least": program.least_bytes(),
+        "arena": getattr(low, "arena_bytes", None),
+    }
+
+
+def run(side: str, row: str, args: argparse.Namespace) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--worker", side, "--rows", row, "--device", args.device,
+               "--seconds", str(args.seconds)]  # fmt: skip
+    if args.program:
+        command.append("--program")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.stderr and (args.program or done.returncode):
+        print(done.stderr, file=sys.stderr)
+    if done.returncode:
+        return {"us": float("nan")}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def report(row: str, found: dict[str, dict], device: str) -> None:
+    us = {side: f["us"] for side, f in found.items()}
+    peer = us.get("torch graph") or us.get("torch") or float("nan")
+    goal = GOALS[device].get(row)
+    line = "".join(f"{us.get(s, float('nan')):>13.1f}" for s in us)
+    told = f"{peer / us['compiled']:>8.2f}x"
+    print(f"{row:<10}{line}{told}   goal {goal}{'x' if device == 'cpu' else ' us'}", flush=True)
+
+
+def report_program(row: str, f: dict[str, Any]) -> None:
+    if "why" in f:
+        print(f"{row:<10}eager: {f['why']}")
+        return
+    if "passes" not in f:
+        return
+    passes = ", ".join(f"{name} {n}" for name, n in f["passes"])
+    calls = f["passes"][-1][1] - f["views"]
+    print(
+        f"{row:<10}{passes}; {calls} kernels; moves {f['moved'] / 1e6:.2f} MB, least "
+        f"{f['least'] / 1e6:.2f} MB; arena {(f['arena'] or 0) / 1e6:.2f} MB; "
+        f"made in {f['make_ms']} ms, ready after {f['prepare_ms']} ms"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--rows", default=None)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--program", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--without-torch", action="store_true")
+    parser.add_argument("--worker")
+    args = parser.parse_args()
+    if args.worker:
+        found = worker(args.worker, args.rows, args.device, args.seconds, args.program)
+        print(json.dumps(found))
+        return
+    rows = (args.rows or DEFAULT[args.device]).split(",")
+    sides = ["rushlight", "compiled"]
+    if not args.without_torch:
+        sides = ["torch", *(["torch graph"] if args.device == "cuda" else []), *sides]
+    print(
+        f"{'':<10}" + "".join(f"{s:>13}" for s in sides) + f"{'ratio':>9}   (microseconds a step)"
+    )
+    table = {}
+    for row in rows:
+        table[row] = {side: run(side, row, args) for side in sides}
+        report(row, table[row], args.device)
+    for row in rows:
+        report_program(row, table[row]["compiled"])
+    if args.json:
+        print(json.dumps(table))
+
+
+if __name__ == "__main__":
+    main()
