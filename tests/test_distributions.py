@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from side_by_side import agree
 
 import rushlight as rl
 from rushlight.ops import gamma_draws
+from side_by_side import agree
 
 T = "torch.tensor"
 

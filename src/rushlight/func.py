@@ -1,5 +1,59 @@
-"""func: modules as functions of their parameters."""
+"""`torch.func`: derivatives of functions, maps over batches, modules as functions of their parameters."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .autograd.batched import vmap
+from .autograd.transforms import (
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    vjp,
+)
+from .nn.modules.batchnorm import _BatchNorm
 from .nn.utils.stateless import call_with as functional_call
+from .ops.join import stack
 
-__all__ = ["functional_call"]
+__all__ = [
+    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+]  # fmt: skip
+
+
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters and the buffers of several alike modules, each stacked along a new first dim."""
+    models = list(models)
+    if not models:
+        raise RuntimeError(f"stack_module_state: Expected at least one model, got {len(models)}.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError(
+            "stack_module_state: Expected all models to have the same training/eval mode."
+        )
+    if len({type(m) for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+
+    def stacked(name: str) -> dict[str, Any]:
+        tables = [dict(getattr(m, name)()) for m in models]
+        made = {}
+        for key in tables[0]:
+            each = [t[key] for t in tables]
+            joined = stack([t.detach() for t in each])
+            made[key] = joined.requires_grad_(all(t.requires_grad for t in each))
+        return made
+
+    return stacked("named_parameters"), stacked("named_buffers")
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Let batch norm layers keep no running statistics, which maps over batches cannot update."""
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

@@ -166,6 +166,9 @@ def download_url_to_file(
     fetch_checked(url, os.path.expanduser(os.fspath(dst)), right, progress)
 
 
+_download_url_to_file = download_url_to_file  # its name in old scripts
+
+
 def load_state_dict_from_url(
     url: str,
     model_dir: str | None = None,

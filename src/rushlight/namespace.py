@@ -16,8 +16,8 @@ PACKAGE = __name__.rpartition(".")[0]
 # Submodules that `import rushlight` does not load; `rushlight.nn` loads them on first use.
 SUBMODULES = (
     "accelerator", "amp", "autograd", "backends", "capture", "cli", "compiler", "cuda", "data",
-    "dezero", "distributed", "distributions", "fft", "func", "hub", "io", "jit", "linalg",
-    "multiprocessing", "nn", "onnx", "optim", "profiler", "random", "return_types", "serialization", "special",
+    "dezero", "distributed", "distributions", "fft", "func", "fx", "hub", "io", "jit", "linalg",
+    "multiprocessing", "nested", "nn", "onnx", "optim", "profiler", "random", "return_types", "serialization", "sparse", "special",
     "testing", "types", "utils", "version", "vision",
 )  # fmt: skip
 
@@ -25,7 +25,7 @@ SUBMODULES = (
 LATE = {
     "autocast": "amp", "get_autocast_dtype": "amp", "is_autocast_enabled": "amp",
     "set_autocast_enabled": "amp", "compile": "capture", "load": "io", "save": "io",
-    "set_printoptions": "core.printing", "vmap": "func",
+    "set_printoptions": "core.printing", "vmap": "func", "_assert": "base.errors",
     "UntypedStorage": "io", "TypedStorage": "io", "FloatStorage": "io",
 }  # fmt: skip
 
@@ -47,7 +47,7 @@ def find(name: str) -> Any:
         if found is not None:
             setattr(package, name, found)
             return found
-    if load_late(name):
+    if load_late(name) and name in NAMESPACES["torch"]:
         found = NAMESPACES["torch"][name]
         setattr(package, name, found)
         return found

@@ -10,12 +10,13 @@ from ..core.modes import (
     set_detect_anomaly,
     set_grad_enabled,
 )
+from ..profiler import ProfilerActivity
 from . import function, functional, graph, profiler
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .variable import Variable
 
 __all__ = [
-    "Function", "FunctionCtx", "GradcheckError", "Variable", "backward", "detect_anomaly",
+    "Function", "FunctionCtx", "GradcheckError", "ProfilerActivity", "Variable", "backward", "detect_anomaly",
     "enable_grad", "function", "functional", "grad", "gradcheck", "gradgradcheck",
     "graph", "inference_mode", "no_grad", "profiler", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip

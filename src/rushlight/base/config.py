@@ -38,3 +38,8 @@ class Settings:
 
 
 settings = Settings()
+
+
+def launcher(name: str) -> str | None:
+    """What a launcher of several processes says of this one: RANK, WORLD_SIZE, LOCAL_RANK."""
+    return os.environ.get(name)

@@ -41,3 +41,9 @@ def mixed_devices(what: str, described: list[tuple[str, str, Any]]) -> RuntimeEr
         f"{devices[0]} and {devices[1]}! In {what}: {named}. "
         f"Move one of them first, for example with .to('{devices[0]}')."
     )
+
+
+def _assert(condition: Any, message: str) -> None:
+    """`assert` as a function, which a tracer could record."""
+    if not condition:
+        raise AssertionError(message)

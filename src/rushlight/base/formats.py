@@ -23,7 +23,7 @@ class memory_format:  # noqa: N801 - the name users print
 
 
 class layout:  # noqa: N801
-    """How a tensor is stored; rushlight has strided tensors only."""
+    """How a tensor is stored."""
 
     __slots__ = ("name",)
 
@@ -38,12 +38,17 @@ class layout:  # noqa: N801
 
 
 strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+jagged = layout("jagged")  # named only, so that code which compares layouts runs
+
+LAYOUTS = (strided, sparse_coo, jagged)
 
 
 def layout_by_name(name: str) -> layout:
-    if name != "strided":
-        raise NotImplementedError(f"layout {name}: rushlight has strided tensors only")
-    return strided
+    for known in LAYOUTS:
+        if known.name == name:
+            return known
+    raise NotImplementedError(f"layout {name}: rushlight has strided and sparse_coo tensors only")
 
 
 contiguous_format = memory_format("contiguous_format")

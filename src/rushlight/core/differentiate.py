@@ -96,9 +96,10 @@ def grad(
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """The gradients of `outputs` with respect to `inputs`, without touching any `.grad`."""
-    if is_grads_batched:
-        raise NotImplementedError("is_grads_batched needs vmap, which rushlight does not have")
     outs, ins = _as_tuple(outputs), _as_tuple(inputs)
+    if is_grads_batched:
+        options = (create_graph, allow_unused, materialize_grads)
+        return _batched(outs, ins, _as_tuple(grad_outputs), retain_graph, *options)
     given = _as_tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outs)
     keep = create_graph if retain_graph is None else retain_graph
     edges = []
@@ -116,6 +117,40 @@ def grad(
     )
     assert results is not None
     return tuple(_present(t, g, allow_unused, materialize_grads) for t, g in zip(ins, results))
+
+
+def _batched(
+    outs: tuple,
+    ins: tuple,
+    seeds: tuple,
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool | None,
+    materialize: bool,
+) -> tuple[Any, ...]:
+    """One backward pass for each slice of the seeds along their first dim, the results stacked."""
+    from ..ops.join import stack  # above this layer, and met only here
+
+    keep = create_graph if retain_graph is None else retain_graph
+    n = next(s._a.shape[0] for s in seeds if s is not None)
+    rows = []
+    for i in range(n):
+        one = tuple(None if s is None else s[i] for s in seeds)
+        last = i == n - 1
+        rows.append(
+            grad(
+                outs,
+                ins,
+                one,
+                keep or not last,
+                create_graph,
+                True,
+                allow_unused,
+                False,
+                materialize,
+            )
+        )
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows))
 
 
 def _present(t: Tensor, g: Any, allow_unused: bool | None, materialize: bool) -> Any:

@@ -1,4 +1,4 @@
-"""Student's t distribution."""
+"""Student's t distribution."""  # noqa: N999
 
 from __future__ import annotations
 

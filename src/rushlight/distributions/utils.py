@@ -11,9 +11,9 @@ from ..base.dtypes import finfo, get_default_dtype
 from ..core.modes import enable_grad
 from ..core.public import NAMESPACES
 from ..core.tensor import Tensor
-from ..ops.softmax import softmax
 from ..ops.creation import ones, zeros
 from ..ops.random import normal
+from ..ops.softmax import softmax
 from ..ops.tensor_factory import tensor
 
 euler_constant = 0.57721566490153286060

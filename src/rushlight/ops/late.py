@@ -20,6 +20,7 @@ LATE: dict[str, str] = {
     "ctc": "ctc_loss",
     "signal_windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "gamma_draws": "_sample_dirichlet _standard_gamma binomial",
+    "sparse": "sparse_coo_tensor spmm to_dense to_sparse",
     "recurrent": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
 }
 

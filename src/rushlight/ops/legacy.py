@@ -178,3 +178,21 @@ def typename(obj: Any) -> str:
     kind = obj if isinstance(obj, type) else type(obj)
     module = kind.__module__
     return kind.__qualname__ if module in (None, "builtins") else f"{module}.{kind.__qualname__}"
+
+
+@public("Tensor")
+def resize(self: Tensor, *sizes: Any) -> Tensor:
+    """The old name of a reshape: the number of elements has to stay."""
+    import math
+    import warnings
+
+    warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+    size = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+    if math.prod(size) != self.numel():
+        raise RuntimeError(
+            f"requested resize to {'x'.join(map(str, size))} ({math.prod(size)} elements in total), but "
+            f"the given tensor has a size of {'x'.join(map(str, self.shape))} ({self.numel()} elements). "
+            "autograd's resize can only change the shape of a given tensor, while preserving the number "
+            "of elements. "
+        )
+    return self.reshape(size)

@@ -1,0 +1,271 @@
+"""Functions that turn functions into their derivatives: grad, vjp, jvp, jacrev, hessian."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..base.trees import tree_flatten, tree_unflatten
+from ..core import differentiate
+from ..core.modes import enable_grad, modes
+from ..core.tape import AccumulateGrad
+from ..core.tensor import Tensor, current_edge
+from ..ops.join import stack
+
+
+class _Inputs:
+    """Arguments made differentiable for one transform: the chosen ones get leaves of their own."""
+
+    def __init__(self, args: tuple, argnums: int | Sequence[int]) -> None:
+        numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        for n in numbers:
+            if not -len(args) <= n < len(args):
+                raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
+        chosen = [args[n] for n in numbers]
+        leaves, self.spec = tree_flatten(chosen[0] if isinstance(argnums, int) else tuple(chosen))
+        for x in leaves:
+            if not isinstance(x, Tensor):
+                raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
+        # A tensor with a history (of an outer transform) keeps it behind a view of its own.
+        with enable_grad():
+            self.leaves = [
+                x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in leaves
+            ]
+        self.fresh = {
+            current_edge(t)[0].seq for t, x in zip(self.leaves, leaves) if not x.requires_grad
+        }
+        rebuilt = tree_unflatten(self.leaves, self.spec)
+        parts = [rebuilt] if isinstance(argnums, int) else list(rebuilt)
+        self.args = list(args)
+        for n, part in zip(numbers, parts):
+            self.args[n] = part
+
+    def alone(self, outputs: Sequence[Tensor]) -> bool:
+        """Whether nothing but the fresh leaves stands behind the outputs."""
+        stack_ = [e[0] for o in outputs if (e := current_edge(o)) is not None]
+        seen = set()
+        while stack_:
+            node = stack_.pop()
+            if node.seq in seen:
+                continue
+            seen.add(node.seq)
+            if isinstance(node, AccumulateGrad) and node.seq not in self.fresh:
+                return False
+            stack_.extend(e[0] for e in node.edges if e is not None)
+        return True
+
+    def plain(self, outputs: list[Any]) -> list[Any]:
+        """Outputs as the caller shall see them: without the history of the fresh leaves."""
+        tensors = [o for o in outputs if isinstance(o, Tensor)]
+        if modes.grad and not self.alone(tensors):
+            return outputs
+        return [o.detach() if isinstance(o, Tensor) else o for o in outputs]
+
+    def gradients(self, outputs: list[Any], seeds: Any, keep: bool = False) -> list[Tensor]:
+        """The gradients of outputs in the leaves, zero where there is none."""
+        live = [i for i, o in enumerate(outputs) if o.requires_grad]
+        if not live:
+            return [x.detach().new_zeros(x.shape) for x in self.leaves]
+        given = None if seeds is None else [seeds[i] for i in live]
+        outer = modes.grad and not self.alone([outputs[i] for i in live])
+        outer = outer or any(s is not None and s.requires_grad for s in given or ())
+        with enable_grad():
+            return list(
+                differentiate.grad(
+                    [outputs[i] for i in live],
+                    self.leaves,
+                    given,
+                    create_graph=outer,
+                    retain_graph=keep or outer,
+                    allow_unused=True,
+                    materialize_grads=True,
+                )
+            )
+
+
+def _with_aux(result: Any, has_aux: bool) -> tuple[Any, Any]:
+    if not has_aux:
+        return result, None
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise RuntimeError(
+            "Expected the function to return a tuple (output, aux) of two elements, since has_aux is True"
+        )
+    return result
+
+
+def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> Callable:
+    """A function that returns the gradient of `func`, which gives a scalar, and its value."""
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        inputs = _Inputs(args, argnums)
+        with enable_grad():
+            out, aux = _with_aux(func(*inputs.args, **kwargs), has_aux)
+        where = "grad_and_value(f)(*args): Expected f(*args) to return a "
+        if not isinstance(out, Tensor):
+            raise RuntimeError(f"{where}Tensor, got {type(out)}")
+        if out.dim() != 0:
+            raise RuntimeError(
+                f"{where}scalar Tensor, got tensor with {out.dim()} dims. Maybe you wanted to use the "
+                "vjp or jacrev APIs instead?"
+            )
+        gradients = tree_unflatten(inputs.gradients([out], None), inputs.spec)
+        (value,) = inputs.plain([out])
+        if not has_aux:
+            return gradients, value
+        parts, spec = tree_flatten(aux)
+        return gradients, (value, tree_unflatten(inputs.plain(parts), spec))
+
+    return wrapper
+
+
+def grad(func: Callable, argnums: Any = 0, has_aux: bool = False) -> Callable:
+    """A function that returns the gradient of `func`, which gives a scalar."""
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        gradients, value = both(*args, **kwargs)
+        return (gradients, value[1]) if has_aux else gradients
+
+    return wrapper
+
+
+def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
+    """`func(*primals)`, and a function from a vector to its product with the Jacobian."""
+    inputs = _Inputs(primals, tuple(range(len(primals))))
+    with enable_grad():
+        out, aux = _with_aux(func(*inputs.args), has_aux)
+    outputs, spec = tree_flatten(out)
+    _tensors_only("vjp", outputs)
+
+    def pull(*cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> Any:
+        given = cotangents[0] if len(cotangents) == 1 else cotangents
+        seeds, shape = tree_flatten(given)
+        if shape != spec:
+            raise RuntimeError(
+                f"Expected pytree structure of cotangents to be the same as pytree structure of outputs "
+                f"to the function. cotangents: {shape}, primal output: {spec}"
+            )
+        return tree_unflatten(inputs.gradients(outputs, seeds, keep=True), inputs.spec)
+
+    result = tree_unflatten(inputs.plain(outputs), spec)
+    return (result, pull, aux) if has_aux else (result, pull)
+
+
+def _tensors_only(name: str, outputs: list[Any]) -> None:
+    for o in outputs:
+        if not isinstance(o, Tensor):
+            raise RuntimeError(
+                f"{name}(f, *primals): Expected f(*primals) to return only tensors, got unsupported type "
+                f"{type(o)}"
+            )
+
+
+def jvp(
+    func: Callable, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+) -> Any:
+    """`func(*primals)` and the product of its Jacobian with `tangents`, by two backward passes."""
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call "
+            "f(*primals)."
+        )
+    inputs = _Inputs(primals, tuple(range(len(primals))))
+    directions, shape = tree_flatten(tangents)
+    if shape != inputs.spec:
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. "
+            f"primals and tangents were {inputs.spec} and {shape}."
+        )
+    with enable_grad():
+        out, aux = _with_aux(func(*inputs.args), has_aux)
+        outputs, spec = tree_flatten(out)
+        _tensors_only("jvp", outputs)
+        products = _pushed(inputs.leaves, outputs, directions)
+    pushed = tree_unflatten(inputs.plain(products), spec)
+    result = tree_unflatten(inputs.plain(outputs), spec)
+    return (result, pushed, aux) if has_aux else (result, pushed)
+
+
+def _pushed(leaves: list[Tensor], outputs: list[Tensor], directions: list[Tensor]) -> list[Tensor]:
+    """The Jacobian times a direction: the gradient, in a dummy v, of (v J) . direction."""
+    dummies = [o.detach().new_zeros(o.shape).requires_grad_() for o in outputs]
+    live = [i for i, o in enumerate(outputs) if o.requires_grad]
+    if not live:
+        return [d.detach() for d in dummies]
+    pulled = differentiate.grad(
+        [outputs[i] for i in live],
+        leaves,
+        [dummies[i] for i in live],
+        create_graph=True,
+        allow_unused=True,
+        materialize_grads=True,
+    )
+    total = sum((g * d).sum() for g, d in zip(pulled, directions))
+    if not total.requires_grad:  # type: ignore[union-attr]
+        return [d.detach() for d in dummies]
+    return list(
+        differentiate.grad(
+            total, dummies, create_graph=True, allow_unused=True, materialize_grads=True
+        )
+    )
+
+
+def linearize(func: Callable, *primals: Any) -> Any:
+    """`func(*primals)`, and a function from tangents to their product with the Jacobian."""
+    out = func(*primals)
+    return out, lambda *tangents: jvp(func, primals, tangents)[1]
+
+
+def jacrev(
+    func: Callable,
+    argnums: Any = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable:
+    """A function that returns the Jacobian of `func`, row by row: shape (*output, *input)."""
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        inputs = _Inputs(args, argnums)
+        with enable_grad():
+            out, aux = _with_aux(func(*inputs.args, **kwargs), has_aux)
+            outputs, spec = tree_flatten(out)
+            _tensors_only("jacrev", outputs)
+            blocks = [tree_unflatten(_rows(inputs, o), inputs.spec) for o in outputs]
+        jacobian = tree_unflatten(blocks, spec)
+        if not has_aux:
+            return jacobian
+        parts, shape = tree_flatten(aux)
+        return jacobian, tree_unflatten(inputs.plain(parts), shape)
+
+    return wrapper
+
+
+def _rows(inputs: _Inputs, out: Tensor) -> list[Tensor]:
+    rows: list[list[Tensor]] = [[] for _ in inputs.leaves]
+    flat = out.reshape(-1)
+    for i in range(flat.numel()):
+        for row, g in zip(rows, inputs.gradients([flat[i]], None, keep=True)):
+            row.append(g)
+    made = []
+    for row, x in zip(rows, inputs.leaves):
+        shape = tuple(out.shape) + tuple(x.shape)
+        made.append(stack(row).reshape(shape) if row else x.detach().new_zeros(shape))
+    return made
+
+
+def jacfwd(
+    func: Callable, argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable:
+    """The Jacobian of `func`; there is no forward mode here, so it is computed as by `jacrev`."""
+    return jacrev(func, argnums, has_aux=has_aux)
+
+
+def hessian(func: Callable, argnums: Any = 0) -> Callable:
+    """A function that returns the matrix of second derivatives."""
+    return jacrev(jacrev(func, argnums), argnums)

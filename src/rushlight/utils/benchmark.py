@@ -1,0 +1,142 @@
+"""`torch.utils.benchmark`: how long a statement takes, with warm-up, repeats and a waiting GPU."""
+
+from __future__ import annotations
+
+import timeit
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Measurement", "Timer", "timer"]
+
+
+def timer() -> float:
+    """The time now, once the GPU has finished what it was given."""
+    from .. import cuda
+
+    if cuda.is_available() and cuda.is_initialized():
+        cuda.synchronize()
+    return perf_counter()
+
+
+class Measurement:
+    """Times of one statement, in seconds per run."""
+
+    def __init__(self, number_per_run: int, raw_times: list[float], title: str) -> None:
+        self.number_per_run = number_per_run
+        self.raw_times = raw_times
+        self.title = title
+
+    @property
+    def times(self) -> list[float]:
+        return [t / self.number_per_run for t in self.raw_times]
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.times))
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.times))
+
+    @property
+    def iqr(self) -> float:
+        """The distance between the quartiles."""
+        return float(np.subtract(*np.quantile(self.times, [0.75, 0.25])))
+
+    def __repr__(self) -> str:
+        scale, unit = _unit(self.median)
+        n = len(self.raw_times)
+        word = "Median" if n > 1 else ""
+        lines = [f"<{_module()}.utils.benchmark.Measurement object>", self.title]
+        lines.append(f"  {word + ': ' if word else ''}{self.median / scale:.2f} {unit}")
+        if n > 3:
+            lines.append(f"  IQR:    {self.iqr / scale:.2f} {unit}")
+        lines.append(
+            f"  {n} measurement{'s' * (n > 1)}, {self.number_per_run} runs per measurement"
+        )
+        return "\n".join(lines)
+
+
+def _module() -> str:
+    from ..base.config import settings
+
+    return settings.module
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if seconds >= scale:
+            return scale, unit
+    return 1e-9, "ns"
+
+
+class Timer:
+    """Measures a statement given as text, as `timeit` does."""
+
+    def __init__(
+        self,
+        stmt: str = "pass",
+        setup: str = "pass",
+        global_setup: str = "",
+        timer: Callable[[], float] = timer,
+        globals: dict[str, Any] | None = None,
+        label: str | None = None,
+        sub_label: str | None = None,
+        description: str | None = None,
+        env: str | None = None,
+        num_threads: int = 1,
+        language: Any = "python",
+    ) -> None:
+        if str(language).lower() not in ("python", "py", "language.python"):
+            raise NotImplementedError(f"benchmark.Timer: language {language}; only Python is timed")
+        self._title = ": ".join(t for t in (label or stmt, sub_label, description) if t)
+        self._num_threads = num_threads
+        self._timer = timeit.Timer(stmt=stmt, setup=setup, timer=timer, globals=dict(globals or {}))
+
+    def timeit(self, number: int = 1_000_000) -> Measurement:
+        """The time of `number` runs, after a few to warm up."""
+        with _threads(self._num_threads):
+            self._timer.timeit(number=max(number // 100, 2))
+            return Measurement(number, [self._timer.timeit(number=number)], self._title)
+
+    def blocked_autorange(
+        self, callback: Callable | None = None, min_run_time: float = 0.2
+    ) -> Measurement:
+        """Blocks of runs, long enough to be timed well, until `min_run_time` has passed."""
+        with _threads(self._num_threads):
+            number = self._block_size(min_run_time)
+            times: list[float] = []
+            while sum(times) < min_run_time:
+                times.append(self._timer.timeit(number=number))
+                if callback is not None:
+                    callback(number, times[-1])
+            return Measurement(number, times, self._title)
+
+    def _block_size(self, min_run_time: float) -> int:
+        number = 1
+        while True:
+            seconds = self._timer.timeit(number=number)
+            if seconds >= min_run_time / 1000 and seconds >= 1e-5 or number >= 10**7:
+                return number
+            number *= 10
+
+
+class _threads:
+    """Runs with a number of CPU threads, and puts the old number back."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __enter__(self) -> None:
+        from .. import get_num_threads, set_num_threads  # type: ignore[attr-defined]
+
+        self.before = get_num_threads()
+        set_num_threads(self.n)
+
+    def __exit__(self, *exc: Any) -> None:
+        from .. import set_num_threads  # type: ignore[attr-defined]
+
+        set_num_threads(self.before)

@@ -1,0 +1,219 @@
+"""Checkpointing: a part of the forward pass keeps nothing, and is run again when backward comes.
+
+The part runs once as usual; then what its nodes saved is thrown away. The first node that backward asks
+for a saved tensor runs the part a second time and takes over the saved tensors of the second run's
+nodes, which are the same nodes in the same order. The graph itself is the ordinary one, so `grad`,
+higher derivatives, keyword arguments and parameters met on the way all work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..backend import devices
+from ..backend.devices import open_streams
+from ..base.device import CPU
+from ..core.function import FunctionNode
+from ..core.modes import enable_grad, modes
+from ..core.op import FREED, OpNode
+from ..core.tape import Node, numbers
+from ..core.tensor import Tensor, current_edge
+
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+
+
+class CheckpointError(RuntimeError):
+    """The second run of a checkpointed part did not do what the first one did."""
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """Contexts around the two runs that do nothing."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def checkpoint(
+    function: Callable,
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """`function(*args, **kwargs)` that saves memory: backward computes the inside a second time.
+
+    PyTorch's two ways are one here: `use_reentrant` is accepted, and either gives the same result.
+    """
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
+        )
+    if use_reentrant and kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    outer, inner = context_fn()
+    part = _Part(function, args, kwargs, inner, preserve_rng_state, determinism_check == "default")
+    with outer:
+        start = next(numbers)
+        result = function(*args, **kwargs)
+    if modes.grad:
+        part.empty(_nodes(result, start))
+    return result
+
+
+class _Part:
+    """A checkpointed part: how to run it again, and its nodes whose saved tensors are gone."""
+
+    def __init__(
+        self, function: Callable, args: tuple, kwargs: dict, context: Any, rng: bool, check: bool
+    ) -> None:
+        self.call: Any = (function, args, kwargs)
+        self.context = context
+        self.check = check
+        self.casts = modes.casts
+        self.random = [(s, s.get_state()) for s in _streams()] if rng else []
+        self.nodes: list[Node] = []
+        self.said: list[Any] = []
+
+    def empty(self, nodes: list[Node]) -> None:
+        """Throw away what the nodes saved, and leave a note to run the part again."""
+        self.nodes = nodes
+        self.said = [_describe(node) for node in nodes]
+        for i, node in enumerate(nodes):
+            for name in _places(node):
+                setattr(node, name, _Gone(self, i, name))
+
+    def fill(self) -> None:
+        """Run the part again, and give its nodes what the new ones saved."""
+        function, args, kwargs = self.call
+        before = modes.casts
+        modes.casts = self.casts
+        try:
+            with enable_grad(), _rewound(self.random), self.context:
+                start = next(numbers)
+                fresh = _nodes(function(*args, **kwargs), start)
+        finally:
+            modes.casts = before
+        self._compare(fresh)
+        for old, new in zip(self.nodes, fresh):
+            for name in _places(new):
+                if isinstance(getattr(old, name), _Gone):
+                    setattr(old, name, getattr(new, name))
+
+    def _compare(self, fresh: list[Node]) -> None:
+        if len(fresh) != len(self.nodes):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original "
+                "forward and recomputation.\nNumber of operations recorded during forward: "
+                f"{len(self.nodes)}\nNumber of operations recorded during recomputation: {len(fresh)}. "
+                "The function has to do the same both times."
+            )
+        said = [_describe(node) for node in fresh]
+        differ = [(i, a, b) for i, (a, b) in enumerate(zip(self.said, said)) if a != b]
+        if differ and (self.check or any(a[0] != b[0] for _, a, b in differ)):
+            lines = [
+                f"operation {i}: {a} during forward, {b} when recomputed" for i, a, b in differ
+            ]
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different "
+                "metadata than during the forward pass.\n" + "\n".join(lines)
+            )
+
+
+class _Gone:
+    """Stands where saved tensors were; asked for one, it has them computed again."""
+
+    def __init__(self, part: _Part, index: int, name: str) -> None:
+        self.part, self.index, self.name = part, index, name
+
+    def _now(self) -> Any:
+        self.part.fill()
+        return getattr(self.part.nodes[self.index], self.name)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._now()[i]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._now())
+
+
+def _places(node: Node) -> list[str]:
+    """The attributes in which a node holds tensors for backward."""
+    names = ("saved", "outputs") if isinstance(node, OpNode) else ("saved",)
+    held = [(n, getattr(node, n, None)) for n in names]
+    return [n for n, value in held if value and value is not FREED]
+
+
+def _describe(node: Node) -> tuple:
+    shapes = []
+    for name in _places(node):
+        value = getattr(node, name)
+        for kept in value.values() if isinstance(value, dict) else value:
+            array = kept[0] if isinstance(kept, tuple) else kept
+            shapes.append(tuple(getattr(array, "shape", ())))
+    return node.name(), tuple(shapes)
+
+
+def _nodes(result: Any, start: int) -> list[Node]:
+    """The nodes made since `start` that lead to a result, oldest first."""
+    found: dict[int, Node] = {}
+    stack = [e[0] for t in _tensors(result) if (e := current_edge(t)) is not None]
+    while stack:
+        node = stack.pop()
+        if node.seq >= start and node.seq not in found:
+            if isinstance(node, (OpNode, FunctionNode)):
+                found[node.seq] = node
+            stack.extend(e[0] for e in node.edges if e is not None)
+    return [found[seq] for seq in sorted(found)]
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    from ..base.trees import tree_leaves
+
+    return (leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor))
+
+
+def _streams() -> list[Any]:
+    return [devices.backend_of(CPU).stream(CPU), *open_streams("cuda")]
+
+
+@contextlib.contextmanager
+def _rewound(random: list[tuple[Any, Any]]) -> Iterator[None]:
+    """Draw again the numbers that were drawn the first time."""
+    now = [(stream, stream.get_state()) for stream, _ in random]
+    for stream, state in random:
+        stream.set_state(state)
+    try:
+        yield
+    finally:
+        for stream, state in now:
+            stream.set_state(state)
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """A chain of modules in `segments` checkpointed parts; the last one keeps its tensors."""
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    if segments < 1:
+        raise ValueError(f"segments must be at least 1, but got {segments}")
+    size = len(chain) // segments
+
+    def run(first: int, last: int) -> Callable:
+        def forward(x: Any) -> Any:
+            for module in chain[first:last]:
+                x = module(x)
+            return x
+
+        return forward
+
+    for i in range(segments - 1):
+        part = run(i * size, (i + 1) * size)
+        input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return run((segments - 1) * size, len(chain))(input)
