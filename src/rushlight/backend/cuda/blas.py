@@ -11,7 +11,7 @@ from ...base.config import settings
 from ...base.shapes import broadcast_shapes
 from ..door import kernel_for
 from .lt import TF32, TYPES, Matrix, Plan, Product, is_capturing, library
-from .sources import load
+from .sources import device, load
 
 # cuBLASLt counts columns first. A row-major product out = x y is its out' = y' x', so operand A is y and
 # operand B is x; a matrix whose rows are dense is "not transposed" there.
@@ -40,6 +40,13 @@ class _Recipe:
 
     __slots__ = ("shape", "plan", "copy_x", "copy_y", "fill_bias", "untuned")
 
+    copy_x: bool
+    copy_y: bool
+    fill_bias: bool  # the bias is written to the result first, and the product added
+    plan: Plan
+    shape: tuple[int, ...]
+    untuned: bool
+
 
 def _recipe(
     x: Any, y: Any, flip_x: bool, flip_y: bool, bias: Any, epilogue: str, alignment: int
@@ -61,6 +68,7 @@ def _recipe(
     compute = TYPES[char][1]
     if char == "f" and settings.float32_matmul_precision != "highest":
         compute = TF32
+    assert left is not None and right is not None  # dense ones are always seen
     what = Product(right, left, columns, rows, batch, char, compute, epilogue, alignment or 256)
     made.plan, made.fill_bias = _plan(what, bias)
     made.untuned = rows * columns * batch * (x.shape[-2] if flip_x else x.shape[-1]) >= _TUNE_FROM
@@ -140,24 +148,32 @@ _LITTLE = 1 << 20  # multiply-adds up to which our own kernels beat the library'
 _FORMATS = ("P", "P", "P", "P", "i", "i", "i")
 
 
-def _few(form: str, x: Any, y: Any, bias: Any, m: int, n: int, k: int) -> Any:
-    """A product of dense operands by a kernel of our own, or None when it is not so small."""
-    if m * n * k > _LITTLE or not x._c_contiguous or not y._c_contiguous:
-        return None
+_few_calls: dict[tuple, Any] = {}
+
+
+def _few_call(form: str, m: int, n: int, k: int, char: str) -> Any:
+    """The launch of a small product, or False when the library is the better choice."""
+    if m * n * k > _LITTLE or (k > 2 * _FEW if form == "tn" else m > _FEW):
+        return False
     if form == "tn":
-        if k > 2 * _FEW:
-            return None
         name, blocks = "tn", -(-m * n // 256)
-    elif m > _FEW:
-        return None
     else:
         name = form + ("_4" if m <= 4 else "_16")
         blocks = -(-n // 8) if form == "nt" else -(-n // 32)
+    launch = load("gemm_small.cu", name, _FORMATS, char)
+    return launch.fixed((blocks, 1, 1), (256, 1, 1), 0, 4, m, n, k)
+
+
+def _few(form: str, x: Any, y: Any, bias: Any, m: int, n: int, k: int) -> Any:
+    """A product of dense operands by a kernel of our own, or None when it is not so small."""
+    key = (form, m, n, k, x.dtype.char, device())
+    go = _few_calls.get(key)
+    if go is None:
+        go = _few_calls[key] = _few_call(*key[:-1])
+    if not go or not x._c_contiguous or not y._c_contiguous:
+        return None
     out = cupy.ndarray((m, n), x.dtype)
-    load("gemm_small.cu", name, _FORMATS, x.dtype.char)(
-        blocks, 256, x.data.ptr, y.data.ptr, 0 if bias is None else bias.data.ptr, out.data.ptr,
-        m, n, k,
-    )  # fmt: skip
+    go(x.data.ptr, y.data.ptr, 0 if bias is None else bias.data.ptr, out.data.ptr)
     return out
 
 

@@ -11,7 +11,7 @@ from ...base.config import settings
 from ..door import kernel_for
 from . import conv_small as small
 from .cudnn_graph import Convolution, Plan, plan_for
-from .sources import NUMBERS, blocks_for, load
+from .sources import NUMBERS, blocks_for, device, load
 
 _MISSING = object()
 _calls: dict[tuple, Any] = {}
@@ -21,7 +21,7 @@ def _key(kind: str, a: Any, b: Any, *rest: Any) -> tuple:
     return (
         kind, a.shape, a.strides, b.shape, b.strides, a.dtype.char, settings.cudnn_enabled,
         settings.cudnn_benchmark, settings.cudnn_deterministic or settings.deterministic,
-        settings.cudnn_allow_tf32, *rest,
+        settings.cudnn_allow_tf32, device(), *rest,
     )  # fmt: skip
 
 
@@ -164,11 +164,7 @@ def _choose_forward(x: Any, w: Any, b: Any, attrs: dict[str, Any]) -> Any:
     if min(out) < 1:
         return None
     if small.takes(x, w.shape, dilation, attrs["groups"]):
-        made = small.Forward(
-            small.forward_shape(x.shape, w.shape, out, stride, padding),
-            x.dtype.char,
-            x._c_contiguous,
-        )
+        made = small.Forward(small.forward_shape(x.shape, w.shape, out, stride, padding), x)
         if made.ok:
             return made
     shape = (x.shape[0], w.shape[0], *out)
@@ -199,7 +195,7 @@ def _choose_input(gy: Any, w: Any, x_shape: tuple, attrs: dict[str, Any]) -> Any
     if small.takes(gy, w.shape, dilation, attrs["groups"]):
         shape = small.input_shape(x_shape, w.shape, gy.shape, stride, padding)
         if shape is not None:
-            made = small.Forward(shape, gy.dtype.char, gy._c_contiguous)
+            made = small.Forward(shape, gy)
             if made.ok:
                 return made
     if _out_size(x_shape[2:], w.shape[2:], stride, padding, dilation) != gy.shape[2:]:

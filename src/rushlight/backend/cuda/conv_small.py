@@ -55,32 +55,25 @@ def takes(x: Any, w_shape: tuple, dilation: tuple, groups: int) -> bool:
 class Forward:
     """One convolution ready to launch: the forward one, or the gradient of the input."""
 
-    def __init__(self, shape: Shape, char: str, dense: bool) -> None:
-        self.shape = shape
+    def __init__(self, shape: Shape, x: Any) -> None:
+        char, dense = x.dtype.char, bool(x._c_contiguous)
+        steps = [s // x.itemsize for s in x.strides]
         self.result = (shape.images, shape.o, *shape.out)
         tile = forward_tile(shape, _WAVES, dense)
         self.ok = tile is not None
         if tile is None:
             return
         self.wide = tile["WHOLE"] == 2
-        self.grid = (ceil(shape.images / tile["IB"]), tile.pop("groups"), 1)
-        self.block = (tile.pop("threads"), 1, 1)
-        self.shared = tile.pop("shared")
-        self.launch = load(
-            "conv_small.cu", "conv_small", _FORWARD, char, **shape.constants(), **tile
-        )
+        grid = (ceil(shape.images / tile["IB"]), tile.pop("groups"), 1)
+        block, shared = (tile.pop("threads"), 1, 1), tile.pop("shared")
+        launch = load("conv_small.cu", "conv_small", _FORWARD, char, **shape.constants(), **tile)
+        self.go = launch.fixed(grid, block, shared, 4, shape.images, *steps)
 
     def __call__(self, x: Any, w: Any, b: Any) -> Any:
         if self.wide and x.data.ptr & 15:
             x = x.copy()
         y = cupy.ndarray(self.result, x.dtype)
-        size = x.itemsize
-        st = x.strides
-        self.launch.on_grid(
-            self.grid, self.block, self.shared, x.data.ptr, w.data.ptr,
-            0 if b is None else b.data.ptr, y.data.ptr, self.shape.images,
-            st[0] // size, st[1] // size, st[2] // size, st[3] // size,
-        )  # fmt: skip
+        self.go(x.data.ptr, w.data.ptr, 0 if b is None else b.data.ptr, y.data.ptr)
         return y
 
 
@@ -97,10 +90,10 @@ class Weight:
         self.count = prod(self.result)
         self.blocks = min(shape.images, 2 * _WAVES, PARTIALS // self.count)
         self.inside = self.blocks <= _FINISH_INSIDE
-        self.block = (tile.pop("threads"), 1, 1)
-        self.shared = tile.pop("shared")
+        block, shared = (tile.pop("threads"), 1, 1), tile.pop("shared")
         constants = {**shape.constants(), **tile}
-        self.launch = load("conv_small_weight.cu", "conv_small_weight", _WEIGHT, char, **constants)
+        launch = load("conv_small_weight.cu", "conv_small_weight", _WEIGHT, char, **constants)
+        self.go = launch.fixed((self.blocks, 1, 1), block, shared, 5, shape.images)
         self.finish = load(
             "conv_small_weight.cu", "sum_parts", ("P", "P", "i", "i"), char, **constants
         )
@@ -111,10 +104,7 @@ class Weight:
             g, x = g.copy(), x.copy()
         out = cupy.ndarray(self.result, g.dtype)
         parts = partials() if self.blocks > 1 else 0
-        self.launch.on_grid(
-            (self.blocks, 1, 1), self.block, self.shared, g.data.ptr, x.data.ptr, out.data.ptr,
-            parts, counter() if self.inside else 0, self.shape.images,
-        )  # fmt: skip
+        self.go(g.data.ptr, x.data.ptr, out.data.ptr, parts, counter() if self.inside else 0)
         if not self.inside:
             self.finish(ceil(self.count / 32), 256, parts, out.data.ptr, self.blocks, self.count)
         return out

@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 
 from ..door import kernel_for
-from .sources import NUMBERS, blocks_for, counter, load, partials
+from .sources import NUMBERS, blocks_for, counter, device, load, partials
 
 _LONG = 2048  # rows from here on take a whole block
 _COUNT_ONCE = (
@@ -32,26 +32,44 @@ def _lanes(n: int) -> int:
     return 32
 
 
+class _Forward:
+    """The loss of one shape, ready to launch."""
+
+    __slots__ = ("go", "several")
+
+    def __init__(self, rows: int, n: int, char: str, label: str, ignore: int, mode: int) -> None:
+        if n < _LONG:
+            lanes = _lanes(n)
+            name, threads = f"cross_entropy_{lanes}", 256
+            blocks = min(-(-rows * lanes // 256), 1024)
+        else:
+            name, threads, blocks = "cross_entropy_block", 512, min(rows, 1024)
+        self.several = bool(blocks > 1 and mode)
+        launch = load("cross_entropy.cu", name, _FORWARD, char, LABEL=label)
+        self.go = launch.fixed((blocks, 1, 1), (threads, 1, 1), 0, 6, rows, n, ignore, mode)
+
+
+_forwards: dict[tuple, _Forward] = {}
+
+
 @kernel_for("cuda", "cross_entropy_fused")
 def cross_entropy_fused(x: Any, target: Any, *, ignore_index: int, reduction: str) -> Any:
-    char, label = x.dtype.char, _LABELS.get(target.dtype.char)
-    if char not in NUMBERS or label is None or not x.size:
-        return NotImplemented
+    key = (x.shape, x.dtype.char, target.dtype.char, ignore_index, reduction, device())
+    found = _forwards.get(key)
+    if found is None:
+        label = _LABELS.get(target.dtype.char)
+        if x.dtype.char not in NUMBERS or label is None or not x.size:
+            return NotImplemented
+        rows, n = x.shape
+        found = _Forward(rows, n, x.dtype.char, label, ignore_index, _MODES[reduction])
+        _forwards[key] = found
     x, target = _dense(x), _dense(target)
-    rows, n = x.shape
     probs = cupy.ndarray(x.shape, x.dtype)
     out = cupy.ndarray(target.shape if reduction == "none" else (), x.dtype)
-    mode = _MODES[reduction]
-    if n < _LONG:
-        lanes = _lanes(n)
-        name, threads = f"cross_entropy_{lanes}", 256
-        blocks = min(-(-rows * lanes // 256), 1024)
-    else:
-        name, threads, blocks = "cross_entropy_block", 512, min(rows, 1024)
-    several = blocks > 1 and mode
-    load("cross_entropy.cu", name, _FORWARD, char, LABEL=label)(
-        blocks, threads, x.data.ptr, target.data.ptr, out.data.ptr, probs.data.ptr,
-        partials() if several else 0, counter() if several else 0, rows, n, ignore_index, mode,
+    several = found.several
+    found.go(
+        x.data.ptr, target.data.ptr, out.data.ptr, probs.data.ptr, partials() if several else 0,
+        counter() if several else 0,
     )  # fmt: skip
     return out, probs
 

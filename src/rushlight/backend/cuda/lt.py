@@ -64,6 +64,15 @@ class Plan:
 
     __slots__ = ("desc", "a", "b", "c", "algo", "keep", "alpha", "beta", "bias", "candidates")
 
+    desc: int
+    a: int
+    b: int
+    c: int
+    algo: int
+    alpha: int
+    beta: int
+    keep: list[Any]  # what the addresses point to
+
     def __init__(self) -> None:
         self.bias = 0
         self.candidates: list[int] = []
@@ -154,7 +163,7 @@ class Library:
             self.lib.cublasLtMatmulDescCreate(ctypes.byref(desc), what.compute, scale),
             "cublasLtMatmulDescCreate",
         )
-        plan.desc = desc.value
+        plan.desc = desc.value or 0
         self._attribute(plan, _TRANS_A, c_int32(_OP_T if what.a.transposed else 0))
         self._attribute(plan, _TRANS_B, c_int32(_OP_T if what.b.transposed else 0))
         self._attribute(plan, _EPILOGUE, c_uint32(EPILOGUES[what.epilogue]))
@@ -202,7 +211,7 @@ class Library:
     def _heuristics(self, plan: Plan, alignment: int) -> tuple[Any, int]:
         preference = c_void_p()
         self.lib.cublasLtMatmulPreferenceCreate(ctypes.byref(preference))
-        settings = [(_PREF_WORKSPACE, c_size_t(WORKSPACE))]
+        settings: list[tuple[int, Any]] = [(_PREF_WORKSPACE, c_size_t(WORKSPACE))]
         settings += [(_PREF_ALIGN + i, c_uint32(alignment)) for i in range(4)]
         for which, value in settings:
             size = c_size_t(ctypes.sizeof(value))

@@ -65,7 +65,8 @@ class _Layout:
         widest = 16 // x.itemsize
         side = self.c if last else self.inner
         self.vw = next(v for v in (widest, 4, 2, 1) if v <= widest and side % v == 0)
-        self.options = {"LAST": int(last), "VW": self.vw}
+        index = "unsigned" if x.size < 1 << 30 else "i64"
+        self.options = {"LAST": int(last), "VW": self.vw, "IX": index}
         self.images = self.n if last else x.shape[0]
         if last:
             self.across = min(max(1, -(-self.c // self.vw)), 64)
@@ -104,7 +105,7 @@ def _layout(x: Any) -> tuple[Any, _Layout]:
         x = cupy.ascontiguousarray(x)
     if x.data.ptr & 15:
         x = x.copy(order="K")
-    key = (x.shape, last, x.itemsize)
+    key = (x.shape, last, x.itemsize)  # a layout knows sizes only
     found = _layouts.get(key)
     if found is None:
         found = _layouts[key] = _Layout(x, last)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.config import settings
 from ..door import kernel_for
-from .sources import NUMBERS, blocks_for, load
+from .sources import NUMBERS, blocks_for, device, load
 
 _WINDOW = "18i"
 _SHARED = 40 << 10
@@ -73,28 +73,43 @@ def _dense(a: Any) -> Any:
     return a if a._c_contiguous else cupy.ascontiguousarray(a)
 
 
+class _MaxPool:
+    """Max pooling of one shape and dtype, ready to launch."""
+
+    __slots__ = ("go", "plain", "shape")
+
+    def __init__(self, win: _Window, x: Any) -> None:
+        char = x.dtype.char
+        self.shape = win.shape
+        grid, block = (blocks_for(win.count), 1, 1), (256, 1, 1)
+        general = load("pool.cu", "max_pool", ("P", "P", "P", "q", _WINDOW), char)
+        self.go = self.plain = general.fixed(grid, block, 0, 3, win.count, *win.numbers)
+        if win.plain:
+            pairs = load("pool.cu", "max_pool_2x2", ("P", "P", "P", "i", "i", "i", "i"), char)
+            sizes = (win.count, x.shape[3], win.shape[3], win.shape[2])
+            self.go = pairs.fixed(grid, block, 0, 3, *sizes)
+
+
+_max_pools: dict[tuple, _MaxPool] = {}
+
+
 @kernel_for("cuda", "max_pool")
 def max_pool(
     x: Any, *, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool
 ) -> Any:
-    char = x.dtype.char
-    if char not in NUMBERS or not x.size:
-        return NotImplemented
-    win = _window(x.shape, kernel, stride, padding, dilation, ceil_mode)
+    key = (x.shape, x.dtype.char, kernel, stride, padding, dilation, ceil_mode, device())
+    found = _max_pools.get(key)
+    if found is None:
+        if x.dtype.char not in NUMBERS or not x.size:
+            return NotImplemented
+        win = _window(x.shape, kernel, stride, padding, dilation, ceil_mode)
+        if not win.count:
+            return NotImplemented
+        found = _max_pools[key] = _MaxPool(win, x)
     x = _dense(x)
-    y, index = cupy.ndarray(win.shape, x.dtype), cupy.ndarray(win.shape, np.int64)
-    if win.plain and not x.data.ptr & 15:
-        launch = load("pool.cu", "max_pool_2x2", ("P", "P", "P", "i", "i", "i", "i"), char)
-        launch(
-            blocks_for(win.count), 256, x.data.ptr, y.data.ptr, index.data.ptr, win.count,
-            x.shape[3], win.shape[3], win.shape[2],
-        )  # fmt: skip
-    elif win.count:
-        launch = load("pool.cu", "max_pool", ("P", "P", "P", "q", _WINDOW), char)
-        launch(
-            blocks_for(win.count), 256, x.data.ptr, y.data.ptr, index.data.ptr, win.count,
-            *win.numbers,
-        )  # fmt: skip
+    y, index = cupy.ndarray(found.shape, x.dtype), cupy.ndarray(found.shape, np.int64)
+    go = found.plain if x.data.ptr & 15 else found.go
+    go(x.data.ptr, y.data.ptr, index.data.ptr)
     return y, index
 
 
@@ -103,25 +118,38 @@ def _how(overlap: bool) -> int:
     return 0 if not overlap else 2 if settings.deterministic else 1
 
 
-@kernel_for("cuda", "max_pool_grad")
-def max_pool_grad(gy: Any, index: Any, *, x_shape: tuple, overlap: bool) -> Any:
-    char = gy.dtype.char
+_gathers: dict[tuple, Any] = {}
+
+
+def _gather(gy: Any, x_shape: tuple, how: int) -> Any:
+    """The launch that gathers gradients plane by plane; False when planes are too large for it."""
     size, planes = prod(x_shape[2:]), x_shape[0] * x_shape[1]
-    out = prod(gy.shape[2:])
-    if char not in NUMBERS or not gy.size or not planes * size:
-        return NotImplemented
-    gy, index = _dense(gy), _dense(index)
-    each = size * (8 if char == "d" else 4)
+    each = size * (8 if gy.dtype.char == "d" else 4)
     if each > _SHARED:
-        return _large_grad(gy, index, x_shape, overlap)
-    gx = cupy.ndarray(x_shape, gy.dtype)
+        return False
     per_block = max(1, min(1024 // size, _SHARED // each, planes)) if size < 1024 else 1
     threads = 128 if size * per_block <= 512 else 256
     formats = ("P", "P", "P", "q", "i", "i", "i", "i")
-    load("pool.cu", "max_pool_grad", formats, char).on_grid(
-        (min(-(-planes // per_block), 1 << 20), 1, 1), (threads, 1, 1), each * per_block,
-        gy.data.ptr, index.data.ptr, gx.data.ptr, planes, size, out, per_block, _how(overlap),
+    return load("pool.cu", "max_pool_grad", formats, gy.dtype.char).fixed(
+        (min(-(-planes // per_block), 1 << 20), 1, 1), (threads, 1, 1), each * per_block, 3,
+        planes, size, prod(gy.shape[2:]), per_block, how,
     )  # fmt: skip
+
+
+@kernel_for("cuda", "max_pool_grad")
+def max_pool_grad(gy: Any, index: Any, *, x_shape: tuple, overlap: bool) -> Any:
+    if gy.dtype.char not in NUMBERS or not gy.size or 0 in x_shape:
+        return NotImplemented
+    how = _how(overlap)
+    key = (gy.shape, gy.dtype.char, x_shape, how, device())
+    go = _gathers.get(key)
+    if go is None:
+        go = _gathers[key] = _gather(gy, x_shape, how)
+    gy, index = _dense(gy), _dense(index)
+    if not go:
+        return _large_grad(gy, index, x_shape, overlap)
+    gx = cupy.ndarray(x_shape, gy.dtype)
+    go(gy.data.ptr, index.data.ptr, gx.data.ptr)
     return gx
 
 

@@ -30,11 +30,16 @@ _loaded: dict[tuple, Launch] = {}
 _single = runtime.getDeviceCount() == 1
 
 
+def device() -> int:
+    """The current GPU's number, without asking where there is one only."""
+    return 0 if _single else runtime.getDevice()
+
+
 def load(
     file: str, name: str, formats: tuple[str, ...], char: str = "f", **constants: Any
 ) -> Launch:
     """The kernel `name` of `kernels/<file>` for numbers of dtype `char`, made once."""
-    key = (file, name, char, *constants.values(), 0 if _single else runtime.getDevice())
+    key = (file, name, char, *constants.values(), device())
     found = _loaded.get(key)
     if found is None:
         text = source("common.cu") + source(file)

@@ -150,30 +150,52 @@ extern "C" __global__ void weight_grads(const A* parts, const A* invstd, A* tota
     gw[c] = Down<NW>::of(q);
 }
 
-__device__ __forceinline__ int channel(i64 at, int C, int inner) {
+// IX counts elements: unsigned while they fit, because 64-bit divisions cost more than the arithmetic.
+#ifndef IX
+#define IX i64
+#endif
+__device__ __forceinline__ int channel(IX at, int C, int inner) {
     return LAST ? (int)(at % C) : (int)(at / inner % C);
 }
 
-// SPREAD: the statistics are a variance rather than 1 / standard deviation (evaluation mode).
 #ifndef NS
 #define NS A
 #endif
+// What a channel's numbers are multiplied with and added to. LAST: VW channels, otherwise one.
+#define HELD (LAST ? VW : 1)
+
+// SPREAD: the statistics are a variance rather than 1 / standard deviation (evaluation mode).
+template <bool SPREAD> struct Affine {
+    A mean[HELD], scale[HELD], shift[HELD];
+    __device__ __forceinline__ void load(int c, const NW* w, const NW* b, const NS* m, const NS* spread,
+                                         double eps) {
+#pragma unroll
+        for (int k = 0; k < HELD; k++) {
+            mean[k] = up(m[c + k]);
+            A v = up(spread[c + k]);
+            if (SPREAD) v = (A)1 / sqrt(v + (A)eps);
+            scale[k] = w ? v * up(w[c + k]) : v;
+            shift[k] = b ? up(b[c + k]) : (A)0;
+        }
+    }
+};
+
 template <bool SPREAD>
 __device__ __forceinline__ void normalise(const T* x, const NW* w, const NW* b, const NS* mean,
                                           const NS* spread, T* y, i64 count, int C, int inner,
                                           double eps) {
-    i64 step = (i64)gridDim.x * blockDim.x * VW;
-    for (i64 at = (blockIdx.x * (i64)blockDim.x + threadIdx.x) * VW; at < count; at += step) {
+    const IX step = (IX)gridDim.x * blockDim.x * VW;
+    IX at = ((IX)blockIdx.x * blockDim.x + threadIdx.x) * VW;
+    const bool fixed = LAST && step % C == 0;  // a thread meets the same channels every time
+    Affine<SPREAD> f;
+    if (fixed && at < count) f.load(channel(at, C, inner), w, b, mean, spread, eps);
+    for (; at < count; at += step) {
         Row v = *(const Row*)(x + at);
-        int c = channel(at, C, inner);
+        if (!fixed) f.load(channel(at, C, inner), w, b, mean, spread, eps);
 #pragma unroll
         for (int k = 0; k < VW; k++) {
-            int j = LAST ? c + k : c;
-            A scale = up(spread[j]);
-            if (SPREAD) scale = (A)1 / sqrt(scale + (A)eps);
-            if (w) scale *= up(w[j]);
-            A out = (up(v.v[k]) - up(mean[j])) * scale;
-            v.v[k] = dn(b ? out + up(b[j]) : out);
+            const int j = LAST ? k : 0;
+            v.v[k] = dn((up(v.v[k]) - f.mean[j]) * f.scale[j] + f.shift[j]);
         }
         *(Row*)(y + at) = v;
     }
@@ -187,21 +209,37 @@ extern "C" __global__ void apply_eval(const T* x, const NW* w, const NW* b, cons
     normalise<true>(x, w, b, mean, var, y, count, C, inner, eps);
 }
 
+struct Slope {
+    A mean[HELD], scale[HELD], level[HELD], tilt[HELD];
+    __device__ __forceinline__ void load(int c, int C, const NW* w, const A* m, const A* invstd,
+                                         const A* totals, A inverse_n) {
+#pragma unroll
+        for (int k = 0; k < HELD; k++) {
+            mean[k] = m[c + k];
+            A v = invstd[c + k];
+            scale[k] = w ? v * up(w[c + k]) : v;
+            level[k] = totals[c + k] * inverse_n;
+            tilt[k] = totals[C + c + k] * inverse_n * v;
+        }
+    }
+};
+
 extern "C" __global__ void apply_grad(const T* g, const T* x, const NW* w, const A* mean,
                                       const A* invstd, const A* totals, T* gx, i64 count, int C,
                                       int inner, double inverse_n) {
-    i64 step = (i64)gridDim.x * blockDim.x * VW;
-    for (i64 at = (blockIdx.x * (i64)blockDim.x + threadIdx.x) * VW; at < count; at += step) {
+    const IX step = (IX)gridDim.x * blockDim.x * VW;
+    IX at = ((IX)blockIdx.x * blockDim.x + threadIdx.x) * VW;
+    const bool fixed = LAST && step % C == 0;
+    Slope f;
+    if (fixed && at < count) f.load(channel(at, C, inner), C, w, mean, invstd, totals, (A)inverse_n);
+    for (; at < count; at += step) {
         Row v = *(const Row*)(x + at), e = *(const Row*)(g + at);
-        int c = channel(at, C, inner);
+        if (!fixed) f.load(channel(at, C, inner), C, w, mean, invstd, totals, (A)inverse_n);
 #pragma unroll
         for (int k = 0; k < VW; k++) {
-            int j = LAST ? c + k : c;
-            A scale = invstd[j];
-            A hat = (up(v.v[k]) - mean[j]) * scale;
-            A out = up(e.v[k]) - (totals[j] + hat * totals[C + j]) * (A)inverse_n;
-            if (w) scale *= up(w[j]);
-            v.v[k] = dn(out * scale);
+            const int j = LAST ? k : 0;
+            A out = up(e.v[k]) - f.level[j] - (up(v.v[k]) - f.mean[j]) * f.tilt[j];
+            v.v[k] = dn(out * f.scale[j]);
         }
         *(Row*)(gx + at) = v;
     }
