@@ -24,7 +24,10 @@ def agree(source: str) -> None:
 
 
 # PyTorch's warnings about its own kernels and its nested tensors
-_THEIRS = ("Triggered internally", "enable_nested_tensor is True", "nested tensors")
+_THEIRS = (
+    "Triggered internally", "enable_nested_tensor is True", "nested tensors",
+    "`torch.jit.script` is deprecated",
+)  # fmt: skip
 
 
 def _outcome(frame: Any, source: str) -> tuple:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import IO, Any, Union
+from typing import IO, Any
 
 from .base.device import device
 from .base.dtypes import dtype as _dtype
@@ -14,13 +14,13 @@ from .core.tensor import Tensor
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 
-Number = Union[int, float, bool]
-Device = Union[device, str, int, None]
-FileLike = Union[str, os.PathLike, IO[bytes]]
+Number = int | float | bool
+Device = device | str | int | None
+FileLike = str | os.PathLike | IO[bytes]
 Storage = Any
 
-_TensorOrTensors = Union[Tensor, Sequence[Tensor]]
-_size = Union[_Size, list[int], tuple[int, ...]]
+_TensorOrTensors = Tensor | Sequence[Tensor]
+_size = _Size | list[int] | tuple[int, ...]
 _int, _float, _bool, _complex = int, float, bool, complex
 _device = device
 _symbols = (_dtype, _layout)

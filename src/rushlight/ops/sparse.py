@@ -241,7 +241,8 @@ class SparseTensor:
 
     def __repr__(self) -> str:
         indices = str(self._at.detach()).replace("\n", "\n" + " " * 15)
-        values = str(self._v.detach()).replace("\n", "\n" + " " * 14)
+        values = str(self._v.detach()).replace(f", dtype={self.dtype})", ")")
+        values = values.replace("\n", "\n" + " " * 14)
         dtype = (
             ""
             if self.dtype in (dtypes.get_default_dtype(), dtypes.int64)

@@ -12,7 +12,8 @@ from .optimizer import Optimizer
 from .schedule_base import LRScheduler, per_group
 
 __all__ = [  # AveragedModel is a Module, and comes from nn when it is asked for
-    "AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn",
+    "AveragedModel", "SWALR",  # noqa: F822
+    "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn",
     "get_swa_multi_avg_fn", "update_bn",
 ]  # fmt: skip
 
@@ -87,7 +88,7 @@ class SWALR(LRScheduler):
             group["swa_lr"] = lr
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(
-                f"anneal_strategy must by one of 'cos' or 'linear', instead got {anneal_strategy}"
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
             )
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")

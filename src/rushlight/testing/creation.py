@@ -39,7 +39,7 @@ def make_tensor(
     spread = (*size[:-1], size[-1] * 2) if noncontiguous and size else size
     t = _filled(spread, d, device, low, high)
     if noncontiguous and size:
-        t = t[..., ::2]
+        t = t[..., 1::2]
     if exclude_zero:
         t[t == 0] = 1 if d.category < dtypes.FLOATING else finfo(d).tiny
     if memory_format is not None:
