@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from vision_data import write_cifar10, write_mnist
 
 pytest.importorskip("PIL")

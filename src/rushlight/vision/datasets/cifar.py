@@ -100,12 +100,12 @@ class CIFAR10(ArrayDataset):
         targets: list[int] = []
         for name, _ in self.train_list if self.train else self.test_list:
             entry = self._entry(name)
-            labels = entry.get("labels", entry.get("fine_labels"))
-            rows = entry.get("data")
-            if not _right_rows(rows) or not _right_labels(labels, len(rows)):  # type: ignore[arg-type]
+            labels: Any = entry.get("labels", entry.get("fine_labels"))
+            rows: Any = entry.get("data")
+            if not _right_rows(rows) or not _right_labels(labels, len(rows)):
                 raise CorruptFileError(f"{name} does not hold pictures and labels")
-            pictures.append(rows)  # type: ignore[arg-type]
-            targets += labels  # type: ignore[operator]
+            pictures.append(rows)
+            targets += labels
         classes = self._entry(self.meta["filename"]).get(self.meta["key"])
         if not isinstance(classes, list) or not all(isinstance(c, str) for c in classes):
             raise CorruptFileError(f"{self.meta['filename']} does not hold the names of classes")

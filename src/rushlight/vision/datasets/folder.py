@@ -62,7 +62,7 @@ def make_dataset(
         def is_valid_file(path: str) -> bool:
             return has_file_allowed_extension(path, ends)
 
-    found = []
+    found: list[tuple[str, int]] = []
     empty = []
     for name in sorted(class_to_idx):
         folder = os.path.join(directory, name)

@@ -35,8 +35,7 @@ class ImageClassification(Module):
         self.antialias = antialias
 
     def forward(self, img: Any) -> Tensor:
-        options = {"interpolation": self.interpolation, "antialias": self.antialias}
-        img = F.resize(img, self.resize_size, **options)
+        img = F.resize(img, self.resize_size, self.interpolation, antialias=self.antialias)
         img = F.center_crop(img, self.crop_size)
         if not isinstance(img, Tensor):
             img = F.pil_to_tensor(img)
