@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import devices
+from ..backend.cpu.engine import active
 from .program import Instruction
 
 _TABLE: dict[str, Into] = {}
@@ -27,7 +29,13 @@ class Into:
 
 
 def find(ins: Instruction) -> Into | None:
-    """The way to compute an instruction into given memory, or None."""
+    """The way to compute an instruction into given memory, or None.
+
+    Where the CPU engine has a kernel, that is better: it is quicker than NumPy, and keeps the memory
+    of arrays that were freed for the next ones.
+    """
+    if is_native(ins.name):
+        return None
     found = _TABLE.get(ins.name)
     if found is None:
         ufunc = getattr(ins.kernel.generic, "ufunc", None)
@@ -35,6 +43,18 @@ def find(ins: Instruction) -> Into | None:
             return None
         found = _TABLE[ins.name] = Into(getattr(np, ufunc), _fits)
     return found if found.accepts(ins) else None
+
+
+def is_native(name: str) -> bool:
+    """Whether the CPU engine has a kernel of this name, or the CPU a body of its own."""
+    if name in devices.overrides("cpu"):
+        return True
+    engine = active()
+    return engine is not None and engine.kernel(name, _no_body) is not None
+
+
+def _no_body(*arrays: Any, **attrs: Any) -> Any:
+    raise NotImplementedError
 
 
 def _fits(ins: Instruction) -> bool:

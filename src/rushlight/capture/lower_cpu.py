@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..backend import devices
+from ..backend.cpu import _first
+from ..backend.cpu.engine import active
 from ..backend.cpu.quiet import quiet
 from . import into
 from .plan import plan
@@ -218,12 +220,9 @@ def plain(kernel: Any) -> Callable[..., Any]:
     generic: Callable[..., Any] = partial(body, np)
     if isinstance(getattr(body, "ufunc", None), str):
         generic = getattr(np, body.ufunc)
-    native = devices.overrides("cpu").get(kernel.name)
-    if native is None:
-        return generic
-
-    def first(*arrays: Any, **attrs: Any) -> Any:
-        out = native(*arrays, **attrs)
-        return generic(*arrays, **attrs) if out is NotImplemented else out
-
-    return first
+    own = devices.overrides("cpu").get(kernel.name)
+    if own is not None:
+        return _first(own, generic)
+    engine = active()
+    native = None if engine is None else engine.kernel(kernel.name, generic)
+    return generic if native is None else native

@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..core.inplace import bump
 from ..core.tape import Node
 from ..core.tensor import Tensor, current_edge, data_pointer, tensor_over
 from . import tree
@@ -82,7 +81,7 @@ class Replay:
         places = {id(t): i for i, t in enumerate(r.tensors)}
         self.entry = [(places.get(id(t)), t, grad) for t, grad in r.needs_no_grad]
         self.grads = [
-            (places.get(id(t)), t, how)
+            (places.get(id(t)), t, None if how[0] == "none" else how[1])
             for t, how in zip(r.leaves, r.exit_grads)
             if how[0] != "kept"
         ]
@@ -98,7 +97,7 @@ class Replay:
                 (None if id(t) in held else places[id(t)], t) for t in r.backward.targets
             ]
         self.returned = [self._way(s, r) for s in self.program.results]
-        lasting = {how[1] for _, _, how in self.grads if how[0] == "made"}
+        lasting = {i for _, _, i in self.grads if i is not None}
         self.exclusive = {self.program.results[i].storage.number for i in lasting}
         self.lower()
         self.seconds = time.perf_counter() - began  # what optimising and lowering took
@@ -154,9 +153,10 @@ class Replay:
 
     def obstacle(self, tensors: list[Tensor]) -> str | None:
         """Why this program does not fit the state of things now, or None."""
-        why = self.watch.changed()
-        if why is not None:
-            return why
+        if not self.watch.intact():
+            why = self.watch.changed()
+            if why is not None:
+                return why
         if self.backward is not None and self._free() is None:
             return "too many calls wait for their backward"
         for at, t, grad in self.entry:
@@ -187,11 +187,18 @@ class Replay:
             tensors[i]._a[...] = inputs[i]
         for at, t, n in self.bumps:
             t = t if at is None else tensors[at]
-            bump(t)
-            t._ver[0] += n - 1
-        for at, t, how in self.grads:
+            if t._ver is None:
+                t._ver = [0]
+            t._ver[0] += n
+        fresh, array_type = low.fresh, low.array_type
+        for at, t, i in self.grads:
             t = t if at is None else tensors[at]
-            t.grad = None if how[0] == "none" else self._hand_out(how[1], outs[how[1]], t)
+            if i is None:
+                t.grad = None
+            elif fresh[i]:
+                t.grad = tensor_over(outs[i], array_type)
+            else:
+                t.grad = self._hand_out(i, outs[i], t)
         result = self._results(outs, tensors, node)
         del outs
         for handed in self.handed.values():
@@ -201,8 +208,6 @@ class Replay:
 
     def _hand_out(self, i: int, array: Any, leaf: Tensor) -> Tensor:
         """A gradient: over the program's own memory, until somebody keeps it."""
-        if self.lowered.fresh[i]:
-            return tensor_over(array, self.lowered.array_type)
         known = self.handed.get(i)
         if known is None:
             known = self.handed[i] = Handed(tensor_over(array, self.lowered.array_type), leaf)

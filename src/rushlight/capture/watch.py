@@ -6,6 +6,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Iterable
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,8 @@ class Watch:
         self.optimizers: list[Any] = []
         self._grow(fn)
         self.held = [t for t, _ in self.tensors.values()]
-        self.before = [self._tensor_state(t) for t in self.held]
         self.groups = [(o, _group_shape(o)) for o in self.optimizers]
+        self._settle()
 
     def _grow(self, fn: Callable[..., Any]) -> None:
         """Read functions until no new names turn up; names decide which attributes matter."""
@@ -178,6 +179,8 @@ class Watch:
                 for key, item in value.items():
                     self._row(value, key, item, f"{label}.{key}")
             elif name.endswith("_hooks"):
+                if "state_dict" in name:
+                    continue
                 self.lengths.append((f"{label}.{name}", value, len(value)))
                 for item in value.values():
                     self.visit(item, f"{label}.{name}")
@@ -206,10 +209,56 @@ class Watch:
 
     # -- checking -------------------------------------------------------------------------------
 
-    def _tensor_state(self, t: Tensor) -> tuple:
-        edge = t._edge
-        node = None if edge is None else edge[0]
-        return t._a, edge, _hooks(node)
+    def _settle(self) -> None:
+        """Gather the checks so that an unchanged state is seen in a few calls of C."""
+        tables: dict[int, tuple[Any, list]] = {}
+        single = []
+        for row in self.rows:
+            if isinstance(row[1], dict):
+                tables.setdefault(id(row[1]), (row[1], []))[1].append(row)
+            else:
+                single.append(row)
+        self._tables = [
+            (_getter([r[2] for r in rows]), table, tuple([r[3] for r in rows]))
+            for table, rows in tables.values()
+        ]
+        self._single = single
+        self._empty = [c for _, c, n in self.lengths if n == 0]
+        self._sized = [(c, n) for _, c, n in self.lengths if n]
+        self._arrays = [t._a for t in self.held]
+        self._edges = [t._edge for t in self.held]
+        nodes = [e[0] for e in self._edges if e is not None]
+        self._nodes = [(n, _hooks(n)) for n in nodes]
+        self._unhooked = [n for n, hooks in self._nodes if not any(hooks)]
+        self._hooked = [(n, hooks) for n, hooks in self._nodes if any(hooks)]
+
+    def intact(self) -> bool:
+        """Whether everything is as it was, told quickly; False may be a false alarm."""
+        try:
+            for get, table, values in self._tables:
+                if get(table) != values:
+                    return False
+            if (
+                any(self._empty)
+                or list(map(_array, self.held)) != self._arrays
+                or list(map(_edge, self.held)) != self._edges
+                or any(map(_pre_hooks, self._unhooked))
+                or any(map(_post_hooks, self._unhooked))
+            ):
+                return False
+        except Exception:  # noqa: BLE001 - a missing key, or arrays compared by value: changed
+            return False
+        return self._rest_intact()
+
+    def _rest_intact(self) -> bool:
+        return (
+            all([len(c) == n for c, n in self._sized])
+            and all([_hooks(n) == hooks for n, hooks in self._hooked])
+            and all([_group_shape(o) == shape for o, shape in self.groups])
+            and all([_content(cell) is value for _, cell, value in self.cells])
+            and all([tuple(c) == items for _, c, items in self.contents])
+            and all([table.get(key, _MISSING) is value for _, table, key, value in self._single])
+        )
 
     def changed(self) -> str | None:
         """What is no longer as it was, or None."""
@@ -230,19 +279,19 @@ class Watch:
             if now is not value and not _equal(now, value):
                 return f"{label} changed from {_short(value)} to {_short(now)}"
         for o, shape in self.groups:
-            if not _same_groups(_group_shape(o), shape):
+            if _group_shape(o) != shape:
                 return f"the options of {type(o).__name__} changed"
         return self._changed_tensor()
 
     def _changed_tensor(self) -> str | None:
-        for t, (array, edge, hooks) in zip(self.held, self.before):
+        for t, array, edge in zip(self.held, self._arrays, self._edges):
+            label = self.tensors[id(t)][1]
             if t._a is not array:
-                return f"{self.tensors[id(t)][1]} has new memory"
-            now = t._edge
-            if now is not edge and (now is None) != (edge is None):
-                return f"requires_grad of {self.tensors[id(t)][1]} changed"
-            if hooks != _hooks(None if now is None else now[0]):
-                return f"the hooks of {self.tensors[id(t)][1]} changed"
+                return f"{label} has new memory"
+            if t._edge is not edge:
+                return f"requires_grad or the history of {label} changed"
+        if any(_hooks(node) != hooks for node, hooks in self._nodes):
+            return "the hooks of a parameter changed"
         return None
 
     def owned(self) -> dict[int, str]:
@@ -254,6 +303,22 @@ class Watch:
         for array, label in self.arrays.values():
             found.setdefault(id(array), label)
         return found
+
+
+_array, _edge = attrgetter("_a"), attrgetter("_edge")
+_pre_hooks = attrgetter("pre_hooks")
+
+
+def _post_hooks(node: Any) -> Any:
+    return getattr(node, "post_hooks", None)
+
+
+def _getter(keys: list) -> Callable[[Any], tuple]:
+    """All keys of a dict at once, as a tuple."""
+    if len(keys) == 1:
+        (key,) = keys
+        return lambda table: (table[key],)
+    return itemgetter(*keys)
 
 
 class _ClassDict:
@@ -317,24 +382,16 @@ def _hooks(node: Any) -> tuple:
     return (len(pre) if pre else 0, len(post) if post else 0)
 
 
-def _group_shape(o: Any) -> list[tuple]:
+def _group_shape(o: Any) -> list[list]:
     """An optimiser's options, as far as they decide which kernels run: numbers by being zero."""
-    return [
-        (len(g["params"]), *[_option(v) for k, v in g.items() if k != "params"])
-        for g in o.param_groups
-    ]
+    return [[len(g["params"]), *map(_option, g.values())] for g in o.param_groups]
 
 
 def _option(value: Any) -> Any:
-    if isinstance(value, (bool, str, type(None))):
-        return value
-    if isinstance(value, (int, float)):
+    cls = value.__class__
+    if cls is float or cls is int:
         return value != 0
-    return None
-
-
-def _same_groups(a: list[tuple], b: list[tuple]) -> bool:
-    return a == b
+    return value if value is None or cls is bool or cls is str else None
 
 
 def _short(value: Any) -> str:

@@ -152,6 +152,7 @@ def _rrelu_noise_body(xp: Any, x: Any, *, lower: float, upper: float) -> Any:
 
 
 rrelu_noise = Op(_rrelu_noise_body, "rrelu_noise", meta=same_meta)
+rrelu_noise.kernel.random = True
 
 
 def _rrelu(x: Tensor, lower: float, upper: float, training: bool) -> Tensor:

@@ -22,6 +22,7 @@ def _dropout_mask_body(xp: Any, x: Any, *, p: float, shape: tuple[int, ...]) -> 
 
 
 dropout_mask = Op(_dropout_mask_body, "dropout_mask", meta=lambda x, *, p, shape: (shape, x.dtype))
+dropout_mask.kernel.random = True
 
 
 def _check(p: float) -> None:

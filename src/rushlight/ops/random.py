@@ -44,10 +44,10 @@ def _draw_coins(xp: Any, *, p: float, size: tuple, dtype: dtype, stream: Any,
     return stream.bernoulli(p, size, dtype.np)
 
 
-RANDOM = Kernel("random", _draw, meta=_size_meta)
-RANDINT = Kernel("randint", _draw_integers, meta=_size_meta)
-RANDPERM = Kernel("randperm", _draw_permutation, meta=_size_meta)
-COINS = Kernel("bernoulli_scalar", _draw_coins, meta=_size_meta)
+RANDOM = Kernel("random", _draw, meta=_size_meta, random=True)
+RANDINT = Kernel("randint", _draw_integers, meta=_size_meta, random=True)
+RANDPERM = Kernel("randperm", _draw_permutation, meta=_size_meta, random=True)
+COINS = Kernel("bernoulli_scalar", _draw_coins, meta=_size_meta, random=True)
 
 
 def draw(kernel: Kernel, generator: Any, d: Any, *options: Any, **attrs: Any) -> Tensor:

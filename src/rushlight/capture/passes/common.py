@@ -25,7 +25,7 @@ def merge_common(program: Program) -> Program:
             continue
         key = _key(ins, renaming)
         found = seen.get(key) if key is not None else None
-        if found is None or _changed(ins, found[0], at, written):
+        if found is None or _changed(ins, found[0], at, written, renaming):
             if key is not None:
                 seen[key] = (at, ins)
             kept.append(ins)
@@ -62,6 +62,9 @@ def _key(ins: Instruction, renaming: Renaming) -> Any:
     return key
 
 
-def _changed(ins: Instruction, first: int, second: int, written: dict[int, list[int]]) -> bool:
-    numbers = [s.storage.number for s in ins.reads]
+def _changed(
+    ins: Instruction, first: int, second: int, written: dict[int, list[int]], renaming: Renaming
+) -> bool:
+    """Whether something is written into an input between two places of the program."""
+    numbers = [renaming.slot(s).storage.number for s in ins.reads]
     return any(first <= at < second for n in numbers for at in written.get(n, ()))

@@ -1,0 +1,335 @@
+"""Each pass alone: what it removes, what it must leave, and that the program still computes the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+import rushlight.nn.functional as F
+from rushlight.capture.lower_cpu import CpuReplay
+from rushlight.capture.passes import PASSES, optimise
+from rushlight.capture.passes.common import merge_common
+from rushlight.capture.passes.copies import drop_copies
+from rushlight.capture.passes.dead import drop_dead
+from rushlight.capture.passes.fold import fold_constants
+from rushlight.capture.plan import least, plan
+from rushlight.capture.program import MADE
+from rushlight.capture.recording import Recording
+
+
+def record(fn, *args):
+    """The program of one call."""
+    recording = Recording(fn, args, {}, False)
+    recording.analyse()
+    assert recording.trouble is None
+    for s in recording.program.storages:
+        if s.rewritten:
+            s.saved = recording.recorder.first_values[s.number]
+    return recording.program
+
+
+def names(program):
+    return [ins.name for ins in program.instructions]
+
+
+def compute(program, *args):
+    """The results of a program for other arguments."""
+    low = CpuReplay(program, set(), [])
+    for array, t in zip(low.arguments, args):
+        np.copyto(array, t.numpy())
+    return [a.copy() for a in low.run()]
+
+
+def check(fn, program, *args):
+    """Whether a program computes what its function does, for new arguments."""
+    expected = fn(*args)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for a, b in zip(expected, compute(program, *args)):
+        np.testing.assert_array_equal(a.numpy(), b)
+
+
+X = torch.randn(3, 4)
+Y = torch.randn(3, 4)
+
+
+# -- dead code -----------------------------------------------------------------------------------------
+
+
+def test_dead_code_goes():
+    def fn(x):
+        (x * 3).exp()
+        return x + 1
+
+    program = drop_dead(record(fn, X))
+    assert names(program) == ["add"]
+    check(fn, program, Y)
+
+
+def test_dead_code_keeps_random_draws():
+    def fn(x):
+        torch.rand(3)
+        return x + 1
+
+    assert names(drop_dead(record(fn, X))) == ["random", "add"]
+
+
+def test_dead_code_keeps_writes_to_what_lasts():
+    box = [torch.zeros(3, 4)]
+
+    def fn(x):
+        box[0].add_(x)
+        return x + 1
+
+    program = drop_dead(record(fn, X))
+    assert "copy_into" in names(program)
+    before = box[0].numpy().copy()
+    compute(program, Y)
+    np.testing.assert_array_equal(box[0].numpy(), before + Y.numpy())
+
+
+def test_dead_code_keeps_writes_that_a_view_shows():
+    def fn(x):
+        z = torch.zeros(3, 4)
+        row = z[1]
+        row.add_(1)
+        return z + x
+
+    program = drop_dead(record(fn, X))
+    check(fn, program, Y)
+
+
+# -- common subexpressions -----------------------------------------------------------------------------
+
+
+def test_common_subexpressions_merge():
+    def fn(x):
+        return (x * 2 + 1) + (x * 2 + 1)
+
+    program = merge_common(record(fn, X))
+    assert names(program) == ["mul", "add", "add"]
+    check(fn, program, Y)
+
+
+def test_common_subexpressions_merge_through_views():
+    def fn(x):
+        a = (x * 2).t().exp()
+        b = (x * 2).t().exp()
+        return a - b + 1
+
+    program = merge_common(record(fn, X))
+    assert names(program).count("exp") == 1
+    check(fn, program, Y)
+
+
+def test_common_subexpressions_mind_writes_between():
+    def fn(x):
+        z = x * 1
+        a = z * 2
+        z.add_(1)
+        b = z * 2
+        return a + b
+
+    program = merge_common(record(fn, X))
+    check(fn, program, Y)
+
+
+def test_common_subexpressions_mind_writes_into_the_results():
+    def fn(x):
+        a = x * 2
+        b = x * 2
+        a.add_(1)
+        return a - b
+
+    program = merge_common(record(fn, X))
+    check(fn, program, Y)
+
+
+def test_random_draws_never_merge():
+    def fn(x):
+        return F.dropout(x, 0.5) + F.dropout(x, 0.5)
+
+    assert names(merge_common(record(fn, X))).count("dropout_mask") == 2
+
+
+def test_results_never_merge():
+    def fn(x):
+        return x * 2, x * 2
+
+    assert names(merge_common(record(fn, X))) == ["mul", "mul"]
+
+
+# -- constants -----------------------------------------------------------------------------------------
+
+
+def test_constants_fold():
+    def fn(x):
+        return x * (torch.arange(4.0) + torch.ones(4)).exp()
+
+    program = fold_constants(record(fn, X))
+    assert names(program) == ["mul"]
+    check(fn, program, Y)
+
+
+def test_constants_that_are_written_stay():
+    def fn(x):
+        total = torch.zeros(3, 4)
+        total += x
+        return total
+
+    program = fold_constants(record(fn, X))
+    check(fn, program, Y)
+    check(fn, program, X)
+
+
+def test_random_numbers_are_no_constants():
+    assert names(fold_constants(record(lambda x: x + torch.rand(4), X))) == ["random", "add"]
+
+
+# -- copies --------------------------------------------------------------------------------------------
+
+
+def test_copies_of_temporaries_go():
+    def fn(x):
+        return (x * 2).clone() + 1
+
+    program = drop_copies(record(fn, X))
+    assert names(program) == ["mul", "add"]
+    check(fn, program, Y)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: x.clone(),  # of an argument
+        lambda x: _changed_after(x * 2),
+        lambda x: _copy_changed(x * 2),
+        lambda x: _both_returned(x * 2),
+    ],
+)
+def test_copies_that_matter_stay(fn):
+    program = drop_copies(record(fn, X))
+    assert "clone" in names(program)
+    check(fn, program, Y)
+
+
+def _changed_after(y):
+    z = y.clone()
+    y.add_(1)
+    return z + y
+
+
+def _copy_changed(y):
+    z = y.clone()
+    z.add_(1)
+    return z - y
+
+
+def _both_returned(y):
+    return y, y.clone()
+
+
+# -- all together --------------------------------------------------------------------------------------
+
+FUNCTIONS = {
+    "softmax by hand": lambda x: (x - x.max(1, keepdim=True)[0]).exp()
+    / (x - x.max(1, keepdim=True)[0]).exp().sum(1, keepdim=True),
+    "views": lambda x: x.t().reshape(2, 6)[:, ::2].flip(0) * 2,
+    "in place": lambda x: (x * 2).add_(1).mul_(x).relu_(),
+    "index assignment": lambda x: _assigned(x * 1),
+    "join and split": lambda x: torch.cat(torch.split(x * 2, 2, dim=1)[::-1], dim=1),
+    "many results": lambda x: (x.sum(), x.mean(0), x.argmax(1), x > 0, x.sort(1)[0]),
+    "norms": lambda x: F.layer_norm(x, (4,)) + F.softmax(x, 1) * F.gelu(x),
+    "where": lambda x: torch.where(x > 0, x, x.exp() - 1),
+}
+
+
+def _assigned(y):
+    y[0] = 5.0
+    y[:, 1] += 2
+    y[y.shape[0] - 1, 2] = y[0, 0] * 2
+    return y + 0
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_all_passes_keep_the_values(name):
+    fn = FUNCTIONS[name]
+    program = record(fn, X)
+    optimised = optimise(program)
+    check(fn, optimised, Y)
+    check(fn, optimised, X)
+    assert len(optimised) <= len(program)
+    assert [h[0] for h in optimised.history] == ["recorded", *[n for n, _ in PASSES]]
+
+
+def test_passes_leave_the_given_program_alone():
+    program = record(FUNCTIONS["in place"], X)
+    before = [repr(ins) for ins in program.instructions]
+    optimise(program)
+    assert [repr(ins) for ins in program.instructions] == before
+
+
+# -- memory planning -----------------------------------------------------------------------------------
+
+
+def test_plan_reuses_memory_whose_life_is_over():
+    spans = {0: (0, 1), 1: (1, 2), 2: (2, 3), 3: (3, 4)}
+    offsets, total = plan(spans, dict.fromkeys(spans, 64))
+    assert total == 128
+    assert offsets[0] == offsets[2]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_plans_never_overlap_and_are_near_the_least(seed):
+    rng = np.random.RandomState(seed)
+    n = 60
+    starts = rng.randint(0, 80, n)
+    spans = {i: (int(s), int(s + rng.randint(0, 15))) for i, s in enumerate(starts)}
+    sizes = {i: int(rng.choice([64, 256, 1024, 4096])) for i in spans}
+    offsets, total = plan(spans, sizes)
+    for i in spans:
+        for j in spans:
+            meet = spans[i][0] <= spans[j][1] and spans[j][0] <= spans[i][1]
+            if i < j and meet:
+                apart = (
+                    offsets[i] + sizes[i] <= offsets[j] or offsets[j] + sizes[j] <= offsets[i]
+                )
+                assert apart
+    assert total <= 1.3 * least(spans, sizes)
+
+
+# -- the program itself --------------------------------------------------------------------------------
+
+
+def test_lifetimes_and_bytes():
+    program = record(lambda x: ((x * 2) + 1).sum(), X)
+    spans = program.lifetimes()
+    made = [s for s in program.storages if s.kind == MADE]
+    assert [spans[s.number] for s in made] == [(0, 1), (1, 2), (2, 3)]
+    assert program.bytes_moved() == (48 + 48) + (48 + 48) + (48 + 4)
+    assert program.least_bytes() == 48 + 4
+
+
+def test_table_shows_every_instruction_and_its_line():
+    program = record(lambda x: ((x * 2) + 1).sum(), X)
+    text = str(program)
+    assert all(name in text for name in ("mul", "add", "sum", "argument 0", "float32[3, 4]"))
+    assert "test_capture_passes.py" in text
+    assert "3 instructions on cpu" in text
+
+
+def test_kernels_that_draw_say_so():
+    """A draw that is not marked would be merged, folded or dropped."""
+    import inspect
+
+    import rushlight.nn  # noqa: F401
+    from rushlight.backend.door import KERNELS
+
+    for kernel in KERNELS.values():
+        try:
+            text = inspect.getsource(kernel.generic)
+        except (OSError, TypeError):
+            continue
+        if ".stream(" in text or "stream." in text:
+            marked = kernel.random or "stream: Any" in text or "stream," in text
+            assert marked, kernel.name
