@@ -55,12 +55,56 @@ def pointwise_sources(few: bool) -> dict[str, str]:
     return sources
 
 
+def reduction_sources(few: bool) -> dict[str, str]:
+    """Every reduction over every dtype it takes."""
+    codegen, reductions = sys.modules["_kernels.codegen"], load("reductions")
+    kinds = "sum mean prod nansum count_nonzero norm1 norm2 norminf any all max min argmax argmin"
+    sources = {}
+    for kind in kinds.split():
+        for d, (_, group, _) in codegen.TYPES.items():
+            if not reductions.supports(kind, d) or (few and d not in ("float16", "int32")):
+                continue
+            out = "bool" if kind in ("any", "all") else d
+            if kind == "count_nonzero" or (kind in ("sum", "prod") and group in "iub"):
+                out = "int64"
+            text = reductions.reduction_source(kind, d, out, "int", 2, 2 if kind == "sum" else 1)
+            sources[f"{kind}-{d}"] = text
+    return sources
+
+
+ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned",
+          "int64": "u64", "uint64": "u64"}  # fmt: skip
+
+
+def file_sources(few: bool) -> dict[str, str]:
+    """The sources that are files with a few lines in front, per dtype."""
+    codegen = sys.modules["_kernels.codegen"]
+    folder = FOLDER / "kernels"
+    sources = {"moves": (folder / "moves.cu").read_text()}
+    draws, places = (folder / "random.cu").read_text(), (folder / "indexing.cu").read_text()
+    for d, (c, kind, _) in codegen.TYPES.items():
+        if few and d not in ("float32", "bfloat16", "int64"):
+            continue
+        head = f"{codegen.PRELUDE}\ntypedef {c} S;\n"
+        if kind != "c":
+            flag = "#define FLOATING 1\n" if kind == "f" else ""
+            sources[f"random-{d}"] = draws.replace("// PRELUDE", flag + head)
+        own = places.replace("kind == 2 ? top(a, b) : bottom(a, b)", "a") if kind == "c" else places
+        atomic = f"#define ATOMIC {ATOMIC[d]}\n" if d in ATOMIC else ""
+        sources[f"indexing-{d}"] = f"{head}typedef i64 X;\n#define N 3\n{atomic}{own}"
+    return sources
+
+
+MACROS = ("INIT", "MAP", "JOIN", "FINAL", "KEPT", "GONE", "PAIR")
+
+
 def bundle(sources: dict[str, str], prelude: str) -> str:
     """Many kernels as one file: the prelude once, each kernel in a namespace of its own."""
     parts = [prelude]
+    forget = "\n".join(f"#undef {name}" for name in MACROS)
     for number, (label, text) in enumerate(sources.items()):
         own = text.replace(prelude, "").replace('extern "C" ', "")
-        parts.append(f"// {label}\nnamespace n{number} {{\n{own}\n}}")
+        parts.append(f"// {label}\n{forget}\nnamespace n{number} {{\n{own}\n}}")
     return "\n".join(parts)
 
 
@@ -80,18 +124,18 @@ def main() -> int:
     parser.add_argument("--few", action="store_true", help="one dtype of each kind only")
     parser.add_argument("--only", default="", help="sources whose label contains this")
     options = parser.parse_args()
-    sources = {k: v for k, v in pointwise_sources(options.few).items() if options.only in k}
-    prelude = load("codegen").PRELUDE
+    families = (pointwise_sources, reduction_sources)
+    sources = {k: v for f in families for k, v in f(options.few).items() if options.only in k}
+    prelude = sys.modules["_kernels.codegen"].PRELUDE
     good = True
     labels = list(sources)
     for start in range(0, len(labels), 150):
         part = {k: sources[k] for k in labels[start : start + 150]}
-        good &= compile_text(f"pointwise {start}", bundle(part, prelude))
-    files = sorted((FOLDER / "kernels").glob("*.cu"))
-    for path in files:
-        if options.only in path.name:
-            good &= compile_text(path.name, path.read_text().replace("// PRELUDE", prelude))
-    print(f"{len(sources)} pointwise kernels and {len(files)} files: {'ok' if good else 'FAILED'}")
+        good &= compile_text(f"kernels {start} and on", bundle(part, prelude))
+    files = {k: v for k, v in file_sources(options.few).items() if options.only in k}
+    for label, text in files.items():
+        good &= compile_text(label, text)
+    print(f"{len(sources) + len(files)} sources: {'ok' if good else 'FAILED'}")
     return 0 if good else 1
 
 

@@ -22,10 +22,10 @@ TOLERANCE = {"float64": 1e-9, "float32": 3e-5, "float16": 4e-3, "bfloat16": 3e-2
 def check_row(row: Any, dtype: str, layout: str) -> None:
     """The row's result on both devices, from plain or strided inputs."""
     import numpy as np
-    import test_ops as t
-    from optable import call, flat
 
     import rushlight as rl
+    import test_ops as t
+    from optable import call, flat
     from rushlight.core.tensor import wrap
 
     cpu = t.tensors(row, dtype, "cpu")
@@ -62,9 +62,9 @@ def _strided_on_gpu(a: Any) -> Any:
 
 def check_gradient(row: Any) -> None:
     import numpy as np
-    import test_ops as t
 
     import rushlight as rl
+    import test_ops as t
 
     want = t.gradients(rl, row, t.tensors(row, grad=True))
     got = t.gradients(rl, row, t.tensors(row, device="cuda", grad=True))
@@ -74,9 +74,7 @@ def check_gradient(row: Any) -> None:
                 assert other is None or not np.any(t.host(other))
             continue
         assert g.shape == w.shape and g.device.type == "cuda"
-        np.testing.assert_allclose(
-            t.host(g), t.host(w), rtol=row.tol or 1e-7, atol=row.tol or 1e-8
-        )
+        np.testing.assert_allclose(t.host(g), t.host(w), rtol=row.tol or 1e-7, atol=row.tol or 1e-8)
 
 
 def jobs() -> list[tuple[str, Any]]:
@@ -123,16 +121,17 @@ def work(part: int, parts: int, seconds: float) -> None:
             frames = [f for f in where if "rushlight" in f.filename] or list(where)
             place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
             text = " ".join(str(error).split())
-            print(json.dumps([label, repr(row), type(error).__name__, text[:300], place]), flush=True)
+            print(
+                json.dumps([label, repr(row), type(error).__name__, text[:300], place]), flush=True
+            )
     print(json.dumps(dict(counts)), flush=True)
 
 
 def _also_on_cpu(row: Any, args: tuple, label: str) -> bool:
     """Whether the CPU refuses this dtype as well, in which case there is nothing to compare."""
+    import rushlight as rl
     import test_ops as t
     from optable import call
-
-    import rushlight as rl
 
     try:
         if label == "backward":

@@ -149,9 +149,7 @@ class autocast:  # noqa: N801 - the name users write
         cache_enabled: bool | None = None,
     ) -> None:
         if not isinstance(device_type, str):
-            raise ValueError(
-                f"Expected `device_type` of type `str`, got: `{type(device_type)}`"
-            )
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.device = device_type.partition(":")[0]
         if self.device not in _DEVICES:
             raise RuntimeError(

@@ -53,7 +53,10 @@ class CudaBackend:
             impl = generic
         else:
             maker = getattr(own, "with_fallback", None)
-            impl = _first(own, generic) if maker is None else maker(generic)
+            if maker is not None:
+                impl = maker(generic)
+            else:
+                impl = own if getattr(own, "total", False) else _first(own, generic)
         return impl if self._count == 1 else self._guarded(impl)
 
     def _guarded(self, impl: Callable[..., Any]) -> Callable[..., Any]:

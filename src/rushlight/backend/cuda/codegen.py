@@ -219,7 +219,9 @@ def _walk(names: list[str], dims: int) -> list[str]:
     lines = []
     for d in range(dims - 1, -1, -1):
         if d:
-            lines.append(f"        {{ const I q = rest / (I)g.size[{d}], r = rest - q * (I)g.size[{d}];")
+            lines.append(
+                f"        {{ const I q = rest / (I)g.size[{d}], r = rest - q * (I)g.size[{d}];"
+            )
             lines.append("          rest = q;")
         else:
             lines.append("        { const I r = rest;")

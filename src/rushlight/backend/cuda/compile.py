@@ -183,9 +183,7 @@ def _quick(launch: Launch, kernel: Any) -> Callable[..., None]:
 _launches: dict[tuple, Launch] = {}
 
 
-def kernel(
-    text: str, name: str, formats: tuple[str, ...], options: tuple[str, ...] = ()
-) -> Launch:
+def kernel(text: str, name: str, formats: tuple[str, ...], options: tuple[str, ...] = ()) -> Launch:
     """The launchable kernel `name` of a source on the current GPU, made once."""
     key = (text, name, formats, options, cupy.cuda.runtime.getDevice())
     found = _launches.get(key)

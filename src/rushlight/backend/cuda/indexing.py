@@ -237,9 +237,7 @@ def _put(dst: Any, values: Any, indices: tuple, slots: tuple, accumulate: bool) 
 
 
 @kernel_for("cuda", "index_put_into")
-def _index_put_into(
-    dst: Any, values: Any, *indices: Any, slots: tuple, accumulate: bool
-) -> Any:
+def _index_put_into(dst: Any, values: Any, *indices: Any, slots: tuple, accumulate: bool) -> Any:
     return _put(dst, values, indices, slots, accumulate)
 
 

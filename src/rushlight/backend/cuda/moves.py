@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import cupy
@@ -20,6 +21,16 @@ _WITHIN = 3  # cudaMemcpyDeviceToDevice
 
 _BATCH = "18q"
 _TRANSPOSE = ("P", "P", "i", "i", "q", "q", "i", _BATCH)
+
+
+def always(name: str) -> Callable[[Callable], Callable]:
+    """Register a body that takes every input, so that no other is kept behind it."""
+
+    def register(body: Callable) -> Callable:
+        body.total = True  # type: ignore[attr-defined]
+        return kernel_for("cuda", name)(body)
+
+    return register
 
 
 def copy_to(dst: Any, src: Any) -> None:
@@ -77,7 +88,7 @@ def copied(x: Any, order: str = "C") -> Any:
     return out
 
 
-@kernel_for("cuda", "clone")
+@always("clone")
 def _clone(x: Any, *, order: Any) -> Any:
     if order.__class__ is str:
         return copied(x, order)
@@ -87,12 +98,12 @@ def _clone(x: Any, *, order: Any) -> Any:
     return copied(x.transpose(order)).transpose(back)
 
 
-@kernel_for("cuda", "snapshot")
+@always("snapshot")
 def _snapshot(x: Any) -> Any:
     return copied(x, "K")
 
 
-@kernel_for("cuda", "reshape_copy")
+@always("reshape_copy")
 def _reshape_copy(x: Any, *, shape: tuple[int, ...]) -> Any:
     return copied(x).reshape(shape)
 
@@ -146,7 +157,7 @@ def fill(dst: Any, value: Any) -> None:
     launch.go(min(-(-size // 4096), 2**20), 256, size, dst.data.ptr, lo, hi)
 
 
-@kernel_for("cuda", "fill_into")
+@always("fill_into")
 def _fill_into(dst: Any, *, value: Any) -> Any:
     if dst._c_contiguous and not dst.data.ptr & 15:
         fill(dst, value)
@@ -157,7 +168,7 @@ def _fill_into(dst: Any, *, value: Any) -> Any:
     return dst
 
 
-@kernel_for("cuda", "full")
+@always("full")
 def _full(*, size: tuple, value: Any, dtype: Any, device: Any, order: Any = None) -> Any:
     shape = size if order is None else tuple([size[i] for i in order])
     out = ndarray(shape, dtype.np)
@@ -167,7 +178,7 @@ def _full(*, size: tuple, value: Any, dtype: Any, device: Any, order: Any = None
     return out.transpose(sorted(range(len(order)), key=order.__getitem__))
 
 
-@kernel_for("cuda", "empty")
+@always("empty")
 def _empty(*, size: tuple, dtype: Any, device: Any, order: Any = None) -> Any:
     if order is None:
         return ndarray(size, dtype.np)
@@ -175,7 +186,7 @@ def _empty(*, size: tuple, dtype: Any, device: Any, order: Any = None) -> Any:
     return out.transpose(sorted(range(len(order)), key=order.__getitem__))
 
 
-@kernel_for("cuda", "zeros_of")
+@always("zeros_of")
 def _zeros_of(x: Any) -> Any:
     out = dense_like([x], x.shape, x.dtype)
     if x.size:

@@ -109,9 +109,7 @@ class Stream:
         n = out.size
         if n:
             if what not in ("bernoulli",) and from_np(dtype).name not in _DIGITS:
-                raise RuntimeError(
-                    f"{what} expected a floating point dtype, but got {dtype.name}"
-                )
+                raise RuntimeError(f"{what} expected a floating point dtype, but got {dtype.name}")
             p = 0 if given is None else given.data.ptr
             blocks = min(-(-n // 1024), 4096)
             _kernel(what, dtype)(blocks, 256, n, out.data.ptr, self._state.data.ptr, a, b, p)
@@ -227,4 +225,6 @@ class Stream:
         g = self.gamma(alpha.astype(np.float64))
         x = (g / g.sum(axis=-1, keepdims=True)).astype(alpha.dtype)
         limits = finfo(from_np(alpha.dtype))
-        return cupy.clip(x, limits.tiny, math.nextafter(1.0, 0.0) if x.itemsize == 8 else 1 - limits.eps)
+        return cupy.clip(
+            x, limits.tiny, math.nextafter(1.0, 0.0) if x.itemsize == 8 else 1 - limits.eps
+        )

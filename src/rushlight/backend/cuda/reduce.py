@@ -13,6 +13,7 @@ from ...base.dtypes import by_name, from_np
 from ..door import kernel_for
 from .codegen import TYPES
 from .compile import kernel
+from .moves import always
 from .reductions import reduction_source, size_of, supports
 
 ndarray = cupy.ndarray
@@ -166,12 +167,12 @@ def _wide(x: Any) -> str | None:
     return "int64" if x.dtype.kind in "biu" else None
 
 
-@kernel_for("cuda", "sum")
+@always("sum")
 def _sum(x: Any, *, dim: Any, keepdim: bool) -> Any:
     return reduce("sum", x, dim, keepdim, _wide(x))
 
 
-@kernel_for("cuda", "sum_to_size")
+@always("sum_to_size")
 def _sum_to(x: Any, *, shape: tuple[int, ...]) -> Any:
     lead = x.ndim - len(shape)
     dims = tuple([i for i, s in enumerate(x.shape) if i < lead or (shape[i - lead] == 1 != s)])
