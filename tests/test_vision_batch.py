@@ -249,6 +249,27 @@ def test_without_pillow(folder, monkeypatch: pytest.MonkeyPatch) -> None:
         make("cifar", folder, [T.ColorJitter(0.1), TO])[0]
 
 
+@pytest.mark.parametrize("name", CHAINS)
+def test_the_way_of_a_device_on_host_arrays(folder, name: str) -> None:
+    """What runs on a device's arrays, run on NumPy's: the same batches."""
+    dataset = make("cifar", folder, CHAINS[name])
+    options = {"batch_size": 4, "shuffle": True}
+    wanted = epochs(dataset, True, **options)
+    labels = np.array(dataset.targets)
+    dataset._resident = (np.ascontiguousarray(dataset._planes()), labels)
+    assert epochs(dataset, True, **options) == wanted
+    x, target = dataset[-1]
+    assert isinstance(x, rushlight.Tensor) and target == labels[-1]
+    for outside in (45, -46):
+        with pytest.raises(IndexError):
+            dataset[outside]
+        with pytest.raises(IndexError):
+            list(DataLoader(dataset, 2, sampler=[0, outside]))
+    dataset.transform = T.Compose([T.ColorJitter(0.1), TO])
+    with pytest.raises(RuntimeError, match="no batched form"):
+        list(DataLoader(dataset, 2))
+
+
 def test_batches_on_a_device(folder) -> None:
     """`to` keeps the bytes on the device; the CPU is where they are anyway."""
     dataset = make("cifar", folder, CHAINS["usual"])

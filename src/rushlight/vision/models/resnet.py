@@ -139,10 +139,8 @@ class ResNet(nn.Module):
                 f"replace_stride_with_dilation should be None or a 3-element tuple, got {dilate}"
             )
         self._norm_layer = norm_layer or nn.BatchNorm2d
-        self.inplanes = width
-        self.dilation = 1
-        self.groups = groups
-        self.base_width = width_per_group
+        self.inplanes, self.dilation = width, 1
+        self.groups, self.base_width = groups, width_per_group
         small = stem == "cifar"
         self.conv1 = nn.Conv2d(
             in_channels, width, 3 if small else 7, 1 if small else 2, 1 if small else 3, bias=False
