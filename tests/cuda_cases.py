@@ -214,10 +214,6 @@ def norms(rng: np.random.Generator) -> Iterator[Case]:
             yield Case("layer_norm_grad", (g, x, w, mean, std), attrs, dtype, label)
             yield Case("rms_norm", (x, w), attrs, dtype, label)
             yield Case("rms_norm_grad", (g, x, w, rms), attrs, dtype, label)
-    r = np.abs(floats(rng, 70)) + 1
-    yield Case("running_mean_update", (r, floats(rng, 70)), {"momentum": 0.1}, F32)
-    attrs = {"momentum": 0.1, "eps": 1e-5, "n": 50}
-    yield Case("running_var_update", (r, np.abs(r) + 0.5), attrs, F32)
 
 
 def embeddings(rng: np.random.Generator) -> Iterator[Case]:
@@ -269,7 +265,17 @@ def updates(rng: np.random.Generator) -> Iterator[Case]:
                 yield Case(name, (np.array(numbers), *arrays), attrs, dtype, label)
 
 
+def running(rng: np.random.Generator) -> Iterator[Case]:
+    """Kernels that write into their first two arrays."""
+    attrs = {"momentum": 0.1, "eps": 1e-5, "n": 50}
+    for dtype in (F32, F64):
+        a, b, mean, std = [np.abs(floats(rng, 70)) + 0.5 for _ in range(4)]
+        yield Case("running_statistics", (a, b, mean, std), attrs, dtype, "both")
+        yield Case("running_statistics", (a, None, mean, std), attrs, dtype, "mean alone")
+
+
 FAMILIES = {
     "blas": products, "conv": convolutions, "pool": pools, "softmax": softmaxes,
     "entropy": entropies, "norm": norms, "embedding": embeddings, "update": updates,
+    "running": running,
 }  # fmt: skip

@@ -492,5 +492,5 @@ def _owns_plainly(g: Any, like: Any) -> bool:
         and g.__class__ is like.__class__
         and g.dtype == like.dtype
         and sys.getrefcount(g) <= 4
-        and g.flags.c_contiguous
+        and (g.flags.c_contiguous or g.strides == like.strides)  # dense, or laid out as the leaf
     )

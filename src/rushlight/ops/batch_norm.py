@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..core.inplace import change
+from ..backend.door import Kernel, run
+from ..core.inplace import bump, check_writable
 from ..core.modes import no_grad
 from ..core.op import Op
 from ..core.public import public
@@ -111,23 +112,39 @@ def _batch_norm_grad_formula(
 by_reference(batch_norm_grad, _batch_norm_grad_formula)
 
 
-def _running_mean_body(xp: Any, running: Any, mean: Any, *, momentum: float) -> Any:
-    return (running * (1 - momentum) + mean * momentum).astype(running.dtype)
+def _running_body(
+    xp: Any, means: Any, variances: Any, mean: Any, invstd: Any, *, momentum: float, eps: float,
+    n: int,
+) -> tuple:  # fmt: skip
+    """Let running statistics, either of which may be None, learn from those of a batch."""
+    if means is not None:
+        means[...] = (means * (1 - momentum) + mean * momentum).astype(means.dtype)
+    if variances is not None:
+        unbiased = (invstd**-2.0 - eps) * (n / max(n - 1, 1))
+        variances[...] = (variances * (1 - momentum) + unbiased * momentum).astype(variances.dtype)
+    return ()
 
 
-def _running_var_body(
-    xp: Any, running: Any, invstd: Any, *, momentum: float, eps: float, n: int
-) -> Any:
-    unbiased = (invstd**-2.0 - eps) * (n / max(n - 1, 1))
-    return (running * (1 - momentum) + unbiased * momentum).astype(running.dtype)
+RUNNING = Kernel(
+    "running_statistics", _running_body,
+    mutates=lambda arrays, attrs: [i for i in (0, 1) if arrays[i] is not None],
+)  # fmt: skip
 
 
-_running_mean = Op(
-    _running_mean_body, "running_mean_update", meta=lambda r, m, **_: (r.shape, r.dtype)
-)
-_running_var = Op(
-    _running_var_body, "running_var_update", meta=lambda r, m, **_: (r.shape, r.dtype)
-)
+def _learn(
+    means: Any, variances: Any, mean: Tensor, invstd: Tensor, momentum: float, eps: float, n: int
+) -> None:
+    """Change the running statistics in place, in one call."""
+    held = [t for t in (means, variances) if t is not None]
+    if not held:
+        return
+    for t in held:
+        check_writable(t)
+    arrays = [None if t is None else t._a for t in (means, variances, mean, invstd)]
+    attrs = {"momentum": float(momentum), "eps": float(eps), "n": n}
+    run(RUNNING, mean._a.__class__, arrays, attrs)
+    for t in held:
+        bump(t)
 
 
 def _batch_norm_eval_body(
@@ -203,11 +220,7 @@ def batch_norm(
         )
     out, mean, invstd = batch_norm_train(input, weight, bias, eps=float(eps))
     with no_grad():
-        if running_mean is not None:
-            change(running_mean, _running_mean, mean, momentum=float(momentum))
-        if running_var is not None:
-            attrs = {"momentum": float(momentum), "eps": float(eps), "n": n}
-            change(running_var, _running_var, invstd, **attrs)
+        _learn(running_mean, running_var, mean, invstd, momentum, eps, n)
     return out
 
 

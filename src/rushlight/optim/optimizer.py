@@ -15,6 +15,7 @@ from ..core.inplace import bump
 from ..core.modes import enable_grad, no_grad
 from ..core.tape import RemovableHandle
 from ..core.tensor import Tensor, tensor_over
+from ..ops.creation_like import zeros_like
 
 required = object()
 
@@ -265,8 +266,8 @@ def _with_hooks(step: Callable) -> Callable:
 
 
 def zeros_for(p: Tensor) -> Tensor:
-    """A state of zeros beside a parameter."""
-    return p.detach().new_zeros(p._a.shape)
+    """A state of zeros beside a parameter, in its memory order: updates walk both together."""
+    return zeros_like(p.detach())
 
 
 def counter() -> Tensor:

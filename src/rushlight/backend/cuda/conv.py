@@ -68,14 +68,6 @@ def _ordered(a: Any, last: bool) -> Any:
     return cupy.ascontiguousarray(turned).transpose(back)
 
 
-def _empty(shape: tuple, dtype: Any, last: bool) -> Any:
-    if not last:
-        return cupy.ndarray(shape, dtype)
-    memory = cupy.cuda.alloc(prod(shape) * dtype.itemsize)
-    steps = tuple([s * dtype.itemsize for s in _strides(shape, True)])
-    return cupy.ndarray(shape, dtype, memory, steps)
-
-
 # -- cuDNN ----------------------------------------------------------------------------------------
 
 
@@ -88,12 +80,22 @@ class _Library:
         lead = a if kind != "wgrad" else b
         self.last = _channels_last(a) or _channels_last(lead)
         self.shape = out_shape
+        # Strides are part of the key under which this object is found, so order is known here.
+        self.ready = (self._is_ready(a), self._is_ready(b))
+        steps = _strides(out_shape, self.last)
+        self.strides = tuple([s * a.itemsize for s in steps])
+        self.bytes = prod(out_shape) * a.itemsize
         self.fused = bias
         made = self._plan(kind, a, b, attrs, bias)
         if made is None and bias:
             self.fused = False
             made = self._plan(kind, a, b, attrs, False)
         self.plan: Plan | None = made
+
+    def _is_ready(self, a: Any) -> bool:
+        """Whether an array lies as the plan expects it."""
+        steps = [s * a.itemsize for s in _strides(a.shape, self.last)]
+        return all(n == 1 or s == t for n, s, t in zip(a.shape, a.strides, steps))
 
     def _plan(self, kind: str, a: Any, b: Any, attrs: dict[str, Any], bias: bool) -> Plan | None:
         flat = a.ndim == 3  # cuDNN has no 1-d convolution: a second dim of size 1 goes in front
@@ -117,8 +119,11 @@ class _Library:
         )  # fmt: skip
 
     def __call__(self, a: Any, b: Any, bias: Any = None) -> Any:
-        a, b = _ordered(a, self.last), _ordered(b, self.last)
-        out = _empty(self.shape, a.dtype, self.last)
+        if not self.ready[0] or a.data.ptr & 15:
+            a = _ordered(a, self.last)
+        if not self.ready[1] or b.data.ptr & 15:
+            b = _ordered(b, self.last)
+        out = cupy.ndarray(self.shape, a.dtype, cupy.cuda.alloc(self.bytes), self.strides)
         if self.fused:
             if bias.data.ptr & 15:
                 bias = bias.copy()

@@ -9,13 +9,16 @@ import cupy
 import numpy as np
 
 from ..door import kernel_for
-from .sources import NUMBERS, PARTIALS, blocks_for, load, partials
+from .sources import NUMBERS, PARTIALS, blocks_for, device, load, partials
 
 _FILL = 132 * 8  # blocks that keep an H200 busy
 
 
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
 def _wide(char: str) -> Any:
-    return np.float64 if char == "d" else np.float32
+    return _F64 if char == "d" else _F32
 
 
 def _stored(*arrays: Any) -> str | None:
@@ -79,10 +82,9 @@ class _Layout:
             most = -(-self.n // 4096)
             self.splits = max(1, min(-(-_FILL // self.c), most, PARTIALS // (2 * self.c)))
 
-    def sums(self, name: str, char: str, *arrays: Any) -> int:
-        parts = partials()
-        pointers = [a.data.ptr for a in arrays]
-        formats = ("P",) * (len(pointers) + 1) + ("i", "i", "q")
+    def sums(self, name: str, char: str, arrays: int) -> Any:
+        """The launch of the two sums per channel over `arrays` inputs."""
+        formats = ("P",) * (arrays + 1) + ("i", "i", "q")
         launch = load("batch_norm.cu", name, formats, char, **self.options)
         if self.last:
             columns = -(-self.c // (self.across * self.vw))
@@ -91,11 +93,56 @@ class _Layout:
         else:
             shared = 0
             grid, block = (self.c, self.splits, 1), (256, 1, 1)
-        launch.on_grid(grid, block, shared, *pointers, parts, self.c, self.inner, self.images)
-        return parts
+        return launch.fixed(grid, block, shared, arrays + 1, self.c, self.inner, self.images)
+
+    def elementwise(
+        self, name: str, formats: tuple, pointers: int, char: str, number: float, **options: Any
+    ) -> Any:
+        """The launch over all elements; `number` is its last argument."""
+        launch = load("batch_norm.cu", name, formats, char, **options, **self.options)
+        count = self.n * self.c
+        grid = (blocks_for(count // self.vw), 1, 1)
+        return launch.fixed(grid, (256, 1, 1), 0, pointers, count, self.c, self.inner, number)
+
+    def per_channel(
+        self, name: str, formats: tuple, pointers: int, char: str, *numbers: Any, **options: Any
+    ) -> Any:
+        """The launch that adds up the splits of 32 channels a block."""
+        launch = load("batch_norm.cu", name, formats, char, **options, **self.options)
+        return launch.fixed((-(-self.c // 32), 1, 1), (256, 1, 1), 0, pointers, *numbers)
 
 
+class _Train:
+    """The three launches of batch norm in training, for one shape."""
+
+    __slots__ = ("apply", "statistics", "sums")
+
+    def __init__(self, layout: _Layout, char: str, kind: str, eps: float) -> None:
+        self.sums = layout.sums("sums", char, 1)
+        formats = ("P", "P", "P", "P", "i", "i", "i", "q", "d")
+        numbers = (layout.c, layout.inner, layout.splits, layout.n, eps)
+        self.statistics = layout.per_channel("statistics", formats, 4, char, *numbers)
+        self.apply = layout.elementwise("apply", _APPLY, 6, char, eps, NW=kind)
+
+
+class _Back:
+    """The three launches of its derivative."""
+
+    __slots__ = ("apply", "sums", "weights")
+
+    def __init__(self, layout: _Layout, char: str, kind: str) -> None:
+        self.sums = layout.sums("grad_sums", char, 3)
+        formats = ("P", "P", "P", "P", "P", "i", "i")
+        numbers = (layout.c, layout.splits)
+        self.weights = layout.per_channel("weight_grads", formats, 5, char, *numbers, NW=kind)
+        formats = ("P",) * 7 + ("q", "i", "i", "d")
+        self.apply = layout.elementwise("apply_grad", formats, 7, char, 1.0 / layout.n, NW=kind)
+
+
+_APPLY = ("P", "P", "P", "P", "P", "P", "q", "i", "i", "d")
 _layouts: dict[tuple, _Layout] = {}
+_trains: dict[tuple, _Train] = {}
+_backs: dict[tuple, _Back] = {}
 
 
 def _layout(x: Any) -> tuple[Any, _Layout]:
@@ -121,64 +168,52 @@ def _as(g: Any, x: Any) -> Any:
     return out
 
 
-_APPLY = ("P", "P", "P", "P", "P", "P", "q", "i", "i", "d")
-
-
 @kernel_for("cuda", "batch_norm_train")
 def batch_norm_train(x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
     char, kind = x.dtype.char, _stored(weight, bias)
     if char not in NUMBERS or kind is None or x.size < 2:
         return NotImplemented
     x, layout = _layout(x)
+    key = (x.shape, layout.last, char, kind, eps, device())
+    call = _trains.get(key)
+    if call is None:
+        call = _trains[key] = _Train(layout, char, kind, eps)
     weight, bias = _dense(weight), _dense(bias)
-    c = layout.c
-    parts = layout.sums("sums", char, x)
-    stats = cupy.ndarray((2, c), _wide(char))
-    mean, invstd = stats[0], stats[1]
-    load(
-        "batch_norm.cu", "statistics", ("P", "P", "P", "P", "i", "i", "i", "q", "d"), char,
-        **layout.options,
-    )(
-        -(-c // 32), 256, x.data.ptr, parts, mean.data.ptr, invstd.data.ptr, c, layout.inner,
-        layout.splits, layout.n, eps,
-    )  # fmt: skip
+    parts = partials()
+    at = x.data.ptr
+    call.sums(at, parts)
+    mean, invstd = cupy.ndarray((layout.c,), _wide(char)), cupy.ndarray((layout.c,), _wide(char))
+    call.statistics(at, parts, mean.data.ptr, invstd.data.ptr)
     out = _like(x)
-    load("batch_norm.cu", "apply", _APPLY, char, NW=kind, **layout.options)(
-        blocks_for(x.size // layout.vw), 256, x.data.ptr, _ptr(weight), _ptr(bias), mean.data.ptr,
-        invstd.data.ptr, out.data.ptr, x.size, c, layout.inner, eps,
-    )  # fmt: skip
+    call.apply(at, _ptr(weight), _ptr(bias), mean.data.ptr, invstd.data.ptr, out.data.ptr)
     return out, mean, invstd
 
 
 @kernel_for("cuda", "batch_norm_grad")
 def batch_norm_grad(gy: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float) -> Any:
     char, kind = x.dtype.char, _stored(x if weight is None else weight)
-    wide = np.dtype(_wide(char))
+    wide = _wide(char)
     if char not in NUMBERS or kind is None or not x.size or gy.dtype != x.dtype:
         return NotImplemented
     if mean.dtype != wide or invstd.dtype != wide:
         return NotImplemented
     x, layout = _layout(x)
+    key = (x.shape, layout.last, char, kind, device())
+    call = _backs.get(key)
+    if call is None:
+        call = _backs[key] = _Back(layout, char, kind)
     gy = _as(gy, x)
     weight, mean, invstd = _dense(weight), _dense(mean), _dense(invstd)
-    c = layout.c
-    parts = layout.sums("grad_sums", char, gy, x, mean)
+    c, parts = layout.c, partials()
+    call.sums(gy.data.ptr, x.data.ptr, mean.data.ptr, parts)
     totals = cupy.ndarray((2, c), wide)
     dtype = x.dtype if weight is None else weight.dtype
     gw, gb = cupy.ndarray((c,), dtype), cupy.ndarray((c,), dtype)
-    load(
-        "batch_norm.cu", "weight_grads", ("P", "P", "P", "P", "P", "i", "i"), char, NW=kind,
-        **layout.options,
-    )(
-        -(-c // 32), 256, parts, invstd.data.ptr, totals.data.ptr, gw.data.ptr, gb.data.ptr, c,
-        layout.splits,
-    )  # fmt: skip
+    call.weights(parts, invstd.data.ptr, totals.data.ptr, gw.data.ptr, gb.data.ptr)
     gx = _like(x)
-    formats = ("P", "P", "P", "P", "P", "P", "P", "q", "i", "i", "d")
-    load("batch_norm.cu", "apply_grad", formats, char, NW=kind, **layout.options)(
-        blocks_for(x.size // layout.vw), 256, gy.data.ptr, x.data.ptr, _ptr(weight),
-        mean.data.ptr, invstd.data.ptr, totals.data.ptr, gx.data.ptr, x.size, c, layout.inner,
-        1.0 / layout.n,
+    call.apply(
+        gy.data.ptr, x.data.ptr, _ptr(weight), mean.data.ptr, invstd.data.ptr, totals.data.ptr,
+        gx.data.ptr,
     )  # fmt: skip
     return gx, gw, gb
 
@@ -198,29 +233,23 @@ def batch_norm_eval(x: Any, weight: Any, bias: Any, mean: Any, var: Any, *, eps:
     return out
 
 
-@kernel_for("cuda", "running_mean_update")
-def running_mean_update(running: Any, mean: Any, *, momentum: float) -> Any:
-    char = running.dtype.char
-    if char not in NUMBERS or mean.dtype != np.dtype(_wide(char)) or not running._c_contiguous:
+@kernel_for("cuda", "running_statistics")
+def running_statistics(
+    means: Any, variances: Any, mean: Any, invstd: Any, *, momentum: float, eps: float, n: int
+) -> Any:
+    held = means if variances is None else variances
+    char = held.dtype.char
+    if char not in NUMBERS or _stored(means, variances) is None:
         return NotImplemented
-    out = cupy.ndarray(running.shape, running.dtype)
-    load("batch_norm.cu", "running_mean", ("P", "P", "P", "i", "d"), char)(
-        -(-out.size // 256), 256, running.data.ptr, mean.data.ptr, out.data.ptr, out.size, momentum
-    )
-    return out
-
-
-@kernel_for("cuda", "running_var_update")
-def running_var_update(running: Any, invstd: Any, *, momentum: float, eps: float, n: int) -> Any:
-    char = running.dtype.char
-    if char not in NUMBERS or invstd.dtype != np.dtype(_wide(char)) or not running._c_contiguous:
+    if mean.dtype != _wide(char) or not all(
+        a is None or a._c_contiguous for a in (means, variances, mean, invstd)
+    ):
         return NotImplemented
-    out = cupy.ndarray(running.shape, running.dtype)
-    load("batch_norm.cu", "running_var", ("P", "P", "P", "i", "d", "d", "d"), char)(
-        -(-out.size // 256), 256, running.data.ptr, invstd.data.ptr, out.data.ptr, out.size,
-        momentum, eps, n / max(n - 1, 1),
+    load("batch_norm.cu", "running", ("P", "P", "P", "P", "i", "d", "d", "d"), char)(
+        -(-held.size // 128), 128, _ptr(means), _ptr(variances), mean.data.ptr, invstd.data.ptr,
+        held.size, momentum, eps, n / max(n - 1, 1),
     )  # fmt: skip
-    return out
+    return ()
 
 
 # -- layer norm and root-mean-square norm ---------------------------------------------------------

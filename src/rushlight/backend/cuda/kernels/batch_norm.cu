@@ -245,17 +245,16 @@ extern "C" __global__ void apply_grad(const T* g, const T* x, const NW* w, const
     }
 }
 
-// -- running statistics -------------------------------------------------------------------------
+// -- running statistics: either array may be missing -----------------------------------------------
 
-extern "C" __global__ void running_mean(const T* running, const A* mean, T* out, int C, double momentum) {
-    int c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c < C) out[c] = dn(up(running[c]) * (A)(1 - momentum) + mean[c] * (A)momentum);
-}
-extern "C" __global__ void running_var(const T* running, const A* invstd, T* out, int C, double momentum,
-                                       double eps, double bessel) {
+extern "C" __global__ void running(T* means, T* variances, const A* mean, const A* invstd, int C,
+                                   double momentum, double eps, double bessel) {
     int c = blockIdx.x * blockDim.x + threadIdx.x;
     if (c >= C) return;
-    double s = invstd[c];
-    A var = (A)((1.0 / (s * s) - eps) * bessel);
-    out[c] = dn(up(running[c]) * (A)(1 - momentum) + var * (A)momentum);
+    if (means) means[c] = dn(up(means[c]) * (A)(1 - momentum) + mean[c] * (A)momentum);
+    if (variances) {
+        double s = invstd[c];
+        A var = (A)((1.0 / (s * s) - eps) * bessel);
+        variances[c] = dn(up(variances[c]) * (A)(1 - momentum) + var * (A)momentum);
+    }
 }
