@@ -89,6 +89,8 @@ def file_sources(few: bool) -> dict[str, str]:
         if kind != "c":
             flag = "#define FLOATING 1\n" if kind == "f" else ""
             sources[f"random-{d}"] = draws.replace("// PRELUDE", flag + head)
+        if kind == "f":
+            sources[f"scaling-{d}"] = head + (folder / "scaling.cu").read_text()
         own = places.replace("kind == 2 ? top(a, b) : bottom(a, b)", "a") if kind == "c" else places
         atomic = f"#define ATOMIC {ATOMIC[d]}\n" if d in ATOMIC else ""
         sources[f"indexing-{d}"] = f"{head}typedef i64 X;\n#define N 3\n{atomic}{own}"

@@ -20,7 +20,7 @@ from .arrays import CUPY
 
 # Every file that registers kernels of its own; those of other families join when they are there.
 _FAMILIES = (
-    "moves", "pointwise", "reduce", "indexing", "order", "numeric", "draws",
+    "moves", "pointwise", "reduce", "indexing", "numeric", "draws", "scaling",
     "blas", "conv", "pool", "softmax", "cross_entropy", "norm", "update", "embedding",
     "attention",
 )  # fmt: skip
