@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_dezero_functions import check_twice
 
 import rushlight.dezero.functions as F
 import rushlight.dezero.functions_conv as C
 from rushlight.dezero import Variable
 from rushlight.dezero.utils import array_allclose, gradient_check
+from test_dezero_functions import check_twice
 
 rng = np.random.RandomState(1)
 
@@ -122,7 +122,9 @@ def test_im2col_and_back(size, kernel, stride, pad, to_matrix):
 
 
 def test_step_57():
-    assert F.im2col(np.random.rand(1, 3, 7, 7), kernel_size=5, stride=1, pad=0, to_matrix=True).shape == (9, 75)
+    assert F.im2col(
+        np.random.rand(1, 3, 7, 7), kernel_size=5, stride=1, pad=0, to_matrix=True
+    ).shape == (9, 75)
     assert F.im2col(np.random.rand(10, 3, 7, 7), kernel_size=(5, 5)).shape == (90, 75)
     x, W = Variable(np.random.randn(1, 5, 15, 15)), Variable(np.random.randn(8, 5, 3, 3))
     y = F.conv2d_simple(x, W, b=None, stride=1, pad=1)

@@ -27,7 +27,7 @@ else:
         transforms,
         utils,
     )
-    from .core import (
+    from .core import (  # type: ignore[assignment]
         Config,
         Function,
         Parameter,

@@ -70,7 +70,7 @@ def floating(x: Any) -> Any:
 def common(*xs: Any) -> tuple:
     """Arrays in one dtype: that of the widest float among them, so that float32 stays float32."""
     kinds = {x.dtype for x in xs if x is not None}
-    if len(kinds) == 1:
+    if len(kinds) == 1:  # the usual case
         return xs
     floats = [k for k in kinds if k.kind in "fc"]
     target = np.result_type(*(floats or kinds))

@@ -6,9 +6,11 @@ from typing import Any
 
 import rushlight as rl
 
+from ..core.modes import modes
+from ..core.tape import AccumulateGrad
 from ..core.tensor import Tensor
 from ._arrays import floating, tensor
-from .core import Config, Function, Variable
+from .core import Function, Variable
 
 
 class Derived(Function):
@@ -33,7 +35,7 @@ class Derived(Function):
 
     def backward(self, *gys: Any) -> Any:
         gradient = Gradient(self)
-        if Config.enable_backprop:
+        if modes.grad:
             found = gradient(*self.inputs, *gys)
             found = found if isinstance(found, list) else [found]
         else:
@@ -65,29 +67,50 @@ class Gradient(Derived):
     def differentiate(self, gys: list[Any]) -> list[Any]:
         """The gradients there are, by rushlight; their inputs' numbers go to `places`."""
         of = self.of
-        wanted = [i for i, t in enumerate(of._leaves) if t is not None and t.requires_grad]
-        pairs = [(y, g) for y, g in zip(of._results, gys) if g is not None and y.requires_grad]
+        wanted = [i for i, t in enumerate(of._leaves) if t is not None and t._edge is not None]
+        pairs = [(y, g) for y, g in zip(of._results, gys) if g is not None and y._edge is not None]
         if not wanted or not pairs:
             return []
-        found = rl.autograd.grad(
-            [y for y, _ in pairs],
-            [of._leaves[i] for i in wanted],
-            [g if g.dtype == y.dtype else g.to(y.dtype) for y, g in pairs],
-            retain_graph=True,
-            create_graph=Config.enable_backprop,
-            allow_unused=True,
-        )
+        ys = [y for y, _ in pairs]
+        gs = [g if g._a.dtype == y._a.dtype else g.to(y.dtype) for y, g in pairs]
+        leaves = [of._leaves[i] for i in wanted]
+        found = None if modes.grad or len(ys) > 1 else _of_one_op(ys[0], leaves, gs[0])
+        if found is None:
+            found = rl.autograd.grad(
+                ys, leaves, gs, retain_graph=True, create_graph=modes.grad, allow_unused=True
+            )
         self.places = [i for i, g in zip(wanted, found) if g is not None]
         return [g for g in found if g is not None]
+
+
+def _of_one_op(y: Tensor, leaves: list[Tensor], g: Tensor) -> Any:
+    """The gradients of a result that one op made of leaves, asked of it directly; None otherwise.
+
+    Most are, and it saves the walk.
+    """
+    node, index = y._edge
+    places = {id(t._edge[0]): i for i, t in enumerate(leaves)}
+    ends = [None if edge is None else places.pop(id(edge[0]), -1) for edge in node.edges]
+    if -1 in ends:  # another op lies between, or a leaf went in twice
+        return None
+    gs: list[Any] = [None] * node.n_outputs
+    gs[index] = g
+    found: list[Any] = [None] * len(leaves)
+    for i, gx in zip(ends, node.apply(gs)):
+        if i is not None:
+            found[i] = gx
+    return found
 
 
 def _leaf(v: Variable | None) -> Any:
     """A Variable as the beginning of a small graph of rushlight's own."""
     if v is None or v._data is None:
         return None
-    if v._constant or not Config.enable_backprop:
+    if v._constant or not modes.grad:
         return tensor(v._data)
-    return tensor(floating(v._data)).requires_grad_()
+    t = tensor(floating(v._data))
+    t._edge = (AccumulateGrad(t), 0)
+    return t
 
 
 def _arrays(results: Any) -> Any:
@@ -97,8 +120,6 @@ def _arrays(results: Any) -> Any:
 def match(*tensors: Any) -> list[Any]:
     """Tensors in one floating dtype: the widest there is among them."""
     dtypes = {t.dtype for t in tensors if t is not None}
-    if len(dtypes) == 1 and next(iter(dtypes)).is_floating_point:
-        return list(tensors)
     floats = [d for d in dtypes if d.is_floating_point] or [rl.float64]
     target = floats[0]
     for d in floats[1:]:

@@ -43,10 +43,11 @@ class Call(tape.Node):
 
     def apply(self, gs: list[Any]) -> Sequence[Any]:
         function = self.function
+        retain = _walk.retain
         for reference, g in zip(function.outputs, gs):
             out = reference()
-            if out is not None:
-                out.grad = _added(out.grad, g) if _walk.retain else None
+            if out is not None and (retain or out.grad is not None):
+                out.grad = _added(out.grad, g) if retain else None
         results = function.backward(*gs)
         return results if isinstance(results, (tuple, list)) else (results,)
 
@@ -56,13 +57,17 @@ class Call(tape.Node):
 
 def record(function: Any, inputs: list[Any], outputs: list[Any]) -> None:
     """Put a call on the tape and let its outputs point to it."""
-    function.generation = generation = max([x.generation for x in inputs], default=0)
+    generation = 0
     for x in inputs:
-        x._link()  # leaves before the node that uses them: the tape goes by age
+        if x._edge is None:
+            x._link()  # leaves before the node that uses them: the tape goes by age
+        elif x.generation > generation:
+            generation = x.generation
     node = Call(function, len(outputs))
     for i, out in enumerate(outputs):
         out._edge = (node, i)
         out.generation = generation + 1
+    function.generation = generation
     function.inputs = inputs
     function.outputs = [weakref.ref(out) for out in outputs]
 

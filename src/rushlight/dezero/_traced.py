@@ -16,15 +16,19 @@ class Traced:
 
     __array_priority__ = 200  # `ndarray + variable` is ours to answer
 
+    # Defaults on the class: most Variables are short-lived results that never change them.
+    name: str | None = None
+    grad: Any = None
+    generation = 0
+    _edge: Any = None  # (tape node, index of the output), or None before the first use
+    _constant = False  # made of a bare array by a call: nobody can ask for its gradient
+
     def __init__(self, data: Any, name: str | None = None) -> None:
-        if data is not None and not is_array(data):
+        if data.__class__ is not np.ndarray and data is not None and not is_array(data):
             raise TypeError(f"{type(data)} is not supported")
         self._data = data
-        self.name = name
-        self.grad: Any = None
-        self.generation = 0
-        self._edge: Any = None  # (tape node, index of the output), or None before the first use
-        self._constant = False  # made of a bare array by a call: nobody can ask for its gradient
+        if name is not None:
+            self.name = name
 
     @property
     def data(self) -> Any:
@@ -120,6 +124,8 @@ def constant(cls: type, data: Any) -> Any:
 
 def operands(x0: Any, x1: Any) -> tuple[Any, Any]:
     """Two operands; a number becomes a constant of the other one's dtype."""
+    if isinstance(x1, Traced) and isinstance(x0, Traced):
+        return x0, x1
     if isinstance(x1, SCALARS):
         x0 = np.array(x0) if isinstance(x0, SCALARS) else x0
         x1 = like(x1, x0._data if isinstance(x0, Traced) else x0)

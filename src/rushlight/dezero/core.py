@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import rushlight as rl
 
+from ..core.modes import modes
 from . import cuda
 from ._arrays import compute, floating
 from ._graph import record, walk_back
@@ -61,6 +63,23 @@ test_mode.__test__ = False  # type: ignore[attr-defined]  # not a test, whatever
 class Variable(Traced):
     """An array that remembers how it was computed; its gradient is a Variable too."""
 
+    if TYPE_CHECKING:  # `setup_variable` attaches them
+        __add__: Any
+        __radd__: Any
+        __mul__: Any
+        __rmul__: Any
+        __neg__: Any
+        __sub__: Any
+        __rsub__: Any
+        __truediv__: Any
+        __rtruediv__: Any
+        __pow__: Any
+        __getitem__: Any
+        matmul: Any
+        dot: Any
+        max: Any
+        min: Any
+
     def backward(self, retain_grad: bool = False, create_graph: bool = False) -> None:
         """Compute the gradients of this with respect to what it was computed from.
 
@@ -68,7 +87,7 @@ class Variable(Traced):
         """
         seed = self.grad
         if seed is None:
-            seed = Variable(compute(rl.ones_like, self._data))
+            seed = Variable(cuda.get_array_module(self._data).ones_like(self._data))
         if self.creator is None:
             self.grad = seed
             return
@@ -76,6 +95,8 @@ class Variable(Traced):
         walk_back(self._edge, seed, retain_grad, create_graph)
 
     def _accumulate(self, g: Variable) -> None:
+        if g.dtype != self.dtype and self.dtype.kind == "f":
+            g = _Cast(self.dtype)(g)  # a float32 weight among float64 data stays float32
         if 0 in g._data.strides:  # a broadcast view: the user could not change it in place
             g._data = g._data.copy()
         super()._accumulate(g)
@@ -146,8 +167,8 @@ class Function:
         arrays = self._run(variables)
         if not isinstance(arrays, tuple):
             arrays = (arrays,)
-        outputs = [Variable(as_array(y)) for y in arrays]
-        if Config.enable_backprop:
+        outputs = [Variable(y if y.__class__ is np.ndarray else as_array(y)) for y in arrays]
+        if modes.grad:  # Config.enable_backprop
             record(self, variables, outputs)
         return outputs if len(outputs) > 1 else outputs[0]
 
@@ -169,6 +190,19 @@ class Function:
 
 def _constant(x: Any) -> Variable:
     return constant(Variable, as_array(x))
+
+
+class _Cast(Function):
+    """The same values in another dtype."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+
+    def forward(self, x: Any) -> Any:
+        return x.astype(self.dtype)
+
+    def backward(self, gy: Any) -> Any:
+        return _Cast(self.inputs[0].dtype)(gy)
 
 
 # -- arithmetic -----------------------------------------------------------------------------------
@@ -193,7 +227,7 @@ class _Binary(Function):
 
 class Add(_Binary):
     def forward(self, x0: Any, x1: Any) -> Any:
-        return compute(rl.add, x0, x1)
+        return compute(operator.add, x0, x1)
 
     def gradient(self, gy: Any, i: int) -> Any:
         return gy
@@ -201,7 +235,7 @@ class Add(_Binary):
 
 class Mul(_Binary):
     def forward(self, x0: Any, x1: Any) -> Any:
-        return compute(rl.mul, x0, x1)
+        return compute(operator.mul, x0, x1)
 
     def gradient(self, gy: Any, i: int) -> Any:
         return gy * self.inputs[1 - i]
@@ -209,7 +243,7 @@ class Mul(_Binary):
 
 class Neg(Function):
     def forward(self, x: Any) -> Any:
-        return compute(rl.neg, x)
+        return compute(operator.neg, x)
 
     def backward(self, gy: Any) -> Any:
         return -gy
@@ -217,7 +251,7 @@ class Neg(Function):
 
 class Sub(_Binary):
     def forward(self, x0: Any, x1: Any) -> Any:
-        return compute(rl.sub, _no_bool(x0), _no_bool(x1))
+        return compute(operator.sub, _no_bool(x0), _no_bool(x1))
 
     def gradient(self, gy: Any, i: int) -> Any:
         return -gy if i else gy
@@ -227,7 +261,7 @@ class Div(_Binary):
     def forward(self, x0: Any, x1: Any) -> Any:
         if x0.dtype.kind not in "fc" and x1.dtype.kind not in "fc":
             x0, x1 = floating(x0), floating(x1)
-        return compute(rl.div, x0, x1)
+        return compute(operator.truediv, x0, x1)
 
     def gradient(self, gy: Any, i: int) -> Any:
         x0, x1 = self.inputs
@@ -239,7 +273,7 @@ class Pow(Function):
         self.c = c
 
     def forward(self, x: Any) -> Any:
-        return compute(rl.pow, x if isinstance(self.c, int) else floating(x), self.c)
+        return compute(operator.pow, x if isinstance(self.c, int) else floating(x), self.c)
 
     def backward(self, gy: Any) -> Any:
         (x,) = self.inputs

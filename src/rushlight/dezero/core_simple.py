@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-
-import rushlight as rl
 
 from ._arrays import compute, floating
 from ._graph import record, walk_back
@@ -95,7 +94,7 @@ class Function:
 
 class Add(Function):
     def forward(self, x0: Any, x1: Any) -> Any:
-        return compute(rl.add, x0, x1)
+        return compute(operator.add, x0, x1)
 
     def backward(self, gy: Any) -> Any:
         return gy, gy
@@ -103,7 +102,7 @@ class Add(Function):
 
 class Mul(Function):
     def forward(self, x0: Any, x1: Any) -> Any:
-        return compute(rl.mul, x0, x1)
+        return compute(operator.mul, x0, x1)
 
     def backward(self, gy: Any) -> Any:
         x0, x1 = self.inputs
@@ -112,7 +111,7 @@ class Mul(Function):
 
 class Neg(Function):
     def forward(self, x: Any) -> Any:
-        return compute(rl.neg, x)
+        return compute(operator.neg, x)
 
     def backward(self, gy: Any) -> Any:
         return -gy
@@ -120,7 +119,7 @@ class Neg(Function):
 
 class Sub(Function):
     def forward(self, x0: Any, x1: Any) -> Any:
-        return compute(rl.sub, x0, x1)
+        return compute(operator.sub, x0, x1)
 
     def backward(self, gy: Any) -> Any:
         return gy, -gy
@@ -130,7 +129,7 @@ class Div(Function):
     def forward(self, x0: Any, x1: Any) -> Any:
         if x0.dtype.kind not in "fc" and x1.dtype.kind not in "fc":
             x0, x1 = floating(x0), floating(x1)
-        return compute(rl.div, x0, x1)
+        return compute(operator.truediv, x0, x1)
 
     def backward(self, gy: Any) -> Any:
         x0, x1 = self.inputs
@@ -142,7 +141,7 @@ class Pow(Function):
         self.c = c
 
     def forward(self, x: Any) -> Any:
-        return compute(rl.pow, x if isinstance(self.c, int) else floating(x), self.c)
+        return compute(operator.pow, x if isinstance(self.c, int) else floating(x), self.c)
 
     def backward(self, gy: Any) -> Any:
         (x,) = self.inputs

@@ -12,12 +12,15 @@ from ._arrays import is_cupy
 
 def __getattr__(name: str) -> Any:
     """`gpu_enable` and `cupy`, found out when somebody asks: CuPy takes a second to import."""
+    value: Any
     if name == "gpu_enable":
-        value: Any = _cuda.is_available()
+        value = _cuda.is_available()
     elif name in ("cupy", "cp"):
         if not _enabled():
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}: CuPy is not here")
-        import cupy as value
+        import cupy
+
+        value = cupy
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value

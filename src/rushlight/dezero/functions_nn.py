@@ -8,22 +8,35 @@ import rushlight as rl
 
 from . import cuda
 from . import functions as F
-from ._arrays import floating, tensor
+from ._arrays import common, compute, floating, tensor
 from ._derived import Derived, match, real
-from .core import Config, Variable, as_array, as_variable, constant
+from .core import Config, Function, Variable, as_array, as_variable, constant
 
 nn = rl.nn.functional
 
 # -- the linear layer -----------------------------------------------------------------------------
 
 
-class Linear(Derived):
-    def compute(self, x: Any, W: Any, b: Any = None) -> Any:
-        x, W, b = match(x, W, b)
-        if b is not None and x.ndim == 2 and W.ndim == 2:
-            return rl.addmm(b, x, W)
-        y = rl.matmul(x, W)
-        return y if b is None else y + b
+class Linear(Function):
+    def forward(self, x: Any, W: Any, b: Any = None) -> Any:
+        x, W, b = common(x, W, b)
+        return compute(nn.linear, x, W.T, b)  # rushlight's weight is (out, in)
+
+    def backward(self, gy: Any) -> Any:
+        x, W, b = self.inputs
+        gx = gW = gb = None
+        if self._wants(0):
+            gx = F.matmul(gy, W.T)
+        if self._wants(1):
+            rows, g = (x, gy) if x.ndim == 2 else (_rows(x), _rows(gy))
+            gW = F.matmul(rows.T, g)
+        if b.data is not None and self._wants(2):
+            gb = F.sum_to(gy, b.shape)
+        return gx, gW, gb
+
+
+def _rows(x: Any) -> Any:
+    return x.reshape(-1, x.shape[-1])
 
 
 def linear(x: Any, W: Any, b: Any = None) -> Variable:

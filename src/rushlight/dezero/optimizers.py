@@ -216,7 +216,7 @@ class ClipGrad:
 
     def __call__(self, params: list[Any]) -> None:
         total = math.sqrt(sum([float((p.grad.data**2).sum()) for p in params]))
-        rate = self.max_norm / (total + 1e-6)
+        rate = float(self.max_norm / (total + 1e-6))
         if rate < 1:
             for p in params:
                 p.grad = Variable(p.grad.data * rate)

@@ -146,7 +146,7 @@ class Normalize:
     def _number(self, value: Any, array: Any, channel: int) -> Any:
         """A value that does not widen the array, one for each channel if it has several."""
         if np.isscalar(value):
-            return float(value) if array.dtype.kind == "f" else value
+            return value if array.dtype.kind != "f" else array.dtype.type(value)
         shape = [1] * array.ndim
         shape[channel] = -1
         kind = array.dtype if array.dtype.kind == "f" else None
