@@ -355,6 +355,28 @@ def test_global_tensor_changed_in_place_and_replaced():
         equal(fn(torch.ones(3)), compiled(torch.ones(3)))
 
 
+def test_model_and_optimizer_as_arguments():
+    def train(step, net, opt, x, y):
+        opt.zero_grad()
+        loss = nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        return loss
+
+    eager, other = Step(), Step()
+    other.net.load_state_dict(eager.net.state_dict())
+    compiled = torch.compile(train)
+    for i in range(9):
+        x, y = batch()
+        if i == 5:
+            for side in (eager, other):
+                side.net[0].weight.data = side.net[0].weight.data * 2
+                side.opt.param_groups[0]["lr"] = 0.01
+        equal(train(eager, eager.net, eager.opt, x, y), compiled(other, other.net, other.opt, x, y))
+        eager.same_as(other)
+    assert compiled.replays
+
+
 # -- Python that a replay would not run: told, and run eagerly --------------------------------------
 
 

@@ -60,7 +60,7 @@ def _dry_run(rec: Any, roots: list, edges: list, inner: list[Tensor]) -> list[An
     for node, _ in cut.values():
         node.edges = ()
     try:
-        with inside(), listening(rec):
+        with inside(rec), listening(rec):
             found = tape.backward(
                 roots, keep_graph=True, create_graph=False, inputs=edges, accumulate=False
             )

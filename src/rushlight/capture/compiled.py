@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from ..base import dtypes
 from ..core.modes import modes, switches
+from ..core.tape import AccumulateGrad
 from ..core.tensor import Tensor
 from . import tree
 from .record import CannotCapture
@@ -34,12 +36,13 @@ class Compiled:
         self.disabled = disable
         self.entries: OrderedDict[Any, Entry] = OrderedDict()
         self.told: set[str] = set()
+        _everyone.add(self)
         self.last: Any = None
         self.last_mode: Any = None
         self.last_signature: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.disabled or _switched_off() or is_recording() or switches.anomaly:
+        if self.disabled or stance[0] == "force_eager" or is_recording() or switches.anomaly:
             return self.fn(*args, **kwargs)
         if not kwargs and self._like_last(args):
             return self.last.call(args, kwargs, args)
@@ -56,13 +59,7 @@ class Compiled:
                     "Calls whose shapes differ each time are better left uncompiled."
                 )
         self.last, self.last_mode = entry, key[2]
-        plain = (
-            not kwargs
-            and len(tensors) == len(args)
-            and len({id(t._a) for t in tensors}) == len(args)
-        )
-        self.last_signature = [(t._a.shape, t._a.dtype, t._a.strides, t._edge is None, t._a.__class__)
-                               for t in tensors] if plain else None  # fmt: skip
+        self.last_signature = _quick_signature(args, kwargs, tensors)
         return entry.call(args, kwargs, tensors)
 
     def _like_last(self, args: tuple) -> bool:
@@ -70,7 +67,7 @@ class Compiled:
         signature = self.last_signature
         if signature is None or len(signature) != len(args):
             return False
-        for t, (shape, dtype, strides, plain, cls) in zip(args, signature):
+        for t, (shape, dtype, strides, role, cls) in zip(args, signature):
             if not isinstance(t, Tensor):
                 return False
             a = t._a
@@ -79,7 +76,7 @@ class Compiled:
                 or a.shape != shape
                 or a.dtype is not dtype
                 or a.strides != strides
-                or (t._edge is None) is not plain
+                or (role if t._edge is None else _role(t) - role)
             ):
                 return False
         distinct = len(args) == 1 or len({id(t._a) for t in args}) == len(args)
@@ -152,7 +149,14 @@ class Entry:
         for program in reversed(self.programs):
             if program.obstacle(tensors) is None:
                 return program(tensors)
+        if stance[0] != "default" and self.programs:
+            if stance[0] == "fail_on_recompile":
+                raise RuntimeError(f"a program would be recorded anew: {self._why(tensors)}")
+            return self.owner.fn(*args, **kwargs)
         return self._record(args, kwargs)
+
+    def _why(self, tensors: Any) -> str | None:
+        return self.programs[-1].obstacle(tensors)
 
     def _record(self, args: tuple, kwargs: dict) -> Any:
         recording = Recording(self.owner.fn, args, kwargs, self.owner.fullgraph)
@@ -207,12 +211,25 @@ def _signature(tensors: list[Tensor]) -> tuple:
     seen: dict[int, int] = {}
     for i, t in enumerate(tensors):
         a = t._a
-        edge = t._edge
-        found.append((a.__class__, a.shape, a.dtype, a.strides, edge is not None))
+        found.append((a.__class__, a.shape, a.dtype, a.strides, _role(t)))
         first = seen.setdefault(id(a), i)
         if first != i:
             found.append(first)
     return tuple(found)
+
+
+def _role(t: Tensor) -> int:
+    """0 without history, 1 for a leaf that wants its gradient, 2 for a result of a graph."""
+    if t._edge is None:
+        return 0
+    return 1 if isinstance(t._edge[0], AccumulateGrad) else 2
+
+
+def _quick_signature(args: tuple, kwargs: dict, tensors: list[Tensor]) -> Any:
+    """What `_like_last` compares, where the arguments are distinct tensors and nothing else."""
+    if kwargs or len(tensors) != len(args) or len({id(t._a) for t in tensors}) != len(args):
+        return None
+    return [(t._a.shape, t._a.dtype, t._a.strides, _role(t), t._a.__class__) for t in tensors]
 
 
 def _mode() -> tuple:
@@ -234,11 +251,15 @@ def _outside() -> int:
     return level
 
 
-_off = [0]
+# What `compiler.set_stance` says: default, force_eager, eager_on_recompile or fail_on_recompile.
+stance = ["default"]
+_everyone: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
 
-def _switched_off() -> bool:
-    return _off[0] > 0
+def reset_all() -> None:
+    """Forget every program of every compiled function."""
+    for compiled in list(_everyone):
+        compiled.reset()
 
 
 def compile(  # noqa: A001 - PyTorch's name

@@ -26,12 +26,20 @@ def is_recording() -> bool:
 
 
 @contextmanager
-def inside() -> Iterator[None]:
+def inside(recorder: Recorder) -> Iterator[None]:
+    """This thread's ops are part of a recording until the end of the block."""
     _state.depth = getattr(_state, "depth", 0) + 1
+    before, _state.recorder = getattr(_state, "recorder", None), recorder
     try:
         yield
     finally:
         _state.depth -= 1
+        _state.recorder = before
+
+
+def complain_now(what: str) -> None:
+    """Tell the recording at work that this call cannot be replayed."""
+    _state.recorder.complain(what)
 
 
 class Recording:
@@ -40,7 +48,7 @@ class Recording:
     def __init__(self, fn: Callable, args: tuple, kwargs: dict, fullgraph: bool) -> None:
         self.tensors: list[Tensor] = []
         tree.flatten((args, kwargs), self.tensors)
-        self.watch = Watch(fn)
+        self.watch = Watch(fn, tree.leaves((args, kwargs)))
         self.leaves = self._leaves()
         self.entry_grads = [t.grad for t in self.leaves]
         self.versions = [(t, t._version) for t in self.known()]
@@ -50,7 +58,7 @@ class Recording:
         self.recorder.strict = fullgraph
         self.numbers = numbers
         _forget_casts()
-        with inside(), collecting_replay_hooks() as hooks, listening(self.recorder):
+        with inside(self.recorder), collecting_replay_hooks() as hooks, listening(self.recorder):
             self.result = fn(*args, **kwargs)
         _forget_casts()
         self.hooks = [refresh for refresh, _ in hooks]

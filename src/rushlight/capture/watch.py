@@ -26,7 +26,7 @@ class Watch:
     A check is (what it is, how to look, what was seen); looking must give the identical object.
     """
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
+    def __init__(self, fn: Callable[..., Any], arguments: Iterable[Any] = ()) -> None:
         self.names: set[str] = set()
         self.functions: dict[int, Any] = {}
         self.objects: dict[int, tuple[Any, str]] = {}
@@ -37,12 +37,12 @@ class Watch:
         self.contents: list[tuple[str, Any, tuple]] = []
         self.cells: list[tuple[str, Any, Any]] = []
         self.optimizers: list[Any] = []
-        self._grow(fn)
+        self._grow(fn, list(arguments))
         self.held = [t for t, _ in self.tensors.values()]
         self.groups = [(o, _group_shape(o)) for o in self.optimizers]
         self._settle()
 
-    def _grow(self, fn: Callable[..., Any]) -> None:
+    def _grow(self, fn: Callable[..., Any], arguments: list[Any]) -> None:
         """Read functions until no new names turn up; names decide which attributes matter."""
         for _ in range(8):
             known = len(self.names), len(self.functions)
@@ -51,6 +51,9 @@ class Watch:
             for rows in (self.rows, self.lengths, self.contents, self.cells, self.optimizers):
                 rows.clear()
             self.visit(fn, getattr(fn, "__name__", type(fn).__name__))
+            for value in arguments:
+                if not isinstance(value, Tensor):
+                    self.visit(value, f"argument {type(value).__name__}")
             if known == (len(self.names), len(self.functions)):
                 return
 
