@@ -1,6 +1,6 @@
 """Datasets, samplers and the DataLoader; users find them as `rushlight.utils.data`."""
 
-from .batching import Batcher, BatchTransform
+from .batching import Batcher
 from .collate import default_collate, default_convert
 from .combine import ConcatDataset, StackDataset, Subset, random_split
 from .dataset import ChainDataset, Dataset, IterableDataset, TensorDataset
@@ -19,7 +19,6 @@ from .worker import WorkerInfo, get_worker_info
 
 __all__ = [
     "BatchSampler",
-    "BatchTransform",
     "Batcher",
     "ChainDataset",
     "ConcatDataset",

@@ -12,7 +12,7 @@ draws of the first sample, then all of the second. `draws` says whether any are 
 asked for the samples of several batches at once, and the result is then cut up.
 
 Transforms that always consume the same number of 32-bit words per sample make this easy: an image set
-draws `words(stream, len(indices), k)` once and gives each transform its columns (`BatchTransform`). What
+draws `words(stream, len(indices), k)` once and gives each transform its columns (vision's `__batched__`). What
 `torch.rand(1)` would be for a word w is `(w & 0xFFFFFF) * 2**-24`; `torch.randint(0, n, (1,))` is `w % n`.
 
 A subclass that overrides `__getitem__` (or `__getitems__`) but not `__batcher__` falls off the batch path
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,18 +38,6 @@ class Batcher(NamedTuple):
 
     fetch: Fetch
     draws: bool = False
-
-
-class BatchTransform(Protocol):
-    """What a transform offers so that an image set can apply it to a batch.
-
-    `x` holds the batch as the transform's neighbours see a sample: uint8 (N, H, W, C) where a single
-    sample would be a PIL image, (N, C, H, W) after ToTensor. `words` is uint32 of shape
-    (N, words_per_sample); element [i, j] is the j-th 32-bit draw that sample i makes in this transform.
-    """
-
-    def words_per_sample(self, shape: tuple[int, ...]) -> int | None: ...
-    def batch(self, x: np.ndarray, words: np.ndarray) -> np.ndarray: ...
 
 
 def words(stream: Stream, samples: int, each: int) -> np.ndarray:
