@@ -12,6 +12,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 import rushlight
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shard", help="I/N: only every N-th test, starting with the I-th (from 0)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """`--shard 2/8` lets eight processes share the suite on a machine with many cores."""
+    shard = config.getoption("--shard")
+    if shard:
+        first, of = (int(n) for n in shard.split("/"))
+        items[:] = items[first::of]
+
+
 # Ten thousand tests take the device as a parameter; on a machine without a GPU they are not made twice
 # only to be skipped.
 DEVICES = ["cpu", "cuda"] if rushlight.cuda.is_available() else ["cpu"]
