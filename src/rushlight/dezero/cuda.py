@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import cuda as _cuda
+from ..core.tensor import wrap
 from ._arrays import is_cupy
 
 
@@ -66,6 +67,8 @@ def as_cupy(x: Any) -> Any:
     x = _data_of(x)
     if not _enabled():
         raise Exception("CuPy cannot be loaded. Install CuPy!")
+    if isinstance(x, np.ndarray) and x.dtype.kind in "fiub":
+        return wrap(x).to("cuda")._a
     import cupy
 
     return cupy.asarray(x)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import rushlight as rl
 
-from . import utils
+from . import cuda, utils
 from ._arrays import common, compute, floating, tensor
 from .core import (
     Function,
@@ -136,7 +138,7 @@ class GetItem(Function):
         self.slices = _plain(slices)
 
     def forward(self, x: Any) -> Any:
-        return x[self.slices]
+        return x[_beside(x, self.slices)]
 
     def backward(self, gy: Any) -> Any:
         return GetItemGrad(self.slices, self.inputs[0].shape)(gy)
@@ -149,11 +151,12 @@ class GetItemGrad(Function):
 
     def forward(self, gy: Any) -> Any:
         gx = tensor(gy).new_zeros(self.in_shape)
-        if _is_basic(self.slices):
-            gx._a[self.slices] = gy
+        slices = _beside(gy, self.slices)
+        if _is_basic(slices):
+            gx._a[slices] = gy
             return gx._a
         # An element may have been taken several times: find where each came from, and add.
-        taken = rl.arange(gx.numel(), device=gx.device).reshape(self.in_shape)._a[self.slices]
+        taken = rl.arange(gx.numel(), device=gx.device).reshape(self.in_shape)._a[slices]
         return compute(
             rl.index_add, gx._a.reshape(-1), 0, taken.reshape(-1), gy.reshape(-1)
         ).reshape(self.in_shape)
@@ -169,16 +172,19 @@ def _plain(slices: Any) -> Any:
     return slices.data if isinstance(slices, Variable) else slices
 
 
+def _beside(x: Any, slices: Any) -> Any:
+    """An index with its arrays on the device of `x`, since CuPy takes no NumPy arrays."""
+    if isinstance(slices, tuple):
+        return tuple([_beside(x, s) for s in slices])
+    if isinstance(slices, np.ndarray) and cuda.get_array_module(x) is not np:
+        return cuda.as_cupy(slices)
+    return slices
+
+
 def _is_basic(slices: Any) -> bool:
     """Whether an index takes no element twice: numbers, slices, None and `...`."""
     parts = slices if isinstance(slices, tuple) else (slices,)
-    return all(
-        s is None
-        or s is Ellipsis
-        or isinstance(s, slice)
-        or (isinstance(s, int) and s is not True and s is not False)
-        for s in parts
-    )
+    return all(p is None or p is ... or type(p) in (slice, int) for p in parts)
 
 
 def get_item(x: Any, slices: Any) -> Variable:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .cuda import get_array_module
 from .utils import pair
 
 # A transform with a method `batched(array)` does to the rows of a batch what a call does to one
@@ -150,7 +151,7 @@ class Normalize:
         shape = [1] * array.ndim
         shape[channel] = -1
         kind = array.dtype if array.dtype.kind == "f" else None
-        return np.asarray(value, dtype=kind).reshape(shape)
+        return get_array_module(array).asarray(value, dtype=kind).reshape(shape)
 
 
 class Flatten:
