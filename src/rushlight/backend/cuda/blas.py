@@ -141,10 +141,14 @@ def _takes(x: Any, y: Any) -> bool:
     return x.dtype.char in TYPES and x.size > 0 and y.size > 0 and x.dtype == y.dtype
 
 
-# -- few rows -------------------------------------------------------------------------------------
+# -- small products -------------------------------------------------------------------------------
 
 _FEW = 16
-_LITTLE = 1 << 20  # multiply-adds up to which our own kernels beat the library's host time
+_LITTLE = 1 << 20  # multiply-adds up to which few rows have kernels of their own
+# cuBLASLt takes 11 us of the host and 5 of the GPU for these; a plain tiled kernel takes 4 and some 7,
+# and small networks wait for the host.
+_TILED = 1 << 25
+_LONGEST = 1024  # terms that one block adds up
 _FORMATS = ("P", "P", "P", "P", "i", "i", "i")
 
 
@@ -153,15 +157,20 @@ _few_calls: dict[tuple, Any] = {}
 
 def _few_call(form: str, m: int, n: int, k: int, char: str) -> Any:
     """The launch of a small product, or False when the library is the better choice."""
-    if m * n * k > _LITTLE or (k > 2 * _FEW if form == "tn" else m > _FEW):
-        return False
-    if form == "tn":
-        name, blocks = "tn", -(-m * n // 256)
+    work = m * n * k
+    grid = (1, 1)
+    if work <= _LITTLE and (k <= 2 * _FEW if form == "tn" else m <= _FEW):
+        if form == "tn":
+            name, grid = "tn", (-(-m * n // 256), 1)
+        else:
+            name = form + ("_4" if m <= 4 else "_16")
+            grid = (-(-n // 8) if form == "nt" else -(-n // 32), 1)
+    elif char == "f" and work <= _TILED and k <= _LONGEST and m <= 1 << 20:
+        name, grid = "tiled_" + form, (-(-n // 32), -(-m // 32))
     else:
-        name = form + ("_4" if m <= 4 else "_16")
-        blocks = -(-n // 8) if form == "nt" else -(-n // 32)
+        return False
     launch = load("gemm_small.cu", name, _FORMATS, char)
-    return launch.fixed((blocks, 1, 1), (256, 1, 1), 0, 4, m, n, k)
+    return launch.fixed((*grid, 1), (256, 1, 1), 0, 4, m, n, k)
 
 
 def _few(form: str, x: Any, y: Any, bias: Any, m: int, n: int, k: int) -> Any:

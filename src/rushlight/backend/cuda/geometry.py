@@ -71,12 +71,24 @@ def layout_like(arrays: list[Any], shape: tuple[int, ...]) -> tuple[int, ...] | 
     return None
 
 
+_places: dict[tuple, tuple[int, tuple[int, ...]]] = {}
+
+
 def allocate(shape: tuple[int, ...], dtype: np.dtype, order: tuple[int, ...] | None) -> Any:
     """New memory with its dims in the given order."""
     if order is None:
         return cupy.ndarray(shape, dtype)
-    out = cupy.ndarray(tuple([shape[i] for i in order]), dtype)
-    return out.transpose(sorted(range(len(shape)), key=order.__getitem__))
+    size = dtype.itemsize
+    found = _places.get((shape, order, size))
+    if found is None:
+        strides = [0] * len(shape)
+        step = size
+        for axis in reversed(order):
+            strides[axis] = step
+            step *= shape[axis]
+        found = _places[shape, order, size] = (step, tuple(strides))
+    # Not a transposed view: an array that owns its memory may become a `.grad` without a copy.
+    return cupy.ndarray(shape, dtype, cupy.cuda.alloc(found[0]), found[1])
 
 
 def dense_like(arrays: list[Any], shape: tuple[int, ...], dtype: np.dtype) -> Any:
