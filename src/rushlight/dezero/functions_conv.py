@@ -7,6 +7,7 @@ from typing import Any
 import rushlight as rl
 
 from ..ops.conv_grad import conv_grad_input, conv_grad_weight
+from ..ops.pool_ops import max_pool_grad, pool_take
 from . import functions as F
 from ._arrays import common, compute, floating
 from ._derived import Derived, real
@@ -162,14 +163,12 @@ class Pooling2DGrad(Function):
         self.mpool2d = mpool2d
 
     def forward(self, gy: Any) -> Any:
-        return compute(self._scatter, gy, self.mpool2d.indexes)
-
-    def _scatter(self, gy: Any, indexes: Any) -> Any:
         pool = self.mpool2d
-        n, c, h, w = pool.padded_shape()
-        flat = gy.new_zeros((n, c, h * w)).scatter_add(2, indexes.flatten(2), gy.flatten(2))
-        (ph, pw), (_, _, ih, iw) = pool.pad, pool.input_shape
-        return flat.reshape(n, c, h, w)[:, :, ph : ph + ih, pw : pw + iw]
+        overlap = any(s < k for s, k in zip(pool.stride, pool.kernel_size))
+        shape = pool.padded_shape()
+        gx = compute(max_pool_grad, gy, pool.indexes, x_shape=shape, overlap=overlap)
+        (ph, pw), (_, _, h, w) = pool.pad, pool.input_shape
+        return gx[:, :, ph : ph + h, pw : pw + w] if ph or pw else gx
 
     def backward(self, ggx: Any) -> Any:
         return Pooling2DWithIndexes(self.mpool2d)(ggx)
@@ -180,11 +179,8 @@ class Pooling2DWithIndexes(Function):
         self.mpool2d = mpool2d
 
     def forward(self, x: Any) -> Any:
-        return compute(self._gather, x, self.mpool2d.indexes)
-
-    def _gather(self, x: Any, indexes: Any) -> Any:
-        seen = _padded(x, self.mpool2d.pad).flatten(2)
-        return seen.gather(2, indexes.flatten(2)).reshape(indexes.shape)
+        pool = self.mpool2d
+        return compute(lambda t, i: pool_take(_padded(t, pool.pad), i), x, pool.indexes)
 
     def backward(self, ggy: Any) -> Any:
         return Pooling2DGrad(self.mpool2d)(ggy)
