@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections import defaultdict, deque, namedtuple
 
-import numpy as np
 import pytest
 
 import rushlight as rl

@@ -24,8 +24,10 @@ def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any]) -> list[Any]:
                 continue
             if out._a.size != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if not (out.is_floating_point() or out.is_complex()):
-                raise RuntimeError("grad can be computed only for real or complex outputs")
+            if not out.is_floating_point():
+                raise RuntimeError(
+                    f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
+                )
             seeds.append(out.detach().new_ones(out._a.shape))
         else:
             if not isinstance(g, Tensor):
@@ -37,7 +39,7 @@ def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any]) -> list[Any]:
                     f"Mismatch in shape: grad_output[0] has a shape of {Size(g._a.shape)} and "
                     f"output[0] has a shape of {Size(out._a.shape)}."
                 )
-            seeds.append(g)
+            seeds.append(g if g._a.dtype == out._a.dtype else g.to(out.dtype))
     return seeds
 
 
@@ -73,7 +75,7 @@ def backward(
         if not targets:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for t in targets:
-            if not t.is_leaf:
+            if not (t.is_leaf and t.requires_grad):
                 t.retain_grad()
         wanted = [current_edge(t) for t in targets]
     tape.backward(
@@ -101,6 +103,15 @@ def grad(
         options = (create_graph, allow_unused, materialize_grads)
         return _batched(outs, ins, _as_tuple(grad_outputs), retain_graph, *options)
     given = _as_tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
+    if not ins:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if len(given) != len(outs):
+        raise RuntimeError(f"got {len(outs)} tensors and {len(given)} gradients")
     keep = create_graph if retain_graph is None else retain_graph
     edges = []
     for t in ins:
@@ -116,7 +127,8 @@ def grad(
         accumulate=False,
     )
     assert results is not None
-    return tuple(_present(t, g, allow_unused, materialize_grads) for t, g in zip(ins, results))
+    found = enumerate(zip(ins, results))
+    return tuple(_present(i, t, g, allow_unused, materialize_grads) for i, (t, g) in found)
 
 
 def _batched(
@@ -153,14 +165,14 @@ def _batched(
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows))
 
 
-def _present(t: Tensor, g: Any, allow_unused: bool | None, materialize: bool) -> Any:
+def _present(i: int, t: Tensor, g: Any, allow_unused: bool | None, materialize: bool) -> Any:
     if g is not None:
         return g
     if materialize:
         return t.detach().new_zeros(t._a.shape)
     if not allow_unused:
         raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set "
+            f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
             "allow_unused=True if this is the desired behavior."
         )
     return None

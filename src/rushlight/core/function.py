@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .modes import enable_grad, modes, no_grad
+from .inplace import adopt_history, bump
+from .modes import modes, no_grad
 from .op import FREED, _freed_error
 from .tape import Node
 from .tensor import Tensor, current_edge, tensor_over
@@ -58,17 +59,24 @@ class FunctionCtx:
 class FunctionNode(Node):
     """The tape's record of a user-written Function."""
 
-    __slots__ = ("function", "ctx", "saved", "metas", "n_outputs", "n_args")
+    __slots__ = ("function", "ctx", "saved", "metas", "n_outputs", "takes")
 
-    def __init__(self, edges: tuple, function: Any, ctx: FunctionCtx, n_args: int) -> None:
+    def __init__(self, edges: tuple, function: Any, ctx: FunctionCtx, args: tuple) -> None:
         Node.__init__(self, edges)
         self.function = function
         self.ctx = ctx
-        self.n_args = n_args
+        # What the gradient of each argument must look like; None: not a tensor, no gradient.
+        self.takes = [(a._a.shape, a.dtype) if isinstance(a, Tensor) else None for a in args]
         self.saved: Any = ()
         self.metas: list = []
 
-    def save(self, inputs: Sequence[Any], outputs: Sequence[Tensor]) -> None:
+    def __getattr__(self, name: str) -> Any:
+        """In PyTorch node and ctx are one: what forward left on ctx is found here too."""
+        if name.startswith("__") or name == "ctx":
+            raise AttributeError(name)
+        return getattr(self.ctx, name)
+
+    def save(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Keep stand-ins for inputs and the arrays of outputs: the tensors could close a cycle."""
         kept: list[tuple] = []
         for t in self.ctx._to_save:
@@ -114,14 +122,35 @@ class FunctionNode(Node):
         finally:
             self.ctx._node = None
         results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
-        while len(results) > self.n_args and results[-1] is None:
+        expected = len(self.takes)
+        while len(results) > expected and results[-1] is None:
             results = results[:-1]
-        if len(results) != self.n_args:
+        if len(results) != expected:
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected "
-                f"{self.n_args}, got {len(results)})"
+                f"{expected}, got {len(results)})"
             )
-        return results
+        return [r if r is None else self._fit(i, r) for i, r in enumerate(results)]
+
+    def _fit(self, i: int, g: Any) -> Any:
+        """A gradient in the shape and dtype of its input, or an error."""
+        if not isinstance(g, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
+        taken = self.takes[i]
+        if taken is None:
+            raise RuntimeError(
+                f"function {self.name()} returned a gradient different than None at position {i + 1}, "
+                "but the corresponding forward input was not a Variable"
+            )
+        shape, dtype = taken
+        if g._a.shape != shape:
+            if not _sums_to(g._a.shape, shape):
+                raise RuntimeError(
+                    f"Function {self.name()} returned an invalid gradient at index {i} - got "
+                    f"{list(g._a.shape)} but expected shape compatible with {list(shape)}"
+                )
+            g = g.sum_to_size(shape)
+        return g if g.dtype is dtype else g.to(dtype)
 
     def release(self) -> None:
         if self.saved:
@@ -133,6 +162,12 @@ class FunctionNode(Node):
     @property
     def saved_tensors(self) -> tuple:
         return self.unpack()
+
+
+def _sums_to(shape: tuple, target: tuple) -> bool:
+    """Whether `target` could have been broadcast to `shape`."""
+    pairs = zip(reversed(shape), reversed(target))
+    return len(shape) >= len(target) and all(t in (1, s) for s, t in pairs)
 
 
 def _stand_in(t: Tensor) -> Tensor:
@@ -192,34 +227,62 @@ class Function:
                 cls.setup_context(ctx, args, result)
             else:
                 result = cls.forward(ctx, *args, **kwargs)
-        if not recording:
-            ctx._to_save = ()
-            return result
-        return _record(cls, ctx, edges, args, result)
+        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+        for i, out in enumerate(outputs):
+            dirty = any(out is d for d in ctx._dirty)
+            if not dirty and isinstance(out, Tensor) and any(out is a for a in args):
+                outputs[i] = out.detach()  # an input returned as it is gets a new identity
+        if recording:
+            _record(cls, ctx, edges, args, outputs)
+        ctx._to_save = ()
+        if not isinstance(result, (tuple, list)):
+            return outputs[0]
+        return type(result)(outputs) if isinstance(result, list) else tuple(outputs)
 
 
-def _record(cls: Any, ctx: FunctionCtx, edges: tuple, args: tuple, result: Any) -> Any:
-    outputs = list(result) if isinstance(result, (tuple, list)) else [result]
-    node = FunctionNode(edges, cls, ctx, len(args))
+def _record(cls: Any, ctx: FunctionCtx, edges: tuple, args: tuple, outputs: list[Any]) -> None:
+    _check_dirty(ctx, outputs)
+    node = _node_class(cls)(edges, cls, ctx, args)
     for i, out in enumerate(outputs):
         if not isinstance(out, Tensor):
             node.metas.append(None)
             continue
-        dirty = any(out is d for d in ctx._dirty)
-        if not dirty and any(out is a for a in args):  # an input returned as it is: a new identity
-            with enable_grad():
-                out = outputs[i] = out.detach().view_as(out) if out._a.ndim else out.detach()
         node.metas.append((tensor_over(out._a, out._a.__class__), out._a.shape))
         if any(out is n for n in ctx._non_differentiable) or out._a.dtype.kind in "iub":
             continue
-        out._edge = (node, i)
+        if any(out is d for d in ctx._dirty):
+            bump(out)
+            made = tensor_over(out._a, out._a.__class__)
+            made._edge = (node, i)
+            adopt_history(out, made)
+        else:
+            out._edge = (node, i)
     node.n_outputs = len(outputs)
     # metas hold a zero-size stand-in for dtype and device, not the values
     node.metas = [m and (m[0].new_empty(0), m[1]) for m in node.metas]
-    node.save(args, [o for o in outputs if isinstance(o, Tensor)])
-    if not isinstance(result, (tuple, list)):
-        return outputs[0]
-    return type(result)(outputs) if isinstance(result, list) else tuple(outputs)
+    node.save(args, outputs)
+
+
+def _check_dirty(ctx: FunctionCtx, outputs: list[Any]) -> None:
+    for t in ctx._dirty:
+        if not any(t is o for o in outputs):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as output. "
+                "The inputs that are modified inplace must all be outputs of the Function."
+            )
+        if t.is_leaf and t.requires_grad:
+            raise RuntimeError(
+                "a leaf Variable that requires grad has been used in an in-place operation."
+            )
+
+
+def _node_class(cls: Any) -> Any:
+    """A node class of the function's own, so that `type(t.grad_fn)` shows its name."""
+    found = cls.__dict__.get("_node_class")
+    if found is None:
+        found = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
+        cls._node_class = found
+    return found
 
 
 def once_differentiable(fn: Callable) -> Callable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +32,13 @@ class _Switch:
 
     def __call__(self, fn: Callable) -> Callable:
         if inspect.isclass(fn):
-            raise TypeError(f"{type(self).__name__} decorates functions, not classes")
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should "
+                "only decorate functions or methods. To preserve the current behavior of class "
+                "decoration, you can directly decorate the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
         if inspect.isgeneratorfunction(fn):
             return self._wrap_generator(fn)
 
@@ -46,14 +53,21 @@ class _Switch:
         @functools.wraps(fn)
         def inner(*args: Any, **kwargs: Any) -> Any:
             generator = fn(*args, **kwargs)
-            sent = None
+            resume, value = generator.send, None
             while True:
                 with self._fresh():
                     try:
-                        item = generator.send(sent)
+                        item = resume(value)
                     except StopIteration as stop:
                         return stop.value
-                sent = yield item
+                try:
+                    resume, value = generator.send, (yield item)
+                except GeneratorExit:
+                    with self._fresh():
+                        generator.close()
+                    raise
+                except BaseException as error:  # thrown in by the caller: the generator's to handle
+                    resume, value = generator.throw, error
 
         return inner
 

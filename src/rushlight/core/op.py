@@ -140,6 +140,8 @@ class Op:
                 if x._edge is None:
                     mask = 2
                 self.record(mask, (x, y), {}, (result,), [x._edge, y._edge], same_shape=True)
+            elif modes.inference:
+                extra(result).inference = True
         elif modes.inference:
             extra(result).inference = True
         return result
@@ -199,6 +201,8 @@ class Op:
                 if isinstance(t, Tensor):
                     # The array, not the tensor: after an in-place change the tensor's edge leads to
                     # this very node, and a tensor kept here would close a reference cycle.
+                    if t._ext is not None and t._ext.inference:
+                        raise _inference_error()
                     ver = t._ver
                     if ver is None:
                         ver = t._ver = [0]
@@ -427,6 +431,14 @@ def _bring_together(op: Op, inputs: tuple) -> tuple:
 def _no_tensor(op: Op, inputs: tuple) -> TypeError:
     kind = type(inputs[0]).__name__ if inputs else "nothing"
     return TypeError(f"{op.name}(): argument 'input' (position 1) must be Tensor, not {kind}")
+
+
+def _inference_error() -> RuntimeError:
+    return RuntimeError(
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference "
+        "mode in computation tracked by autograd. To work around this, you can make a clone to get a "
+        "normal tensor and use it in autograd, or use `no_grad()` instead of `inference_mode()`."
+    )
 
 
 def _freed_error() -> RuntimeError:

@@ -109,6 +109,12 @@ class AccumulateGrad(Node):
     def variable(self) -> Any:
         return self.leaf()
 
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"  # as PyTorch spells it, in whatever namespace
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {hex(id(self))}>"
+
     def apply(self, gs: list[Any]) -> Sequence[Any]:
         leaf = self.leaf()
         g = gs[0]
@@ -186,8 +192,14 @@ class _Pass:
                     arriving[index] = g if held is None else held + g
 
 
+def _goes_last(pair: tuple[Any, Any]) -> bool:
+    return getattr(pair[1], "goes_last", False)
+
+
 def _run_pre_hooks(node: Node, gs: list[Any]) -> None:
-    for index, hook in list(node.pre_hooks.values()):
+    hooks = list(node.pre_hooks.values())
+    hooks.sort(key=_goes_last)  # what `retain_grad` keeps is what the other hooks made of it
+    for index, hook in hooks:
         if index is None:
             replaced = hook(tuple(gs))
             if replaced is not None:
@@ -195,7 +207,20 @@ def _run_pre_hooks(node: Node, gs: list[Any]) -> None:
         elif gs[index] is not None:
             replaced = hook(gs[index])
             if replaced is not None:
+                _check_replaced(hook, gs[index], replaced)
                 gs[index] = replaced
+
+
+def _check_replaced(hook: Any, g: Any, replaced: Any) -> None:
+    if not hasattr(replaced, "_a"):
+        raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if replaced._a.shape != g._a.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+    if replaced.dtype != g.dtype:
+        raise RuntimeError(
+            f"hook '{name}' has changed the type of value (was {g.dtype} got {replaced.dtype})"
+        )
 
 
 def _run_hooks(node: Node, results: Sequence[Any], gs: list[Any]) -> Sequence[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,12 +46,12 @@ class Extra:
 class Tensor:
     """A multi-dimensional array that remembers how it was made."""
 
-    __slots__ = ("_a", "_edge", "grad", "_ver", "_ext", "__weakref__", "__dict__")
+    __slots__ = ("_a", "_edge", "_grad", "_ver", "_ext", "__weakref__", "__dict__")
     __array_priority__ = 1000  # ndarray + tensor is ours to answer
 
     _a: Any
     _edge: Any
-    grad: Any
+    _grad: Any
     _ver: Any
     _ext: Any
 
@@ -186,7 +187,24 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if value and self.dtype.category < dtypes.FLOATING:
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients"
+            )
         self.requires_grad_(value)
+
+    # Read by the C function attrgetter makes: a Python getter would cost three times a slot.
+    grad: Any = property(attrgetter("_grad"), doc="The gradient that backward left here, or None.")
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            _check_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         edge = self._edge
@@ -200,8 +218,10 @@ class Tensor:
             self._edge = None
         elif edge is None:
             if self.dtype.category < dtypes.FLOATING:
+                raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            if self._ext is not None and self._ext.inference and not modes.inference:
                 raise RuntimeError(
-                    "only Tensors of floating point and complex dtype can require gradients"
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
                 )
             self._edge = (AccumulateGrad(self), 0)
         return self
@@ -249,20 +269,20 @@ class Tensor:
 
     def _accumulate(self, g: Tensor) -> None:
         """Add an arriving gradient to `.grad`."""
-        held = self.grad
+        held = self._grad
         if held is None:
             # A gradient nobody else holds is taken as it is; otherwise it is copied, because
             # users change .grad in place. 4: the pass's list is cleared, so self's frame, apply's
             # frame, the argument and getrefcount remain.
             if modes.grad:
-                self.grad = g
+                self._grad = g
             elif sys.getrefcount(g) <= 4 and _owns_plainly(g._a, self._a):
                 g._edge = None
-                self.grad = g
+                self._grad = g
             else:
-                self.grad = g.detach().clone()
+                self._grad = g.detach().clone()
         elif modes.grad:
-            self.grad = held + g
+            self._grad = held + g
         else:
             held.add_(g)
 
@@ -301,7 +321,9 @@ class Tensor:
     def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
         """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`."""
         edge = current_edge(self)
-        if edge is None or not isinstance(edge[0], AccumulateGrad):
+        if edge is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not isinstance(edge[0], AccumulateGrad):
             raise RuntimeError(
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
@@ -404,8 +426,36 @@ class Tensor:
         return sorted(set(object.__dir__(self)))
 
 
+def _check_grad(t: Tensor, g: Any) -> None:
+    """Raise unless `g` can be the gradient of `t`."""
+    if not isinstance(g, Tensor):
+        raise TypeError(
+            f"assigned grad expected to be a Tensor or None but got grad of type {type(g).__name__}"
+        )
+    if g is t:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if g._a.dtype != t._a.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{g.dtype}' to a tensor with dtype "
+            f"'{t.dtype}'. Convert it first, with grad.to(tensor.dtype)"
+        )
+    if g._a.__class__ is not t._a.__class__:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{g.device.type}' to a tensor with "
+            f"device type '{t.device.type}'. Please ensure that the gradient and the tensor are on the "
+            "same device"
+        )
+    if g._a.shape != t._a.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(g._a.shape)}' to a tensor of size "
+            f"'{list(t._a.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        )
+
+
 class _Retainer:
     """A hook that stores the gradient on a tensor it does not keep alive."""
+
+    goes_last = True
 
     def __init__(self, t: Tensor) -> None:
         import weakref
@@ -415,7 +465,7 @@ class _Retainer:
     def __call__(self, g: Tensor) -> None:
         t = self.ref()
         if t is not None:
-            t.grad = g if t.grad is None else t.grad + g
+            t._grad = g if t._grad is None else t._grad + g
 
 
 def tensor_over(a: Any, cls: type) -> Tensor:
@@ -424,7 +474,7 @@ def tensor_over(a: Any, cls: type) -> Tensor:
         a = devices.backend_of_type(cls).asarray(a)
     t = _new(Tensor)
     t._a = a
-    t._edge = t.grad = t._ver = t._ext = None
+    t._edge = t._grad = t._ver = t._ext = None
     return t
 
 

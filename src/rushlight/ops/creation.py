@@ -13,8 +13,9 @@ from ..base import dtypes
 from ..base.device import as_device, device
 from ..base.dtypes import as_dtype, dtype
 from ..base.formats import ORDERS, order_of, preserve_format, strided
+from ..core.modes import modes
 from ..core.public import into, public
-from ..core.tensor import Tensor, tensor_over
+from ..core.tensor import Tensor, extra, tensor_over
 
 # -- what every creation function does -----------------------------------------------------------
 
@@ -41,6 +42,8 @@ def create(
         return into(out, t)
     if pin_memory:
         t = t.pin_memory()
+    if modes.inference:
+        extra(t).inference = True
     if requires_grad:
         wants_grad(t)
     return t

@@ -119,7 +119,7 @@ class Timer:
         number = 1
         while True:
             seconds = self._timer.timeit(number=number)
-            if seconds >= min_run_time / 1000 and seconds >= 1e-5 or number >= 10**7:
+            if (seconds >= min_run_time / 1000 and seconds >= 1e-5) or number >= 10**7:
                 return number
             number *= 10
 
