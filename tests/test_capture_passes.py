@@ -41,12 +41,12 @@ def compute(program, *args):
     return [a.copy() for a in low.run()]
 
 
-def check(fn, program, *args):
+def check(fn, program, *args, rtol=0.0):
     """Whether a program computes what its function does, for new arguments."""
     expected = fn(*args)
     expected = expected if isinstance(expected, tuple) else (expected,)
     for a, b in zip(expected, compute(program, *args)):
-        np.testing.assert_array_equal(a.numpy(), b)
+        np.testing.assert_allclose(b, a.numpy(), rtol=rtol)
 
 
 X = torch.randn(3, 4)
@@ -333,3 +333,74 @@ def test_kernels_that_draw_say_so():
         if ".stream(" in text or "stream." in text:
             marked = kernel.random or "stream: Any" in text or "stream," in text
             assert marked, kernel.name
+
+
+# -- pointwise fusion ----------------------------------------------------------------------------------
+
+from rushlight.capture.fused import literal, text_of  # noqa: E402
+from rushlight.capture.passes.fuse import fuse_pointwise  # noqa: E402
+
+CHAINS = {
+    "chain": (lambda x: ((x * 2 + 1).relu() - x).tanh(), ["fused"]),
+    "broadcast": (lambda x: (x * x[0] + x[:, :1]).exp(), ["select", "slice", "fused"]),
+    "diamond": (lambda x: _diamond(x), ["mul", "fused"]),
+    "value used twice": (lambda x: _twice(x), ["fused", "sum", "fused"]),
+    "reduction between": (lambda x: (x * 2 - (x + 1).exp().sum()).sigmoid(), None),
+    "comparison": (lambda x: torch.where(x > 0.5, x * 2, -x), ["fused"]),
+    "write between": (lambda x: _write_between(x), None),
+    "smaller value": (lambda x: (x[0] * 2 + 1) * x, ["select", "fused", "mul"]),
+}
+
+
+def _diamond(x):
+    y = x * 2
+    return (y + 1).exp() - y
+
+
+def _twice(x):
+    y = (x * 2).exp()
+    return y.sum() * (y + 1)
+
+
+def _write_between(x):
+    z = x * 1
+    a = z * 3
+    z.add_(1)
+    return a + z
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_pointwise_chains_fuse(name):
+    fn, expected = CHAINS[name]
+    program = fuse_pointwise(record(fn, X), ("cpu",))
+    if expected is not None:
+        assert names(program) == expected
+    check(fn, program, Y, rtol=1e-5)
+    check(fn, program, X, rtol=1e-5)
+
+
+def test_backward_chains_fuse():
+    def fn(x):
+        w = x.detach().requires_grad_()
+        return torch.autograd.grad((w.tanh() * 3).sigmoid().sum(), w)[0]
+
+    program = fuse_pointwise(drop_dead(record(fn, X)), ("cpu",))
+    assert names(program).count("fused") >= 1
+    assert len(program) < len(record(fn, X))
+    check(fn, program, Y, rtol=1e-5)
+
+
+def test_fused_text():
+    from rushlight.backend.cuda.expressions import expression
+
+    program = fuse_pointwise(record(lambda x: (x * 2 + 1).relu(), X), ("cpu",))
+    text = text_of(program.instructions[0].attrs["steps"], expression, ["in0"])
+    assert "const auto t0 = [&] { const auto x = in0; const T y = T(2.0); return x * y; }();" in text
+    assert text.endswith("return t2; }()")
+
+
+def test_literals():
+    assert literal(2) == "T(2.0)"
+    assert literal(float("inf")) == "T(inf_of<T>())"
+    assert literal(float("nan")) == "nan_of<T>()"
+    assert float(literal(0.1)[2:-1]) == 0.1

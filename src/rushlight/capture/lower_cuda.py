@@ -11,6 +11,7 @@ from cupy.cuda import runtime
 
 from ..backend.cuda.streams import current, using
 from ..backend.door import collecting_replay_hooks, run
+from . import fused_cuda  # noqa: F401 - registers the fused kernel
 from .phases import Phases
 from .program import MADE, Instruction, Program, Slot
 from .record import CannotCapture

@@ -7,12 +7,14 @@ from .common import merge_common
 from .copies import drop_copies
 from .dead import drop_dead
 from .fold import fold_constants
+from .fuse import fuse_pointwise
 
 PASSES = [
     ("fold constants", fold_constants),
     ("common subexpressions", merge_common),
     ("copies", drop_copies),
     ("dead code", drop_dead),
+    ("pointwise fusion", fuse_pointwise),
 ]
 
 

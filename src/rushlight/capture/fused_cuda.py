@@ -1,0 +1,33 @@
+"""The fused kernel on a GPU: its steps become one expression, and a kernel is generated for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backend.cuda.expressions import TABLE, Expression, expression
+from ..backend.cuda.pointwise import compute
+from ..backend.door import kernel_for
+from .fused import text_of
+
+_names: dict[tuple, str] = {}
+
+
+def name_of(steps: tuple, count: int) -> str:
+    """The table's entry for a chain of steps, made on first use."""
+    key = (steps, count)
+    found = _names.get(key)
+    if found is None:
+        inputs = [f"in{i}" for i in range(count)]
+        found = _names[key] = f"fused:{len(_names)}"
+        text = text_of(steps, expression, inputs)
+        TABLE[found] = Expression(" ".join(inputs), f=text)
+    return found
+
+
+@kernel_for("cuda", "fused")
+def fused(*arrays: Any, steps: tuple, dtype: str) -> Any:
+    """One launch for all steps; the array that decides the arithmetic comes first."""
+    main = next((i for i, a in enumerate(arrays) if a.dtype.kind != "b"), 0)
+    name = name_of(steps, len(arrays))
+    TABLE[name].main = main
+    return compute(name, arrays, (), None, dtype)

@@ -1,0 +1,138 @@
+"""Pointwise fusion: chains of pointwise instructions become one that passes over memory once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...backend.cuda.expressions import expression
+from ..fused import FUSED, Step
+from ..program import Instruction, Program, Slot, readers, writers
+from ..rewrite import once_made
+
+_MOST_INPUTS = 8
+_MOST_STEPS = 24
+_WIDE = {"float16": "f", "bfloat16": "f", "float32": "f", "float64": "d", "bool": "b"}
+
+
+def fuse_pointwise(program: Program, devices: tuple[str, ...] = ("cuda",)) -> Program:
+    """Merge pointwise instructions whose value only the next one needs, on devices that gain by it."""
+    if program.device not in devices:
+        return program
+    groups = _Groups(program)
+    for at in range(len(program)):
+        groups.consider(at)
+    return program.with_instructions(groups.instructions())
+
+
+class _Groups:
+    """Which instructions go into which; a group stands where its last member stood."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.made = once_made(program)
+        self.read = readers(program.instructions)
+        self.written = writers(program.instructions)
+        self.results = program.result_storages()
+        self.members: dict[int, list[int]] = {}  # last member -> all, in order
+        self.maker: dict[int, int] = {}  # slot number -> instruction
+
+    def consider(self, at: int) -> None:
+        ins = self.program.instructions[at]
+        for s in ins.outputs:
+            self.maker[s.number] = at
+        if not is_pointwise(ins):
+            return
+        group = [at]
+        for s in ins.reads:
+            source = self.maker.get(s.number)
+            if source is None or source not in self.members or source in group:
+                continue
+            if self._can_join(source, at, s, ins):
+                group = sorted({*self.members[source], *group})
+        if self._fits(group):
+            for source in group[:-1]:
+                self.members.pop(source, None)
+            self.members[at] = group
+        else:
+            self.members[at] = [at]
+
+    def _can_join(self, source: int, at: int, s: Slot, ins: Instruction) -> bool:
+        """The value is used here alone, in full size, and its inputs last until here."""
+        out = ins.outputs[0]
+        number = s.storage.number
+        if number in self.results or self.made.get(number) != source or s.shape != out.shape:
+            return False
+        if any(reader != at for reader in self.read.get(number, ())):
+            return False
+        members = [self.program.instructions[m] for m in self.members[source]]
+        kinds = {_width(o) for m in (*members, ins) for o in m.outputs} - {"b"}
+        if len(kinds) > 1:
+            return False
+        inputs = {r.storage.number for m in members for r in m.reads}
+        return not any(source < w < at for n in inputs for w in self.written.get(n, ()))
+
+    def _fits(self, group: list[int]) -> bool:
+        if len(group) > _MOST_STEPS:
+            return False
+        return len(_outside([self.program.instructions[m] for m in group])) <= _MOST_INPUTS
+
+    def instructions(self) -> list[Instruction]:
+        last = {m: end for end, group in self.members.items() for m in group}
+        found = []
+        for at, ins in enumerate(self.program.instructions):
+            end = last.get(at, at)
+            if end != at:
+                continue
+            group = self.members.get(at, [at])
+            alone = len(group) == 1
+            found.append(ins if alone else _merged([self.program.instructions[m] for m in group]))
+        return found
+
+
+def is_pointwise(ins: Instruction) -> bool:
+    """Whether an instruction is in the table of expressions, for floats and one result."""
+    e = expression(ins.name)
+    if e is None or "f" not in e.text or e.out not in ("same", "bool") or ins.has_effect:
+        return False
+    if len(ins.outputs) != 1 or ins.is_view or len(ins.inputs) != len(e.inputs):
+        return False
+    if any(a.partition(":")[0] not in ins.attrs for a in e.attrs):
+        return False
+    if any(i.__class__ is not Slot and i.__class__ not in (int, float, bool) for i in ins.inputs):
+        return False
+    slots = [*ins.reads, *ins.outputs]
+    main = ins.inputs[e.main]
+    if main.__class__ is Slot and _width(main) not in "fd":
+        return False
+    kinds = {_width(s) for s in slots}
+    return kinds <= {"f", "b"} or kinds <= {"d", "b"}
+
+
+def _width(s: Slot) -> str:
+    return _WIDE.get(s.dtype.name, "?")
+
+
+def _outside(group: list[Instruction]) -> list[Slot]:
+    """The arrays a group reads from outside, once each."""
+    inside = {s.number for ins in group for s in ins.outputs}
+    found: dict[int, Slot] = {}
+    for ins in group:
+        for s in ins.reads:
+            if s.number not in inside:
+                found.setdefault(s.number, s)
+    return list(found.values())
+
+
+def _merged(group: list[Instruction]) -> Instruction:
+    inputs = _outside(group)
+    place: dict[int, tuple[str, Any]] = {s.number: ("in", i) for i, s in enumerate(inputs)}
+    steps = []
+    for number, ins in enumerate(group):
+        operands = tuple(
+            [place[i.number] if i.__class__ is Slot else ("number", i) for i in ins.inputs]
+        )
+        steps.append(Step(ins.name, operands, tuple(sorted(ins.attrs.items()))))
+        place[ins.outputs[0].number] = ("step", number)
+    out = group[-1].outputs[0]
+    attrs = {"steps": tuple(steps), "dtype": out.dtype.name}
+    return Instruction(FUSED, tuple(inputs), attrs, (out,), (), group[-1].line)
