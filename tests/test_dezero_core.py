@@ -210,6 +210,49 @@ def test_generation_orders_the_walk():
     assert Twice.seen[-1] == "a" and sorted(Twice.seen) == ["a", "b", "c"]
 
 
+def test_a_function_called_twice():
+    for f in (Square(), F.Sigmoid(), F.Sin()):
+        x = Variable(np.array(0.5))
+        y = f(f(x))
+        y.backward()
+        g = type(f)
+        other = Variable(np.array(0.5))
+        z = g()(g()(other))
+        z.backward()
+        assert y.data == z.data and x.grad.data == other.grad.data
+
+
+def test_backward_that_returns_arrays():
+    class Raw(Function):
+        def forward(self, x):
+            return x * 3
+
+        def backward(self, gy):
+            return gy.data * 3
+
+    x = Variable(np.array([1.0, 2.0]))
+    F.sigmoid(Raw()(F.sigmoid(x))).backward()
+    assert isinstance(x.grad, Variable)
+    y = Raw()(x)
+    y.grad = np.array([2.0, 2.0])
+    x.cleargrad()
+    y.backward()
+    assert x.grad.data.tolist() == [6, 6]
+
+
+def test_copies_have_gradients_of_their_own():
+    import copy
+    import pickle
+
+    x = Variable(np.array(3.0), name="x")
+    (x * x).backward()
+    for y in (copy.deepcopy(x), copy.copy(x), pickle.loads(pickle.dumps(x))):
+        assert y.name == "x" and y.grad.data == 6
+        y.cleargrad()
+        (y * 2).backward()
+        assert y.grad.data == 2 and x.grad.data == 6
+
+
 def test_set_creator_by_hand():
     f = Square()
     x, y = Variable(np.array(3.0)), Variable(np.array(9.0))

@@ -229,7 +229,7 @@ for rnn in (L.RNN(20), L.LSTM(20)):
 
 def test_step_52_unmodified(tmp_path, shared):
     """The seed's script, on a MNIST of a few hundred random pictures beside it."""
-    write_mnist(tmp_path / "data" / "MNIST" / "raw", n=400)
+    write_mnist(tmp_path / "data" / "MNIST" / "raw", n=1000)
     out = run(tmp_path, (shared / "seeds" / "dezero_step52.py").read_text())
     lines = out.splitlines()
     assert [line.split(",")[0] for line in lines] == [f"epoch: {i}" for i in range(1, 6)]

@@ -48,8 +48,7 @@ class Call(tape.Node):
             out = reference()
             if out is not None and (retain or out.grad is not None):
                 out.grad = _added(out.grad, g) if retain else None
-        results = function.backward(*gs)
-        return results if isinstance(results, (tuple, list)) else (results,)
+        return function._gradients(gs)
 
     def name(self) -> str:
         return type(self.function).__name__

@@ -92,6 +92,10 @@ class Traced:
         others = [out._edge[0] for out in outputs if out is not None and out.creator is func]
         self._edge = (others[0] if others else Call(func, max(len(outputs), 1)), index)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and files: without the place on the tape, which is this very object's."""
+        return {k: v for k, v in self.__dict__.items() if k != "_edge"}
+
     def cleargrad(self) -> None:
         """Forget the gradient."""
         self.grad = None

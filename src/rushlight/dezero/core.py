@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -85,7 +86,7 @@ class Variable(Traced):
 
         `retain_grad` leaves them on intermediate results, `create_graph` makes them differentiable.
         """
-        seed = self.grad
+        seed = None if self.grad is None else as_variable(self.grad)
         if seed is None:
             seed = Variable(cuda.get_array_module(self._data).ones_like(self._data))
         if self.creator is None:
@@ -163,6 +164,8 @@ class Function:
     outputs: Any = ()
 
     def __call__(self, *inputs: Any) -> Any:
+        if self.inputs:  # it remembers a call already; another one needs an object of its own
+            return _forgetful(self)(*inputs)
         variables = [x if isinstance(x, Variable) else _constant(x) for x in inputs]
         arrays = self._run(variables)
         if not isinstance(arrays, tuple):
@@ -175,6 +178,13 @@ class Function:
     def _run(self, variables: list[Variable]) -> Any:
         return self.forward(*[x._data for x in variables])
 
+    def _gradients(self, gys: list[Any]) -> Any:
+        """What `backward` returns; arrays, which it should not, become Variables."""
+        gxs = self.backward(*gys)
+        if not isinstance(gxs, (tuple, list)):
+            gxs = (gxs,)
+        return [g if g is None or isinstance(g, Variable) else Variable(as_array(g)) for g in gxs]
+
     def _wants(self, i: int) -> bool:
         """Whether anybody can see the gradient of an input: bare arrays need none."""
         return not self.inputs[i]._constant
@@ -186,6 +196,13 @@ class Function:
     def backward(self, *gys: Any) -> Any:
         """The gradients of the inputs from those of the outputs, all Variables."""
         raise NotImplementedError
+
+
+def _forgetful(function: Function) -> Function:
+    """A copy of a Function that remembers no call."""
+    other = copy.copy(function)
+    other.inputs = other.outputs = ()
+    return other
 
 
 def _constant(x: Any) -> Variable:

@@ -80,6 +80,10 @@ class Function:
             record(self, variables, outputs)
         return outputs if len(outputs) > 1 else outputs[0]
 
+    def _gradients(self, gys: list[Any]) -> Any:
+        gxs = self.backward(*gys)
+        return gxs if isinstance(gxs, tuple) else (gxs,)
+
     def forward(self, *xs: Any) -> Any:
         """The outputs, from arrays to arrays."""
         raise NotImplementedError

@@ -351,49 +351,17 @@ def min(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
     return Min(axis, keepdims)(x)
 
 
-from .functions_conv import (  # noqa: E402 - they are written with the functions above
-    average_pooling,
-    col2im,
-    conv2d,
-    conv2d_simple,
-    deconv2d,
-    im2col,
-    pooling,
-    pooling_simple,
-)
+# They are written with the functions above.
+from .functions_conv import (  # noqa: E402, I001
+    average_pooling, col2im, conv2d, conv2d_simple, deconv2d, im2col, pooling, pooling_simple,
+)  # fmt: skip
 from .functions_nn import (  # noqa: E402
-    BatchNorm,
-    Clip,
-    LeakyReLU,
-    Linear,
-    LogSoftmax,
-    MeanSquaredError,
-    ReLU,
-    Sigmoid,
-    Softmax,
-    SoftmaxCrossEntropy,
-    accuracy,
-    batch_norm,
-    batch_nrom,
-    binary_cross_entropy,
-    clip,
-    dropout,
-    embed_id,
-    leaky_relu,
-    linear,
-    linear_simple,
-    log_softmax,
-    mean_squared_error,
-    mean_squared_error_simple,
-    relu,
-    sigmoid,
-    sigmoid_cross_entropy,
-    sigmoid_simple,
-    softmax,
-    softmax_cross_entropy,
-    softmax_cross_entropy_simple,
-    softmax_simple,
-)
+    BatchNorm, Clip, LeakyReLU, Linear, LogSoftmax, MeanSquaredError, ReLU, Sigmoid, Softmax,
+    SoftmaxCrossEntropy, accuracy, batch_norm, batch_nrom, binary_cross_entropy, clip, dropout,
+    embed_id, leaky_relu, linear, linear_simple, log_softmax, mean_squared_error,
+    mean_squared_error_simple, relu, sigmoid, sigmoid_cross_entropy, sigmoid_simple, softmax,
+    softmax_cross_entropy, softmax_cross_entropy_simple, softmax_simple,
+)  # fmt: skip
 
 __all__ = [
     "BatchNorm", "BroadcastTo", "Clip", "Cos", "Exp", "Function", "GetItem", "GetItemGrad",

@@ -20,7 +20,7 @@ from ._traced import Traced
 # -- pictures of graphs ---------------------------------------------------------------------------
 
 
-def _dot_var(v: Any, verbose: bool) -> str:
+def _dot_var(v: Any, verbose: bool = False) -> str:
     name = v.name or ""
     if verbose and v.data is not None:
         name += (": " if name else "") + f"{v.shape} {v.dtype}"
