@@ -98,7 +98,9 @@ def run_both(make, between=None, calls=CALLS, replayed=True, **options):
 
 OPTIMIZERS = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.1),
-    "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=1e-3, nesterov=True),
+    "momentum": lambda p: torch.optim.SGD(
+        p, lr=0.1, momentum=0.9, weight_decay=1e-3, nesterov=True
+    ),
     "adam": lambda p: torch.optim.Adam(p, lr=1e-2, amsgrad=True),
     "adamw": lambda p: torch.optim.AdamW(p, lr=1e-2),
     "nadam": lambda p: torch.optim.NAdam(p, lr=1e-2),
@@ -150,7 +152,9 @@ def test_train_and_eval_switch():
     def between(step, i):
         step.net.train(i not in (4, 5, 8))
 
-    net = lambda: nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.3), nn.Linear(8, 3))  # noqa: E731
+    net = lambda: nn.Sequential(
+        nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.3), nn.Linear(8, 3)
+    )  # noqa: E731
     run_both(lambda: Step(net()), between, calls=12)
 
 
@@ -194,7 +198,9 @@ def test_optimizer_state_loaded():
         if i == 2:
             step.kept = step.opt.state_dict()
             step.kept = {
-                "state": {k: {n: v.clone() for n, v in s.items()} for k, s in step.kept["state"].items()},
+                "state": {
+                    k: {n: v.clone() for n, v in s.items()} for k, s in step.kept["state"].items()
+                },
                 "param_groups": step.kept["param_groups"],
             }
         if i == 5:
@@ -435,9 +441,72 @@ def test_python_random_inside_is_told():
         return x * random.random()
 
     compiled = torch.compile(fn)
-    with pytest.warns(UserWarning, match="differs from call to call"):
+    with pytest.warns(UserWarning, match="random numbers of Python"):
         values = [compiled(torch.ones(1)).item() for _ in range(8)]
     assert len(set(values)) == 8
+
+
+def test_numpy_random_inside_is_told():
+    rng = np.random.default_rng(0)
+    for draw in (lambda: float(np.random.rand()), lambda: float(rng.random())):
+        compiled = torch.compile(lambda x, draw=draw: x * draw())
+        with pytest.warns(UserWarning, match="random numbers of Python or NumPy"):
+            values = [compiled(torch.ones(1)).item() for _ in range(8)]
+        assert len(set(values)) == 8
+
+
+def test_seeding_inside_is_told():
+    def fn(x):
+        torch.manual_seed(3)
+        return x + torch.rand(2)
+
+    compiled = torch.compile(fn)
+    with pytest.warns(UserWarning, match="sets the seed"):
+        values = [compiled(torch.ones(2)) for _ in range(CALLS)]
+    for v in values:
+        equal(v, values[0])
+
+
+def test_printing_and_logging_inside_are_told(capsys):
+    import logging
+
+    def prints(x):
+        print("a step")
+        return x + 1
+
+    def logs(x):
+        logging.getLogger("test").warning("a step")
+        return x + 1
+
+    for fn, word in ((prints, "prints"), (logs, "log")):
+        compiled = torch.compile(fn)
+        with pytest.warns(UserWarning, match=word):
+            for _ in range(CALLS):
+                compiled(torch.ones(2))
+    assert capsys.readouterr().out.count("a step") == CALLS
+
+
+def test_a_value_that_depends_on_the_clock_is_told():
+    import time
+
+    compiled = torch.compile(lambda x: x * time.perf_counter())
+    with pytest.warns(UserWarning, match="differs from call to call"):
+        values = [compiled(torch.ones(1, dtype=torch.float64)).item() for _ in range(8)]
+    assert values == sorted(values) and len(set(values)) == 8
+
+
+def test_threads_share_a_program():
+    from concurrent.futures import ThreadPoolExecutor
+
+    compiled = torch.compile(lambda x: ((x * 2 + 1).exp() - x).sum(1))
+    xs = [torch.randn(50, 40) for _ in range(40)]
+    expected = [((x * 2 + 1).exp() - x).sum(1) for x in xs]
+    for _ in range(3):
+        compiled(xs[0])
+    assert compiled.replays
+    with ThreadPoolExecutor(4) as pool:
+        for a, b in zip(expected, pool.map(compiled, xs)):
+            equal(a, b)
 
 
 def test_module_attribute_assigned_inside_is_told():
@@ -491,7 +560,7 @@ def test_item_returned_is_replayed():
         lambda y: y[y > 0],
         lambda y: y.nonzero(),
         lambda y: int(y.argmax()),
-        lambda y: [v for v in y],  # no read: unbind gives views
+        lambda y: list(y),  # no read: unbind gives views
     ],
     ids="if if-item float tolist numpy print format arithmetic mask nonzero index iterate".split(),
 )

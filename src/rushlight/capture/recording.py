@@ -13,6 +13,7 @@ from ..core.op import FREED
 from ..core.tensor import Tensor
 from . import tree
 from .backward import Backward
+from .effects import SEEDING, noticing, random_states
 from .program import CONSTANT, Program, Slot
 from .record import Recorder, host_read_error, is_array, same
 from .watch import Watch
@@ -57,10 +58,20 @@ class Recording:
         self.recorder = Recorder([t._a for t in self.tensors], self.watch.owned(), fed)
         self.recorder.strict = fullgraph
         self.numbers = numbers
+        self.states = random_states(self.watch.generators)
         _forget_casts()
-        with inside(self.recorder), collecting_replay_hooks() as hooks, listening(self.recorder):
+        with (
+            inside(self.recorder),
+            collecting_replay_hooks() as hooks,
+            noticing(self.recorder.complain),
+            listening(self.recorder),
+        ):
             self.result = fn(*args, **kwargs)
         _forget_casts()
+        if self.watch.names & SEEDING:
+            self.recorder.complain("sets the seed of random numbers", "its code")
+        elif random_states(self.watch.generators) != self.states:
+            self.recorder.complain("draws random numbers of Python or NumPy", "its code")
         self.hooks = [refresh for refresh, _ in hooks]
         for _, arrays in hooks:
             fed.extend(arrays)

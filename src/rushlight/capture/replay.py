@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -71,6 +73,7 @@ class Replay:
 
     def __init__(self, recording: Recording) -> None:
         began = time.perf_counter()
+        self.lock = threading.Lock()
         r = recording
         self.watch = r.watch
         self.hooks = r.hooks
@@ -151,7 +154,7 @@ class Replay:
 
     # -- guards ---------------------------------------------------------------------------------
 
-    def obstacle(self, tensors: list[Tensor]) -> str | None:
+    def obstacle(self, tensors: Sequence[Tensor]) -> str | None:
         """Why this program does not fit the state of things now, or None."""
         if not self.watch.intact():
             why = self.watch.changed()
@@ -168,7 +171,11 @@ class Replay:
 
     # -- the call -------------------------------------------------------------------------------
 
-    def __call__(self, tensors: list[Tensor]) -> Any:
+    def __call__(self, tensors: Sequence[Tensor]) -> Any:
+        with self.lock:  # threads that share a program take turns
+            return self._run(tensors)
+
+    def _run(self, tensors: Sequence[Tensor]) -> Any:
         if self.handed:
             self._take_back()
         low = self.lowered if self.backward is None else self._free()
@@ -223,7 +230,7 @@ class Replay:
                 handed.tensor._a = handed.tensor._a.copy()
                 del self.handed[i]
 
-    def _results(self, outs: tuple, tensors: list[Tensor], node: Any) -> Any:
+    def _results(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Any:
         makers = enumerate(self.makers)
         live = () if node is None else self.backward.outputs
 
@@ -247,7 +254,7 @@ class Replay:
             return leaf(None)
         return tree.rebuild(self.shape, leaf)
 
-    def _tensor(self, i: int, outs: tuple, tensors: list[Tensor]) -> Tensor:
+    def _tensor(self, i: int, outs: tuple, tensors: Sequence[Tensor]) -> Tensor:
         array, way = outs[i], self.returned[i]
         if way is None:
             if not self.lowered.fresh[i]:

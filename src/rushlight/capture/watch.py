@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.tensor import Tensor
+from .effects import is_generator
 
 _PACKAGE = __name__.split(".")[0]
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -37,6 +38,7 @@ class Watch:
         self.contents: list[tuple[str, Any, tuple]] = []
         self.cells: list[tuple[str, Any, Any]] = []
         self.optimizers: list[Any] = []
+        self.generators: list[Any] = []
         self._grow(fn, list(arguments))
         self.held = [t for t, _ in self.tensors.values()]
         self.groups = [(o, _group_shape(o)) for o in self.optimizers]
@@ -48,7 +50,14 @@ class Watch:
             known = len(self.names), len(self.functions)
             for table in (self.functions, self.objects, self.tensors, self.arrays):
                 table.clear()
-            for rows in (self.rows, self.lengths, self.contents, self.cells, self.optimizers):
+            for rows in (
+                self.rows,
+                self.lengths,
+                self.contents,
+                self.cells,
+                self.optimizers,
+                self.generators,
+            ):
                 rows.clear()
             self.visit(fn, getattr(fn, "__name__", type(fn).__name__))
             for value in arguments:
@@ -69,6 +78,8 @@ class Watch:
             self.arrays.setdefault(id(value), (value, label))
         elif isinstance(value, types.FunctionType):
             self._function(value, label)
+        elif is_generator(value):
+            self.generators.append(value)
         elif isinstance(value, types.MethodType):
             self.visit(value.__self__, label)
             self.visit(value.__func__, label)
@@ -249,18 +260,18 @@ class Watch:
                 or any(map(_post_hooks, self._unhooked))
             ):
                 return False
+            return self._rest_intact()
         except Exception:  # noqa: BLE001 - a missing key, or arrays compared by value: changed
             return False
-        return self._rest_intact()
 
     def _rest_intact(self) -> bool:
         return (
-            all([len(c) == n for c, n in self._sized])
-            and all([_hooks(n) == hooks for n, hooks in self._hooked])
-            and all([_group_shape(o) == shape for o, shape in self.groups])
-            and all([_content(cell) is value for _, cell, value in self.cells])
-            and all([tuple(c) == items for _, c, items in self.contents])
-            and all([table.get(key, _MISSING) is value for _, table, key, value in self._single])
+            all(len(c) == n for c, n in self._sized)
+            and all(_hooks(n) == hooks for n, hooks in self._hooked)
+            and all(_group_shape(o) == shape for o, shape in self.groups)
+            and all(_content(cell) is value for _, cell, value in self.cells)
+            and all(tuple(c) == items for _, c, items in self.contents)
+            and all(table.get(key, _MISSING) is value for _, table, key, value in self._single)
         )
 
     def changed(self) -> str | None:

@@ -1,0 +1,59 @@
+"""Side effects of Python that a replay would leave out: noticed while a call is recorded."""
+
+from __future__ import annotations
+
+import builtins
+import logging
+import random
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+# Functions that set a random stream of ours: they leave no instruction.
+SEEDING = frozenset(("manual_seed", "manual_seed_all", "set_rng_state", "fork_rng"))
+_WATCHED = (
+    (builtins, "print", "prints"),
+    (builtins, "input", "asks for input"),
+    (builtins, "open", "opens a file"),
+    (logging.Logger, "handle", "writes to a log"),
+)
+
+
+@contextmanager
+def noticing(tell: Callable[[str], None]) -> Iterator[None]:
+    """Call `tell` when this thread prints, logs or opens a file inside the block."""
+    thread = threading.get_ident()
+    before = [(place, name, getattr(place, name)) for place, name, _ in _WATCHED]
+    for (place, name, what), (_, _, plain) in zip(_WATCHED, before):
+        setattr(place, name, _telling(plain, what, tell, thread))
+    try:
+        yield
+    finally:
+        for place, name, plain in before:
+            setattr(place, name, plain)
+
+
+def _telling(plain: Any, what: str, tell: Callable[[str], None], thread: int) -> Any:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if threading.get_ident() == thread:
+            tell(f"{what}, which a replay would not,")
+        return plain(*args, **kwargs)
+
+    return function
+
+
+def random_states(generators: list[Any]) -> list[Any]:
+    """The states of Python's and NumPy's random numbers, and of generators the function can reach."""
+    kind, keys, position, *rest = np.random.get_state()
+    states = [random.getstate(), (kind, np.asarray(keys).tobytes(), position, *rest)]
+    for g in generators:
+        inner = getattr(g, "bit_generator", None)
+        states.append(g.getstate() if inner is None else repr(inner.state))
+    return states
+
+
+def is_generator(value: Any) -> bool:
+    return isinstance(value, (random.Random, np.random.Generator))
