@@ -20,7 +20,13 @@ def native() -> list[Extension]:
             depends=[str(path) for path in sorted(NATIVE.glob("*.h"))],
             include_dirs=[numpy.get_include()],
             # -fno-math-errno lets sqrtf be one instruction; NaN and inf keep their meaning.
-            extra_compile_args=["-O3", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-pthread"],
+            extra_compile_args=[
+                "-O3",
+                "-std=gnu11",
+                "-fno-math-errno",
+                "-fno-trapping-math",
+                "-pthread",
+            ],
             extra_link_args=["-pthread"],
             optional=True,
         )

@@ -79,7 +79,9 @@ def use(name: str) -> None:
     settings.cpu_engine = name
     _chosen = True
     threads.apply()
-    for kernel in door.KERNELS.values():  # they are bound again, to the new engine, on their next call
+    for (
+        kernel
+    ) in door.KERNELS.values():  # they are bound again, to the new engine, on their next call
         kernel.impls.pop(np.ndarray, None)
 
 

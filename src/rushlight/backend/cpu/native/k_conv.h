@@ -37,8 +37,9 @@ static void K(conv_pack)(const float *w, idx outs, idx o_stride, idx taps, const
     }
 }
 
+/* Taps [k0, k1) of one tile; between chunks of taps the sums wait in `part`. */
 INLINE void conv_tile(const Taps *t, const float *buf, const float *w, const float *bias, float *out,
-                      idx out_stride, idx first, idx here, const int block) {
+                      idx out_stride, idx first, idx here, idx k0, idx k1, vf *part, const int block) {
     const int places = PLACES(block);
     vf acc[8][8];
     const float *at[8];
@@ -47,8 +48,9 @@ INLINE void conv_tile(const Taps *t, const float *buf, const float *w, const flo
         at[j] = buf + t->from[v];
     }
     UNROLL for (int i = 0; i < block; i++)
-        UNROLL for (int j = 0; j < places; j++) acc[i][j] = bias ? spread(i < here ? bias[i] : 0.0f) : (vf){0};
-    for (idx k = 0; k < t->taps; k++) {
+        UNROLL for (int j = 0; j < places; j++)
+            acc[i][j] = k0 > 0 ? part[i * places + j] : bias ? spread(i < here ? bias[i] : 0.0f) : (vf){0};
+    for (idx k = k0; k < k1; k++) {
         const idx tap = t->tap[k];
         vf x[8];
         UNROLL for (int j = 0; j < places; j++) x[j] = load(at[j] + tap);
@@ -75,6 +77,11 @@ INLINE void conv_tile(const Taps *t, const float *buf, const float *w, const flo
             }
         w += block;
     }
+    if (k1 < t->taps) {
+        UNROLL for (int i = 0; i < block; i++)
+            UNROLL for (int j = 0; j < places; j++) part[i * places + j] = acc[i][j];
+        return;
+    }
     UNROLL for (int j = 0; j < places; j++) {
         const idx v = first + j < t->vectors ? first + j : t->vectors - 1;
         float *to = out + t->to[v];
@@ -83,12 +90,25 @@ INLINE void conv_tile(const Taps *t, const float *buf, const float *w, const flo
     }
 }
 
+/* Taps are worked off in chunks: their weights and inputs stay in the first cache for all places. The
+ * sums wait on the stack meanwhile, if there are not too many. */
+#define CHUNK 576
+#define WAITING 4096 /* vectors */
+
 #define CONV_BLOCK(block) \
     static __attribute__((noinline)) void K(conv_block_##block)( \
         const Taps *t, const float *buf, const float *w, const float *bias, float *out, \
         idx out_stride, idx here) { \
-        for (idx v = 0; v < t->vectors; v += PLACES(block)) \
-            conv_tile(t, buf, w, bias, out, out_stride, v, here, block); \
+        const idx tile = PLACES(block) * block, tiles = (t->vectors + PLACES(block) - 1) / PLACES(block); \
+        const idx chunks = tiles * tile <= WAITING ? (t->taps + CHUNK - 1) / CHUNK : 1; \
+        const idx chunk = (t->taps + chunks - 1) / chunks; \
+        vf waiting[chunks > 1 ? tiles * tile : 1]; \
+        for (idx k = 0; k < t->taps; k += chunk) { \
+            const idx end = k + chunk < t->taps ? k + chunk : t->taps; \
+            for (idx i = 0; i < tiles; i++) \
+                conv_tile(t, buf, w + k * block, bias, out, out_stride, i * PLACES(block), here, k, end, \
+                          waiting + i * tile * (chunks > 1), block); \
+        } \
     }
 #if VL != 8
 CONV_BLOCK(8)

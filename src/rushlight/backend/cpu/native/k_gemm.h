@@ -9,29 +9,38 @@
 #define NRV 2
 #endif
 #define NR (NRV * VL)
-#define KC 256  /* depth of a panel: NR * KC floats of B stay in the first cache */
-#define MC 96   /* rows of A packed at once: MC * KC floats stay in the second */
-#define NC 3072 /* columns of B packed at once */
+#define KC 448  /* most depth of a panel: NR * KC floats of B and MR * KC of A stay in the first cache */
+#define MC 128  /* most rows of A packed at once: MC * KC floats stay in the second */
+#define NC 3072 /* most columns of B packed at once */
 
-/* One tile: acc[i][j] = sum_p a[p][i] * b[p][j]. */
+/* Equal pieces: one of 784 becomes two of 392, not one of 448 and a poor 336. */
+INLINE idx piece(idx n, idx most, idx unit) {
+    const idx pieces = (n + most - 1) / most, each = (n + pieces - 1) / pieces;
+    return (each + unit - 1) / unit * unit;
+}
+
+/* One tile: acc[i][j] = sum_p a[p][i] * b[p][j], for the first `rows` rows of a panel of A. */
 INLINE void gemm_tile(idx depth, const float *restrict a, const float *restrict b, idx b_step,
-                      vf acc[MR][NRV]) {
+                      vf acc[MR][NRV], const int rows) {
     vf t[MR][NRV];
-    UNROLL for (int i = 0; i < MR; i++)
+    UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int j = 0; j < NRV; j++) t[i][j] = (vf){0};
     for (idx p = 0; p < depth; p++) {
         vf col[NRV];
         UNROLL for (int j = 0; j < NRV; j++) col[j] = load(b + j * VL);
 #if defined(__aarch64__)
-        const float32x4_t lo = vld1q_f32(a), hi = vld1q_f32(a + 4);
+        const float32x4_t lo = vld1q_f32(a);
 #define ROW(i, half, lane) \
     UNROLL for (int j = 0; j < NRV; j++) \
         t[i][j] = (vf)vfmaq_laneq_f32((float32x4_t)t[i][j], (float32x4_t)col[j], half, lane);
         ROW(0, lo, 0) ROW(1, lo, 1) ROW(2, lo, 2) ROW(3, lo, 3)
-        ROW(4, hi, 0) ROW(5, hi, 1) ROW(6, hi, 2) ROW(7, hi, 3)
+        if (rows > 4) {
+            const float32x4_t hi = vld1q_f32(a + 4);
+            ROW(4, hi, 0) ROW(5, hi, 1) ROW(6, hi, 2) ROW(7, hi, 3)
+        }
 #undef ROW
 #else
-        UNROLL for (int i = 0; i < MR; i++) {
+        UNROLL for (int i = 0; i < rows; i++) {
             const vf row = spread(a[i]);
             UNROLL for (int j = 0; j < NRV; j++) t[i][j] += row * col[j];
         }
@@ -39,13 +48,15 @@ INLINE void gemm_tile(idx depth, const float *restrict a, const float *restrict 
         a += MR;
         b += b_step;
     }
-    UNROLL for (int i = 0; i < MR; i++)
+    UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int j = 0; j < NRV; j++) acc[i][j] = t[i][j];
 }
 
-INLINE void gemm_write(vf acc[MR][NRV], float *c, idx ldc, idx rows, idx cols, const float *bias, int add) {
-    if (rows == MR && cols == NR) {
-        UNROLL for (int i = 0; i < MR; i++)
+/* `high`: rows of the tile, of which `rows` belong to the result. */
+INLINE void gemm_write(vf acc[MR][NRV], const int high, float *c, idx ldc, idx rows, idx cols, const float *bias,
+                       int add) {
+    if (rows == high && cols == NR) {
+        UNROLL for (int i = 0; i < high; i++)
             UNROLL for (int j = 0; j < NRV; j++) {
                 float *at = c + i * ldc + j * VL;
                 vf v = acc[i][j];
@@ -56,7 +67,7 @@ INLINE void gemm_write(vf acc[MR][NRV], float *c, idx ldc, idx rows, idx cols, c
         return;
     }
     float whole[MR][NR];
-    UNROLL for (int i = 0; i < MR; i++)
+    UNROLL for (int i = 0; i < high; i++)
         UNROLL for (int j = 0; j < NRV; j++) store(&whole[i][j * VL], acc[i][j]);
     for (idx i = 0; i < rows; i++)
         for (idx j = 0; j < cols; j++) {
@@ -105,9 +116,9 @@ INLINE void pack_lines(const float *src, idx line, idx step, idx count, idx dept
     }
 }
 
+/* Enough for the whole product and for any part of it, whose pieces may be larger. */
 static size_t K(gemm_scratch)(const Gemm *g) {
-    const idx kc = g->k < KC ? g->k : KC;
-    const idx mc = (g->m < MC ? g->m : MC) + MR, nc = (g->n < NC ? g->n : NC) + NR;
+    const idx kc = g->k < KC ? g->k : KC, mc = (g->m < MC ? g->m : MC) + MR, nc = (g->n < NC ? g->n : NC) + NR;
     return (size_t)(kc * (mc + nc)) * sizeof(float);
 }
 
@@ -149,15 +160,21 @@ static void K(gemm_few)(const Gemm *g) {
     if (g->m - i == 1) gemm_dots(g, 1, i);
 }
 
+INLINE void gemm_block(const Gemm *g, const float *a, const float *b, idx b_step, idx kc, float *c, idx rows,
+                       idx cols, const float *bias, int add, const int high) {
+    vf acc[MR][NRV];
+    gemm_tile(kc, a, b, b_step, acc, high);
+    gemm_write(acc, high, c, g->ldc, rows < high ? rows : high, cols < NR ? cols : NR, bias, add);
+}
+
 static void K(gemm_blocks)(const Gemm *g, const float *pa, const float *pb, idx b_step, idx i0, idx mc, idx j0,
                            idx nc, idx kc, int add, const float *bias) {
     for (idx j = 0; j < nc; j += NR)
         for (idx i = 0; i < mc; i += MR) {
-            vf acc[MR][NRV];
-            const float *b = b_step == NR ? pb + j * kc : pb + j;
-            gemm_tile(kc, pa + i * kc, b, b_step, acc);
-            gemm_write(acc, g->c + (i0 + i) * g->ldc + j0 + j, g->ldc, mc - i < MR ? mc - i : MR,
-                       nc - j < NR ? nc - j : NR, bias ? bias + j0 + j : NULL, add);
+            const float *b = b_step == NR ? pb + j * kc : pb + j, *to = bias ? bias + j0 + j : NULL;
+            float *c = g->c + (i0 + i) * g->ldc + j0 + j;
+            if (mc - i > MR / 2) gemm_block(g, pa + i * kc, b, b_step, kc, c, mc - i, nc - j, to, add, MR);
+            else gemm_block(g, pa + i * kc, b, b_step, kc, c, mc - i, nc - j, to, add, MR / 2);
         }
 }
 
@@ -166,12 +183,12 @@ static void K(gemm)(const Gemm *g, float *scratch) {
         K(gemm_few)(g);
         return;
     }
-    const idx kc_most = g->k < KC ? g->k : KC;
-    float *pa = scratch, *pb = scratch + kc_most * ((g->m < MC ? g->m : MC) + MR);
-    for (idx j0 = 0; j0 < g->n; j0 += NC) {
-        const idx nc = g->n - j0 < NC ? g->n - j0 : NC;
-        for (idx p0 = 0; p0 < g->k; p0 += KC) {
-            const idx kc = g->k - p0 < KC ? g->k - p0 : KC;
+    const idx kc_most = piece(g->k, KC, 1), mc_most = piece(g->m, MC, MR), nc_most = piece(g->n, NC, NR);
+    float *pa = scratch, *pb = scratch + kc_most * mc_most;
+    for (idx j0 = 0; j0 < g->n; j0 += nc_most) {
+        const idx nc = g->n - j0 < nc_most ? g->n - j0 : nc_most;
+        for (idx p0 = 0; p0 < g->k; p0 += kc_most) {
+            const idx kc = g->k - p0 < kc_most ? g->k - p0 : kc_most;
             const int add = g->add || p0 > 0;
             const float *bias = p0 == 0 ? g->bias : NULL;
             const float *b = g->b + p0 * g->b_row + j0 * g->b_col;
@@ -180,8 +197,8 @@ static void K(gemm)(const Gemm *g, float *scratch) {
             const idx straight = lies ? nc - nc % NR : 0;
             if (straight < nc)
                 pack_lines(b + straight * g->b_col, g->b_col, g->b_row, nc - straight, kc, NR, pb);
-            for (idx i0 = 0; i0 < g->m; i0 += MC) {
-                const idx mc = g->m - i0 < MC ? g->m - i0 : MC;
+            for (idx i0 = 0; i0 < g->m; i0 += mc_most) {
+                const idx mc = g->m - i0 < mc_most ? g->m - i0 : mc_most;
                 pack_lines(g->a + i0 * g->a_row + p0 * g->a_col, g->a_row, g->a_col, mc, kc, MR, pa);
                 if (straight)
                     K(gemm_blocks)(g, pa, b, g->b_row, i0, mc, j0, straight, kc, add, bias);

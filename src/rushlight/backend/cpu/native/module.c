@@ -269,11 +269,19 @@ static PyObject *m_drop(PyObject *module, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
+static PyObject *m_wake_cost(PyObject *module, PyObject *ns) {
+    const double value = PyFloat_AsDouble(ns);
+    if (value == -1.0 && PyErr_Occurred()) return NULL;
+    threads_wake_cost(value);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"kernel", m_kernel, METH_VARARGS, "kernel(name, otherwise): the native kernel, or None."},
     {"names", m_names, METH_NOARGS, "The names of all native kernels."},
     {"set_threads", m_set_threads, METH_O, "Set how many threads the kernels use."},
     {"get_threads", m_get_threads, METH_NOARGS, "How many threads the kernels use."},
+    {"set_wake_cost", m_wake_cost, METH_O, "Nanoseconds to start a thread; 0 shares out any work (tests)."},
     {"instruction_set", m_isa, METH_NOARGS, "The vector instructions in use."},
     {"kept_bytes", m_kept, METH_NOARGS, "Bytes of freed arrays kept for the next ones."},
     {"drop_kept", m_drop, METH_NOARGS, "Return the kept memory to the system."},

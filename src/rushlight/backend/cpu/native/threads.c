@@ -15,7 +15,6 @@
 #define OPEN ((uint64_t)1 << 32) /* state: number of the job << 33 | open | workers inside */
 #define INSIDE (OPEN - 1)
 #define SPIN_NS 20000 /* how long a worker looks for the next job before it sleeps */
-#define WAKE_NS 12000 /* what it costs until a sleeping worker has started */
 
 static struct {
     pthread_mutex_t lock; /* guards sleeping and waking */
@@ -36,6 +35,8 @@ static struct {
     .busy = ATOMIC_FLAG_INIT,
     .wanted = 1,
 };
+
+static double wake_ns = 12000; /* what it costs until a sleeping worker has started */
 
 static inline void relax(void) {
 #if defined(__aarch64__)
@@ -158,10 +159,12 @@ void threads_run(Part part, void *what, ptrdiff_t parts) {
 ptrdiff_t threads_parts(double ns, ptrdiff_t most) {
     ptrdiff_t n = pool.wanted;
     if (n > most) n = most;
-    if (n <= 1 || ns < 2 * WAKE_NS) return 1;
-    const ptrdiff_t worth = (ptrdiff_t)(ns / WAKE_NS);
-    return n < worth ? n : worth;
+    if (n <= 1 || ns < 2 * wake_ns) return 1;
+    const double worth = wake_ns > 0 ? ns / wake_ns : (double)n;
+    return (double)n < worth ? n : (ptrdiff_t)worth;
 }
+
+void threads_wake_cost(double ns) { wake_ns = ns; }
 
 int threads_get(void) { return pool.wanted; }
 

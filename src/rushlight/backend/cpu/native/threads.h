@@ -16,5 +16,6 @@ void threads_init(void); /* once, at import: fork handlers */
 /* How many parts for work that takes about `ns` nanoseconds on one thread: 1 when waking another
  * thread would cost more than it saves. */
 ptrdiff_t threads_parts(double ns, ptrdiff_t most);
+void threads_wake_cost(double ns); /* for tests: 0 shares out even the smallest work */
 
 #endif

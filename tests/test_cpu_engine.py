@@ -1,0 +1,312 @@
+"""The native CPU engine against the NumPy bodies: values, layouts, threads, forks, switching."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from engine_cases import FAMILIES, Draw, differs, numpy_body
+
+import rushlight as rl
+import rushlight.nn
+import rushlight.optim
+from rushlight.backend.cpu import engine, threads
+from rushlight.backend.cpu.engine import engine_info
+from rushlight.base.config import settings
+
+try:
+    from rushlight.backend.cpu import _native
+except ImportError:
+    _native = None
+
+needs_native = pytest.mark.skipif(_native is None, reason="the native engine was not built")
+KEPT = {"sgd_update", "adam_update"}  # kernels that write into their arguments
+
+
+class Refused(Exception):
+    """A native kernel left the work to NumPy."""
+
+
+def _refuse(*arrays, **attrs):
+    raise Refused
+
+
+@pytest.fixture
+def native_threads():
+    """Whatever a test sets, the next one starts from the default."""
+    yield
+    _native.set_wake_cost(12000.0)
+    threads.apply()
+
+
+@needs_native
+@pytest.mark.parametrize("count", [1, 2, 3], ids="threads={}".format)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_same_as_numpy(family: str, count: int, native_threads: None) -> None:
+    _native.set_threads(count)
+    _native.set_wake_cost(0.0)  # even the smallest work is shared out
+    ran, refused = set(), set()
+    for seed in range(40):
+        for name, arrays, attrs, tolerance in FAMILIES[family](Draw(1000 * count + seed)):
+            again = [a.copy() if isinstance(a, np.ndarray) else a for a in arrays]
+            with np.errstate(all="ignore"):
+                truth = numpy_body(name)(*(again if name in KEPT else arrays), **attrs)
+            try:
+                out = _native.kernel(name, _refuse)(*arrays, **attrs)
+            except Refused:
+                refused.add(name)
+                continue
+            ran.add(name)
+            if name in KEPT:
+                out, truth = tuple(arrays), tuple(again)
+            wrong = differs(out, truth, tolerance)
+            shapes = [getattr(a, "shape", a) for a in arrays]
+            assert not wrong, f"{name} of {shapes} with {attrs}, seed {seed}: {wrong}"
+    assert not refused - ran, f"never computed: {refused - ran}"
+
+
+@needs_native
+def test_every_kernel_is_tested() -> None:
+    drawn = {
+        name for family in FAMILIES.values() for seed in range(8) for name, *_ in family(Draw(seed))
+    }
+    assert set(_native.names()) <= drawn
+
+
+@needs_native
+def test_other_dtypes_go_to_numpy() -> None:
+    x = np.ones((2, 3), np.float64)
+    for name, arrays, attrs in (
+        ("add", (x, x), {}),
+        ("mm", (x, x.T), {}),
+        ("relu", (x,), {}),
+        ("softmax", (x,), {"dim": 1}),
+        ("sum", (x.astype(np.int64),), {"dim": None, "keepdim": False}),
+        ("relu", (x.astype(np.float16),), {}),
+        ("relu", (x.astype(">f4"),), {}),
+    ):
+        with pytest.raises(Refused):
+            _native.kernel(name, _refuse)(*arrays, **attrs)
+
+
+@needs_native
+def test_exp_and_tanh_over_their_whole_range() -> None:
+    x = np.concatenate([np.linspace(-110, 95, 200001), np.linspace(-1, 1, 50001)]).astype("f")
+    with np.errstate(all="ignore"):
+        for name, exact in (("exp", np.exp), ("tanh", np.tanh)):
+            out = _native.kernel(name, _refuse)(x)
+            truth = exact(x.astype(np.float64)).astype("f")
+            spacing = np.maximum(np.spacing(np.abs(truth)), np.float32(1e-45))
+            ulps = np.where(out == truth, 0, np.abs(out.astype("d") - truth) / spacing)
+            assert ulps.max() <= 4, (name, x[ulps.argmax()], ulps.max())
+
+
+@needs_native
+def test_sum_is_as_exact_as_numpy() -> None:
+    x = np.random.RandomState(0).rand(1_000_003).astype("f")
+    exact = x.astype("d").sum()
+    out = _native.kernel("sum", _refuse)(x, dim=None, keepdim=False)
+    assert abs(float(out) - exact) / exact < 1e-6
+    columns = np.random.RandomState(0).rand(100_000, 3).astype("f")
+    out = _native.kernel("sum", _refuse)(columns, dim=(0,), keepdim=False)
+    assert np.abs(out - columns.astype("d").sum(0)).max() / 5e4 < 1e-6
+
+
+@needs_native
+def test_class_out_of_bounds() -> None:
+    with pytest.raises(IndexError, match=r"Target 7 is out of bounds\."):
+        rl.nn.functional.cross_entropy(rl.zeros(2, 3), rl.tensor([0, 7]))
+
+
+# -- memory ---------------------------------------------------------------------------------------
+
+
+@needs_native
+def test_large_arrays_are_reused() -> None:
+    _native.drop_kept()
+    x = np.ones((256, 1024), "f")
+    relu = _native.kernel("relu", _refuse)
+    first = relu(x)
+    assert first.ctypes.data % 64 == 0
+    assert first.base is None and first.flags.owndata and first.flags.writeable
+    address = first.ctypes.data
+    del first
+    assert _native.kept_bytes() >= x.nbytes
+    assert relu(x).ctypes.data == address
+    _native.drop_kept()
+    assert _native.kept_bytes() == 0
+
+
+@needs_native
+def test_a_reused_array_can_be_resized_and_pickled() -> None:
+    import pickle
+
+    out = _native.kernel("relu", _refuse)(np.ones((256, 1024), "f"))
+    again = pickle.loads(pickle.dumps(out))
+    assert np.array_equal(again, out)
+    out.resize((512, 1024), refcheck=False)
+    assert out[0, 0] == 1 and out[511, 0] == 0
+
+
+# -- threads --------------------------------------------------------------------------------------
+
+
+@needs_native
+def test_python_threads_may_compute_at_once(native_threads: None) -> None:
+    _native.set_threads(3)
+    _native.set_wake_cost(0.0)
+    x = np.random.RandomState(0).rand(300, 300).astype("f")
+    truth = x @ x
+    wrong: list[float] = []
+
+    def work() -> None:
+        mm = _native.kernel("mm", _refuse)
+        for _ in range(30):
+            wrong.append(float(np.abs(mm(x, x) - truth).max()))
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join()
+    assert len(wrong) == 120 and max(wrong) < 1e-3
+
+
+@needs_native
+def test_same_result_on_every_run(native_threads: None) -> None:
+    """Who works on which share must not change the order of additions."""
+    _native.set_threads(3)
+    _native.set_wake_cost(0.0)
+    x, g = rl.randn(8, 3, 12, 12)._a, rl.randn(8, 5, 10, 10)._a
+    how = {"w_shape": (5, 3, 3, 3), "stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}
+    kernel = _native.kernel("conv_grad_weight", _refuse)
+    first = kernel(g, x, groups=1, **how)
+    for _ in range(20):
+        assert np.array_equal(kernel(g, x, groups=1, **how), first)
+
+
+_FORK = """
+import os, sys
+import numpy as np
+from rushlight.backend.cpu import _native
+_native.set_threads(3)
+_native.set_wake_cost(0.0)
+x = np.random.RandomState(0).rand(200, 200).astype("f")
+mm = _native.kernel("mm", None)
+truth = mm(x, x)  # the pool is running now
+for _ in range(10):
+    pid = os.fork()
+    if pid == 0:
+        ok = all(np.array_equal(mm(x, x), truth) for _ in range(5))
+        os._exit(0 if ok else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert np.array_equal(mm(x, x), truth)
+print("fine")
+"""
+
+
+@needs_native
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_fork() -> None:
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _FORK], capture_output=True, text=True, timeout=120
+    )
+    assert run.stdout.strip() == "fine", run.stderr
+
+
+def test_set_num_threads() -> None:
+    before = settings.num_threads
+    try:
+        rl.set_num_threads(3)
+        assert rl.get_num_threads() == 3 == engine_info().threads
+        if engine.active() is not None and engine.active().name == "native":
+            assert _native.get_threads() == 3
+    finally:
+        settings.num_threads = before
+        threads.apply(told=True)
+
+
+def test_container_limits(tmp_path) -> None:
+    assert threads.cgroup_quota(str(tmp_path)) is None
+    (tmp_path / "cpu.max").write_text("150000 100000\n")
+    assert threads.cgroup_quota(str(tmp_path)) == (150000, 100000)
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    assert threads.cgroup_quota(str(tmp_path)) is None
+    (tmp_path / "cpu.max").unlink()
+    (tmp_path / "cpu").mkdir()
+    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("-1")
+    (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000")
+    assert threads.cgroup_quota(str(tmp_path)) is None
+    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("250000")
+    assert threads.cgroup_quota(str(tmp_path)) == (250000, 100000)
+
+
+# -- which engine ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def any_engine():
+    before = settings.cpu_engine
+    yield
+    engine.use(before)
+
+
+def _trained() -> list[float]:
+    """Losses of a small network, every family of kernels in it."""
+    nn = rl.nn
+    rl.manual_seed(0)
+    net = nn.Sequential(
+        nn.Conv2d(3, 6, 3, padding=1), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(6, 8, 3, stride=2, groups=2), nn.Tanh(), nn.AvgPool2d(2), nn.Flatten(),
+        nn.Linear(8 * 9, 16), nn.LayerNorm(16), nn.Sigmoid(), nn.Linear(16, 5),
+    )  # fmt: skip
+    optimizer = rl.optim.Adam(net.parameters(), lr=0.01)
+    x, y = rl.randn(4, 3, 30, 30), rl.randint(0, 5, (4,))
+    losses = []
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+@needs_native
+def test_engines_agree(any_engine: None) -> None:
+    engine.use("numpy")
+    assert engine_info().name == "numpy" and engine.active() is None
+    alone = _trained()
+    engine.use("native")
+    assert engine_info().name == "native"
+    assert np.allclose(alone, _trained(), rtol=2e-4)
+
+
+def test_unknown_engine(any_engine: None) -> None:
+    with pytest.raises(ValueError, match="no CPU engine 'fast': choose one of auto, numpy"):
+        engine.use("fast")
+
+
+def test_environment_chooses_the_engine() -> None:
+    code = "from rushlight.backend.cpu.engine import engine_info; print(engine_info().name)"
+    env = {**os.environ, "RUSHLIGHT_CPU_ENGINE": "numpy"}
+    run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert run.stdout.strip() == "numpy", run.stderr
+
+
+@needs_native
+def test_channels_last_stays(any_engine: None) -> None:
+    engine.use("native")
+    last = rl.channels_last
+    net = rl.nn.Conv2d(3, 4, 3, padding=1).to(memory_format=last)
+    x = rl.randn(2, 3, 8, 8).contiguous(memory_format=last).requires_grad_()
+    y = net(x)
+    assert y.is_contiguous(memory_format=last)
+    assert y.relu().is_contiguous(memory_format=last)
+    y.sum().backward()
+    plain = rl.nn.functional.conv2d(x.contiguous(), net.weight.contiguous(), net.bias, padding=1)
+    assert rl.allclose(y, plain, atol=1e-5)
