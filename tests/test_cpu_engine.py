@@ -9,11 +9,11 @@ import threading
 
 import numpy as np
 import pytest
-from engine_cases import FAMILIES, Draw, differs, numpy_body
 
 import rushlight as rl
 import rushlight.nn
 import rushlight.optim
+from engine_cases import FAMILIES, Draw, differs, numpy_body
 from rushlight.backend.cpu import engine, threads
 from rushlight.backend.cpu.engine import engine_info
 from rushlight.base.config import settings
