@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import warnings
-import weakref
 
-import numpy as np
 import pytest
 
 import rushlight as rl

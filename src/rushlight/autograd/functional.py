@@ -5,99 +5,246 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..base.config import settings
 from ..core.differentiate import grad
+from ..core.modes import enable_grad
 from ..core.tensor import Tensor
+from ..ops.join import stack
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
-def _prepare(inputs: Any, create_graph: bool) -> tuple[tuple[Tensor, ...], bool]:
-    single = isinstance(inputs, Tensor)
-    ins = (inputs,) if single else tuple(inputs)
-    if create_graph:
-        return tuple(
-            x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in ins
-        ), single
-    return tuple(x.detach().requires_grad_() for x in ins), single
+def _as_tuple(value: Any, what: str, name: str) -> tuple[tuple[Tensor, ...], bool]:
+    """Tensors as a tuple, and whether they were one already."""
+    many = isinstance(value, tuple)
+    values = value if many else (value,)
+    for i, v in enumerate(values):
+        if not isinstance(v, Tensor):
+            if many:
+                raise TypeError(
+                    f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the "
+                    f"value at index {i} has type {type(v)}."
+                )
+            raise TypeError(
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the given "
+                f"{what} has type {type(v)}."
+            )
+    return values, many
 
 
-def _grads(out: Tensor, ins: tuple, seed: Any, create_graph: bool) -> tuple:
-    if not out.requires_grad:
-        return tuple(x.new_zeros(x.shape) for x in ins)
-    gs = grad(out, ins, seed, retain_graph=True, create_graph=create_graph, allow_unused=True)
-    return tuple(x.new_zeros(x.shape) if g is None else g for x, g in zip(ins, gs))
+class _Call:
+    """A function called on inputs of its own, and what came out."""
+
+    def __init__(self, name: str, func: Callable, inputs: Any, create_graph: bool) -> None:
+        self.name = name
+        self.create_graph = create_graph
+        given, self.many_inputs = _as_tuple(inputs, "inputs", name)
+        with enable_grad():
+            if create_graph:  # a tensor with a history keeps it behind a view of its own
+                self.inputs = tuple(
+                    x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in given
+                )
+            else:
+                self.inputs = tuple(x.detach().requires_grad_() for x in given)
+            out = func(*self.inputs)
+        outputs, self.many_outputs = _as_tuple(out, "outputs of the user-provided function", name)
+        self.outputs = outputs
+
+    def strictly(self) -> None:
+        """Raise where an output has nothing to do with the inputs."""
+        for i, out in enumerate(self.outputs):
+            if not out.requires_grad:
+                raise RuntimeError(
+                    f"Output {i} of the user-provided function does not require gradients. The outputs "
+                    "must be computed in a differentiable manner from the input when running in strict "
+                    "mode."
+                )
+
+    def only_scalar(self) -> Tensor:
+        if self.many_outputs:
+            raise RuntimeError(f"The function given to {self.name} should return a single Tensor")
+        if self.outputs[0].numel() != 1:
+            raise RuntimeError(
+                f"The Tensor returned by the function given to {self.name} should contain a single "
+                "element"
+            )
+        return self.outputs[0].reshape(())
+
+    def vector(self, v: Any, like: tuple, many: bool, what: str) -> tuple[Tensor, ...]:
+        """The vector of a product, in the shapes of `like`."""
+        if v is None:
+            if len(like) != 1 or like[0].numel() != 1:
+                raise RuntimeError(
+                    f"The vector v can only be None if {what} a single Tensor with a single element."
+                )
+            return (like[0].detach().new_ones(like[0].shape),)
+        vs, _ = _as_tuple(v, "v", self.name)
+        if len(vs) != len(like):
+            raise RuntimeError(
+                f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}."
+            )
+        for i, (a, b) in enumerate(zip(vs, like)):
+            if a.shape != b.shape:
+                entry = f"Entry {i} in v" if many else "v"
+                sizes = [f"{settings.module}.Size({list(t.shape)})" for t in (b, a)]
+                raise RuntimeError(
+                    f"{entry} has invalid size: should be {sizes[0]} but got {sizes[1]}."
+                )
+        return vs
+
+    def gradients(
+        self, outputs: tuple, seeds: Any, create_graph: bool, strict: bool = False, at: int = 0
+    ) -> tuple[Tensor, ...]:
+        """Gradients of outputs in the inputs; zeros, or an error when strict, where there is none."""
+        live = [i for i, o in enumerate(outputs) if o.requires_grad]
+        found: tuple = (None,) * len(self.inputs)
+        if live:
+            chosen = None if seeds is None else [seeds[i] for i in live]
+            found = grad(
+                [outputs[i] for i in live],
+                self.inputs,
+                chosen,
+                retain_graph=True,
+                create_graph=create_graph,
+                allow_unused=True,
+            )
+        for i, g in enumerate(found):
+            if g is None and strict:
+                raise RuntimeError(
+                    f"Output {at} of the user-provided function is independent of input {i}. This is not "
+                    "allowed in strict mode."
+                )
+        pairs = zip(self.inputs, found)
+        return tuple(x.detach().new_zeros(x.shape) if g is None else g for x, g in pairs)
+
+    def finish(self, values: tuple, many: bool) -> Any:
+        made = values if self.create_graph else tuple(v.detach() for v in values)
+        return made if many else made[0]
+
+    def value(self) -> Any:
+        return self.finish(self.outputs, self.many_outputs)
 
 
 def vjp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
     """`func(inputs)` and the product of `v` with its Jacobian."""
-    ins, single = _prepare(inputs, create_graph)
-    out = func(*ins)
-    gs = _grads(out, ins, v, create_graph)
-    return (out if create_graph else out.detach()), gs[0] if single else gs
+    call = _Call("vjp", func, inputs, create_graph)
+    if strict:
+        call.strictly()
+    returned = "the user-provided function returns"
+    seeds = call.vector(v, call.outputs, call.many_outputs, returned)
+    with enable_grad():
+        products = call.gradients(call.outputs, seeds, create_graph, strict)
+    return call.value(), call.finish(products, call.many_inputs)
 
 
 def jvp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
     """`func(inputs)` and the product of its Jacobian with `v`, by two backward passes."""
-    ins, single = _prepare(inputs, create_graph)
-    vs = (v,) if isinstance(v, Tensor) else v
-    out = func(*ins)
-    dummy = out.detach().new_zeros(out.shape).requires_grad_()
-    gs = _grads(out, ins, dummy, True)
-    total = sum((g * w).sum() for g, w in zip(gs, vs))
-    (product,) = grad(total, dummy, create_graph=create_graph, retain_graph=True)
-    return (out if create_graph else out.detach()), product
+    call = _Call("jvp", func, inputs, create_graph)
+    if strict:
+        call.strictly()
+    taken = "the input to the user-provided function is"
+    vs = call.vector(v, call.inputs, call.many_inputs, taken)
+    with enable_grad():
+        dummies = tuple(o.detach().new_zeros(o.shape).requires_grad_() for o in call.outputs)
+        pulled = call.gradients(call.outputs, dummies, True, strict)
+        total = sum((g * w).sum() for g, w in zip(pulled, vs))
+        products = _of_dummies(total, dummies, create_graph)
+    return call.value(), call.finish(products, call.many_outputs)
+
+
+def _of_dummies(total: Any, dummies: tuple, create_graph: bool) -> tuple[Tensor, ...]:
+    if not total.requires_grad:
+        return tuple(d.detach() for d in dummies)
+    return grad(
+        total, dummies, create_graph=create_graph, retain_graph=True, allow_unused=True,
+        materialize_grads=True,
+    )  # fmt: skip
 
 
 def jacobian(
-    func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
     strategy: str = "reverse-mode",
-) -> Any:  # fmt: skip
-    """The Jacobian of `func` at `inputs`, shape (*output, *input)."""
-    ins, single = _prepare(inputs, create_graph)
-    out = func(*ins)
-    rows: list[list[Tensor]] = [[] for _ in ins]
+) -> Any:
+    """The Jacobian of `func` at `inputs`, of shape (*output, *input); a block for each pair of several."""
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has '
+            'more outputs than inputs, "forward-mode" tends to be more performant.'
+        )
+    call = _Call("jacobian", func, inputs, create_graph)
+    if strict:
+        call.strictly()
+    with enable_grad():
+        blocks = tuple(_blocks(call, k, strict) for k in range(len(call.outputs)))
+    rows = tuple(call.finish(row, call.many_inputs) for row in blocks)
+    return rows if call.many_outputs else rows[0]
+
+
+def _blocks(call: _Call, k: int, strict: bool) -> tuple[Tensor, ...]:
+    """The derivatives of output k in every input."""
+    out = call.outputs[k]
+    rows: list[list[Tensor]] = [[] for _ in call.inputs]
     flat = out.reshape(-1)
     for i in range(flat.numel()):
-        for row, g in zip(rows, _grads(flat[i], ins, None, create_graph)):
+        for row, g in zip(rows, call.gradients((flat[i],), None, call.create_graph, strict, k)):
             row.append(g)
-    from ..ops.join import stack
-
-    jac = tuple(
-        stack(row).reshape(tuple(out.shape) + tuple(x.shape)) if row
-        else x.new_zeros(tuple(out.shape) + tuple(x.shape))
-        for row, x in zip(rows, ins)
-    )  # fmt: skip
-    return jac[0] if single else jac
+    shapes = [tuple(out.shape) + tuple(x.shape) for x in call.inputs]
+    made = zip(rows, shapes, call.inputs)
+    return tuple(stack(r).reshape(s) if r else x.detach().new_zeros(s) for r, s, x in made)
 
 
 def hessian(
-    func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:  # fmt: skip
-    """The matrix of second derivatives of a scalar function."""
-    single = isinstance(inputs, Tensor)
-    ins = (inputs,) if single else tuple(inputs)
+) -> Any:
+    """The second derivatives of a scalar function; a block for each pair of several inputs."""
+    _, many = _as_tuple(inputs, "inputs", "hessian")
 
-    def gradient(i: int) -> Callable:
-        return lambda *xs: _grads(func(*xs), xs, None, True)[i]
+    def gradient(*xs: Tensor) -> Any:
+        call = _Call("hessian", func, xs, create_graph=True)
+        gs = call.gradients((call.only_scalar(),), None, True, strict)
+        return gs if many else gs[0]
 
-    blocks = tuple(jacobian(gradient(i), ins, create_graph) for i in range(len(ins)))
-    return blocks[0][0] if single else blocks
+    return jacobian(gradient, inputs, create_graph, strict)
 
 
 def hvp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
     """`func(inputs)` and the product of its Hessian with `v`."""
-    ins, single = _prepare(inputs, create_graph)
-    vs = (v,) if isinstance(v, Tensor) else v
-    out = func(*ins)
-    gs = _grads(out, ins, None, True)
-    total = sum((g * w).sum() for g, w in zip(gs, vs))
-    product = _grads(total, ins, None, create_graph)
-    return (out if create_graph else out.detach()), product[0] if single else product
+    return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
-vhp = hvp  # the Hessian is symmetric
+def vhp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> Any:
+    """`func(inputs)` and the product of `v` with its Hessian, which is symmetric."""
+    return _hessian_product("vhp", func, inputs, v, create_graph, strict)
+
+
+def _hessian_product(
+    name: str, func: Callable, inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> Any:
+    call = _Call(name, func, inputs, create_graph)
+    taken = "the input to the user-provided function is"
+    vs = call.vector(v, call.inputs, call.many_inputs, taken)
+    out = call.only_scalar()
+    if strict:
+        call.strictly()
+    with enable_grad():
+        gs = call.gradients((out,), None, True, strict)
+        total = sum((g * w).sum() for g, w in zip(gs, vs))
+        products = call.gradients((total,), None, create_graph, strict)
+    return call.value(), call.finish(products, call.many_inputs)

@@ -87,11 +87,36 @@ def gradcheck(
         got = np.zeros(want.shape) if g is None else g.detach().cpu()._host()
         if not np.allclose(got, want, rtol=rtol, atol=atol, equal_nan=True):
             if raise_exception:
-                raise GradcheckError(
-                    f"Jacobian mismatch for input {i}:\nnumerical:{want}\nanalytical:{got}\n"
-                )
+                raise GradcheckError(_mismatch(func, ins, i, eps, rtol, atol))
             return False
     return True
+
+
+def _mismatch(fn: Callable, inputs: tuple, i: int, eps: float, rtol: float, atol: float) -> str:
+    """Which output is wrong, and both Jacobians of it: found only when the projections disagree."""
+    outs = _outputs(fn, inputs)
+    zeros = [np.zeros(o.shape, o._host().dtype) for o in (o.detach().cpu() for o in outs)]
+    for k, out in enumerate(outs):
+        numeric, analytic = [], []
+        for at in np.ndindex(*out.shape):
+            seeds = [z.copy() for z in zeros]
+            seeds[k][at] = 1
+            numeric.append(_numeric(fn, inputs, i, seeds, eps).reshape(-1))
+            analytic.append(_row(out, inputs[i], seeds[k]).reshape(-1))
+        rows = [np.stack(r, axis=1) if r else np.zeros((0, 0)) for r in (numeric, analytic)]
+        if not np.allclose(rows[1], rows[0], rtol=rtol, atol=atol, equal_nan=True):
+            return (
+                f"Jacobian mismatch for output {k} with respect to input {i},\n"
+                f"numerical:{wrap(rows[0])}\nanalytical:{wrap(rows[1])}\n"
+            )
+    return f"Jacobian mismatch for the outputs together with respect to input {i}"
+
+
+def _row(out: Tensor, x: Tensor, seed: np.ndarray) -> np.ndarray:
+    if not out.requires_grad:
+        return np.zeros(x.shape, x.detach().cpu()._host().dtype)
+    (g,) = grad(out, x, wrap(seed).to(out.device), retain_graph=True, materialize_grads=True)
+    return g.detach().cpu()._host()
 
 
 def gradgradcheck(

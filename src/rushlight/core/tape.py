@@ -166,7 +166,7 @@ class _Pass:
                     e is not None and e[0].seq in only for e in node.edges
                 ):
                     continue
-            results = node.apply(gs)
+            results = _watched(node, gs) if switches.anomaly else node.apply(gs)
             if node.hooks:
                 results = _run_hooks(node, results, gs)
             if switches.anomaly:
@@ -231,15 +231,32 @@ def _run_hooks(node: Node, results: Sequence[Any], gs: list[Any]) -> Sequence[An
     return results
 
 
+def _lines(node: Node) -> str:
+    """The forward call that made a node, as a traceback shows it."""
+    if node.where is None:
+        return "not known: it was made outside of anomaly mode"
+    return "".join(traceback.format_list(node.where))
+
+
+def _watched(node: Node, gs: list[Any]) -> Sequence[Any]:
+    """A node's gradients; an error on the way is told where the forward call was."""
+    try:
+        return node.apply(gs)
+    except Exception as error:
+        error.add_note(
+            f"Error detected in {node.name()}. The forward call that made it was:\n{_lines(node)}"
+        )
+        raise
+
+
 def _check_nan(node: Node, results: Sequence[Any]) -> None:
     if not switches.check_nan:
         return
     for i, g in enumerate(results):
         if g is not None and g.is_floating_point() and bool(g.isnan().any()):
-            lines = "" if node.where is None else "".join(traceback.format_list(node.where))
             raise RuntimeError(
                 f"Function '{node.name()}' returned nan values in its {i}th output. "
-                f"The forward call that made it was:\n{lines}"
+                f"The forward call that made it was:\n{_lines(node)}"
             )
 
 
