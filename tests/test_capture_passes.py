@@ -232,8 +232,10 @@ def _both_returned(y):
 # -- all together --------------------------------------------------------------------------------------
 
 FUNCTIONS = {
-    "softmax by hand": lambda x: (x - x.max(1, keepdim=True)[0]).exp()
-    / (x - x.max(1, keepdim=True)[0]).exp().sum(1, keepdim=True),
+    "softmax by hand": lambda x: (
+        (x - x.max(1, keepdim=True)[0]).exp()
+        / (x - x.max(1, keepdim=True)[0]).exp().sum(1, keepdim=True)
+    ),
     "views": lambda x: x.t().reshape(2, 6)[:, ::2].flip(0) * 2,
     "in place": lambda x: (x * 2).add_(1).mul_(x).relu_(),
     "index assignment": lambda x: _assigned(x * 1),
@@ -291,9 +293,7 @@ def test_plans_never_overlap_and_are_near_the_least(seed):
         for j in spans:
             meet = spans[i][0] <= spans[j][1] and spans[j][0] <= spans[i][1]
             if i < j and meet:
-                apart = (
-                    offsets[i] + sizes[i] <= offsets[j] or offsets[j] + sizes[j] <= offsets[i]
-                )
+                apart = offsets[i] + sizes[i] <= offsets[j] or offsets[j] + sizes[j] <= offsets[i]
                 assert apart
     assert total <= 1.3 * least(spans, sizes)
 
@@ -395,7 +395,9 @@ def test_fused_text():
 
     program = fuse_pointwise(record(lambda x: (x * 2 + 1).relu(), X), ("cpu",))
     text = text_of(program.instructions[0].attrs["steps"], expression, ["in0"])
-    assert "const auto t0 = [&] { const auto x = in0; const T y = T(2.0); return x * y; }();" in text
+    assert (
+        "const auto t0 = [&] { const auto x = in0; const T y = T(2.0); return x * y; }();" in text
+    )
     assert text.endswith("return t2; }()")
 
 
@@ -404,3 +406,50 @@ def test_literals():
     assert literal(float("inf")) == "T(inf_of<T>())"
     assert literal(float("nan")) == "nan_of<T>()"
     assert float(literal(0.1)[2:-1]) == 0.1
+
+
+# -- relu and max_pool -----------------------------------------------------------------------------------
+
+from rushlight.capture.passes.pool import pool_before_relu, sum_before_spreading  # noqa: E402
+
+
+def _pooled(x, kernel=2, stride=2, padding=0, both=False):
+    w = (x * 1).detach().requires_grad_()
+    h = w * 3
+    y = F.relu(h)
+    z = F.max_pool2d(y, kernel, stride, padding)
+    if both:
+        z = z + y.sum()
+    g = torch.autograd.grad((z * z).sum(), [w, h])
+    return z.detach(), g[0], g[1].sum((0, 2, 3))
+
+
+@pytest.mark.parametrize("kernel, stride, padding", [(2, 2, 0), (3, 2, 1), (3, 1, 0)])
+def test_relu_goes_behind_max_pool(kernel, stride, padding):
+    def fn(x):
+        return _pooled(x, kernel, stride, padding)
+
+    images = torch.randn(2, 3, 8, 8)
+    program = drop_dead(record(fn, images))
+    order = [n for n in names(program) if n in ("relu", "max_pool")]
+    assert order == ["relu", "max_pool"]
+    changed = pool_before_relu(program)
+    assert [n for n in names(changed) if n in ("relu", "max_pool")] == ["max_pool", "relu"]
+    back = [n for n in names(changed) if n in ("relu_grad", "max_pool_grad")]
+    assert back == ["relu_grad", "max_pool_grad"]
+    sizes = {i.name: i.outputs[0].shape for i in changed.instructions if "relu" in i.name}
+    assert sizes["relu"] == sizes["relu_grad"] != (2, 3, 8, 8)
+    other = torch.randn(2, 3, 8, 8)
+    check(fn, changed, other)
+    summed = sum_before_spreading(changed)
+    check(fn, drop_dead(summed), other, rtol=1e-5)
+    (total,) = [i for i in summed.instructions if i.name == "sum" and i.attrs["dim"] == (0, 2, 3)]
+    assert total.reads[0].shape == sizes["relu_grad"]
+
+
+def test_relu_that_others_read_stays():
+    def fn(x):
+        return _pooled(x, both=True)
+
+    program = record(fn, torch.randn(2, 3, 8, 8))
+    assert names(pool_before_relu(program)) == names(program)

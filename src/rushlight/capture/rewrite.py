@@ -21,6 +21,25 @@ def new_numbers(program: Program) -> Iterator[int]:
     return itertools.count(highest + 1)
 
 
+def uses(program: Program, slot: Slot) -> list[int] | None:
+    """The instructions that read a slot; None when it can be seen in another way.
+
+    That is, as a result of the program or through a view of its memory.
+    """
+    number = slot.storage.number
+    if number in program.result_storages():
+        return None
+    found = []
+    for at, ins in enumerate(program.instructions):
+        for s in (*ins.reads, *ins.writes):
+            if s.storage.number != number:
+                continue
+            if s.number != slot.number or ins.is_view or ins.writes:
+                return None
+            found.append(at)
+    return sorted(set(found))
+
+
 class Renaming:
     """Slots and storages that stand for others; views of a renamed storage follow it."""
 

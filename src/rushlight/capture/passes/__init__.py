@@ -8,12 +8,15 @@ from .copies import drop_copies
 from .dead import drop_dead
 from .fold import fold_constants
 from .fuse import fuse_pointwise
+from .pool import pool_before_relu, sum_before_spreading
 
 PASSES = [
     ("fold constants", fold_constants),
     ("common subexpressions", merge_common),
     ("copies", drop_copies),
     ("dead code", drop_dead),
+    ("relu after max_pool", pool_before_relu),
+    ("sums before pools", sum_before_spreading),
     ("pointwise fusion", fuse_pointwise),
 ]
 
