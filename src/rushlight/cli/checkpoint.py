@@ -8,13 +8,20 @@ from typing import Any
 from .errors import UsageError
 
 FORMAT = "rushlight-train-1"
+NEEDED = (
+    "config", "data", "data_dir", "classes", "channels", "size", "mean", "std", "model",
+    "optimizer", "schedule", "epoch", "step", "sums", "history", "rng", "cuda_rng",
+)  # fmt: skip
 
 
 def write(path: str, content: dict[str, Any]) -> None:
     """Save atomically."""
     import rushlight
 
-    rushlight.save({"format": FORMAT, **content}, path)
+    try:
+        rushlight.save({"format": FORMAT, **content}, path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def read(path: str) -> dict[str, Any]:
@@ -32,4 +39,7 @@ def read(path: str) -> dict[str, Any]:
         raise UsageError(f"{path} cannot be read: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise UsageError(f"{path} is a weights file, but not one that `rushlight train` wrote")
+    lost = [key for key in NEEDED if key not in content]
+    if lost:
+        raise UsageError(f"{path} is incomplete: it has no {', '.join(lost)}")
     return content

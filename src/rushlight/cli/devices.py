@@ -4,96 +4,103 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from typing import Any
+
+INDENT = " " * 9
 
 
 def show() -> int:
     """Print every device."""
     import rushlight as rl
     from rushlight.backend.cuda import why_not
+    from rushlight.version import __version__
 
     reason = why_not()
-    print(
-        f"rushlight {rl.__version__}, Python {platform.python_version()}, NumPy {_version('numpy')}"
-    )
-    print()
-    _cpu(default=reason is not None)
+    numpy = _version("numpy")
+    print(f"rushlight {__version__}, Python {platform.python_version()}, NumPy {numpy}\n")
+    _cpu(rl, default=reason is not None)
     print()
     if reason is None:
         for i in range(rl.cuda.device_count()):
             _gpu(rl, i)
+        _libraries(rl)
     else:
         print(f"cuda     not usable: {reason}")
-        print("         To use an NVIDIA GPU: a driver that answers `nvidia-smi`, then")
-        print("         pip install 'rushlight[cuda]'  (CuPy with CUDA, cuDNN and its front end)")
+        print(f"{INDENT}An NVIDIA GPU needs a driver (`nvidia-smi` then answers) and")
+        print(f"{INDENT}pip install 'rushlight[cuda]'  (CuPy with CUDA's libraries, cuDNN and its front end)")  # fmt: skip
     return 0
 
 
-def _version(name: str) -> str:
+def _version(name: str) -> str | None:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
         return version(name)
     except PackageNotFoundError:
-        return "not installed"
+        return None
 
 
-def _cpu(default: bool) -> None:
-    import rushlight as rl
+def _cpu(rl: Any, default: bool) -> None:
+    from rushlight.backend.cpu.engine import engine_info
 
-    mark = "  (default)" if default else ""
-    print(f"cpu      {_cpu_name()}{mark}")
+    engine = engine_info()
+    print(f"cpu      {_cpu_name()}{'  (default)' if default else ''}")
     print(
-        f"         {os.cpu_count()} cores, {_memory()} memory, {rl.get_num_threads()} threads in use"
+        f"{INDENT}{os.cpu_count()} cores, {_memory()} memory, {rl.get_num_threads()} threads in use"
     )
-    for label, value in engine().items():
-        print(f"         {label}: {value}")
-
-
-def engine() -> dict[str, str]:
-    """What computes on the CPU."""
-    from rushlight.backend import cpu
-
-    info = getattr(cpu, "engine_info", None)
-    if info is None:
-        return {"engine": f"NumPy {_version('numpy')}"}
-    return {k: str(v) for k, v in info().items()}
+    print(f"{INDENT}engine {engine.name} {engine.version}, {engine.instruction_set} instructions")
+    if engine.name == "numpy":
+        print(f"{INDENT}(no native engine is loaded: everything works, more slowly)")
 
 
 def _cpu_name() -> str:
     try:
         with open("/proc/cpuinfo") as f:
-            for line in f:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
+            found = re.search(r"^model name\s*:\s*(.+)$", f.read(), re.M)
     except OSError:
-        pass
-    return platform.processor() or platform.machine()
+        found = None
+    return found[1].strip() if found else platform.processor() or platform.machine()
 
 
 def _memory() -> str:
     try:
-        pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError):
+        size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
         return "unknown"
-    return f"{pages / 2**30:.1f} GiB"
+    return f"{size / 2**30:.1f} GiB"
 
 
 def _gpu(rl: Any, i: int) -> None:
     p = rl.cuda.get_device_properties(i)
     free, total = rl.cuda.mem_get_info(i)
-    mark = "  (default)" if i == 0 else ""
-    print(f"cuda:{i}   {p.name}{mark}")
-    print(f"         {total / 2**30:.1f} GiB memory, {free / 2**30:.1f} GiB free; compute capability "
+    print(f"cuda:{i}   {p.name}{'  (default)' if i == 0 else ''}")
+    print(f"{INDENT}{total / 2**30:.1f} GiB memory, {free / 2**30:.1f} GiB free; compute capability "
           f"{p.major}.{p.minor}, {p.multi_processor_count} multiprocessors")  # fmt: skip
-    if i == 0:
-        import cupy
 
-        driver = cupy.cuda.runtime.driverGetVersion()
-        runtime = cupy.cuda.runtime.runtimeGetVersion()
-        cudnn = rl.backends.cudnn.version()
-        print(f"         driver for CUDA {_cuda(driver)}, CUDA {_cuda(runtime)}, CuPy {cupy.__version__}, "
-              f"cuDNN {cudnn or 'missing: convolutions use slower kernels (pip install rushlight[cuda])'}")  # fmt: skip
+
+def _libraries(rl: Any) -> None:
+    import cupy
+
+    driver = _cuda(cupy.cuda.runtime.driverGetVersion())
+    runtime = _cuda(cupy.cuda.runtime.runtimeGetVersion())
+    print(f"{INDENT}driver {_driver()}for CUDA {driver}; CUDA {runtime}, CuPy {cupy.__version__}")
+    cudnn, front = rl.backends.cudnn.version(), _version("nvidia-cudnn-frontend")
+    if cudnn and front:
+        print(f"{INDENT}cuDNN {cudnn}, its front end {front}")
+    else:
+        lost = "cuDNN" if not cudnn else "cuDNN's front end"
+        print(f"{INDENT}{lost} is missing, so convolutions use slower kernels: pip install 'rushlight[cuda]'")  # fmt: skip
+
+
+def _driver() -> str:
+    """`580.65.06 `, as nvidia-smi shows it, where the driver tells."""
+    try:
+        with open("/proc/driver/nvidia/version") as f:
+            found = re.search(r"\d+\.\d+(\.\d+)?", f.read())
+    except OSError:
+        found = None
+    return f"{found[0]} " if found else ""
 
 
 def _cuda(number: int) -> str:

@@ -1,7 +1,12 @@
-"""Mistakes of the person at the command line: one sentence, exit code 2, no traceback."""
-
-from __future__ import annotations
+"""The error of the command line: something the user can mend, in one sentence."""
 
 
 class UsageError(Exception):
-    """What is wrong, and what to do about it."""
+    """Printed on stderr without a traceback; the exit code is 2."""
+
+    def sentence(self) -> str:
+        """The message alone, also of an error that comes from a worker with its traceback."""
+        text = str(self)
+        if text.startswith("Caught ") and "UsageError: " in text:
+            text = text.partition("UsageError: ")[2]
+        return text.strip().partition("\n")[0]

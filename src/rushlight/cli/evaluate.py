@@ -6,7 +6,7 @@ from typing import Any
 
 from . import checkpoint
 from .errors import UsageError
-from .images import load_images
+from .images import Images, load_images
 from .networks import build
 from .pick_device import pick_device
 from .report import measure, table
@@ -24,7 +24,8 @@ def network_of(saved: dict[str, Any]) -> Any:
     return net.eval()
 
 
-def test_loader(images: Any, batch_size: int) -> Any:
+def test_loader(images: Images, batch_size: int) -> Any:
+    """The test images in order."""
     from rushlight.utils.data import DataLoader
 
     return DataLoader(images.test, batch_size)
@@ -34,22 +35,27 @@ def evaluate_file(args: Any) -> int:
     """Print the same numbers that `rushlight train` ended with."""
     saved = checkpoint.read(args.model)
     device, why = pick_device(args.device)
-    images = load_images(
-        args.data or saved["data"], args.data_dir or saved["data_dir"], size=saved["size"]
-    )
-    if images.classes != saved["classes"]:
-        raise UsageError(
-            f"{images.name} has {len(images.classes)} classes ({images.classes[0]}, ...), the network "
-            f"knows {len(saved['classes'])} ({saved['classes'][0]}, ...)"
-        )
-    if images.channels != saved["channels"] or images.size != saved["size"]:
-        raise UsageError(
-            f"{images.name} has {images.channels}x{images.size}x{images.size} images, the network "
-            f"takes {saved['channels']}x{saved['size']}x{saved['size']}"
-        )
+    data = args.data or saved["data"]
+    images = load_images(data, args.data_dir or saved["data_dir"], size=saved["size"])
+    _check_fit(images, saved)
     print(f"Testing on {why}.")
-    result = measure(
-        network_of(saved).to(device), test_loader(images, args.batch_size), device, images.classes
-    )
-    print(table(result))
+    loader = test_loader(images, args.batch_size)
+    print(table(measure(network_of(saved).to(device), loader, device, images.classes)))
     return 0
+
+
+def _check_fit(images: Images, saved: dict[str, Any]) -> None:
+    """Refuse images that the network does not know."""
+    theirs, ours = images.classes, saved["classes"]
+    if theirs != ours:
+        odd = [c for c in theirs if c not in ours]
+        what = f"class {odd[0]!r}" if odd else f"{len(theirs)} classes"
+        raise UsageError(
+            f"{images.name} has {what}, but the network knows {len(ours)}: {', '.join(ours[:12])}"
+        )
+    shape, wanted = (images.channels, images.size), (saved["channels"], saved["size"])
+    if shape != wanted:
+        raise UsageError(
+            f"{images.name} has images of {shape[0]}x{shape[1]}x{shape[1]}, but the network takes "
+            f"{wanted[0]}x{wanted[1]}x{wanted[1]}"
+        )

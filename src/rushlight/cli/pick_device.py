@@ -33,8 +33,6 @@ def pick_device(asked: str) -> tuple[str, str]:
 
 
 def _lower(sentence: str) -> str:
-    return (
-        sentence
-        if sentence[:2].isupper() or sentence.startswith("CuPy")
-        else sentence[0].lower() + sentence[1:]
-    )
+    """A sentence as the end of another one."""
+    name = sentence[:2].isupper() or sentence.startswith("CuPy")
+    return (sentence if name else sentence[0].lower() + sentence[1:]).rstrip(".")

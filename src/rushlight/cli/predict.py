@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from . import checkpoint
-from .errors import UsageError
 from .evaluate import network_of
 from .pick_device import pick_device
+from .pictures import open_picture
 
 
 def predict(args: Any) -> int:
@@ -17,13 +18,11 @@ def predict(args: Any) -> int:
     saved = checkpoint.read(args.model)
     device, _ = pick_device(args.device)
     net = network_of(saved).to(device)
-    batch = [
-        _read(path, saved, args.invert) for path in args.images
-    ]  # all readable before any answer
+    inputs = [_input(path, saved, args.invert) for path in args.images]  # all, before any answer
     with rl.no_grad():
-        shares = net(rl.stack(batch).to(device)).softmax(1).cpu()
+        shares = net(rl.stack(inputs).to(device)).softmax(1).cpu()
     top = min(args.top, len(saved["classes"]))
-    wide = max(len(p) for p in args.images)
+    wide = max(len(path) for path in args.images)
     for path, row in zip(args.images, shares):
         values, at = row.topk(top)
         best = "   ".join(f"{saved['classes'][int(i)]} {float(v):.1%}" for v, i in zip(values, at))
@@ -31,26 +30,22 @@ def predict(args: Any) -> int:
     return 0
 
 
-def _read(path: str, saved: dict[str, Any], invert: bool) -> Any:
+def _input(path: str, saved: dict[str, Any], invert: bool) -> Any:
     """An image file as the network's input: its colours, its size, its scale."""
     from rushlight.vision import transforms as t
 
-    try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError:
-        raise UsageError(
-            "reading image files needs Pillow: pip install 'rushlight[vision]'"
-        ) from None
-    try:
-        with Image.open(path) as opened:
-            picture = opened.convert("L" if saved["channels"] == 1 else "RGB")
-    except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
-    except UnidentifiedImageError:
-        raise UsageError(f"{path} is not an image that Pillow can read") from None
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
     size = saved["size"]
-    steps = t.Compose([t.Resize(size), t.CenterCrop(size), t.ToTensor()])
-    x = steps(picture)
-    return t.Normalize(saved["mean"], saved["std"])(1 - x if invert else x)
+    picture = open_picture(path, "L" if saved["channels"] == 1 else "RGB")
+    x = t.Compose([t.Resize(size), t.CenterCrop(size), t.ToTensor()])(picture)
+    if invert:
+        x = 1 - x
+    if _light_background(x) and max(saved["mean"]) < 0.35:
+        print(f"rushlight: {path} has a light background and the network learnt dark ones: "
+              f"try {'without ' if invert else ''}--invert", file=sys.stderr)  # fmt: skip
+    return t.Normalize(saved["mean"], saved["std"])(x)
+
+
+def _light_background(x: Any) -> bool:
+    """Whether the rim of an image is mostly light."""
+    rim = (x[:, 0].mean() + x[:, -1].mean() + x[:, :, 0].mean() + x[:, :, -1].mean()) / 4
+    return float(rim) > 0.6

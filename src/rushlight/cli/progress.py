@@ -6,23 +6,31 @@ import sys
 import time
 from typing import Any
 
+# How often a line is printed where there is no terminal.
+PLAIN_S = 10.0
+
 
 def _rich_progress() -> Any:
     """A rich progress display, or None when there is no terminal or no rich."""
     if not sys.stdout.isatty():
         return None
     try:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TextColumn
     except ImportError:
         return None
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.completed:>5}/{task.total}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.completed}/{task.total}"),
         TextColumn("{task.fields[numbers]}"),
-        TimeRemainingColumn(compact=True),
-        transient=False,
     )
+
+
+def clock(seconds: float) -> str:
+    """1:05 or 2:03:04."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 class Progress:
@@ -33,39 +41,49 @@ class Progress:
         self.quiet = quiet
         self.live = None if quiet else _rich_progress()
         self.task: Any = None
-        self.shown = 0.0
+        self.begun: float | None = None
         if self.live is not None:
             self.live.start()
 
     def start(self, epoch: int, steps: int, done: int) -> None:
-        self.steps = steps
+        """Begin, or go on with, an epoch of `steps` steps."""
+        self.epoch, self.steps = epoch, steps
         self.label = f"epoch {epoch + 1}/{self.epochs}"
-        self.begin = self.shown = time.monotonic()
-        self.first = done
+        self.shown = time.monotonic()
+        if self.begun is None:
+            self.begun, self.first = self.shown, epoch * steps + done
         if self.live is not None:
             self.task = self.live.add_task(self.label, total=steps, completed=done, numbers="")
 
     def update(self, done: int, loss: float, accuracy: float, speed: float) -> None:
-        if self.quiet:
+        """Show where the epoch is."""
+        now = time.monotonic()
+        if self.quiet or (self.live is None and now - self.shown < PLAIN_S):
             return
-        numbers = f"loss {loss:.3f}  acc {accuracy:5.1%}  {speed:,.0f} img/s"
+        left = clock(self._seconds_left(done, now))
+        numbers = f"loss {loss:.3f}  accuracy {accuracy:.1%}  {speed:,.0f} images/s  {left} left"
         if self.live is not None:
             self.live.update(self.task, completed=done, numbers=numbers)
-        elif time.monotonic() - self.shown > 10:
-            self.shown = time.monotonic()
-            left = (self.shown - self.begin) / max(done - self.first, 1) * (self.steps - done)
-            print(f"{self.label}  {done}/{self.steps}  {numbers}  {left:.0f} s left", flush=True)
+        else:
+            self.shown = now
+            print(f"{self.label}  {done}/{self.steps}  {numbers}", flush=True)
+
+    def _seconds_left(self, done: int, now: float) -> float:
+        """Of the whole run, tests between the epochs included, at the pace so far."""
+        assert self.begun is not None
+        at = self.epoch * self.steps + done
+        return (now - self.begun) / max(at - self.first, 1) * (self.epochs * self.steps - at)
 
     def finish(self, line: str) -> None:
-        if self.quiet:
-            return
+        """The epoch is over: one line that stays."""
         if self.live is not None:
-            self.live.console.print(line, highlight=False)
+            self.live.console.print(line, highlight=False, soft_wrap=True)
             self.live.remove_task(self.task)
-        else:
+        elif not self.quiet:
             print(line, flush=True)
 
     def close(self) -> None:
+        """Leave the terminal as it was."""
         if self.live is not None:
             self.live.stop()
             self.live = None

@@ -1,4 +1,4 @@
-"""What a test found: accuracy overall and per class, the confusion matrix, tables and pictures."""
+"""What a test found, in numbers and as a table: accuracy and the confusion matrix."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import os
 from typing import Any
 
 import numpy as np
+
+# With more classes than this the matrix does not fit a screen.
+MANY = 20
 
 
 class Result:
@@ -53,90 +56,32 @@ def measure(net: Any, loader: Any, device: str, classes: list[str]) -> Result:
 
 def table(result: Result) -> str:
     """Overall accuracy, per-class accuracy and the confusion matrix, as text."""
+    images = int(result.matrix.sum())
+    head = f"Accuracy of the network on the {images} test images: {result.accuracy:.2%}"
+    lines = _matrix(result) if len(result.classes) <= MANY else _worst(result)
+    return "\n".join([head, "", *lines])
+
+
+def _matrix(result: Result) -> list[str]:
+    """One line a class: its accuracy, and how often each answer was given."""
     names = result.classes
-    lines = [
-        f"Accuracy of the network on the {int(result.matrix.sum())} test images: {result.accuracy:.2%}",
-        "",
-    ]
-    wide = max(len(n) for n in names)
-    if len(names) > 20:
-        order = np.argsort(result.per_class())
-        lines += [f"  {names[i]:<{wide}}  {result.per_class()[i]:6.1%}" for i in order[:10]]
-        return "\n".join(
-            [*lines, f"  (the ten worst of {len(names)} classes; metrics.json has all)"]
-        )
-    cell = max(5, len(str(result.matrix.max())) + 1)
+    wide = max(len("true class"), *map(len, names))
+    cell = max(6, len(str(result.matrix.max())) + 2)
     heads = "".join(f"{n[: cell - 1]:>{cell}}" for n in names)
-    lines.append(f"{'':<{wide}}  accuracy   answered:{heads[9:] if len(heads) > 9 else heads}")
-    lines[-1] = f"{'class':<{wide}}  accuracy  {heads}   <- answered"
+    lines = [f"{'':<{wide}}  accuracy  answered:", f"{'true class':<{wide}}  {'':8}{heads}"]
     for name, row, share in zip(names, result.matrix, result.per_class()):
-        cells = "".join(f"{int(n) if n else '.':>{cell}}" for n in row)
-        lines.append(f"{name:<{wide}}  {share:7.1%}   {cells}")
-    return "\n".join(lines)
+        cells = "".join(f"{int(n) or '.':>{cell}}" for n in row)
+        lines.append(f"{name:<{wide}}  {share:8.1%}{cells}")
+    return lines
 
 
-def _pyplot() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        return None
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt
-
-
-def draw(folder: str, history: list[dict[str, Any]], result: Result) -> str:
-    """curves.png and confusion.png; the answer says what was written."""
-    plt = _pyplot()
-    if plt is None:
-        return "no pictures: matplotlib is not installed (pip install 'rushlight[plot]')"
-    epochs = [h["epoch"] for h in history]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
-    for axis, key, title in ((left, "loss", "loss"), (right, "accuracy", "accuracy")):
-        axis.plot(epochs, [h["train_" + key] for h in history], "o-", label="training")
-        axis.plot(epochs, [h["test_" + key] for h in history], "o-", label="test")
-        axis.set_title(title)
-        axis.set_xlabel("epoch")
-        axis.grid(alpha=0.3)
-        axis.legend()
-    figure.tight_layout()
-    figure.savefig(os.path.join(folder, "curves.png"), dpi=110)
-    plt.close(figure)
-    _draw_confusion(plt, folder, result)
-    return "curves.png, confusion.png"
-
-
-def _draw_confusion(plt: Any, folder: str, result: Result) -> None:
-    n = len(result.classes)
-    side = min(4 + 0.4 * n, 14)
-    figure, axis = plt.subplots(figsize=(side, side * 0.9))
-    shares = result.matrix / np.maximum(result.matrix.sum(axis=1, keepdims=True), 1)
-    shown = axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    figure.colorbar(shown, label="share of the true class", fraction=0.046)
-    if n <= 30:
-        axis.set_xticks(range(n), result.classes, rotation=60, ha="right")
-        axis.set_yticks(range(n), result.classes)
-    if n <= 12:
-        for i in range(n):
-            for j in range(n):
-                if result.matrix[i, j]:
-                    color = "white" if shares[i, j] > 0.5 else "black"
-                    axis.text(
-                        j,
-                        i,
-                        int(result.matrix[i, j]),
-                        ha="center",
-                        va="center",
-                        color=color,
-                        fontsize=8,
-                    )
-    axis.set_xlabel("answered")
-    axis.set_ylabel("true")
-    axis.set_title(f"accuracy {result.accuracy:.1%}")
-    figure.tight_layout()
-    figure.savefig(os.path.join(folder, "confusion.png"), dpi=110)
-    plt.close(figure)
+def _worst(result: Result) -> list[str]:
+    """The classes that went worst, where there are too many for a matrix on a screen."""
+    shares = result.per_class()
+    wide = max(map(len, result.classes))
+    order = np.argsort(shares, kind="stable")[:10]
+    lines = [f"{result.classes[i]:<{wide}}  {shares[i]:6.1%}" for i in order]
+    return [*lines, f"(the ten worst of {len(shares)} classes; test.json has all, with the matrix)"]
 
 
 def write_json(folder: str, result: Result) -> None:

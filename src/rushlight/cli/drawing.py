@@ -1,0 +1,84 @@
+"""Pictures of a training run, of a test and of a benchmark, where matplotlib is installed."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+ABSENT = "no picture: that needs matplotlib, `pip install 'rushlight[plot]'`"
+
+
+def _figure(width: float, height: float) -> Any:
+    """An empty figure that can be saved to a file, or None without matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return None
+    return Figure(figsize=(width, height), layout="constrained", dpi=110)
+
+
+def draw_training(folder: str, history: list[dict[str, Any]], result: Any) -> str:
+    """curves.png and confusion.png; the answer says what was written."""
+    figure = _figure(10, 4)
+    if figure is None:
+        return ABSENT
+    epochs = [h["epoch"] for h in history]
+    for axis, key in zip(figure.subplots(1, 2), ("loss", "accuracy")):
+        axis.plot(epochs, [h["train_" + key] for h in history], "o-", label="training")
+        axis.plot(epochs, [h["test_" + key] for h in history], "o-", label="test")
+        axis.set_title(key)
+        axis.set_xlabel("epoch")
+        axis.grid(alpha=0.3)
+        axis.legend()
+    figure.savefig(os.path.join(folder, "curves.png"))
+    draw_confusion(os.path.join(folder, "confusion.png"), result)
+    return "curves.png, confusion.png"
+
+
+def draw_confusion(path: str, result: Any) -> None:
+    """The confusion matrix, a row for each true class."""
+    n = len(result.classes)
+    side = min(4 + 0.4 * n, 14)
+    figure = _figure(side, side * 0.9)
+    axis = figure.subplots()
+    shares = result.matrix / np.maximum(result.matrix.sum(axis=1, keepdims=True), 1)
+    shown = axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    figure.colorbar(shown, label="share of the true class", fraction=0.046)
+    if n <= 30:
+        axis.set_xticks(range(n), result.classes, rotation=60, ha="right")
+        axis.set_yticks(range(n), result.classes)
+    if n <= 12:
+        for (i, j), count in np.ndenumerate(result.matrix):
+            color = "white" if shares[i, j] > 0.5 else "black"
+            text = str(count) if count else ""
+            axis.text(j, i, text, ha="center", va="center", color=color, fontsize=8)
+    axis.set_xlabel("answered")
+    axis.set_ylabel("true")
+    axis.set_title(f"accuracy {result.accuracy:.1%}")
+    figure.savefig(path)
+
+
+def draw_speeds(path: str, title: str, rows: list[dict[str, Any]], places: list[str]) -> str:
+    """Images per second over the batch size, log-log: a line for each place and width."""
+    figure = _figure(7.5, 5)
+    if figure is None:
+        return ABSENT
+    axis = figure.subplots()
+    styles = ["o:", "o-", "s-", "^-", "v-"]
+    for i, width in enumerate(sorted({r["width"] for r in rows})):
+        for n, place in enumerate(places):
+            points = [(r["batch"], r[place]) for r in rows if r["width"] == width and r[place]]
+            if points:
+                axis.plot(*zip(*points), styles[n % len(styles)], color=f"C{i}",
+                          label=f"{place}, width {width}")  # fmt: skip
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log")
+    axis.set_xlabel("batch size")
+    axis.set_ylabel("images per second")
+    axis.set_title(title)
+    axis.grid(alpha=0.3, which="both")
+    axis.legend(fontsize=8)
+    figure.savefig(path)
+    return os.path.basename(path)
