@@ -5,6 +5,6 @@ from __future__ import annotations
 
 def is_available() -> bool:
     """Whether a native CPU engine with threads is loaded."""
-    from ..backend.devices import overrides
+    from ..backend.cpu.engine import active
 
-    return bool(overrides("cpu"))
+    return active() is not None

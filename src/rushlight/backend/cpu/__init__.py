@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.device import CPU, device
 from .. import devices
-from .engine import active
+from . import engine
 from .quiet import quiet
 
 
@@ -39,8 +39,8 @@ class CpuBackend:
         own = devices.overrides("cpu").get(kernel.name)
         if own is not None:
             return _first(own, generic)
-        engine = active()
-        native = None if engine is None else engine.kernel(kernel.name, generic)
+        library = engine.active()
+        native = None if library is None else library.kernel(kernel.name, generic)
         return generic if native is None else native
 
     def from_host(self, a: np.ndarray, d: device) -> np.ndarray:
@@ -63,6 +63,16 @@ class CpuBackend:
             self._stream = Stream()
             self._stream.seed()  # a run without manual_seed differs from the last, as in PyTorch
         return self._stream
+
+
+def engine_info() -> dict[str, str]:
+    """What computes here, in words, for `rushlight devices`."""
+    info = engine.engine_info()
+    return {
+        "engine": f"{info.name} {info.version}",
+        "instruction set": info.instruction_set,
+        "threads": str(info.threads),
+    }
 
 
 def _first(own: Callable, generic: Callable) -> Callable:

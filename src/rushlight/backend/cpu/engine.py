@@ -89,7 +89,15 @@ def engine_info() -> EngineInfo:
     """Name, version, instruction set and threads of the engine in use."""
     engine = active()
     if engine is None:
-        from ...backends.cpu import get_cpu_capability
-
-        return EngineInfo("numpy", np.__version__, get_cpu_capability(), threads.get())
+        return EngineInfo("numpy", np.__version__, capability(), threads.get())
     return EngineInfo(engine.name, engine.version(), engine.instruction_set(), threads.get())
+
+
+def capability() -> str:
+    """The widest vector instructions that NumPy found, in PyTorch's words."""
+    from numpy._core._multiarray_umath import __cpu_features__ as found
+
+    for feature, name in (("AVX512_SKX", "AVX512"), ("AVX2", "AVX2"), ("SVE", "SVE")):
+        if found.get(feature):
+            return name
+    return "DEFAULT"
