@@ -72,6 +72,12 @@ def frontend() -> Any:
     return _module or None
 
 
+def version() -> int | None:
+    """cuDNN's own version number, or None without it."""
+    module = frontend()
+    return None if module is None else int(module.backend_version())
+
+
 def refusals() -> tuple[type[BaseException], ...]:
     """What the frontend raises when cuDNN has nothing for a graph."""
     return (RuntimeError, ValueError, frontend().cudnnGraphNotSupportedError)
