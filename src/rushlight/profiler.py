@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -54,6 +55,9 @@ class KeyAverages(list):
         return "\n".join(lines)
 
 
+_running: list[profile] = []  # the profilers that `record_function` reports to
+
+
 class profile:  # noqa: N801
     """`with profile() as p: ...` then `print(p.key_averages().table())`."""
 
@@ -71,8 +75,9 @@ class profile:  # noqa: N801
         self.record_shapes = record_shapes
         self.on_trace_ready = on_trace_ready
         self.rows: dict[str, Row] = {}
-        self.events: list[tuple[str, float, float]] = []
+        self.events: list[tuple[str, float, float, int]] = []
         self._context: Any = None
+        self._lock = threading.Lock()  # kernels of several threads are counted
 
     def __enter__(self) -> profile:
         self.start()
@@ -84,8 +89,10 @@ class profile:  # noqa: N801
     def start(self) -> None:
         self._context = door.listening(self._listen)
         self._context.__enter__()
+        _running.append(self)
 
     def stop(self) -> None:
+        _running.remove(self)
         self._context.__exit__(None, None, None)
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
@@ -105,15 +112,19 @@ class profile:  # noqa: N801
         if self.record_shapes:
             shapes = [tuple(a.shape) for a in arrays if devices.is_array(a)]
             key = f"{key} {shapes}"
-        row = self.rows.get(key)
-        if row is None:
-            row = self.rows[key] = Row(key)
-        row.count += 1
-        row.total += took
-        row.worst = max(row.worst, took)
-        row.bytes += getattr(first, "nbytes", 0)
-        self.events.append((key, begin, took))
+        self._count(key, begin, took, getattr(first, "nbytes", 0))
         return out
+
+    def _count(self, key: str, begin: float, took: float, size: int) -> None:
+        with self._lock:
+            row = self.rows.get(key)
+            if row is None:
+                row = self.rows[key] = Row(key)
+            row.count += 1
+            row.total += took
+            row.worst = max(row.worst, took)
+            row.bytes += size
+            self.events.append((key, begin, took, threading.get_ident()))
 
     def key_averages(self, group_by_input_shape: bool = False, **kwargs: Any) -> KeyAverages:
         return KeyAverages(self.rows.values())
@@ -124,8 +135,8 @@ class profile:  # noqa: N801
 
         start = self.events[0][1] if self.events else 0.0
         events = [
-            {"name": n, "ph": "X", "ts": (b - start) * 1e6, "dur": d * 1e6, "pid": 0, "tid": 0}
-            for n, b, d in self.events
+            {"name": n, "ph": "X", "ts": (b - start) * 1e6, "dur": d * 1e6, "pid": 0, "tid": t}
+            for n, b, d, t in self.events
         ]
         with open(path, "w") as f:
             json.dump({"traceEvents": events}, f)
@@ -133,8 +144,12 @@ class profile:  # noqa: N801
 
 @contextmanager
 def record_function(name: str, args: str | None = None) -> Any:
-    """Name a block of user code; the kernels inside keep their own rows."""
+    """Name a block of user code: it gets a row with its time, kernels inside keep theirs."""
+    begin = time.perf_counter()
     yield
+    took = time.perf_counter() - begin
+    for running in list(_running):
+        running._count(name, begin, took, 0)
 
 
 def schedule(**kwargs: Any) -> Callable[[int], None]:

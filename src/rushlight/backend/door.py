@@ -44,7 +44,9 @@ class Kernel:
         self.is_view = is_view
         self.moves_only = moves_only or is_view  # cannot overflow or divide by zero
         self.meta = meta  # (*arrays, **attrs) -> (shape, np dtype) or a list of them
-        self.mutates = mutates  # positions of arrays it writes into, or (arrays, attrs) -> positions
+        self.mutates = (
+            mutates  # positions of arrays it writes into, or (arrays, attrs) -> positions
+        )
         self.random = random  # draws from a stream: two calls with equal inputs differ
         self.impls: dict[type, Callable[..., Any]] = {}
         KERNELS[name] = self
@@ -81,7 +83,7 @@ def _observed(
             return tuple([asarray(o) if isinstance(o, np.generic) else o for o in out])
         return asarray(out) if isinstance(out, np.generic) else out
 
-    for listener in listeners:
+    for listener in tuple(listeners):  # another thread may leave while this one looks
         call = _bind_listener(listener, kernel, arrays, attrs, call)
     return call()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import traceback
 import weakref
 from collections.abc import Callable, Sequence
@@ -18,6 +19,10 @@ Edge = Optional[tuple["Node", int]]
 
 # A node is made after the nodes it depends on, so its number alone orders the backward pass.
 numbers = itertools.count()
+
+
+# Passes in several threads may bring gradients to one leaf; reading and adding is one step.
+_accumulating = threading.RLock()
 
 
 class Node:
@@ -120,7 +125,8 @@ class AccumulateGrad(Node):
         g = gs[0]
         gs[0] = None  # so that the gradient's only owner is this frame, and its array can be taken
         if leaf is not None and g is not None:
-            leaf._accumulate(g)
+            with _accumulating:
+                leaf._accumulate(g)
             for hook in list((self.post_hooks or {}).values()):
                 hook(leaf)
         return ()
