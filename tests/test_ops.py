@@ -76,7 +76,9 @@ def assert_same(row: Row, ours: Any, theirs: Any, dtype: str) -> None:
         if row.compare is not None:
             row.compare(host(g), host(w))
         elif not row.nondet:
-            near = max(tol, TOLERANCE.get(str(w.dtype).split(".")[1], 0))  # a row may ask for a dtype
+            near = max(
+                tol, TOLERANCE.get(str(w.dtype).split(".")[1], 0)
+            )  # a row may ask for a dtype
             np.testing.assert_allclose(host(g), host(w), rtol=near, atol=near, equal_nan=True)
 
 
@@ -254,8 +256,9 @@ def _second_order(fn: Any, ins: list) -> None:
     outs = [o for o in flat(fn(*ins)) if hasattr(o, "requires_grad") and o.requires_grad]
     if not outs:
         return
-    loss = sum((o * o).sum() for o in outs)
+    loss = sum(((o * o.conj()).real if o.is_complex() else o * o).sum() for o in outs)
     grads = rl.autograd.grad(loss, ins, create_graph=True, allow_unused=True)
     live = [g for g in grads if g is not None and g.requires_grad]
     if live:
-        rl.autograd.grad(sum((g * g).sum() for g in live), ins, allow_unused=True)
+        squares = [((g * g.conj()).real if g.is_complex() else g * g).sum() for g in live]
+        rl.autograd.grad(sum(squares), ins, allow_unused=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -70,7 +70,7 @@ class TreeSpec:
 
     def __init__(self, type: Any, context: Any, children_specs: list[TreeSpec]) -> None:
         self.type, self.context, self.children_specs = type, context, children_specs
-        self.num_leaves = sum(c.num_leaves for c in children_specs) if type is not None else 1
+        self.num_leaves: int = sum(c.num_leaves for c in children_specs) if type is not None else 1
 
     @property
     def num_children(self) -> int:
@@ -124,9 +124,7 @@ def _walk(tree: Any, leaves: list, is_leaf: Callable | None) -> TreeSpec:
         leaves.append(tree)
         return _LEAF
     children, context = kind.flatten(tree)
-    cls = type(tree)
-    if kind is _NAMED:
-        from collections import namedtuple as cls  # type: ignore[no-redef]
+    cls: Any = namedtuple if kind is _NAMED else type(tree)  # its class is the context
     return TreeSpec(cls, context, [_walk(c, leaves, is_leaf) for c in children])
 
 

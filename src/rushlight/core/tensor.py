@@ -193,18 +193,18 @@ class Tensor:
             )
         self.requires_grad_(value)
 
-    # Read by the C function attrgetter makes: a Python getter would cost three times a slot.
-    grad: Any = property(attrgetter("_grad"), doc="The gradient that backward left here, or None.")
-
-    @grad.setter
-    def grad(self, value: Any) -> None:
+    def _set_grad(self, value: Any) -> None:
         if value is not None:
             _check_grad(self, value)
         self._grad = value
 
-    @grad.deleter
-    def grad(self) -> None:
+    def _del_grad(self) -> None:
         self._grad = None
+
+    # Read by the C function attrgetter makes: a Python getter would cost three times a slot.
+    grad: Any = property(
+        attrgetter("_grad"), _set_grad, _del_grad, "The gradient that backward left here, or None."
+    )
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         edge = self._edge

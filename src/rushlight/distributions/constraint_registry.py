@@ -56,14 +56,14 @@ def _above(k: Any) -> Any:
 
 for _registry in (biject_to, transform_to):
     _registry.register(c.real, lambda k: t.identity_transform)
-    for _cls in (c._GreaterThan, c._GreaterThanEq):
-        _registry.register(_cls, _above)
+    for _above_kind in (c._GreaterThan, c._GreaterThanEq):
+        _registry.register(_above_kind, _above)
     _registry.register(
         c._LessThan,
         lambda k: t.ComposeTransform([t.ExpTransform(), t.AffineTransform(k.upper_bound, -1)]),
     )
-    for _cls in (c._Interval, c._HalfOpenInterval):
-        _registry.register(_cls, _interval)
+    for _between in (c._Interval, c._HalfOpenInterval):
+        _registry.register(_between, _interval)
     _registry.register(c.lower_cholesky, lambda k: t.LowerCholeskyTransform())
     _registry.register(c.positive_definite, lambda k: t.PositiveDefiniteTransform())
     _registry.register(c.corr_cholesky, lambda k: t.CorrCholeskyTransform())

@@ -134,6 +134,8 @@ class _Bounded(Constraint):
     """A region given by bounds, which its printed form names."""
 
     bounds: tuple[str, ...] = ()
+    lower_bound: Any
+    upper_bound: Any
 
     def __init__(self, *values: Any, **named: Any) -> None:
         named.update(zip(self.bounds, values))
@@ -215,7 +217,7 @@ class _Boolean(Constraint):
     is_discrete = True
 
     def check(self, value: Tensor) -> Tensor:
-        return (value == 0) | (value == 1)
+        return value.eq(0) | value.eq(1)
 
 
 class _OneHot(Constraint):
@@ -223,13 +225,13 @@ class _OneHot(Constraint):
     event_dim = 1
 
     def check(self, value: Tensor) -> Tensor:
-        binary = ((value == 0) | (value == 1)).all(-1)
-        return binary & (value.sum(-1) == 1)
+        binary = (value.eq(0) | value.eq(1)).all(-1)
+        return binary & value.sum(-1).eq(1)
 
 
 class _Real(Constraint):
     def check(self, value: Tensor) -> Tensor:
-        return value == value  # false for nan
+        return value.eq(value)  # false for nan
 
 
 class _Simplex(Constraint):

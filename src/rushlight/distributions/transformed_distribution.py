@@ -20,6 +20,7 @@ class TransformedDistribution(Distribution):
     """The distribution of t(x), where x is drawn from another distribution."""
 
     arg_constraints: dict[str, Any] = {}
+    base_dist: Any
 
     def __init__(
         self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None
