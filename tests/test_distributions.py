@@ -574,3 +574,8 @@ torch.{name}(x, y).sum().backward()
 r = x.grad
 """
     )
+
+
+def test_absent_distributions_say_so() -> None:
+    with pytest.raises(AttributeError, match="'Wishart'.*PyTorch has it"):
+        rl.distributions.Wishart  # noqa: B018

@@ -1,475 +1,53 @@
-"""The maps between random variables by name: exp, affine, sigmoid, softmax and their kin."""
+"""`torch.distributions.transforms`: the maps between random variables by name."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
-
-from ..base.dtypes import finfo
-from ..core.tensor import Tensor
-from ..ops.activation_smooth import softplus
-from ..ops.join import cat, stack
-from ..ops.padding import pad
-from . import constraints
 from ._compose import (
     ComposeTransform,
     IndependentTransform,
     Transform,
     identity_transform,
 )
-from .utils import broadcast_all, sum_rightmost
+from ._elementwise import (
+    AbsTransform,
+    AffineTransform,
+    CumulativeDistributionTransform,
+    ExpTransform,
+    PowerTransform,
+    SigmoidTransform,
+    SoftplusTransform,
+    TanhTransform,
+)
+from ._structured import (
+    CatTransform,
+    CorrCholeskyTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+    ReshapeTransform,
+    SoftmaxTransform,
+    StackTransform,
+    StickBreakingTransform,
+)
 
 __all__ = [
-    "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform",
-    "CorrCholeskyTransform", "CumulativeDistributionTransform", "ExpTransform",
-    "IndependentTransform", "LowerCholeskyTransform", "PositiveDefiniteTransform",
-    "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
-    "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform",
+    "AbsTransform",
+    "AffineTransform",
+    "CatTransform",
+    "ComposeTransform",
+    "CorrCholeskyTransform",
+    "CumulativeDistributionTransform",
+    "ExpTransform",
+    "IndependentTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
+    "PowerTransform",
+    "ReshapeTransform",
+    "SigmoidTransform",
+    "SoftmaxTransform",
+    "SoftplusTransform",
+    "StackTransform",
+    "StickBreakingTransform",
+    "TanhTransform",
+    "Transform",
     "identity_transform",
-]  # fmt: skip
-
-
-class _Plain(Transform):
-    """A map without parameters: all objects of one kind are equal."""
-
-    bijective = True
-    sign: Any = 1
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
-
-    __hash__ = object.__hash__
-
-
-class ExpTransform(_Plain):
-    """y = exp(x)."""
-
-    domain = constraints.real
-    codomain = constraints.positive
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.exp()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return x
-
-
-class PowerTransform(Transform):
-    """y = x ** exponent."""
-
-    domain = constraints.positive
-    codomain = constraints.positive
-    bijective = True
-
-    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
-        super().__init__(cache_size=cache_size)
-        (self.exponent,) = broadcast_all(exponent)
-
-    @property
-    def sign(self) -> Any:
-        return self.exponent.sign()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PowerTransform):
-            return False
-        return bool(self.exponent.eq(other.exponent).all())
-
-    __hash__ = object.__hash__
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.pow(self.exponent)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.pow(1 / self.exponent)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return (self.exponent * y / x).abs().log()
-
-
-class SigmoidTransform(_Plain):
-    """y = 1 / (1 + exp(-x))."""
-
-    domain = constraints.real
-    codomain = constraints.unit_interval
-
-    def _call(self, x: Tensor) -> Tensor:
-        limits = finfo(x.dtype)
-        return x.sigmoid().clamp(min=limits.tiny, max=1.0 - limits.eps)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        limits = finfo(y.dtype)
-        y = y.clamp(min=limits.tiny, max=1.0 - limits.eps)
-        return y.log() - (-y).log1p()
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -softplus(-x) - softplus(x)
-
-
-class SoftplusTransform(_Plain):
-    """y = log(1 + exp(x))."""
-
-    domain = constraints.real
-    codomain = constraints.positive
-
-    def _call(self, x: Tensor) -> Tensor:
-        return softplus(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (-y).expm1().neg().log() + y
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -softplus(-x)
-
-
-class TanhTransform(_Plain):
-    """y = tanh(x)."""
-
-    domain = constraints.real
-    codomain = constraints.interval(-1.0, 1.0)
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tanh()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.atanh()
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        # log(1 - tanh(x)^2) without cancellation for large x
-        return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
-
-
-class AbsTransform(_Plain):
-    """y = |x|."""
-
-    domain = constraints.real
-    codomain = constraints.positive
-    bijective = False
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.abs()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y
-
-
-class AffineTransform(Transform):
-    """y = loc + scale * x."""
-
-    bijective = True
-
-    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
-        super().__init__(cache_size=cache_size)
-        self.loc, self.scale, self._event_dim = loc, scale, event_dim
-
-    @property
-    def event_dim(self) -> int:
-        return self._event_dim
-
-    @property
-    def domain(self) -> Any:  # type: ignore[override]
-        return (
-            constraints.independent(constraints.real, self.event_dim)
-            if self.event_dim
-            else constraints.real
-        )
-
-    codomain = domain
-
-    @property
-    def sign(self) -> Any:
-        if isinstance(self.scale, Tensor):
-            return self.scale.sign()
-        return (self.scale > 0) - (self.scale < 0)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, AffineTransform):
-            return False
-        return _same(self.loc, other.loc) and _same(self.scale, other.scale)
-
-    __hash__ = object.__hash__
-
-    def _call(self, x: Tensor) -> Tensor:
-        return self.loc + self.scale * x
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (y - self.loc) / self.scale
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        if isinstance(self.scale, Tensor):
-            volume = self.scale.abs().log()
-        else:
-            volume = x.new_full(x.shape, math.log(abs(self.scale)))
-        volume = sum_rightmost(
-            volume.expand(x.shape) if self._event_dim else volume, self._event_dim
-        )
-        return volume.expand(x.shape[: x.dim() - self._event_dim])
-
-
-def _same(a: Any, b: Any) -> bool:
-    same = a == b
-    return bool(same.all()) if isinstance(same, Tensor) else same
-
-
-class SoftmaxTransform(_Plain):
-    """y = softmax(x) along the last dim; not one to one, it has no volume."""
-
-    domain = constraints.real_vector
-    codomain = constraints.simplex
-    bijective = False
-
-    def _call(self, x: Tensor) -> Tensor:
-        weights = (x - x.max(-1, True)[0]).exp()
-        return weights / weights.sum(-1, True)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
-
-    def forward_shape(self, shape: Any) -> Any:
-        if len(shape) < 1:
-            raise ValueError("Too few dimensions on input")
-        return shape
-
-    inverse_shape = forward_shape
-
-
-class StickBreakingTransform(_Plain):
-    """From K - 1 real numbers to a point of the K-part simplex, breaking off piece after piece."""
-
-    domain = constraints.real_vector
-    codomain = constraints.simplex
-
-    def _call(self, x: Tensor) -> Tensor:
-        offset = x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)
-        z = SigmoidTransform()._call(x - offset.log())
-        left = (1 - z).cumprod(-1)
-        return pad(z, [0, 1], value=1) * pad(left, [1, 0], value=1)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        most = y[..., :-1]
-        offset = y.shape[-1] - most.new_ones(most.shape[-1]).cumsum(-1)
-        rest = (1 - most.cumsum(-1)).clamp(min=finfo(y.dtype).tiny)
-        return most.log() - rest.log() + offset.log()
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        offset = x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)
-        x = x - offset.log()
-        return (-x - softplus(-x) + y[..., :-1].log()).sum(-1)  # -x - softplus(-x): log sigmoid(-x)
-
-    def forward_shape(self, shape: Any) -> Any:
-        return (*shape[:-1], shape[-1] + 1)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return (*shape[:-1], shape[-1] - 1)
-
-
-class LowerCholeskyTransform(_Plain):
-    """From any square matrix to a lower triangular one with positive diagonal."""
-
-    domain = constraints.independent(constraints.real, 2)
-    codomain = constraints.lower_cholesky
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
-
-
-class PositiveDefiniteTransform(_Plain):
-    """From any square matrix to a positive definite one."""
-
-    domain = constraints.independent(constraints.real, 2)
-    codomain = constraints.positive_definite
-
-    def _call(self, x: Tensor) -> Tensor:
-        lower = LowerCholeskyTransform()(x)
-        return lower @ lower.mT
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        from ..ops.linalg_factor import cholesky
-
-        return LowerCholeskyTransform().inv(cholesky(y))
-
-
-class CorrCholeskyTransform(_Plain):
-    """From D(D-1)/2 real numbers to the Cholesky factor of a D by D correlation matrix."""
-
-    domain = constraints.real_vector
-    codomain = constraints.corr_cholesky
-
-    def _call(self, x: Tensor) -> Tensor:
-        x = x.tanh()
-        eps = finfo(x.dtype).eps
-        r = _into_lower(x.clamp(min=-1 + eps, max=1 - eps))
-        left = (1 - r**2).sqrt().cumprod(-1)
-        unit = r + x.new_ones(r.shape[-1]).diag_embed()
-        return unit * pad(left[..., :-1], [1, 0], value=1)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        left = pad((1 - (y * y).cumsum(-1))[..., :-1], [1, 0], value=1)
-        t = _out_of_lower(y) / _out_of_lower(left).sqrt()
-        return (t.log1p() - t.neg().log1p()) / 2
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        left = 1 - (y * y).cumsum(-1)
-        stretched = 0.5 * _out_of_lower(left.log(), -2).sum(-1)
-        tanh = -2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
-        return stretched + tanh
-
-    def forward_shape(self, shape: Any) -> Any:
-        d = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
-        if d * (d - 1) // 2 != shape[-1]:
-            raise ValueError("Input is not a flattened lower-diagonal number")
-        return (*shape[:-1], d, d)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        d = shape[-1]
-        return (*shape[:-2], d * (d - 1) // 2)
-
-
-def _into_lower(x: Tensor) -> Tensor:
-    """A matrix, zero but for `x` row by row below its diagonal."""
-    d = round((0.25 + 2 * x.shape[-1]) ** 0.5 + 0.5)
-    rows = [(i, j) for i in range(d) for j in range(i)]
-    flat = x.new_zeros(x.shape[:-1] + (d * d,))
-    at = [i * d + j for i, j in rows]
-    flat[..., at] = x
-    return flat.reshape(x.shape[:-1] + (d, d))
-
-
-def _out_of_lower(m: Tensor, diagonal: int = -1) -> Tensor:
-    d = m.shape[-1]
-    at = [i * d + j for i in range(d) for j in range(i + diagonal + 1)]
-    return m.reshape(m.shape[:-2] + (d * d,))[..., at]
-
-
-class ReshapeTransform(Transform):
-    """The same numbers in another event shape."""
-
-    bijective = True
-
-    def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
-        self.in_shape, self.out_shape = tuple(in_shape), tuple(out_shape)
-        if math.prod(self.in_shape) != math.prod(self.out_shape):
-            raise ValueError("in_shape, out_shape have different numbers of elements")
-        super().__init__(cache_size=cache_size)
-
-    @property
-    def domain(self) -> Any:  # type: ignore[override]
-        return constraints.independent(constraints.real, len(self.in_shape))
-
-    @property
-    def codomain(self) -> Any:  # type: ignore[override]
-        return constraints.independent(constraints.real, len(self.out_shape))
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.reshape(y.shape[: y.dim() - len(self.out_shape)] + self.in_shape)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
-
-    def forward_shape(self, shape: Any) -> Any:
-        return tuple(shape[: len(shape) - len(self.in_shape)]) + self.out_shape
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return tuple(shape[: len(shape) - len(self.out_shape)]) + self.in_shape
-
-
-class CatTransform(Transform):
-    """Several maps, each for its own length along `dim`."""
-
-    def __init__(
-        self, tseq: Sequence[Transform], dim: int = 0, lengths: Any = None, cache_size: int = 0
-    ) -> None:
-        super().__init__(cache_size=cache_size)
-        self.transforms = [t.with_cache(cache_size) for t in tseq]
-        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
-        self.dim = dim
-
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return all(t.bijective for t in self.transforms)
-
-    @property
-    def domain(self) -> Any:  # type: ignore[override]
-        return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
-
-    @property
-    def codomain(self) -> Any:  # type: ignore[override]
-        return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
-
-    def _parts(self, x: Tensor) -> Any:
-        return x.split(self.lengths, self.dim)
-
-    def _call(self, x: Tensor) -> Tensor:
-        return cat([t(p) for t, p in zip(self.transforms, self._parts(x))], self.dim)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return cat([t.inv(p) for t, p in zip(self.transforms, self._parts(y))], self.dim)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        triples = zip(self.transforms, self._parts(x), self._parts(y))
-        return cat([t.log_abs_det_jacobian(a, b) for t, a, b in triples], self.dim)
-
-
-class StackTransform(Transform):
-    """Several maps, one for each slice along `dim`."""
-
-    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
-        super().__init__(cache_size=cache_size)
-        self.transforms = [t.with_cache(cache_size) for t in tseq]
-        self.dim = dim
-
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return all(t.bijective for t in self.transforms)
-
-    @property
-    def domain(self) -> Any:  # type: ignore[override]
-        return constraints.stack([t.domain for t in self.transforms], self.dim)
-
-    @property
-    def codomain(self) -> Any:  # type: ignore[override]
-        return constraints.stack([t.codomain for t in self.transforms], self.dim)
-
-    def _call(self, x: Tensor) -> Tensor:
-        return stack([t(p) for t, p in zip(self.transforms, x.unbind(self.dim))], self.dim)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return stack([t.inv(p) for t, p in zip(self.transforms, y.unbind(self.dim))], self.dim)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        triples = zip(self.transforms, x.unbind(self.dim), y.unbind(self.dim))
-        return stack([t.log_abs_det_jacobian(a, b) for t, a, b in triples], self.dim)
-
-
-class CumulativeDistributionTransform(Transform):
-    """y = the cumulative probability of x under a distribution."""
-
-    bijective = True
-    codomain = constraints.unit_interval
-    sign: Any = 1
-
-    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
-        super().__init__(cache_size=cache_size)
-        self.distribution = distribution
-
-    @property
-    def domain(self) -> Any:  # type: ignore[override]
-        return self.distribution.support
-
-    def _call(self, x: Tensor) -> Tensor:
-        return self.distribution.cdf(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return self.distribution.icdf(y)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.distribution.log_prob(x)
+]
