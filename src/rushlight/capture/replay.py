@@ -284,18 +284,18 @@ def _look(a: Any, shift: int, slot: Slot) -> Any:
     """The window of a slot on the caller's own memory."""
     if not isinstance(a, np.ndarray):
         return a.__class__(slot.shape, slot.dtype, a.data + shift, slot.strides)
-    start = np.asarray(_Address(data_pointer(a) + shift, a)).view(slot.dtype)
+    start = np.asarray(_Address(data_pointer(a) + shift, a, slot.dtype)).view(slot.dtype)
     return np.lib.stride_tricks.as_strided(start, slot.shape, slot.strides)
 
 
 class _Address:
     """An element at an address inside another array's memory, which it keeps alive."""
 
-    def __init__(self, address: int, owner: np.ndarray) -> None:
+    def __init__(self, address: int, owner: np.ndarray, dtype: np.dtype) -> None:
         self.owner = owner
         self.__array_interface__ = {
             "data": (address, not owner.flags.writeable),
-            "shape": (owner.itemsize,),
+            "shape": (dtype.itemsize,),
             "typestr": "|u1",
             "version": 3,
         }
