@@ -9,6 +9,7 @@ higher derivatives, keyword arguments and parameters met on the way all work.
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -54,6 +55,8 @@ def checkpoint(
         )
     if use_reentrant and kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if _being_compiled():  # a replay could not draw again what was drawn the first time
+        return function(*args, **kwargs)
     outer, inner = context_fn()
     part = _Part(function, args, kwargs, inner, preserve_rng_state, determinism_check == "default")
     with outer:
@@ -62,6 +65,12 @@ def checkpoint(
     if modes.grad:
         part.empty(_nodes(result, start))
     return result
+
+
+def _being_compiled() -> bool:
+    """Whether `compile` records this call; it plans memory itself, and keeps what it needs."""
+    recording = sys.modules.get(f"{__name__.partition('.')[0]}.capture.recording")
+    return recording is not None and recording.is_recording()
 
 
 class _Part:
