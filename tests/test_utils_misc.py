@@ -251,7 +251,7 @@ d = torch.arange(6.0).reshape(3, 2)
 SPARSE_SAME = [
     "s.to_dense()", "s.coalesce().indices()", "s.coalesce().values()", "s.coalesce().to_dense()",
     "[s.is_coalesced(), s._nnz(), s.coalesce()._nnz(), s.is_sparse, s.shape, s.dim(), s.numel()]",
-    "s @ d", "torch.sparse.mm(s, d)", "torch.spmm(s, d)", "s.mm(d)", "s @ torch.ones(3)",
+    "s @ d", "torch.sparse.mm(s, d)", "torch.spmm(s, d)", "s.mm(d)", "torch.mm(s, d)", "torch.matmul(s, d)", "s @ torch.ones(3)",
     "s.t().to_dense()", "(s * 2).to_dense()", "(2 * s).to_dense()", "(s / 2).to_dense()", "(-s).to_dense()",
     "(s + s).to_dense()", "(s - s * 3).to_dense()", "torch.sparse.sum(s)", "s.sum()",
     "torch.sparse.addmm(torch.ones(2, 2), s, d)", "[s.sparse_dim(), s.dense_dim()]", "s.double().to_dense()",
@@ -290,6 +290,10 @@ def test_sparse_refusals() -> None:
         NotImplementedError, match=r"relu is not implemented for sparse tensors; use .to_dense"
     ):
         s.relu()
+    with pytest.raises(
+        NotImplementedError, match="this function is not implemented for sparse tensors"
+    ):
+        rl.nn.functional.relu(s)
     with pytest.raises(AttributeError, match="no attribute 'no_such'"):
         s.no_such  # noqa: B018
     with pytest.raises(RuntimeError, match="size is inconsistent with indices: for dim 0"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import NotYet
 from ..base.shapes import broadcast_shapes
 from ..core.modes import modes
 from ..core.op import Op
@@ -126,7 +127,12 @@ def _need_tensors(name: str, *tensors: Any) -> None:
 @public()
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """The matrix product; vectors are rows or columns, leading dims are batches that broadcast."""
-    _need_tensors("matmul", input, other)
+    try:
+        _need_tensors("matmul", input, other)
+    except TypeError:
+        if getattr(input, "is_sparse", False) or getattr(other, "is_sparse", False):
+            return input @ other
+        raise
     a, b = input._a.shape, other._a.shape
     if len(a) == 2 and len(b) == 2:
         result = mm(input, other)
@@ -182,7 +188,10 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
 @public()
 def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
     """The product of two matrices."""
-    a, b = input._a, mat2._a
+    try:
+        a, b = input._a, mat2._a
+    except NotYet:  # a sparse one, which knows its own product
+        return input @ mat2
     if a.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if b.ndim != 2:

@@ -231,6 +231,13 @@ class SparseTensor:
     def sum(self, dim: Any = None) -> Tensor:
         return self._v.sum() if dim is None else self.to_dense().sum(dim)
 
+    @property
+    def _a(self) -> Any:
+        raise NotYet(
+            "this function is not implemented for sparse tensors; use .to_dense(), or ._values() for the "
+            "values alone"
+        )
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(Tensor, name):
             raise AttributeError(f"'SparseTensor' object has no attribute '{name}'")
