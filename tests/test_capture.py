@@ -341,3 +341,44 @@ def test_disable():
     with pytest.warns(UserWarning, match="marked compiler.disable"):
         for _ in range(CALLS):
             same(compiled(torch.ones(2)), torch.full((2,), 3.0))
+
+
+def test_recordings_hold_no_memory():
+    """A kind of arguments that came once must not keep its activations alive."""
+    import gc
+    import weakref
+
+    compiled = torch.compile(lambda x: ((x * 2) + 1).sum())
+    x = torch.ones(100)
+    seen = []
+
+    def spy(kernel, arrays, attrs, call):
+        out = call()
+        seen.extend(weakref.ref(o) for o in (out if isinstance(out, tuple) else (out,)))
+        return out
+
+    from rushlight.backend.door import listening
+
+    with listening(spy):
+        compiled(x)
+    gc.collect()
+    assert len(seen) == 3
+    assert all(ref() is None for ref in seen)
+
+
+def test_compiled_functions_are_freed():
+    import gc
+    import weakref
+
+    def make():
+        net = nn.Linear(3, 2)
+        step = torch.compile(lambda x: net(x).sum())
+        for _ in range(4):
+            step(torch.ones(2, 3)).backward()
+        return weakref.ref(net), step
+
+    ref, step = make()
+    assert step.replays
+    del step
+    gc.collect()
+    assert ref() is None

@@ -20,7 +20,8 @@ from rushlight.capture.recording import Recording
 
 def record(fn, *args):
     """The program of one call."""
-    recording = Recording(fn, args, {}, False)
+    recording = Recording(fn, args, {})
+    recording.call()
     recording.analyse()
     assert recording.trouble is None
     for s in recording.program.storages:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..backend.door import Kernel, listening
 from ..core import tape
-from ..core.tape import AccumulateGrad, Node
+from ..core.tape import Node
 from ..core.tensor import Tensor, current_edge, tensor_over
 from .program import Instruction
 from .record import CannotCapture
@@ -41,11 +41,10 @@ class Backward:
         roots = [(current_edge(t), s) for (_, t), s in zip(live, seeds)]
         grads = _dry_run(rec, roots, edges, inner)
         self.targets: list[Tensor] = []
-        self.grads: list[int] = []
         for t, g in zip(targets, grads):
             if g is not None:
                 self.targets.append(t)
-                self.grads.append(recording.add_result(rec.slot_of(g._a)))
+                recording.result_slots.append(rec.slot_of(g._a))
 
 
 def _dry_run(rec: Any, roots: list, edges: list, inner: list[Tensor]) -> list[Any]:
@@ -126,18 +125,16 @@ class ReplayNode(Node):
                     f"at version {t._version}; expected version {version} instead."
                 )
         arrays = self.instance.backward(self.saved, [None if g is None else g._a for g in gs])
-        return [tensor_over(a, self.instance.array_type) for a in arrays]
+        seen: set[int] = set()
+        tensors = []
+        for a in arrays:
+            if id(a) in seen:  # one gradient for two parameters: each gets memory of its own
+                a = a.copy()
+            seen.add(id(a))
+            tensors.append(tensor_over(a, self.instance.array_type))
+        return tensors
 
     def release(self) -> None:
         self.spent = True
         self.saved = ()
         self.instance.user = None
-
-
-def edges_of(targets: Sequence[Tensor]) -> list[Any]:
-    """Where gradients go on to."""
-    return [current_edge(t) for t in targets]
-
-
-def is_leaf_edge(edge: Any) -> bool:
-    return isinstance(edge[0], AccumulateGrad)

@@ -18,6 +18,7 @@ from . import tree
 from .record import CannotCapture
 from .recording import Recording, check, is_recording
 from .replay import Replay
+from .watch import NotReady
 
 PROGRAMS = 16  # kept per function; the oldest goes
 _TRIES = 4  # recordings in a row that may disagree before the function stays eager
@@ -159,12 +160,21 @@ class Entry:
         return self.programs[-1].obstacle(tensors)
 
     def _record(self, args: tuple, kwargs: dict) -> Any:
-        recording = Recording(self.owner.fn, args, kwargs, self.owner.fullgraph)
+        try:
+            recording = Recording(self.owner.fn, args, kwargs)
+        except NotReady:
+            return self.owner.fn(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - a state we cannot read is run as it is
+            self._give_up(error)
+            return self.owner.fn(*args, **kwargs)
+        recording.call(self.owner.fullgraph)
         try:
             self._consider(recording)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the call itself is done
-            self._give_up(recording, error)
-        return recording.plain_result()
+            self._give_up(error)
+        result = recording.plain_result()
+        recording.forget()
+        return result
 
     def _consider(self, recording: Recording) -> None:
         recording.analyse()
@@ -193,7 +203,7 @@ class Entry:
         if self.tries > _TRIES:
             raise CannotCapture(why)
 
-    def _give_up(self, recording: Recording, error: Exception) -> None:
+    def _give_up(self, error: Exception) -> None:
         self.last = None
         self.programs.clear()
         reason = (

@@ -46,19 +46,22 @@ def complain_now(what: str) -> None:
 class Recording:
     """What a call computed and how it changed the tensors that outlive it."""
 
-    def __init__(self, fn: Callable, args: tuple, kwargs: dict, fullgraph: bool) -> None:
+    def __init__(self, fn: Callable, args: tuple, kwargs: dict) -> None:
+        self.fn, self.args, self.kwargs = fn, args, kwargs
         self.tensors: list[Tensor] = []
         tree.flatten((args, kwargs), self.tensors)
         self.watch = Watch(fn, tree.leaves((args, kwargs)))
         self.leaves = self._leaves()
         self.entry_grads = [t.grad for t in self.leaves]
         self.versions = [(t, t._version) for t in self.known()]
-        numbers = [_numbers(o) for o in self.watch.optimizers]
+        self.numbers = [_numbers(o) for o in self.watch.optimizers]
+        self.states = random_states(self.watch.generators)
+
+    def call(self, fullgraph: bool = False) -> None:
+        """Run the function while the recorder listens; `fullgraph` raises at the first obstacle."""
         fed: list[Any] = []
         self.recorder = Recorder([t._a for t in self.tensors], self.watch.owned(), fed)
         self.recorder.strict = fullgraph
-        self.numbers = numbers
-        self.states = random_states(self.watch.generators)
         _forget_casts()
         with (
             inside(self.recorder),
@@ -66,8 +69,9 @@ class Recording:
             noticing(self.recorder.complain),
             listening(self.recorder),
         ):
-            self.result = fn(*args, **kwargs)
+            self.result = self.fn(*self.args, **self.kwargs)
         _forget_casts()
+        del self.fn, self.args, self.kwargs
         if self.watch.names & SEEDING:
             self.recorder.complain("sets the seed of random numbers", "its code")
         elif random_states(self.watch.generators) != self.states:
@@ -179,6 +183,14 @@ class Recording:
             return value
 
         return tree.rebuild(self.result, leaf)
+
+    def forget(self) -> None:
+        """Let go of what the call made: only the program is compared with the next one."""
+        self.recorder.kept.clear()
+        self.recorder.slots.clear()
+        self.recorder.roots.clear()
+        del self.result, self.tensors, self.live
+        self.entry_grads = []
 
     # -- agreement ------------------------------------------------------------------------------
 

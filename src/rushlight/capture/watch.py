@@ -21,6 +21,10 @@ _SKIPPED = frozenset(("numpy", "cupy", "torch", "pytest", "_pytest", _PACKAGE))
 _MISSING = object()
 
 
+class NotReady(Exception):
+    """The function depends on a lazy parameter that the call will give its shape."""
+
+
 class Watch:
     """The state reachable from a function: checks of it, and the tensors that live in it.
 
@@ -92,6 +96,8 @@ class Watch:
 
     def _tensor(self, t: Tensor, label: str) -> None:
         if id(t) not in self.tensors:
+            if hasattr(t, "materialize"):
+                raise NotReady(f"{label} has no shape yet")
             self.tensors[id(t)] = (t, label)
 
     def _object(self, value: Any, label: str) -> None:
