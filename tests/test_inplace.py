@@ -24,7 +24,9 @@ def close(ours: Any, theirs: Any) -> None:
     assert (ours is None) == (theirs is None)
     if ours is not None:
         assert tuple(ours.shape) == tuple(theirs.shape)
-        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-9)
+        np.testing.assert_allclose(
+            ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-9, atol=1e-12
+        )
 
 
 def view_changed(lib: Any, x: Any, z: Any) -> Any:
