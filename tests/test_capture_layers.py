@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layer_rows import LAYERS, In, Layer
 
 import rushlight as torch
+from layer_rows import LAYERS, In, Layer
 from rushlight import nn
 
 CALLS = 5

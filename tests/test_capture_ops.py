@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from optable import Row, all_rows, call, flat
 
 import rushlight as torch
+from optable import Row, all_rows, call, flat
 from rushlight.core.tensor import Tensor, wrap
 from rushlight.ops import load_all
 

@@ -188,6 +188,7 @@ class Entry:
         else:
             why = recording.differs(last)
         if why is None:
+            assert last is not None
             recording.settle_constants(last)
             replay = Replay(recording)
             self.programs.append(replay)
@@ -217,7 +218,7 @@ class Entry:
 
 def _signature(tensors: list[Tensor]) -> tuple:
     """What of the arguments decides the program: everything but the values."""
-    found = []
+    found: list[Any] = []
     seen: dict[int, int] = {}
     for i, t in enumerate(tensors):
         a = t._a

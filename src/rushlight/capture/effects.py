@@ -48,7 +48,7 @@ def _telling(plain: Any, what: str, tell: Callable[[str], None], thread: int) ->
 def random_states(generators: list[Any]) -> list[Any]:
     """The states of Python's and NumPy's random numbers, and of generators the function can reach."""
     kind, keys, position, *rest = np.random.get_state()
-    states = [random.getstate(), (kind, np.asarray(keys).tobytes(), position, *rest)]
+    states: list[Any] = [random.getstate(), (kind, np.asarray(keys).tobytes(), position, *rest)]
     for g in generators:
         inner = getattr(g, "bit_generator", None)
         states.append(g.getstate() if inner is None else repr(inner.state))

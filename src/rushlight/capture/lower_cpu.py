@@ -137,7 +137,8 @@ class CpuReplay:
 
     def _crossing(self, cut: int) -> list[str]:
         """Fresh arrays made before the cut and used after it."""
-        made, used = set(), set()
+        made: set[int] = set()
+        used: set[int] = set()
         for at, ins in enumerate(self.program.instructions):
             if at < cut:
                 made.update(s.number for s in ins.outputs)

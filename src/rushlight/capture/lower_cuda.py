@@ -17,6 +17,7 @@ from .program import MADE, Instruction, Program, Slot
 from .record import CannotCapture
 
 _TO_DEVICE, _ON_DEVICE = 1, 3
+_MADE_BY_PASSES = frozenset(("fused", "relu", "relu_grad", "max_pool", "sum"))
 _RELAXED = 2  # memory may be allocated while the stream captures
 
 
@@ -102,6 +103,7 @@ class CudaReplay:
         self._restore = [
             (s.array, s.saved) for s in program.storages if s.rewritten and s.saved is not None
         ]
+        self._warm_up()
         keep = {s.number for s in program.results}
         cut = program.hand_over
         if cut is None:
@@ -111,6 +113,15 @@ class CudaReplay:
             self.first = Graph(self, program.instructions[:cut], keep | later)
             self.second = Graph(self, program.instructions[cut + 1 :], keep | later)
         self.results = program.results
+
+    def _warm_up(self) -> None:
+        """Run what passes made anew once on zeros: kernels cannot be compiled during a capture."""
+        for ins in self.program.instructions:
+            if ins.name not in _MADE_BY_PASSES or ins.writes:
+                continue
+            arrays = [_zeros_like(i) if i.__class__ is Slot else i for i in ins.inputs]
+            if all(a.__class__ is not np.ndarray for a in arrays):
+                run(ins.kernel, cupy.ndarray, arrays, ins.attrs)
 
     # -- memory ---------------------------------------------------------------------------------
 
@@ -194,6 +205,15 @@ class CudaReplay:
             )
         else:
             array[...] = value
+
+
+def _zeros_like(slot: Slot) -> Any:
+    """Zeros laid out as a slot is."""
+    if slot.storage.device == "cpu":
+        return np.zeros(slot.shape, slot.dtype)
+    low, span = slot.extent()
+    memory = cupy.zeros(max(span, 1), np.uint8)
+    return cupy.ndarray(slot.shape, slot.dtype, memory.data - low, slot.strides)
 
 
 def upload(target: Any, source: np.ndarray) -> None:

@@ -87,6 +87,14 @@ class Slot:
             step *= n
         return True
 
+    def extent(self) -> tuple[int, int]:
+        """How far below its first element it reaches, and how many bytes it spans."""
+        low, high = 0, self.dtype.itemsize
+        for n, step in zip(self.shape, self.strides):
+            reach = (n - 1) * step
+            low, high = (low + reach, high) if reach < 0 else (low, high + reach)
+        return (low, high - low) if self.size else (0, 0)
+
     def same_window(self, other: Slot) -> bool:
         return (
             self.storage is other.storage

@@ -177,10 +177,12 @@ class Recording:
         """The result for this call's caller: watched numbers become ordinary ones."""
 
         def leaf(value: Any) -> Any:
-            if getattr(value, "reading", None) is not None and isinstance(value, (int, float)):
-                base = float if isinstance(value, float) else int
-                return base.__add__(value, base(0)) if base is int else base.__pos__(value)
-            return value
+            if getattr(value, "reading", None) is None:
+                return value
+            # The bare methods: those of a watched number would report its use.
+            if isinstance(value, float):
+                return float.__pos__(value)
+            return int.__pos__(value) if isinstance(value, int) else value
 
         return tree.rebuild(self.result, leaf)
 

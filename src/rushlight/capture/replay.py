@@ -90,7 +90,7 @@ class Replay:
         ]
         self.bumps = [(places.get(id(t)), t, n) for t, n in r.bumps]
         self._check_arguments(r)
-        self.backward = r.backward
+        self.backward: Any = r.backward
         self.device = r.program.device
         if r.backward is not None:
             self.program.handed = r.backward.handed
@@ -119,8 +119,7 @@ class Replay:
                 return found
         if len(self.pool) >= _IN_FLIGHT:
             return None
-        seeds = self.backward.seeds
-        self.pool.append(lower(self.program, self.exclusive, seeds))
+        self.pool.append(lower(self.program, self.exclusive, self.backward.seeds))
         return self.pool[-1]
 
     def _check_arguments(self, r: Recording) -> None:
@@ -198,14 +197,14 @@ class Replay:
                 t._ver = [0]
             t._ver[0] += n
         fresh, array_type = low.fresh, low.array_type
-        for at, t, i in self.grads:
+        for at, t, place in self.grads:
             t = t if at is None else tensors[at]
-            if i is None:
+            if place is None:
                 t.grad = None
-            elif fresh[i]:
-                t.grad = tensor_over(outs[i], array_type)
+            elif fresh[place]:
+                t.grad = tensor_over(outs[place], array_type)
             else:
-                t.grad = self._hand_out(i, outs[i], t)
+                t.grad = self._hand_out(place, outs[place], t)
         result = self._results(outs, tensors, node)
         del outs
         for handed in self.handed.values():

@@ -17,7 +17,8 @@ def once_made(program: Program) -> dict[int, int]:
 
 def new_numbers(program: Program) -> Iterator[int]:
     """Numbers that no slot or storage of the program has."""
-    highest = max([s.number for s in (*program.slots, *program.storages)], default=0)
+    taken = [s.number for s in program.slots] + [s.number for s in program.storages]
+    highest = max(taken, default=0)
     return itertools.count(highest + 1)
 
 

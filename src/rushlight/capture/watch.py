@@ -37,7 +37,7 @@ class Watch:
         self.objects: dict[int, tuple[Any, str]] = {}
         self.tensors: dict[int, tuple[Tensor, str]] = {}
         self.arrays: dict[int, tuple[Any, str]] = {}
-        self.rows: list[tuple[str, dict, str, Any]] = []  # label, dict, key, value
+        self.rows: list[tuple[str, Any, str, Any]] = []  # label, dict, key, value
         self.lengths: list[tuple[str, Any, int]] = []
         self.contents: list[tuple[str, Any, tuple]] = []
         self.cells: list[tuple[str, Any, Any]] = []
@@ -232,7 +232,7 @@ class Watch:
     def _settle(self) -> None:
         """Gather the checks so that an unchanged state is seen in a few calls of C."""
         tables: dict[int, tuple[Any, list]] = {}
-        single = []
+        single: list[tuple] = []
         for row in self.rows:
             if isinstance(row[1], dict):
                 tables.setdefault(id(row[1]), (row[1], []))[1].append(row)

@@ -1,0 +1,157 @@
+"""Compiled programs on a GPU: CUDA graphs equal eager steps, host copies stay outside, kernels fuse."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+import rushlight.nn.functional as F
+from rushlight import nn
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+
+CALLS = 7
+
+
+def close(a, b, tol=1e-4):
+    x, y = a.detach().float().cpu().numpy(), b.detach().float().cpu().numpy()
+    np.testing.assert_allclose(y, x, rtol=tol, atol=tol)
+
+
+def lab():
+    return nn.Sequential(
+        nn.Conv2d(3, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(),
+        nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 10),
+    )  # fmt: skip
+
+
+def both(net, optimizer, loss_of=F.cross_entropy):
+    """The same training step twice: eager and compiled, with their networks."""
+    nets = [net, copy.deepcopy(net)]
+    steps = []
+    for n in nets:
+        opt = optimizer(n.parameters())
+
+        def step(x, y, n=n, opt=opt):
+            opt.zero_grad()
+            loss = loss_of(n(x), y)
+            loss.backward()
+            opt.step()
+            return loss
+
+        step.opt = opt
+        steps.append(step)
+    return nets, steps, torch.compile(steps[1])
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9),
+        lambda p: torch.optim.Adam(p, lr=1e-3),
+    ],
+    ids=["sgd", "adam"],
+)
+def test_training_step_equals_eager(optimizer):
+    torch.manual_seed(0)
+    nets, steps, compiled = both(lab().to("cuda"), optimizer)
+    for i in range(CALLS):
+        x, y = torch.randn(4, 3, 32, 32).cuda(), torch.randint(0, 10, (4,)).cuda()
+        for s in steps:
+            s.opt.param_groups[0]["lr"] = 0.01 / (i + 1)
+        close(steps[0](x, y), compiled(x, y))
+        for p, q in zip(nets[0].parameters(), nets[1].parameters()):
+            close(p, q)
+            close(p.grad, q.grad)
+    assert compiled.replays, compiled.why()
+
+
+def test_host_arguments_are_copied_before_the_graph():
+    torch.manual_seed(0)
+    nets, steps, _ = both(nn.Linear(4, 3).to("cuda"), lambda p: torch.optim.SGD(p, lr=0.1))
+    moving = [lambda x, y, s=s: s(x.to("cuda"), y.to("cuda")).item() for s in steps]
+    compiled = torch.compile(moving[1])
+    for _ in range(CALLS):
+        x, y = torch.randn(6, 4), torch.randint(0, 3, (6,))
+        assert abs(moving[0](x, y) - compiled(x, y)) < 1e-5
+    assert compiled.replays, compiled.why()
+
+
+def test_module_with_backward_outside():
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 3)).cuda()
+    other = copy.deepcopy(plain)
+    compiled = torch.compile(other)
+    for _ in range(CALLS):
+        x = torch.randn(5, 8).cuda()
+        for module in (plain, compiled):
+            module.zero_grad()
+            module(x).pow(2).sum().backward()
+        for p, q in zip(plain.parameters(), other.parameters()):
+            close(p.grad, q.grad)
+        for p, q in zip(plain.buffers(), other.buffers()):
+            close(p.float(), q.float())
+    assert compiled._compiled.replays, compiled._compiled.why()
+
+
+def test_dropout_follows_the_stream():
+    compiled = torch.compile(lambda x: F.dropout(x, 0.5))
+    x = torch.ones(1000).cuda()
+    torch.manual_seed(5)
+    got = [compiled(x) for _ in range(CALLS)]
+    torch.manual_seed(5)
+    for g in got:
+        close(F.dropout(x, 0.5), g)
+    assert compiled.replays, compiled.why()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
+def test_pointwise_chains_are_one_kernel(dtype):
+    def fn(x, y):
+        return torch.where(x > 0.5, (x * 2 + y).tanh() * 3, -x.sigmoid()) + y.relu()
+
+    compiled = torch.compile(fn)
+    for shape in ((64, 33), (7,)):
+        for _ in range(CALLS):
+            x, y = torch.randn(*shape).to("cuda", dtype), torch.randn(*shape).to("cuda", dtype)
+            close(fn(x, y), compiled(x, y), 2e-2 if x.element_size() == 2 else 1e-5)
+    assert compiled.replays, compiled.why()
+    assert [i.name for i in compiled.program().instructions] == ["fused"]
+
+
+def test_broadcast_and_strided_chains():
+    fn = lambda x, b: ((x.t() + b) * b).exp()  # noqa: E731
+    compiled = torch.compile(fn)
+    for _ in range(CALLS):
+        x, b = torch.randn(8, 5).cuda(), torch.randn(8).cuda()
+        close(fn(x, b), compiled(x, b), 1e-5)
+    assert compiled.replays, compiled.why()
+
+
+def test_losses_and_gradients_may_be_kept():
+    torch.manual_seed(0)
+    nets, steps, compiled = both(nn.Linear(4, 3).to("cuda"), lambda p: torch.optim.SGD(p, lr=0.1))
+    kept = []
+    for _ in range(CALLS):
+        x, y = torch.randn(6, 4).cuda(), torch.randint(0, 3, (6,)).cuda()
+        loss, grad = compiled(x, y), nets[1].weight.grad
+        kept.append((loss, loss.item(), grad, grad.cpu().numpy()))
+    for loss, value, grad, values in kept:
+        assert loss.item() == value
+        np.testing.assert_array_equal(grad.cpu().numpy(), values)
+
+
+def test_autocast_step():
+    torch.manual_seed(0)
+    nets, steps, compiled = both(
+        lab().to("cuda"), lambda p: torch.optim.SGD(p, lr=0.01),
+        lambda out, y: F.cross_entropy(out.float(), y),
+    )  # fmt: skip
+    for _ in range(CALLS):
+        x, y = torch.randn(8, 3, 32, 32).cuda(), torch.randint(0, 10, (8,)).cuda()
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            close(steps[0](x, y), compiled(x, y), 3e-2)
+    assert compiled.replays, compiled.why()
