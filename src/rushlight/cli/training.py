@@ -68,7 +68,7 @@ class Run:
 
     def fit(self) -> int:
         """Train to the end, or until a signal; the answer is the signal's number or 0."""
-        with self._board() as board, catching_signals() as caught:
+        with self._board() as board, catching_signals() as caught, self._same_bits():
             progress = Progress(self.args.epochs, self.args.quiet)
             try:
                 while self.epoch < self.args.epochs and not caught:
@@ -79,6 +79,21 @@ class Run:
             finally:
                 progress.close()
         return caught[0] if caught else 0
+
+    @contextlib.contextmanager
+    def _same_bits(self) -> Iterator[None]:
+        """On the CPU compiled steps equal those before compiling to the last bit.
+
+        A resumed run begins with such steps where the uninterrupted one replays.
+        """
+        import rushlight as rl
+
+        before = rl.are_deterministic_algorithms_enabled()
+        rl.use_deterministic_algorithms(before or self.device == "cpu")
+        try:
+            yield
+        finally:
+            rl.use_deterministic_algorithms(before)
 
     def _epoch(self, progress: Progress, caught: list[int]) -> None:
         progress.start(self.epoch, self.steps, self.step)
