@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from optable import Row, all_rows, call, flat, resolve, substitute
 
 import rushlight as rl
+from optable import Row, all_rows, call, flat, resolve, substitute
 from rushlight.backend import door
 from rushlight.core.op import OPS
 from rushlight.core.tensor import wrap
@@ -179,7 +179,6 @@ def test_strided_inputs_give_the_same(row: Row, device: str) -> None:
     if row.nondet or row.name in LAYOUT:
         pytest.skip("random, or needs a layout")
     plain = call(rl, row, tensors(row, "float64", device))
-    ins = [t for t in tensors(row, "float64", device)]
     odd = [wrap(strided(a)) for a in row.arrays("float64")]
     if device == "cpu":
         ins = odd

@@ -45,7 +45,7 @@ def _no_compiler(name: str) -> Callable[..., NoReturn]:
         )
 
     refuse.__name__ = name
-    refuse.not_yet = True  # type: ignore[attr-defined] - tools/coverage_api.py counts it as missing
+    refuse.not_yet = True  # type: ignore[attr-defined]  # tools/coverage_api.py counts it as missing
     refuse.__doc__ = f"Refused: rushlight has no TorchScript to {name}."
     return refuse
 

@@ -57,7 +57,7 @@ def draw_confusion(path: str, result: Any) -> None:
     axis.set_xlabel("answered")
     axis.set_ylabel("true")
     axis.set_title(f"accuracy {result.accuracy:.1%}")
-    figure.savefig(path)
+    figure.savefig(path, bbox_inches="tight")  # long class names
 
 
 def draw_speeds(path: str, title: str, rows: list[dict[str, Any]], places: list[str]) -> str:

@@ -8,14 +8,14 @@ import traceback
 import weakref
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from .modes import modes, switches
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-Edge = Optional[tuple["Node", int]]
+Edge = Any  # (Node, output number) or None
 
 # A node is made after the nodes it depends on, so its number alone orders the backward pass.
 numbers = itertools.count()

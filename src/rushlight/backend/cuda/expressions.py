@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 # Kinds of compute types: floats, signed and unsigned integers, booleans, complex numbers.
 KINDS = "fiubc"
 
@@ -36,7 +38,7 @@ class Expression:
 
 
 _E = Expression
-_SAME = {"iub": "x"}
+_SAME: Any = {"iub": "x"}
 
 
 def _float(name: str, c: str | None = None) -> Expression:

@@ -132,7 +132,7 @@ class _Back:
 
     def __init__(self, layout: _Layout, char: str, kind: str) -> None:
         self.sums = layout.sums("grad_sums", char, 3)
-        formats = ("P", "P", "P", "P", "P", "i", "i")
+        formats: tuple[str, ...] = ("P", "P", "P", "P", "P", "i", "i")
         numbers = (layout.c, layout.splits)
         self.weights = layout.per_channel("weight_grads", formats, 5, char, *numbers, NW=kind)
         formats = ("P",) * 7 + ("q", "i", "i", "d")

@@ -198,7 +198,7 @@ def _cast(x: Any, *, to: Any, source: Any) -> Any:
     return compute("cast", (x,), (), None, to.name)
 
 
-_SPECIAL = {
+_SPECIAL: dict[str, Any] = {
     "pow": _pow, "where": _where, "masked_fill": _masked_fill, "clamp": _clamp,
     "clamp_backward": _clamp_backward, "logit": _logit, "gelu": _gelu, "gelu_grad": _gelu_grad,
     "round_decimals": _round_decimals, "nan_to_num": _nan_to_num, "cast": _cast,

@@ -139,7 +139,7 @@ def reduce(
         index = ndarray(shape, np.int64)
         values = ndarray(shape, x.dtype) if both else None
         if r.outs:
-            _launch(r, x.data.ptr, values.data.ptr if both else 0, index.data.ptr)
+            _launch(r, x.data.ptr, 0 if values is None else values.data.ptr, index.data.ptr)
         return values, index
     values = ndarray(shape, x.dtype if out is None else by_name(out).np)
     if r.outs:
