@@ -70,7 +70,9 @@ def main() -> None:
         table[name] = {"rushlight": round(a, 2), "torch": round(b, 2), "ratio": round(a / b, 2)}
         print(f"{name:<28}{a:>12.2f}{b:>12.2f}{a / b:>8.2f}")
     if "--json" in sys.argv:
-        print(json.dumps({"machine": platform.machine(), "torch": torch.__version__, "rows": table}))
+        print(
+            json.dumps({"machine": platform.machine(), "torch": torch.__version__, "rows": table})
+        )
 
 
 if __name__ == "__main__":

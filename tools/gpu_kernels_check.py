@@ -81,7 +81,16 @@ if __name__ == "__main__":
         torch.ones(1, device="cuda")
     except Exception:  # noqa: BLE001 - the kernels can be checked while the device layer is broken
         traceback.print_exc()
-        for file in ("blas", "conv", "pool", "softmax", "cross_entropy", "norm", "update", "embedding"):
+        for file in (
+            "blas",
+            "conv",
+            "pool",
+            "softmax",
+            "cross_entropy",
+            "norm",
+            "update",
+            "embedding",
+        ):
             importlib.import_module(f"rushlight.backend.cuda.{file}")
     for chosen in sys.argv[1:] or FAMILIES:
         start = time.perf_counter()

@@ -86,7 +86,9 @@ class MetaBackend:
         if own is not None:
             return own
         if kernel.is_view:
-            return lambda *arrays, **attrs: _views(kernel.generic(np, *map(_ghost, arrays), **attrs))
+            return lambda *arrays, **attrs: _views(
+                kernel.generic(np, *map(_ghost, arrays), **attrs)
+            )
         if kernel.meta is not None:
             return lambda *arrays, **attrs: _specs(kernel.meta(*arrays, **attrs))
         return lambda *arrays, **attrs: _trial(kernel, arrays, attrs)
@@ -133,9 +135,7 @@ def _trial(kernel: Any, arrays: Any, attrs: dict[str, Any]) -> Any:
     """Learn the result's shape by running the CPU body on zeros (lazily mapped memory)."""
     from .cpu import CPU_BACKEND
 
-    zeros = [
-        np.zeros(a.shape, a.dtype) if isinstance(a, MetaArray) else a for a in arrays
-    ]
+    zeros = [np.zeros(a.shape, a.dtype) if isinstance(a, MetaArray) else a for a in arrays]
     out = CPU_BACKEND.bind(kernel)(*zeros, **attrs)
     if isinstance(out, (tuple, list)):
         return tuple(MetaArray.of(np.shape(o), np.asarray(o).dtype) for o in out)

@@ -12,7 +12,6 @@ import math
 import secrets
 import threading
 from collections.abc import Callable, Sequence
-
 from typing import Any
 
 import numpy as np
