@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from . import config
@@ -15,6 +15,8 @@ from .networks import build
 
 # Trained on images like the lab's.
 CHANNELS, SIZE, CLASSES = 3, 32, 10
+# A gain below this may be noise.
+WIN = 1.05
 
 
 class Place(NamedTuple):
@@ -37,14 +39,17 @@ def bench(args: Any) -> int:
     reason = why_not()
     threads = rl.get_num_threads()
     places = _places(rl, reason is None, threads)
-    print(f"Training {args.model} in {', '.join(p.label for p in places)}; "
-          f"about {args.seconds:.0f} seconds.", flush=True)  # fmt: skip
+    labels = [p.label for p in places]
+    print(f"Training steps of {args.model} on images of {CHANNELS}x{SIZE}x{SIZE}, about "
+          f"{args.seconds:.0f} seconds in all.\n\n{_head(labels)}", flush=True)  # fmt: skip
+    rows = []
     try:
-        rows = _grid(rl, args, widths, batches, places)
+        for row in _grid(rl, args, widths, batches, places):
+            rows.append(row)
+            print(_line(rows, labels), flush=True)
     finally:
         rl.set_num_threads(threads)
-    labels = [p.label for p in places]
-    print("\n".join([*_table(rows, labels), "", _explain(rows, labels, reason)]))
+    print(f"\n{_explain(rows, labels, reason)}")
     _write(args, rows, labels)
     return 0
 
@@ -79,28 +84,29 @@ def _places(rl: Any, gpu: bool, threads: int) -> list[Place]:
 # -- timing --------------------------------------------------------------------------------------
 
 
-def _grid(rl: Any, args: Any, widths: list[int], batches: list[int], places: list[Place]) -> list:
+def _grid(
+    rl: Any, args: Any, widths: list[int], batches: list[int], places: list[Place]
+) -> Iterator[dict[str, Any]]:
     """A row for each width and batch, smallest first; None where the time would not suffice."""
     end = time.perf_counter() + args.seconds
-    left = len(widths) * len(batches) * len(places)
-    rows: list[dict[str, Any]] = []
+    cells = len(widths) * len(batches) * len(places)
     for width in widths:
-        steps = {p.label: 0.0 for p in places}  # seconds of a step at the batch before
+        each: dict[str, float] = {}  # seconds an image took at the batch before
         for batch in batches:
             row: dict[str, Any] = {"width": width, "batch": batch}
             for place in places:
-                share = max(end - time.perf_counter(), 0.0) / left
-                left -= 1
-                grown = batch / rows[-1]["batch"] if steps[place.label] else 1.0
-                if steps[place.label] * grown * 3 > max(share, end - time.perf_counter()):
-                    row[place.label] = None  # two steps to warm up and one to time do not fit
+                left = max(end - time.perf_counter(), 0.0)
+                share = left / cells
+                cells -= 1
+                # Two steps to warm up and one to time must fit into what is left.
+                if 3 * batch * each.get(place.label, 0.0) > max(share, left / 2):
+                    row[place.label] = None
                     continue
                 rl.set_num_threads(place.threads)
                 step = _step(rl, args.model, width, batch, place.device)
-                steps[place.label] = seconds = _time(step, share)
-                row[place.label] = round(batch / seconds, 1)
-            rows.append(row)
-    return rows
+                each[place.label] = _time(step, share) / batch
+                row[place.label] = round(1 / each[place.label], 1)
+            yield row
 
 
 def _step(rl: Any, model: str, width: int, batch: int, device: str) -> Callable[[], Any]:
@@ -143,57 +149,68 @@ def _time(step: Callable[[], Any], seconds: float) -> float:
 # -- telling -------------------------------------------------------------------------------------
 
 
-def _gain(row: dict, labels: list[str]) -> float | None:
+def _gain(row: dict[str, Any], labels: list[str]) -> float | None:
     """How many times the last place beats the first."""
     first, last = row[labels[0]], row[labels[-1]]
     return last / first if first and last and len(labels) > 1 else None
 
 
-def _winning(rows: list[dict], labels: list[str]) -> list[int]:
-    """Of each width the first row from which on the last place wins."""
-    found = []
-    for width in sorted({r["width"] for r in rows}):
-        mine = [i for i, r in enumerate(rows) if r["width"] == width]
-        wins = [i for i in mine if (_gain(rows[i], labels) or 0) > 1]
-        found += [i for i in wins if all(j in wins or not _gain(rows[j], labels) for j in mine if j > i)][:1]  # fmt: skip
-    return found
+def _first_wins(rows: list[dict[str, Any]], labels: list[str]) -> list[dict[str, Any]]:
+    """Of each width the row with the smallest batch at which the last place wins."""
+    found: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        if (_gain(row, labels) or 0) > WIN:
+            found.setdefault(row["width"], row)
+    return list(found.values())
 
 
-def _table(rows: list[dict], labels: list[str]) -> list[str]:
+def _wins(label: str) -> str:
+    return f"{label} {'win' if label.endswith('threads') else 'wins'}"
+
+
+def _head(labels: list[str]) -> str:
     ratio = f"{labels[-1]} / {labels[0]}" if len(labels) > 1 else ""
-    lines = ["", f"{'':15}" + "images per second", f"{'width':>6} {'batch':>6}"
-             + "".join(f"{label:>14}" for label in labels) + f"{ratio:>26}"]  # fmt: skip
-    starts = _winning(rows, labels)
-    for i, row in enumerate(rows):
-        cells = "".join(f"{row[p]:>14,.0f}" if row[p] else f"{'no time':>14}" for p in labels)
-        gain = _gain(row, labels)
-        told = f"{gain:>25.2f}x" if gain else ""
-        mark = f"   <- {labels[-1]} wins from here on" if i in starts else ""
-        lines.append(f"{row['width']:>6} {row['batch']:>6}{cells}{told}{mark}")
-    return lines
+    names = "".join(f"{label:>13}" for label in labels)
+    return f"{'':13}  images per second\n{'width':>6} {'batch':>6}{names}{ratio:>25}"
 
 
-def _explain(rows: list[dict], labels: list[str], reason: str | None) -> str:
-    """Two sentences on what the reader sees."""
+def _line(rows: list[dict[str, Any]], labels: list[str]) -> str:
+    """The newest row; the first of its width that the last place wins is marked."""
+    row = rows[-1]
+    cells = "".join(f"{row[p]:>13,.0f}" if row[p] else f"{'no time':>13}" for p in labels)
+    gain = _gain(row, labels)
+    told = f"{gain:>24.2f}x" if gain else ""
+    mark = f"   <- {_wins(labels[-1])}" if row in _first_wins(rows, labels) else ""
+    return f"{row['width']:>6} {row['batch']:>6}{cells}{told}{mark}"
+
+
+WHY = (
+    "A small step is mostly the starting of its operations, which costs about the same everywhere; "
+    "a large one is mostly arithmetic, where the stronger side shows."
+)
+ALONE = (
+    "Images per second grow with the batch, for more images share the cost of starting each "
+    "operation, until arithmetic takes all the time."
+)
+
+
+def _explain(rows: list[dict[str, Any]], labels: list[str], reason: str | None) -> str:
+    """Two sentences on what the reader sees, and why there is no more to see."""
+    gpu = f"\nThere is no GPU to compare with: {reason}" if reason else ""
     if len(labels) == 1:
+        return f"There is nothing to compare on one core. {ALONE}{gpu}"
+    gains = [(gain, row) for row in rows if (gain := _gain(row, labels))]
+    if not gains:
+        return f"The time was too short to compare anything: give more --seconds.{gpu}"
+    best, at = max(gains, key=lambda pair: pair[0])
+    top = f"{best:.2f}x at width {at['width']}, batch {at['batch']}"
+    starts = _first_wins(rows, labels)
+    if not starts:
         return (
-            f"There is nothing to compare: one core and no GPU ({(reason or '').rstrip('.')}). Images "
-            f"per second grow with the batch while the cost of starting each operation is shared by more images."
+            f"On this grid {labels[-1]} never clearly beat {labels[0]}: at best {top}. {WHY}{gpu}"
         )
-    gains = [(_gain(r, labels), r) for r in rows if _gain(r, labels)]
-    best, at = max(gains, key=lambda pair: pair[0] or 0)
-    starts = _winning(rows, labels)
-    name = labels[-1]
-    if starts:
-        where = "; ".join(f"batch {rows[i]['batch']} at width {rows[i]['width']}" for i in starts)
-        first = f"{name} wins from {where}, and gains most, {best:.1f}x, at width {at['width']} and batch {at['batch']}."
-    else:
-        first = f"{name} never wins here: its best is {best:.2f}x, at width {at['width']} and batch {at['batch']}."
-    second = (
-        "A small step is mostly the starting of its operations, which costs the same everywhere; "
-        "a large one is mostly arithmetic, where the stronger device shows."
-    )
-    return f"{first} {second}" + (f"\nNo GPU to compare with: {reason}" if reason else "")
+    where = ", ".join(f"batch {row['batch']} at width {row['width']}" for row in starts)
+    return f"{_wins(labels[-1])} from {where}; the most it gains is {top}. {WHY}{gpu}"
 
 
 def _write(args: Any, rows: list[dict], labels: list[str]) -> None:

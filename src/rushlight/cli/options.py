@@ -130,7 +130,7 @@ def _add_bench(commands: Any) -> None:
     p = _command(commands, "bench", text, _bench)
     p.add_argument("--model", choices=config.MODELS, default="lenet", metavar="NAME",
                    help=f"{', '.join(config.MODELS)} (default: %(default)s, the lab's network)")  # fmt: skip
-    p.add_argument("--widths", default="1,4,16", help="times the channels (default: %(default)s)")
+    p.add_argument("--widths", default="1,2,4,8", help="times the channels (default: %(default)s)")
     p.add_argument("--batches", default="4,32,256,2048", help="batch sizes (default: %(default)s)")
     p.add_argument("--seconds", type=number(float, 1, 86400), default=60.0, metavar="S",
                    help="about how long it may take (default: %(default)s)")  # fmt: skip
