@@ -21,7 +21,9 @@ from .replay import Replay
 from .watch import NotReady
 
 PROGRAMS = 16  # kept per function; the oldest goes
-_TRIES = 4  # recordings in a row that may disagree before the function stays eager
+_TRIES = 5  # recordings in a row that may disagree before the function stays eager
+_RECENT = 3  # recordings that wait for one that agrees
+_STATES = 6  # programs for one kind of arguments, in different states of Python
 _CHURN = 32  # programs thrown away by changed state before the function stays eager
 
 
@@ -139,7 +141,7 @@ class Entry:
     def __init__(self, owner: Compiled) -> None:
         self.owner = owner
         self.programs: list[Replay] = []
-        self.last: Recording | None = None
+        self.recent: list[Recording] = []
         self.tries = 0
         self.churn = 0
         self.eager: str | None = None
@@ -177,35 +179,35 @@ class Entry:
         return result
 
     def _consider(self, recording: Recording) -> None:
+        """Make a program of a recording that agrees with a recent one; otherwise keep it."""
         recording.analyse()
         check(recording)
-        last, self.last = self.last, None
-        why = recording.impure
-        if why is not None:
-            why = f"the call itself changes Python state: {why}"
-        elif last is None or last.impure is not None:
-            why = "recorded once"
+        if recording.impure is not None:
+            why: str | None = f"the call itself changes Python state: {recording.impure}"
         else:
-            why = recording.differs(last)
-        if why is None:
-            assert last is not None
-            recording.settle_constants(last)
-            replay = Replay(recording)
-            self.programs.append(replay)
-            self.tries = 0
-            self.churn += 1
-            if len(self.programs) > 4:
-                self.programs.pop(0)
-            if self.churn > _CHURN:
-                raise CannotCapture("the Python state it depends on changes all the time")
-            return
-        self.last = recording
+            why, twin = "recorded once", None
+            for twin in reversed(self.recent):
+                why = recording.differs(twin)
+                if why is None:
+                    break
+            if why is None and twin is not None:
+                recording.settle_constants(twin)
+                self._adopt(Replay(recording))
+                return
+            self.recent = [*self.recent[1 - _RECENT :], recording]
         self.tries += 1
         if self.tries > _TRIES:
             raise CannotCapture(why)
 
+    def _adopt(self, replay: Replay) -> None:
+        self.programs = [*self.programs[1 - _STATES :], replay]
+        self.tries = 0
+        self.churn += 1
+        if self.churn > _CHURN:
+            raise CannotCapture("the Python state it depends on changes all the time")
+
     def _give_up(self, error: Exception) -> None:
-        self.last = None
+        self.recent.clear()
         self.programs.clear()
         reason = (
             str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"

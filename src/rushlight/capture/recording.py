@@ -53,14 +53,17 @@ class Recording:
         self.watch = Watch(fn, tree.leaves((args, kwargs)))
         self.leaves = self._leaves()
         self.entry_grads = [t.grad for t in self.leaves]
-        self.versions = [(t, t._version) for t in self.known()]
+        # Gradients that are there already are arguments, too: a backward adds to them.
+        self.with_grad = [t for t in self.leaves if t.grad is not None]
+        self.given = [*self.tensors, *[t.grad for t in self.with_grad]]
+        self.versions = [(t, t._version) for t in (*self.known(), *self.given[len(self.tensors) :])]
         self.numbers = [_numbers(o) for o in self.watch.optimizers]
         self.states = random_states(self.watch.generators)
 
     def call(self, fullgraph: bool = False) -> None:
         """Run the function while the recorder listens; `fullgraph` raises at the first obstacle."""
         fed: list[Any] = []
-        self.recorder = Recorder([t._a for t in self.tensors], self.watch.owned(), fed)
+        self.recorder = Recorder([t._a for t in self.given], self.watch.owned(), fed)
         self.recorder.strict = fullgraph
         _forget_casts()
         with (
@@ -114,7 +117,7 @@ class Recording:
         self.bumps = [(t, t._version - v) for t, v in self.versions if t._version != v]
         self.backward = Backward(self, self.live) if self.live and not rec.trouble else None
         self.program: Program = rec.program(self.result_slots)
-        self.needs_no_grad = self._entry_rule()
+        self.entry_rules = self._entry_rule()
 
     def _describe(self, value: Any) -> tuple:
         """How a replay makes one leaf of the result: (kind, ...)."""
@@ -156,21 +159,28 @@ class Recording:
             return ("none",)
         return ("made", self.add_result(self.recorder.slot_of(t.grad._a)))
 
-    def _entry_rule(self) -> list[tuple[Tensor, Any]]:
-        """What a replay needs of each leaf's `.grad` when it starts: None, or a certain tensor.
+    def _entry_rule(self) -> list[tuple[Tensor, bool]]:
+        """Which leaves must have a `.grad` when a replay starts, and which must not.
 
         A gradient that was there, was never looked at and was replaced must have been set to None
         by the function itself: then it does not matter what the next call finds.
         """
-        used = {id(a) for a in self.recorder.kept}
+        touched = {s.number for ins in self.recorder.instructions for s in ins.reads}
+        slots = self.recorder.arguments[len(self.tensors) :]
+        self.added_to = [
+            (t, len(self.tensors) + i)
+            for i, (t, s) in enumerate(zip(self.with_grad, slots))
+            if s.number in touched
+        ]
+        used = {id(t) for t, _ in self.added_to}
         asks = bool(self.watch.optimizers) or "grad" in self.watch.names
-        rules: list[tuple[Tensor, Any]] = []
+        rules: list[tuple[Tensor, bool]] = []
         for t, before, after in zip(self.leaves, self.entry_grads, self.exit_grads):
             if before is None:
                 if asks or after[0] != "kept":
-                    rules.append((t, None))
-            elif id(before._a) in used or (asks and after[0] == "kept"):
-                rules.append((t, before))
+                    rules.append((t, False))
+            elif id(t) in used or (asks and after[0] == "kept"):
+                rules.append((t, True))
         return rules
 
     def plain_result(self) -> Any:
@@ -191,7 +201,7 @@ class Recording:
         self.recorder.kept.clear()
         self.recorder.slots.clear()
         self.recorder.roots.clear()
-        del self.result, self.tensors, self.live
+        del self.result, self.tensors, self.live, self.given
         self.entry_grads = []
 
     # -- agreement ------------------------------------------------------------------------------

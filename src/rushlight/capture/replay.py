@@ -74,6 +74,7 @@ class Replay:
     def __init__(self, recording: Recording) -> None:
         began = time.perf_counter()
         self.lock = threading.Lock()
+        self.runs = 0
         r = recording
         self.watch = r.watch
         self.hooks = r.hooks
@@ -81,8 +82,10 @@ class Replay:
         self.shape = tree.rebuild(r.result, lambda v: None)
         self.recorded = r.program
         self.program = optimise(r.program)
-        places = {id(t): i for i, t in enumerate(r.tensors)}
-        self.entry = [(places.get(id(t)), t, grad) for t, grad in r.needs_no_grad]
+        places = {id(t): i for i, t in enumerate(r.given)}
+        self.entry = [(places.get(id(t)), t, there) for t, there in r.entry_rules]
+        arguments = r.program.arguments
+        self.added_to = [(places.get(id(t)), t, i, arguments[i]) for t, i in r.added_to]
         self.grads = [
             (places.get(id(t)), t, None if how[0] == "none" else how[1])
             for t, how in zip(r.leaves, r.exit_grads)
@@ -131,14 +134,11 @@ class Replay:
         }
         slots = self.program.arguments
         self.written = [i for i, s in enumerate(slots) if s.storage.number in written]
-        arrays = [t._a for t in r.tensors]
+        arrays = [t._a for t in r.given]
         for i in self.written:
             for j, other in enumerate(arrays):
                 if j != i and slots[i] is not slots[j] and _overlap(arrays[i], other):
                     raise CannotCapture("it changes an argument that shares memory with another")
-        for at, _, grad in self.entry:
-            if at is not None and grad is not None:
-                raise CannotCapture("it adds to the gradient of an argument")
 
     def _way(self, slot: Slot, r: Recording) -> Any:
         """How a result leaves the program: None as it is, or what must be done to it."""
@@ -161,11 +161,13 @@ class Replay:
                 return why
         if self.backward is not None and self._free() is None:
             return "too many calls wait for their backward"
-        for at, t, grad in self.entry:
-            if at is not None:
-                t = tensors[at]
-            if t.grad is not grad and (grad is None or t.grad is None or t.grad._a is not grad._a):
+        for at, t, there in self.entry:
+            if ((t if at is None else tensors[at]).grad is not None) is not there:
                 return "a gradient was kept or set to None"
+        for at, t, _, slot in self.added_to:
+            a = (t if at is None else tensors[at]).grad._a
+            if a.shape != slot.shape or a.dtype != slot.dtype or a.strides != slot.strides:
+                return "a gradient has another layout"
         return None
 
     # -- the call -------------------------------------------------------------------------------
@@ -175,6 +177,7 @@ class Replay:
             return self._run(tensors)
 
     def _run(self, tensors: Sequence[Tensor]) -> Any:
+        self.runs += 1
         if self.handed:
             self._take_back()
         low = self.lowered if self.backward is None else self._free()
@@ -183,6 +186,10 @@ class Replay:
         inputs, fill = low.arguments, low.fill
         for array, t in zip(inputs, tensors):
             fill(array, t._a)
+        if self.added_to:
+            tensors = self._with_grads(tensors)
+            for _, _, i, _ in self.added_to:
+                fill(inputs[i], tensors[i]._a)
         if self.backward is None:
             outs, node = low.run(), None
         else:
@@ -211,6 +218,13 @@ class Replay:
             if handed.plain is None:
                 handed.measure()
         return result
+
+    def _with_grads(self, tensors: Sequence[Tensor]) -> list[Any]:
+        """The arguments, and in their places behind them the gradients that are added to."""
+        found: list[Any] = [*tensors, *[None] * (len(self.program.arguments) - len(tensors))]
+        for at, t, i, _ in self.added_to:
+            found[i] = (t if at is None else tensors[at]).grad
+        return found
 
     def _hand_out(self, i: int, array: Any, leaf: Tensor) -> Tensor:
         """A gradient: over the program's own memory, until somebody keeps it."""

@@ -317,9 +317,6 @@ class Watch:
     def owned(self) -> dict[int, str]:
         """Arrays that outlive the call, by id, with their names."""
         found = {id(t._a): label for t, label in self.tensors.values()}
-        for t, label in self.tensors.values():
-            if t.grad is not None:
-                found.setdefault(id(t.grad._a), f"{label}.grad")
         for array, label in self.arrays.values():
             found.setdefault(id(array), label)
         return found

@@ -190,7 +190,9 @@ def new_group(ranks: Any = None, *args: Any, **kwargs: Any) -> ProcessGroup:
 
 def _checked(tensor: Any, name: str) -> None:
     if not isinstance(tensor, Tensor):
-        raise TypeError(f"Invalid function argument. Expected parameter `{name}` to be of type Tensor")
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` to be of type Tensor"
+        )
 
 
 def _done(async_op: bool) -> Work | None:
@@ -314,9 +316,7 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -
     return _done(async_op)
 
 
-def monitored_barrier(
-    group: Any = None, timeout: Any = None, wait_all_ranks: bool = False
-) -> None:
+def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
     _world(group)
 
 

@@ -40,8 +40,6 @@ def _move(xp: Any, x: Any, *, to: device, source: device, non_blocking: bool) ->
     return target.from_host(here.to_host(x), target.check(to))
 
 
-
-
 class _MoveOp(Op):
     """The one op whose result lives on another device than its input."""
 

@@ -102,9 +102,7 @@ def binary(
     grad_name: str | None = None,
 ) -> Any:
     """Define a two-operand pointwise op `name(input, other, *, out=None)` with broadcasting."""
-    op = Op(
-        body or ufunc2(name), name, rule=rule, broadcasts=True, meta=meta, grad_name=grad_name
-    )
+    op = Op(body or ufunc2(name), name, rule=rule, broadcasts=True, meta=meta, grad_name=grad_name)
     given = {k: v for k, v in (("x", dx), ("y", dy)) if v is not None}
     if given:
         op.derivative(**given)
