@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..base import dtypes
+from ..base.config import settings
 from ..core.modes import modes, switches
 from ..core.tape import AccumulateGrad
 from ..core.tensor import Tensor
@@ -250,7 +251,10 @@ def _mode() -> tuple:
     casts = modes.casts
     if casts is not None:
         casts = (*casts.enabled.items(), *casts.dtype.items())
-    return modes.grad, modes.inference, dtypes.get_default_dtype(), casts
+    return (
+        modes.grad, modes.inference, dtypes.get_default_dtype(), casts, settings.deterministic,
+        settings.float32_matmul_precision, settings.cpu_engine,
+    )  # fmt: skip
 
 
 def _outside() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...base.config import settings
+from ...base.config import settings
 from ..program import Program
 from .common import merge_common
 from .copies import drop_copies
@@ -11,25 +12,27 @@ from .fold import fold_constants
 from .fuse import fuse_pointwise
 from .pool import pool_before_relu, sum_before_spreading
 
+# Name, function, and whether it keeps every bit; the others may round in another order.
 PASSES = [
-    ("fold constants", fold_constants),
-    ("common subexpressions", merge_common),
-    ("copies", drop_copies),
-    ("dead code", drop_dead),
-    ("relu after max_pool", pool_before_relu),
-    ("sums before pools", sum_before_spreading),
-    ("pointwise fusion", fuse_pointwise),
+    ("fold constants", fold_constants, True),
+    ("common subexpressions", merge_common, True),
+    ("copies", drop_copies, True),
+    ("dead code", drop_dead, True),
+    ("relu after max_pool", pool_before_relu, True),
+    ("sums before pools", sum_before_spreading, False),
+    ("pointwise fusion", fuse_pointwise, False),
 ]
-# They add up in another order than eager does: not with `use_deterministic_algorithms(True)`.
-ROUNDING = ("sums before pools",)
 
 
 def optimise(program: Program) -> Program:
-    """The program after every pass; `history` says what each left."""
+    """The program after every pass; `history` says what each left.
+
+    `use_deterministic_algorithms` asks for results that do not depend on whether a step was replayed,
+    so then only passes that keep every bit run.
+    """
     program.history.append(("recorded", len(program)))
-    for name, run in PASSES:
-        if settings.deterministic and name in ROUNDING:
-            continue
-        program = run(program)
-        program.history.append((name, len(program)))
+    for name, run, exact in PASSES:
+        if exact or not settings.deterministic:
+            program = run(program)
+            program.history.append((name, len(program)))
     return program
