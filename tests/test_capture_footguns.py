@@ -730,3 +730,105 @@ def test_backward_of_a_spent_result_says_so():
     assert loss.requires_grad
     with pytest.raises(RuntimeError, match="a second time"):
         loss.backward()
+
+
+# -- what is watched, and what is not ------------------------------------------------------------------
+
+
+def test_attributes_of_other_objects_with_the_same_name_do_not_matter():
+    """`self.opt.step()` names `step`; a counter `self.step` beside it is not what the code reads."""
+
+    class Run:
+        def __init__(self):
+            self.net = nn.Linear(4, 3)
+            self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+            self.step = 0
+
+        def train(self, x, y):
+            self.opt.zero_grad()
+            loss = nn.functional.cross_entropy(self.net(x), y)
+            loss.backward()
+            self.opt.step()
+            return loss
+
+    run = Run()
+    compiled = torch.compile(run.train)
+    for _ in range(CALLS):
+        compiled(*batch())
+        run.step += 1
+    (replay,) = compiled.replays
+    assert replay.runs >= 3
+
+
+class Settings:
+    scale = 2.0
+
+
+def test_class_attribute_changed():
+    def fn(x):
+        return x * Settings.scale
+
+    compiled = torch.compile(fn)
+    for i in range(8):
+        Settings.scale = 2.0 if i < 4 else 3.0
+        equal(fn(torch.ones(2)), compiled(torch.ones(2)))
+    Settings.scale = 2.0
+
+
+def test_value_reached_through_a_helper_and_a_local_alias():
+    class Config:
+        pass
+
+    config = Config()
+    config.inner = Config()
+    config.inner.scale = 2.0
+
+    def helper(c, x):
+        part = c.inner
+        return x * part.scale
+
+    def fn(x):
+        return helper(config, x)
+
+    compiled = torch.compile(fn)
+    for i in range(8):
+        config.inner.scale = 2.0 if i < 4 else 3.0
+        equal(fn(torch.ones(2)), compiled(torch.ones(2)))
+    assert compiled.replays
+
+
+def test_numbers_in_lists_and_dicts():
+    weights, options = [1.0, 2.0], {"bias": 0.5}
+
+    def fn(x):
+        return x * weights[1] + options["bias"]
+
+    compiled = torch.compile(fn)
+    for i in range(9):
+        if i == 4:
+            weights[1] = 7.0
+        if i == 6:
+            options["bias"] = -1.0
+        equal(fn(torch.ones(2)), compiled(torch.ones(2)))
+    assert compiled.replays
+
+
+def test_property_of_a_users_object():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self._factor = 2.0
+
+        @property
+        def factor(self):
+            return self._factor
+
+        def forward(self, x):
+            return x * self.factor
+
+    model = Model()
+    compiled = torch.compile(lambda x: model(x))
+    for i in range(8):
+        model._factor = 2.0 if i < 4 else 3.0
+        equal(model(torch.ones(2)), compiled(torch.ones(2)))
+    assert compiled.replays

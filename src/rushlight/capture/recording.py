@@ -75,7 +75,7 @@ class Recording:
             self.result = self.fn(*self.args, **self.kwargs)
         _forget_casts()
         del self.fn, self.args, self.kwargs
-        if self.watch.names & SEEDING:
+        if self.watch.mentioned & SEEDING:
             self.recorder.complain("sets the seed of random numbers", "its code")
         elif random_states(self.watch.generators) != self.states:
             self.recorder.complain("draws random numbers of Python or NumPy", "its code")
@@ -173,7 +173,7 @@ class Recording:
             if s.number in touched
         ]
         used = {id(t) for t, _ in self.added_to}
-        asks = bool(self.watch.optimizers) or "grad" in self.watch.names
+        asks = bool(self.watch.optimizers) or "grad" in self.watch.mentioned
         rules: list[tuple[Tensor, bool]] = []
         for t, before, after in zip(self.leaves, self.entry_grads, self.exit_grads):
             if before is None:

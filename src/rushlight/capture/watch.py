@@ -13,11 +13,14 @@ import numpy as np
 
 from ..core.tensor import Tensor
 from .effects import is_generator
+from .names import codes, names_of
 
 _PACKAGE = __name__.split(".")[0]
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _LONG = 256  # containers longer than this are watched by their length only
 _SKIPPED = frozenset(("numpy", "cupy", "torch", "pytest", "_pytest", _PACKAGE))
+# Parts of this package that stand where a user's code would.
+_USERS = tuple([f"{_PACKAGE}.{part}" for part in ("cli", "vision", "dezero")])
 _MISSING = object()
 
 
@@ -32,8 +35,10 @@ class Watch:
     """
 
     def __init__(self, fn: Callable[..., Any], arguments: Iterable[Any] = ()) -> None:
-        self.names: set[str] = set()
-        self.functions: dict[int, Any] = {}
+        self.names: set[str] = set()  # attributes of whatever has them
+        self.mentioned: set[str] = set()  # every name in the code
+        self.asked: dict[int, tuple[Any, set[str]]] = {}  # attributes of one object each
+        self.functions: dict[tuple[int, int], Any] = {}
         self.objects: dict[int, tuple[Any, str]] = {}
         self.tensors: dict[int, tuple[Tensor, str]] = {}
         self.arrays: dict[int, tuple[Any, str]] = {}
@@ -51,7 +56,7 @@ class Watch:
     def _grow(self, fn: Callable[..., Any], arguments: list[Any]) -> None:
         """Read functions until no new names turn up; names decide which attributes matter."""
         for _ in range(8):
-            known = len(self.names), len(self.functions)
+            known = self._size()
             for table in (self.functions, self.objects, self.tensors, self.arrays):
                 table.clear()
             for rows in (
@@ -67,8 +72,17 @@ class Watch:
             for value in arguments:
                 if not isinstance(value, Tensor):
                     self.visit(value, f"argument {type(value).__name__}")
-            if known == (len(self.names), len(self.functions)):
+            if known == self._size():
                 return
+
+    def _size(self) -> tuple[int, ...]:
+        asked = sum(len(names) for _, names in self.asked.values())
+        return len(self.names), len(self.functions), asked
+
+    def _names(self, value: Any) -> set[str]:
+        """The attributes of an object that the code may look at."""
+        own = self.asked.get(id(value))
+        return self.names if own is None else self.names | own[1]
 
     # -- walking --------------------------------------------------------------------------------
 
@@ -85,8 +99,9 @@ class Watch:
         elif is_generator(value):
             self.generators.append(value)
         elif isinstance(value, types.MethodType):
+            if isinstance(value.__func__, types.FunctionType):
+                self._function(value.__func__, label, value.__self__)
             self.visit(value.__self__, label)
-            self.visit(value.__func__, label)
         elif isinstance(value, functools.partial):
             for part in (value.func, list(value.args), value.keywords):
                 self.visit(part, label)
@@ -111,10 +126,10 @@ class Watch:
             self._dict(value, label)
         elif isinstance(value, types.ModuleType):
             if is_user_module(value.__name__, getattr(value, "__file__", None)):
-                self._named(vars(value), label)
+                self._named(value, vars(value), vars(value), label)
         elif isinstance(value, type):
             if is_user_module(value.__module__):
-                self._named(dict(vars(value)), label, value)
+                self._named(value, vars(value), _ClassDict(value), label)
         else:
             self._instance(value, label)
 
@@ -128,26 +143,26 @@ class Watch:
         if isinstance(call, types.FunctionType):
             self.visit(call, label)
         if own or cls.__module__.startswith(_PACKAGE):
-            self._named(inside, label)
+            self._named(value, inside, inside, label)
         if own:
-            self._methods(cls, label)
+            self._methods(value, cls, label)
 
-    def _methods(self, cls: type, label: str) -> None:
+    def _methods(self, value: Any, cls: type, label: str) -> None:
+        asked = self._names(value)
         for base in cls.__mro__:
             if not is_user_module(base.__module__):
                 continue
             for name, member in vars(base).items():
                 member = getattr(member, "fget", None) or getattr(member, "__func__", member)
-                wanted = name in self.names or name in ("forward", "__call__")
+                wanted = name in asked or name in ("forward", "__call__")
                 if wanted and isinstance(member, types.FunctionType):
-                    self.visit(member, f"{label}.{name}")
+                    self._function(member, f"{label}.{name}", value)
                 elif wanted and isinstance(member, _PLAIN):
                     self.rows.append((f"{cls.__name__}.{name}", _ClassDict(base), name, member))
 
-    def _named(self, inside: dict, label: str, cls: type | None = None) -> None:
+    def _named(self, value: Any, inside: Any, table: Any, label: str) -> None:
         """Attributes whose names occur in the code."""
-        table: Any = inside if cls is None else _ClassDict(cls)
-        for name in self.names.intersection(inside):
+        for name in self._names(value).intersection(inside):
             self._row(table, name, inside[name], f"{label}.{name}")
 
     def _row(self, table: Any, name: str, value: Any, label: str) -> None:
@@ -169,30 +184,57 @@ class Watch:
             for key, item in value.items():
                 self._row(value, key, item, f"{label}[{key!r}]")
 
-    def _function(self, fn: Any, label: str) -> None:
-        if id(fn) in self.functions:
+    def _function(self, fn: Any, label: str, owner: Any = None) -> None:
+        key = (id(fn), id(owner))
+        if key in self.functions:
             return
-        self.functions[id(fn)] = fn
+        self.functions[key] = (fn, owner)
         wrapped = getattr(fn, "__wrapped__", None)
         if isinstance(wrapped, types.FunctionType):
-            self.visit(wrapped, label)
-        for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
-            content = _content(cell)
-            self.cells.append((name, cell, content))
-            self.visit(content, name)
+            self._function(wrapped, label, owner)
+        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
+        for name, cell in cells.items():
+            self.cells.append((name, cell, _content(cell)))
+            self.visit(_content(cell), name)
         if not is_user_module(fn.__module__ or "", fn.__code__.co_filename):
             return
-        for code in _codes(fn.__code__):
-            self.names.update(code.co_names)
-            for name in code.co_names:
-                if name in fn.__globals__:
-                    self._row(fn.__globals__, name, fn.__globals__[name], name)
+        for code in codes(fn.__code__):
+            self._code(code, fn, cells, owner)
         for default in (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()):
             self.visit(default, label)
+
+    def _code(self, code: Any, fn: Any, cells: dict[str, Any], owner: Any) -> None:
+        """Note what a piece of code names: variables, and attributes along their paths."""
+        found = names_of(code)
+        self.names.update(found.loose)
+        self.mentioned.update(code.co_names)
+        first = fn.__code__.co_varnames[:1]
+        for kind, name, path in found.paths:
+            if kind == "global":
+                if name in fn.__globals__:
+                    value = fn.__globals__[name]
+                    if not path:
+                        self._row(fn.__globals__, name, value, name)
+                    self._follow(value, path)
+            elif owner is not None and (name,) == first:
+                self._follow(owner, path)
+            elif name in cells:
+                self._follow(_content(cells[name]), path)
+            else:
+                self.names.update(path)
+
+    def _follow(self, value: Any, path: tuple[str, ...]) -> None:
+        """Note which attributes of which objects a path looks at."""
+        for name in path:
+            self.asked.setdefault(id(value), (value, set()))[1].add(name)
+            value = _peek(value, name)
+            if value is _MISSING:
+                break
 
     def _module(self, m: Any, label: str) -> None:
         own = m.__dict__
         user = is_user_module(type(m).__module__)
+        asked = self._names(m)
         for name, value in own.items():
             if name in ("_parameters", "_buffers", "_modules"):
                 self.lengths.append((f"{label}.{name}", value, len(value)))
@@ -204,10 +246,10 @@ class Watch:
                 self.lengths.append((f"{label}.{name}", value, len(value)))
                 for item in value.values():
                     self.visit(item, f"{label}.{name}")
-            elif not user or name in self.names or name == "training":
+            elif not user or name in asked or name == "training":
                 self._row(own, name, value, f"{label}.{name}")
         if user:
-            self._methods(type(m), label)
+            self._methods(m, type(m), label)
 
     def _optimizer(self, o: Any, label: str) -> None:
         self.optimizers.append(o)
@@ -359,6 +401,8 @@ def is_optimizer(value: Any) -> bool:
 
 def is_user_module(name: str, file: str | None = None) -> bool:
     """Whether code of this module may hold state worth watching: not ours, not the library's."""
+    if name.startswith(_USERS):
+        return True
     root = name.partition(".")[0]
     if root in _SKIPPED or (root in sys.stdlib_module_names and root != "__main__"):
         return False
@@ -367,11 +411,18 @@ def is_user_module(name: str, file: str | None = None) -> bool:
     return file is None or "site-packages" not in file
 
 
-def _codes(code: Any) -> Iterable[Any]:
-    yield code
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            yield from _codes(const)
+def _peek(value: Any, name: str) -> Any:
+    """An attribute without running any code for it."""
+    own = getattr(value, "__dict__", None)
+    if own is None:
+        return _MISSING
+    if name in own:
+        return own[name]
+    for table in ("_modules", "_parameters", "_buffers"):
+        if name in own.get(table, ()):
+            return own[table][name]
+    found = getattr(type(value), name, _MISSING) if not isinstance(value, type) else _MISSING
+    return found if isinstance(found, _PLAIN) else _MISSING
 
 
 def _content(cell: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ...base.config import settings
-from ...base.config import settings
 from ..program import Program
 from .common import merge_common
 from .copies import drop_copies
