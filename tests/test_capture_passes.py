@@ -373,7 +373,7 @@ def _write_between(x):
 @pytest.mark.parametrize("name", CHAINS)
 def test_pointwise_chains_fuse(name):
     fn, expected = CHAINS[name]
-    program = fuse_pointwise(record(fn, X), ("cpu",))
+    program = fuse_pointwise(record(fn, X), force=True)
     if expected is not None:
         assert names(program) == expected
     check(fn, program, Y, rtol=1e-5)
@@ -385,7 +385,7 @@ def test_backward_chains_fuse():
         w = x.detach().requires_grad_()
         return torch.autograd.grad((w.tanh() * 3).sigmoid().sum(), w)[0]
 
-    program = fuse_pointwise(drop_dead(record(fn, X)), ("cpu",))
+    program = fuse_pointwise(drop_dead(record(fn, X)), force=True)
     assert names(program).count("fused") >= 1
     assert len(program) < len(record(fn, X))
     check(fn, program, Y, rtol=1e-5)
@@ -394,7 +394,7 @@ def test_backward_chains_fuse():
 def test_fused_text():
     from rushlight.backend.cuda.expressions import expression
 
-    program = fuse_pointwise(record(lambda x: (x * 2 + 1).relu(), X), ("cpu",))
+    program = fuse_pointwise(record(lambda x: (x * 2 + 1).relu(), X), force=True)
     text = text_of(program.instructions[0].attrs["steps"], expression, ["in0"])
     assert (
         "const auto t0 = [&] { const auto x = in0; const T y = T(2.0); return x * y; }();" in text
@@ -478,3 +478,58 @@ def test_deterministic_mode_keeps_every_bit():
         assert "sums before pools" not in dict(compiled.program().history)
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+# -- fusion on the CPU -----------------------------------------------------------------------------------
+
+from rushlight.capture.into import is_native  # noqa: E402
+
+NATIVE = pytest.mark.skipif(not is_native("fused"), reason="no native engine")
+
+
+@NATIVE
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: ((x * 2 + 1).relu() - x).tanh(),
+        lambda x: 1 - (2 / (x * x + 1)).sqrt(),
+        lambda x: (x.sigmoid() * x).exp().neg().abs(),
+        lambda x: torch.maximum(x * 3, x + 0.5) * torch.minimum(x, x * x),
+        lambda x: _slope(x),
+    ],
+    ids=["relu", "number first", "unary", "two operands", "slopes"],
+)
+@pytest.mark.parametrize("shape", [(3, 4), (5000, 7), (2, 3, 8, 8), (1,), (0, 3)])
+def test_native_chains_equal_the_kernels_one_by_one(fn, shape):
+    x, y = torch.randn(*shape), torch.randn(*shape)
+    program = drop_dead(record(fn, x))
+    fused = fuse_pointwise(program)
+    assert "fused" in names(fused)
+    check(fn, fused, y)
+    assert len(fused) < len(program)
+
+
+def _slope(x):
+    w = x.detach().requires_grad_()
+    y = (w.tanh() * 3).sigmoid() * w.relu()
+    return torch.autograd.grad(y, w, torch.ones_like(y))[0]
+
+
+@NATIVE
+def test_native_chains_keep_channels_last():
+    x = torch.randn(2, 3, 8, 8).to(memory_format=torch.channels_last)
+    fn = lambda x: (x * 2 + x).relu()  # noqa: E731
+    program = fuse_pointwise(record(fn, x))
+    assert names(program) == ["fused"]
+    low = CpuReplay(program, set(), [])
+    np.copyto(low.arguments[0], x.numpy())
+    (out,) = low.run()
+    np.testing.assert_array_equal(out, fn(x).numpy())
+    assert out.strides == x.numpy().strides
+
+
+@NATIVE
+def test_native_chains_leave_broadcasts_and_doubles_alone():
+    for fn, x in ((lambda x: (x + x[0]) * x[0], X), (lambda x: (x * 2 + 1).relu(), X.double())):
+        program = record(fn, x)
+        assert "fused" not in names(fuse_pointwise(program))

@@ -19,7 +19,7 @@ class Step(NamedTuple):
     attrs: tuple[tuple[str, Any], ...]
 
 
-def _body(xp: Any, *arrays: Any, steps: tuple[Step, ...], dtype: str) -> Any:
+def _body(xp: Any, *arrays: Any, steps: tuple[Step, ...], dtype: str, code: bytes = b"") -> Any:
     """The steps one after another: what any array library can do."""
     values: list[Any] = []
     for step in steps:

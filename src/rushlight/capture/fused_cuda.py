@@ -25,7 +25,7 @@ def name_of(steps: tuple, count: int) -> str:
 
 
 @kernel_for("cuda", "fused")
-def fused(*arrays: Any, steps: tuple, dtype: str) -> Any:
+def fused(*arrays: Any, steps: tuple, dtype: str, code: bytes = b"") -> Any:
     """One launch for all steps; the array that decides the arithmetic comes first."""
     main = next((i for i, a in enumerate(arrays) if a.dtype.kind != "b"), 0)
     name = name_of(steps, len(arrays))

@@ -263,7 +263,7 @@ class Replay:
                 return tensors[maker[1]]
             return maker[1]
 
-        if self.shape is None:
+        if self.shape is None:  # one value alone, most often the loss
             return leaf(None)
         return tree.rebuild(self.shape, leaf)
 

@@ -286,12 +286,14 @@ class Watch:
         ]
         self._single = single
         self._empty = [c for _, c, n in self.lengths if n == 0]
-        self._sized = [(c, n) for _, c, n in self.lengths if n]
+        self._sized = [c for _, c, n in self.lengths if n]
+        self._sizes = [n for _, _, n in self.lengths if n]
         self._arrays = [t._a for t in self.held]
         self._edges = [t._edge for t in self.held]
         nodes = [e[0] for e in self._edges if e is not None]
         self._nodes = [(n, _hooks(n)) for n in nodes]
         self._unhooked = [n for n, hooks in self._nodes if not any(hooks)]
+        self._leaves = [n for n in self._unhooked if hasattr(n, "post_hooks")]
         self._hooked = [(n, hooks) for n, hooks in self._nodes if any(hooks)]
 
     def intact(self) -> bool:
@@ -305,7 +307,8 @@ class Watch:
                 or list(map(_array, self.held)) != self._arrays
                 or list(map(_edge, self.held)) != self._edges
                 or any(map(_pre_hooks, self._unhooked))
-                or any(map(_post_hooks, self._unhooked))
+                or any(map(_post_hooks, self._leaves))
+                or list(map(len, self._sized)) != self._sizes
             ):
                 return False
             return self._rest_intact()
@@ -314,8 +317,7 @@ class Watch:
 
     def _rest_intact(self) -> bool:
         return (
-            all(len(c) == n for c, n in self._sized)
-            and all(_hooks(n) == hooks for n, hooks in self._hooked)
+            all(_hooks(n) == hooks for n, hooks in self._hooked)
             and all(_group_shape(o) == shape for o, shape in self.groups)
             and all(_content(cell) is value for _, cell, value in self.cells)
             and all(tuple(c) == items for _, c, items in self.contents)
@@ -365,11 +367,7 @@ class Watch:
 
 
 _array, _edge = attrgetter("_a"), attrgetter("_edge")
-_pre_hooks = attrgetter("pre_hooks")
-
-
-def _post_hooks(node: Any) -> Any:
-    return getattr(node, "post_hooks", None)
+_pre_hooks, _post_hooks = attrgetter("pre_hooks"), attrgetter("post_hooks")
 
 
 def _getter(keys: list) -> Callable[[Any], tuple]:

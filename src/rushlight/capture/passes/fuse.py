@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...backend.cuda.expressions import expression
+from .. import fused_cpu
 from ..fused import FUSED, Step
+from ..into import is_native
 from ..program import Instruction, Program, Slot, readers, writers
 from ..rewrite import once_made
 
@@ -14,21 +17,31 @@ _MOST_STEPS = 24
 _WIDE = {"float16": "f", "bfloat16": "f", "float32": "f", "float64": "d", "bool": "b"}
 
 
-def fuse_pointwise(program: Program, devices: tuple[str, ...] = ("cuda",)) -> Program:
-    """Merge pointwise instructions whose value only the next one needs, on devices that gain by it."""
-    if program.device not in devices:
-        return program
-    groups = _Groups(program)
+def fuse_pointwise(program: Program, force: bool = False) -> Program:
+    """Merge pointwise instructions whose value only the next one needs.
+
+    On a GPU any chain of the table of expressions; on the CPU those that the native engine's
+    interpreter takes. `force` merges as on a GPU, whatever the device.
+    """
+    if program.device == "cpu" and not force:
+        if not is_native("fused"):
+            return program
+        takes = fused_cpu.takes
+    else:
+        takes = is_pointwise
+    groups = _Groups(program, takes)
     for at in range(len(program)):
         groups.consider(at)
-    return program.with_instructions(groups.instructions())
+    code = fused_cpu.pack if takes is fused_cpu.takes else None
+    return program.with_instructions(groups.instructions(code))
 
 
 class _Groups:
     """Which instructions go into which; a group stands where its last member stood."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, takes: Callable[[Instruction], bool]) -> None:
         self.program = program
+        self.takes = takes
         self.made = once_made(program)
         self.read = readers(program.instructions)
         self.written = writers(program.instructions)
@@ -40,7 +53,7 @@ class _Groups:
         ins = self.program.instructions[at]
         for s in ins.outputs:
             self.maker[s.number] = at
-        if not is_pointwise(ins):
+        if not self.takes(ins):
             return
         group = [at]
         for s in ins.reads:
@@ -76,7 +89,7 @@ class _Groups:
             return False
         return len(_outside([self.program.instructions[m] for m in group])) <= _MOST_INPUTS
 
-    def instructions(self) -> list[Instruction]:
+    def instructions(self, code: Callable[[tuple], bytes] | None) -> list[Instruction]:
         last = {m: end for end, group in self.members.items() for m in group}
         found = []
         for at, ins in enumerate(self.program.instructions):
@@ -84,8 +97,9 @@ class _Groups:
             if end != at:
                 continue
             group = self.members.get(at, [at])
-            alone = len(group) == 1
-            found.append(ins if alone else _merged([self.program.instructions[m] for m in group]))
+            if len(group) > 1:
+                ins = _merged([self.program.instructions[m] for m in group], code)
+            found.append(ins)
         return found
 
 
@@ -123,7 +137,7 @@ def _outside(group: list[Instruction]) -> list[Slot]:
     return list(found.values())
 
 
-def _merged(group: list[Instruction]) -> Instruction:
+def _merged(group: list[Instruction], code: Callable[[tuple], bytes] | None) -> Instruction:
     inputs = _outside(group)
     place: dict[int, tuple[str, Any]] = {s.number: ("in", i) for i, s in enumerate(inputs)}
     steps = []
@@ -134,5 +148,6 @@ def _merged(group: list[Instruction]) -> Instruction:
         steps.append(Step(ins.name, operands, tuple(sorted(ins.attrs.items()))))
         place[ins.outputs[0].number] = ("step", number)
     out = group[-1].outputs[0]
-    attrs = {"steps": tuple(steps), "dtype": out.dtype.name}
+    attrs: dict[str, Any] = {"steps": tuple(steps), "dtype": out.dtype.name}
+    attrs["code"] = b"" if code is None else code(attrs["steps"])
     return Instruction(FUSED, tuple(inputs), attrs, (out,), (), group[-1].line)

@@ -71,6 +71,6 @@ static inline void run_parts(Part part, void *what, ptrdiff_t parts, double ns) 
 static inline idx share(idx n, idx i, idx parts) { return n / parts * i + (n % parts < i ? n % parts : i); }
 
 extern const Entry conv_entries[], matmul_entries[], pool_entries[], point_entries[], softmax_entries[],
-    norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[];
+    norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[], fused_entries[];
 
 #endif

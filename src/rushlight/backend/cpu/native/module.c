@@ -63,6 +63,7 @@ static PyTypeObject NativeType = {
 static const Entry *const families[] = {
     conv_entries,   matmul_entries, pool_entries,      point_entries,  softmax_entries,
     norm_entries,   update_entries, recurrent_entries, gather_entries, reduce_entries,
+    fused_entries,
 };
 #define FAMILIES (sizeof families / sizeof *families)
 

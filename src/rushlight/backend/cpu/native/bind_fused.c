@@ -1,0 +1,86 @@
+/* Chains of pointwise kernels in one pass: a small program of steps, run block by block in the cache. */
+#include "arrays.h"
+
+#include "codes.h"
+
+#define BLOCK 512     /* floats; a handful of blocks stay in the first level cache */
+#define MOST_STEPS 24
+#define MOST_INPUTS 8
+
+enum { RELU, RELU_GRAD, UNARY, BINARY, SCALAR, GRAD };
+
+/* One step as `fused_cpu.py` packs it. Operands: 0, 1, ... inputs; -1, -2, ... values of earlier steps. */
+typedef struct {
+    int32_t kind, which, a, b;
+    float scalar;
+} Step;
+
+typedef struct {
+    const Step *steps;
+    idx count, n;
+    const float *inputs[MOST_INPUTS];
+    float *out;
+} Chain;
+
+static void chain_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Chain *c = what;
+    float values[MOST_STEPS][BLOCK] __attribute__((aligned(64)));
+    const idx blocks = (c->n + BLOCK - 1) / BLOCK;
+    for (idx block = share(blocks, i, parts); block < share(blocks, i + 1, parts); block++) {
+        const idx from = block * BLOCK, n = c->n - from < BLOCK ? c->n - from : BLOCK;
+        for (idx s = 0; s < c->count; s++) {
+            const Step *step = &c->steps[s];
+            const float *a = step->a < 0 ? values[-1 - step->a] : c->inputs[step->a] + from;
+            const float *b = step->b < 0 ? values[-1 - step->b] : c->inputs[step->b] + from;
+            float *out = s == c->count - 1 ? c->out + from : values[s];
+            switch (step->kind) {
+            case RELU: RL->relu(a, out, n); break;
+            case RELU_GRAD: RL->relu_grad(a, b, out, n); break;
+            case UNARY: RL->unary(step->which, a, out, n); break;
+            case BINARY: RL->binary(step->which, a, b, out, n); break;
+            case SCALAR: RL->binary_scalar(step->which, a, step->scalar, out, n); break;
+            case GRAD: RL->unary_grad(step->which, a, b, out, n); break;
+            }
+        }
+    }
+}
+
+/* Whether every operand of every step exists: the packed steps come from Python. */
+static int is_sound(const Step *steps, idx count, Py_ssize_t inputs) {
+    for (idx s = 0; s < count; s++) {
+        const Step *step = &steps[s];
+        if (step->kind < RELU || step->kind > GRAD || step->which < 0) return 0;
+        if (step->a >= inputs || step->b >= inputs || -step->a > s || -step->b > s) return 0;
+    }
+    return 1;
+}
+
+static PyObject *fused(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *code = attr(attrs, "code");
+    if (!code) return NULL;
+    if (!PyBytes_Check(code) || nargs < 1 || nargs > MOST_INPUTS) return REFUSE;
+    const Step *steps = (const Step *)PyBytes_AS_STRING(code);
+    const idx count = PyBytes_GET_SIZE(code) / (idx)sizeof(Step);
+    if (count < 1 || count > MOST_STEPS || !is_sound(steps, count, nargs)) return REFUSE;
+    for (Py_ssize_t i = 0; i < nargs; i++)
+        if (!is_float(args[i])) return REFUSE; /* NumPy's bodies answer scalars, which are no arrays */
+    Chain chain = {.steps = steps, .count = count};
+    const int last = is_channels_last(ARRAY(args[0]));
+    for (Py_ssize_t i = 0; i < nargs; i++) {
+        PyArrayObject *a = ARRAY(args[i]);
+        if (PyArray_NDIM(a) != PyArray_NDIM(ARRAY(args[0]))) return REFUSE;
+        if (!PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(ARRAY(args[0])), PyArray_NDIM(a))) return REFUSE;
+        if (last ? !is_channels_last(a) : !PyArray_IS_C_CONTIGUOUS(a)) return REFUSE;
+        chain.inputs[i] = DATA(a);
+    }
+    PyArrayObject *like = ARRAY(args[0]);
+    PyArrayObject *out = last ? array_channels_last(PyArray_NDIM(like), PyArray_DIMS(like)) : array_like(like);
+    if (!out) return NULL;
+    chain.n = PyArray_SIZE(like);
+    chain.out = DATA(out);
+    const double ns = 0.3 * (double)count * (double)chain.n;
+    run_parts(chain_part, &chain, threads_parts(ns, chain.n / 4096 + 1), ns);
+    return (PyObject *)out;
+}
+
+const Entry fused_entries[] = {{"fused", fused}, {NULL, NULL}};

@@ -1,0 +1,63 @@
+"""The fused kernel on the CPU: its steps packed for the native engine's small interpreter."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from .fused import Step
+from .program import Instruction, Slot
+
+_RELU, _RELU_GRAD, _UNARY, _BINARY, _SCALAR, _GRAD = range(6)
+# The numbers of native/codes.h.
+_ONE = {"exp": 0, "tanh": 1, "sigmoid": 2, "silu": 3, "sqrt": 4, "neg": 5, "abs": 6, "square": 7}
+_TWO = {"add": 0, "sub": 1, "mul": 2, "div": 3, "maximum": 4, "minimum": 5}
+_FLIPPED = {"sub": 6, "div": 7}  # the number comes first
+_SLOPES = {"sigmoid_backward": 0, "tanh_backward": 1, "silu_grad": 2}
+
+
+def takes(ins: Instruction) -> bool:
+    """Whether the interpreter knows an instruction: float32 of one dense layout, and numbers."""
+    known = ins.name in _ONE or ins.name in _TWO or ins.name in _SLOPES
+    if not known and ins.name not in ("relu", "relu_grad"):
+        return False
+    if len(ins.outputs) != 1 or ins.has_effect or ins.is_view or ins.attrs:
+        return False
+    numbers = [i for i in ins.inputs if i.__class__ is not Slot]
+    if numbers and (ins.name not in _TWO or any(n.__class__ not in (int, float) for n in numbers)):
+        return False
+    out = ins.outputs[0]
+    return all(
+        s.dtype.char == "f" and s.shape == out.shape and s.strides == out.strides
+        for s in (*ins.reads, out)
+    )
+
+
+def pack(steps: Sequence[Step]) -> bytes:
+    """The steps as native/bind_fused.c reads them."""
+    return b"".join([struct.pack("4if", *_packed(step)) for step in steps])
+
+
+def _packed(step: Step) -> tuple[int, int, int, int, float]:
+    places = [_place(kind, value) for kind, value in step.operands if kind != "number"]
+    numbers = [float(value) for kind, value in step.operands if kind == "number"]
+    name = step.kernel
+    a = places[0]
+    b = places[1] if len(places) > 1 else a
+    if name == "relu":
+        return _RELU, 0, a, a, 0.0
+    if name == "relu_grad":
+        return _RELU_GRAD, 0, a, b, 0.0
+    if name in _ONE:
+        return _UNARY, _ONE[name], a, a, 0.0
+    if name in _SLOPES:
+        return _GRAD, _SLOPES[name], a, b, 0.0
+    if not numbers:
+        return _BINARY, _TWO[name], a, b, 0.0
+    first = step.operands[0][0] == "number"
+    which = _FLIPPED.get(name, _TWO[name]) if first else _TWO[name]
+    return _SCALAR, which, a, a, numbers[0]
+
+
+def _place(kind: str, value: int) -> int:
+    return value if kind == "in" else -1 - value
