@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from rushlight.backend.door import KERNELS
+from rushlight.capture.fused import Step
+from rushlight.capture.fused_cpu import pack
 
 Case = tuple[str, tuple, dict[str, Any], float]
 
@@ -254,8 +256,34 @@ def gather(d: Draw) -> Iterator[Case]:
     yield "embedding_grad", (d.floats(*index.shape, width), index), how, 1e-6
 
 
+def fused(d: Draw) -> Iterator[Case]:
+    """Random chains of pointwise steps over one or two arrays of one layout."""
+    shape = tuple(d.one(1, 2, 3, 5, 17) for _ in range(d.one(1, 2, 3, 4)))
+    if d.one(0, 1, 2) == 0:
+        shape = (20001,)
+    count = d.one(1, 2)
+    arrays = tuple(d.floats(*shape) for _ in range(count))
+    steps: list[Step] = []
+    for _ in range(d.one(1, 2, 5, 12)):
+
+        def operand() -> tuple[str, int]:
+            if steps and d.one(0, 1):
+                return "step", d.py.randrange(len(steps))
+            return "in", d.py.randrange(count)
+
+        name = d.one("relu", "tanh", "sigmoid", "neg", "abs", "add", "sub", "mul", "maximum",
+                     "minimum", "relu_grad", "tanh_backward")  # fmt: skip
+        alone = name in ("relu", "tanh", "sigmoid", "neg", "abs")
+        operands = [operand()] if alone else [operand(), operand()]
+        if name in ("add", "sub", "mul", "maximum", "minimum") and d.one(0, 1):
+            operands[d.one(0, 1)] = ("number", d.one(0.5, 2, -1.25))
+        steps.append(Step(name, tuple(operands), ()))
+    how = {"steps": tuple(steps), "dtype": "float32", "code": pack(steps)}
+    yield "fused", arrays, how, 1e-4
+
+
 FAMILIES = {f.__name__: f for f in (
-    conv, matmul, pool, point, softmax, norm, reduce, update, recurrent, gather,
+    conv, matmul, pool, point, softmax, norm, reduce, update, recurrent, gather, fused,
 )}  # fmt: skip
 
 
