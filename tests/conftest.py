@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -10,6 +11,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import rushlight
+
+# A CI job that runs in the background is started with SIGINT ignored, and its children inherit that;
+# tests of Ctrl-C need it as a terminal gives it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
