@@ -47,7 +47,7 @@ def check(fn, program, *args, rtol=0.0):
     expected = fn(*args)
     expected = expected if isinstance(expected, tuple) else (expected,)
     for a, b in zip(expected, compute(program, *args)):
-        np.testing.assert_allclose(b, a.numpy(), rtol=rtol)
+        np.testing.assert_allclose(b, a.numpy(), rtol=rtol, atol=rtol)
 
 
 X = torch.randn(3, 4)
@@ -533,3 +533,67 @@ def test_native_chains_leave_broadcasts_and_doubles_alone():
     for fn, x in ((lambda x: (x + x[0]) * x[0], X), (lambda x: (x * 2 + 1).relu(), X.double())):
         program = record(fn, x)
         assert "fused" not in names(fuse_pointwise(program))
+
+
+# -- epilogues -------------------------------------------------------------------------------------------
+
+from rushlight.capture.passes.epilogue import join_epilogues  # noqa: E402
+
+
+def _wide(x, w, b):
+    w, b = w.detach().requires_grad_(), b.detach().requires_grad_()
+    y = F.linear(x, w, b).relu()
+    gw, gb = torch.autograd.grad((y * y).sum(), [w, b])
+    return y.detach(), gw, gb
+
+
+def test_epilogues_join_large_products():
+    args = torch.randn(256, 512), torch.randn(512, 512), torch.randn(512)
+    program = drop_dead(record(_wide, *args))
+    assert join_epilogues(program) is program  # on the CPU there is nothing to gain
+    program.device = "cuda"
+    joined = join_epilogues(program)
+    joined.device = "cpu"
+    assert {"linear_relu", "linear_grads"} <= set(names(joined))
+    assert not {"linear", "relu", "mm_tn"} & set(names(joined))
+    check(_wide, joined, *args, rtol=2e-3)
+
+
+def test_epilogues_leave_small_products_alone():
+    args = torch.randn(4, 5), torch.randn(6, 5), torch.randn(6)
+    program = record(_wide, *args)
+    program.device = "cuda"
+    assert names(join_epilogues(program)) == names(program)
+
+
+def test_relu_whose_input_is_used_stays():
+    def fn(x, w, b):
+        h = F.linear(x, w, b)
+        return h.relu() + h.sigmoid()
+
+    program = record(fn, torch.randn(256, 512), torch.randn(512, 512), torch.randn(512))
+    program.device = "cuda"
+    assert names(join_epilogues(program)) == names(program)
+
+
+def test_a_wrong_kernel_is_left_out(monkeypatch):
+    """What lowering finds to be wrong costs the passes that made it, not the answer."""
+    from rushlight.capture import replay
+    from rushlight.capture.record import WrongKernel
+
+    plain = replay.lower
+
+    def lower(program, *rest):
+        if any(ins.name == "fused" for ins in program.instructions):
+            raise WrongKernel("a test says so")
+        return plain(program, *rest)
+
+    if not is_native("fused"):
+        pytest.skip("no native engine")
+    monkeypatch.setattr(replay, "lower", lower)
+    compiled = torch.compile(lambda x: (x * 2 + 1).relu())
+    with pytest.warns(UserWarning, match="some passes were left out, because a test says so"):
+        for _ in range(4):
+            x = torch.randn(5)
+            np.testing.assert_array_equal(compiled(x).numpy(), (x * 2 + 1).relu().numpy())
+    assert compiled.replays

@@ -201,6 +201,8 @@ class Entry:
             raise CannotCapture(why)
 
     def _adopt(self, replay: Replay) -> None:
+        if replay.complaint is not None:
+            self.owner.tell(f"some passes were left out, because {replay.complaint}")
         self.programs = [*self.programs[1 - _STATES :], replay]
         self.tries = 0
         self.churn += 1

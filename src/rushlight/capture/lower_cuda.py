@@ -9,15 +9,17 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from ..backend.cuda.arrays import CUPY
 from ..backend.cuda.streams import current, using
 from ..backend.door import collecting_replay_hooks, run
-from . import fused_cuda  # noqa: F401 - registers the fused kernel
+from . import epilogues_cuda, fused_cuda  # noqa: F401 - register the GPU's kernels
 from .phases import Phases
 from .program import MADE, Instruction, Program, Slot
-from .record import CannotCapture
+from .record import CannotCapture, WrongKernel
 
 _TO_DEVICE, _ON_DEVICE = 1, 3
-_MADE_BY_PASSES = frozenset(("fused", "relu", "relu_grad", "max_pool", "sum"))
+_JOINED = frozenset(("fused", "linear_relu", "linear_grads"))
+_MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum"}
 _RELAXED = 2  # memory may be allocated while the stream captures
 
 
@@ -115,13 +117,19 @@ class CudaReplay:
         self.results = program.results
 
     def _warm_up(self) -> None:
-        """Run what passes made anew once on zeros: kernels cannot be compiled during a capture."""
+        """Run what passes made once: kernels cannot be compiled during a capture.
+
+        Kernels that join several are compared with their generic bodies on the way.
+        """
         for ins in self.program.instructions:
             if ins.name not in _MADE_BY_PASSES or ins.writes:
                 continue
-            arrays = [_zeros_like(i) if i.__class__ is Slot else i for i in ins.inputs]
-            if all(a.__class__ is not np.ndarray for a in arrays):
-                run(ins.kernel, cupy.ndarray, arrays, ins.attrs)
+            if any(s.storage.device == "cpu" for s in ins.reads):
+                continue
+            arrays = [_example(i) if i.__class__ is Slot else i for i in ins.inputs]
+            out = run(ins.kernel, cupy.ndarray, arrays, ins.attrs)
+            if ins.name in _JOINED:
+                _compare(ins, arrays, out if ins.several else (out,))
 
     # -- memory ---------------------------------------------------------------------------------
 
@@ -207,13 +215,30 @@ class CudaReplay:
             array[...] = value
 
 
-def _zeros_like(slot: Slot) -> Any:
-    """Zeros laid out as a slot is."""
-    if slot.storage.device == "cpu":
-        return np.zeros(slot.shape, slot.dtype)
+def _example(slot: Slot) -> Any:
+    """Numbers laid out as a slot is: small random ones, over and over."""
     low, span = slot.extent()
     memory = cupy.zeros(max(span, 1), np.uint8)
-    return cupy.ndarray(slot.shape, slot.dtype, memory.data - low, slot.strides)
+    array = cupy.ndarray(slot.shape, slot.dtype, memory.data - low, slot.strides)
+    if slot.dtype.kind in "fV" and slot.size:
+        some = np.random.RandomState(slot.number).randn(4093).astype(np.float32)
+        places = cupy.arange(slot.size) % some.size
+        array[...] = cupy.asarray(some)[places].reshape(slot.shape).astype(slot.dtype)
+    return array
+
+
+def _compare(ins: Instruction, arrays: list[Any], outs: tuple) -> None:
+    """Raise where a joined kernel does not give what its parts give."""
+    expected = ins.kernel.generic(CUPY, *arrays, **ins.attrs)
+    for a, b in zip(outs, expected if ins.several else (expected,)):
+        tolerance = 3e-2 if a.dtype.itemsize == 2 else 1e-3 if a.dtype.itemsize == 4 else 1e-8
+        x, y = a.astype(np.float64), cupy.asarray(b).astype(np.float64)
+        scale = cupy.maximum(cupy.abs(y).mean(), 1e-6) * tolerance * 10
+        wrong = ~(
+            (cupy.abs(x - y) <= tolerance * cupy.abs(y) + scale) | (cupy.isnan(x) & cupy.isnan(y))
+        )
+        if a.shape != b.shape or bool(wrong.any()):
+            raise WrongKernel(f"the kernel {ins.name} made for {ins.line} disagrees with its parts")
 
 
 def upload(target: Any, source: np.ndarray) -> None:

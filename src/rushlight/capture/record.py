@@ -27,6 +27,10 @@ class CannotCapture(RuntimeError):
     """The function does something that a replay would not do, or not see."""
 
 
+class WrongKernel(CannotCapture):
+    """A kernel that a pass made does not compute what its parts do."""
+
+
 class Recorder:
     """Listens at the door during one call; `program()` is what it heard.
 

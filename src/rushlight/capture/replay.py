@@ -17,7 +17,7 @@ from .backward import ReplayNode
 from .lower import lower
 from .passes import optimise
 from .program import ARGUMENT, CONSTANT, MADE, STATE, Slot
-from .record import CannotCapture, extent
+from .record import CannotCapture, WrongKernel, extent
 from .recording import Recording
 
 _IN_FLIGHT = 8  # calls of one program that may wait for their backward
@@ -81,6 +81,7 @@ class Replay:
         self.makers = r.leaf_makers
         self.shape = tree.rebuild(r.result, lambda v: None)
         self.recorded = r.program
+        self.complaint: str | None = None  # what had to be left out of the program
         self.program = optimise(r.program)
         places = {id(t): i for i, t in enumerate(r.given)}
         self.entry = [(places.get(id(t)), t, there) for t, there in r.entry_rules]
@@ -105,7 +106,14 @@ class Replay:
         self.returned = [self._way(s, r) for s in self.program.results]
         lasting = {i for _, _, i in self.grads if i is not None}
         self.exclusive = {self.program.results[i].storage.number for i in lasting}
-        self.lower()
+        try:
+            self.lower()
+        except WrongKernel as error:
+            self.complaint = str(error)
+            handed = self.program.handed
+            self.program = optimise(r.program, exact_only=True)
+            self.program.handed = handed
+            self.lower()
         self.seconds = time.perf_counter() - began  # what optimising and lowering took
 
     def lower(self) -> None:

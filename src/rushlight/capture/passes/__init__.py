@@ -7,6 +7,7 @@ from ..program import Program
 from .common import merge_common
 from .copies import drop_copies
 from .dead import drop_dead
+from .epilogue import join_epilogues
 from .fold import fold_constants
 from .fuse import fuse_pointwise
 from .pool import pool_before_relu, sum_before_spreading
@@ -19,19 +20,20 @@ PASSES = [
     ("dead code", drop_dead, True),
     ("relu after max_pool", pool_before_relu, True),
     ("sums before pools", sum_before_spreading, False),
+    ("epilogues", join_epilogues, False),
     ("pointwise fusion", fuse_pointwise, False),
 ]
 
 
-def optimise(program: Program) -> Program:
+def optimise(program: Program, exact_only: bool = False) -> Program:
     """The program after every pass; `history` says what each left.
 
     `use_deterministic_algorithms` asks for results that do not depend on whether a step was replayed,
     so then only passes that keep every bit run.
     """
-    program.history.append(("recorded", len(program)))
+    program.history = [("recorded", len(program))]
     for name, run, exact in PASSES:
-        if exact or not settings.deterministic:
+        if exact or not (exact_only or settings.deterministic):
             program = run(program)
             program.history.append((name, len(program)))
     return program
