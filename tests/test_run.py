@@ -271,3 +271,23 @@ def test_ctrl_c_ends_by_the_signal(tmp_path: Path) -> None:
     assert process.returncode == -signal.SIGINT  # 130 in a shell
     assert err.splitlines()[-1] == "KeyboardInterrupt"
     assert 'script.py", line 3' in err.splitlines()[1]
+
+
+def test_torchvision_and_dezero_are_found_too(tmp_path: Path) -> None:
+    body = """
+import torchvision.transforms as transforms, torchvision.transforms.functional as TF
+from torchvision.models.resnet import ResNet
+from torchvision import datasets
+import dezero, dezero.functions as F
+from dezero import Variable
+import rushlight.vision, rushlight.dezero
+assert transforms is rushlight.vision.transforms and dezero is rushlight.dezero
+assert F is rushlight.dezero.functions and TF is rushlight.vision.transforms.functional
+import torchvision.nothing_like_it
+"""
+    (tmp_path / "script.py").write_text(body)
+    done = run("script.py", cwd=tmp_path)
+    assert done.stderr.splitlines()[-2:] == [
+        "ModuleNotFoundError: No module named 'torchvision.nothing_like_it'",
+        "rushlight run: torchvision.nothing_like_it is not in rushlight yet (script.py, line 10)",
+    ]
