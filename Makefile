@@ -24,6 +24,9 @@ train: $(VENV)/.run ## train on the embedded images, save, reload, test
 test: $(VENV)/.dev ## the whole suite (parity tests run where torch is installed)
 	$(BIN)/python -m pytest $(ARGS)
 
+bench: $(VENV)/.run ## images per second over width and batch size, on every device
+	$(BIN)/rushlight bench $(ARGS)
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
