@@ -12,8 +12,10 @@ from ...base.config import settings
 from .. import door
 from . import threads
 
-# Tried in this order by "auto"; "numpy" is always there.
-NAMES = ("onednn", "native")
+# Tried in this order by "auto"; "numpy" is always there. The native engine comes first: it computes in
+# the user's layout, where oneDNN has to convert to channels-last and back in every layer, and it has
+# one pool of threads for all kernels.
+NAMES = ("native", "onednn")
 
 
 class Engine(Protocol):

@@ -1,0 +1,60 @@
+"""The engine of oneDNN, on x86-64 Linux where the wheel onednn-cpu-gomp is installed.
+
+It computes convolutions and matrix products; the native engine, where it was built, and NumPy stand
+behind it for everything else and for what oneDNN refuses.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from .onednn.kernels import KERNELS
+from .onednn.library import Library, find
+
+
+class OnednnEngine:
+    """oneDNN in front, the native engine behind."""
+
+    name = "onednn"
+
+    def __init__(self, library: Library, behind: Any) -> None:
+        self.library = library
+        self.behind = behind
+        self.openmp = ctypes.CDLL("libgomp.so.1")  # the threads of the wheel's oneDNN
+
+    def version(self) -> str:
+        return self.library.version()
+
+    def instruction_set(self) -> str:
+        return self.library.instruction_set()
+
+    def kernel(self, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
+        native = None if self.behind is None else self.behind.kernel(name, otherwise)
+        own = KERNELS.get(name)
+        if own is None:
+            return native
+        library, second = self.library, native or otherwise
+
+        def first(*arrays: Any, **attrs: Any) -> Any:
+            out = own(library, *arrays, **attrs)
+            return second(*arrays, **attrs) if out is NotImplemented else out
+
+        return first
+
+    def set_threads(self, n: int) -> None:
+        self.openmp.omp_set_num_threads(n)
+        if self.behind is not None:
+            self.behind.set_threads(n)
+
+
+def load() -> OnednnEngine:
+    """The engine; OSError where the library is absent."""
+    from . import engine_native
+
+    try:
+        behind: Any = engine_native.load()
+    except ImportError:
+        behind = None
+    return OnednnEngine(Library(find()), behind)

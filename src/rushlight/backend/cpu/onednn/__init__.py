@@ -1,0 +1,1 @@
+"""oneDNN through ctypes: the library, and the kernels that use it."""

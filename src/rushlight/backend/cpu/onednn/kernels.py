@@ -1,0 +1,296 @@
+"""Kernels by oneDNN: convolutions with their gradients, and matrix products.
+
+A kernel takes the library first, then arrays and attributes as the NumPy body does, and answers
+NotImplemented for what oneDNN does not do well. Plans are cached by shapes, layouts and attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import wraps
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from . import library as dnn
+from .library import Library, Plan, Refused, dims
+
+# Below so many multiplications a call through ctypes costs more than it gains.
+_SMALLEST = 1 << 18
+_MOST_PLANS = 512
+
+KERNELS: dict[str, Callable[..., Any]] = {}
+
+
+def _kernel(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Register `fn`; what oneDNN refuses is left to the body behind."""
+
+    @wraps(fn)
+    def body(lib: Library, *arrays: Any, **attrs: Any) -> Any:
+        for a in arrays:
+            if a is not None and (
+                a.__class__ is not np.ndarray or a.dtype != np.float32 or not a.size
+            ):
+                return NotImplemented
+        try:
+            return fn(lib, *arrays, **attrs)
+        except Refused:
+            return NotImplemented
+
+    KERNELS[fn.__name__] = body
+    return body
+
+
+# -- plans ----------------------------------------------------------------------------------------
+
+_plans: dict[Hashable, Plan | None] = {}
+
+
+def _plan(key: Hashable, make: Callable[[], Plan]) -> Plan:
+    """The plan for a key; Refused again without asking where it was refused before."""
+    if key not in _plans:
+        if len(_plans) >= _MOST_PLANS:  # the oldest goes: dicts keep their order
+            del _plans[next(iter(_plans))]
+        try:
+            _plans[key] = make()
+        except Refused:
+            _plans[key] = None
+    found = _plans[key]
+    if found is None:
+        raise Refused
+    return found
+
+
+def _address(a: np.ndarray) -> int:
+    return a.__array_interface__["data"][0]
+
+
+def _steps(a: np.ndarray) -> tuple[int, ...]:
+    """Strides in elements; Refused for arrays whose elements overlap or lie backwards."""
+    steps = tuple([s // 4 for s in a.strides])
+    if any(s % 4 or s < 4 for s, n in zip(a.strides, a.shape) if n > 1):
+        raise Refused
+    return tuple([max(s, 1) for s in steps])
+
+
+def _last_steps(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of a channels-last array (N, C, *size)."""
+    steps, step = [0] * len(shape), shape[1]
+    steps[1] = 1
+    for i in range(len(shape) - 1, 1, -1):
+        steps[i] = step
+        step *= shape[i]
+    steps[0] = step
+    return tuple(steps)
+
+
+def _is_last(a: np.ndarray) -> bool:
+    steps = tuple([s // 4 for s in a.strides])
+    return a.ndim > 3 and not a.flags.c_contiguous and steps == _last_steps(a.shape)
+
+
+def _empty(shape: tuple[int, ...], last: bool) -> np.ndarray:
+    if not last:
+        return np.empty(shape, np.float32)
+    return np.moveaxis(np.empty((shape[0], *shape[2:], shape[1]), np.float32), -1, 1)
+
+
+# -- convolution ----------------------------------------------------------------------------------
+
+
+class _Geometry:
+    """What the three convolutions share: shapes, descriptors, and the forward description."""
+
+    def __init__(
+        self, lib: Library, x_shape: tuple, w_shape: tuple, y_shape: tuple, how: dict
+    ) -> None:
+        self.lib = lib
+        groups = how["groups"]
+        grouped = (groups, w_shape[0] // groups, *w_shape[1:]) if groups > 1 else w_shape
+        # Activations are channels-last inside: with plain NCHW oneDNN falls back to gemm.
+        self.x = lib.strided(x_shape, _last_steps(x_shape))
+        self.y = lib.strided(y_shape, _last_steps(y_shape))
+        self.w = lib.any_layout(grouped)
+        self.w_shape = grouped
+        pad = dims(how["padding"])
+        gaps = dims([d - 1 for d in how["dilation"]])
+        self.window = (dims(how["stride"]), gaps, pad, pad)
+
+    def weight(self, w_steps: tuple[int, ...]) -> Any:
+        """The user's weight, its groups apart."""
+        if len(self.w_shape) > len(w_steps):
+            w_steps = (w_steps[0] * self.w_shape[1], *w_steps)
+        return self.lib.strided(self.w_shape, w_steps)
+
+    def forward(self, bias: Any = None) -> Any:
+        return self.lib.describe(
+            "dnnl_convolution_forward_primitive_desc_create", self.lib.engine,
+            dnn.FORWARD_TRAINING, dnn.DIRECT, self.x, self.w, bias, self.y, *self.window, None,
+        )  # fmt: skip
+
+    def backward(self, function: str, *descriptors: Any) -> Any:
+        return self.lib.describe(
+            function, self.lib.engine, dnn.DIRECT, *descriptors, *self.window, self.forward(), None
+        )
+
+
+def _out_shape(x: tuple, w: tuple, how: dict) -> tuple[int, ...]:
+    size = [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(x[2:], w[2:], how["stride"], how["padding"], how["dilation"])
+    ]
+    return (x[0], w[0], *size)
+
+
+def _check_work(out: tuple, w_shape: tuple) -> None:
+    if prod(out) * prod(w_shape[1:]) < _SMALLEST:
+        raise Refused
+
+
+def _key(name: str, arrays: tuple, how: dict) -> Hashable:
+    layouts = tuple([None if a is None else (a.shape, a.strides) for a in arrays])
+    return name, layouts, tuple(how.values())
+
+
+@_kernel
+def conv(lib: Library, x: Any, w: Any, b: Any, **how: Any) -> Any:
+    shape = _out_shape(x.shape, w.shape, how)
+    _check_work(shape, w.shape)
+    out = _empty(shape, _is_last(x) or _is_last(w))
+
+    def make() -> Plan:
+        g = _Geometry(lib, x.shape, w.shape, shape, how)
+        bias = None if b is None else lib.strided(b.shape, (1,))
+        given = {
+            dnn.SRC: lib.strided(x.shape, _steps(x)),
+            dnn.WEIGHTS: g.weight(_steps(w)),
+            dnn.DST: lib.strided(shape, _steps(out)),
+        }
+        if b is not None:
+            given[dnn.BIAS] = bias
+        return Plan(lib, g.forward(bias), given, dnn.DST)
+
+    plan = _plan(_key("conv", (x, w, b), how), make)
+    addresses = {dnn.SRC: _address(x), dnn.WEIGHTS: _address(w), dnn.DST: _address(out)}
+    if b is not None:
+        if b.strides != (4,):
+            raise Refused
+        addresses[dnn.BIAS] = _address(b)
+    plan.run(addresses)
+    return out
+
+
+@_kernel
+def conv_grad_input(lib: Library, gy: Any, w: Any, *, x_shape: tuple, **how: Any) -> Any:
+    if _out_shape(x_shape, w.shape, how) != gy.shape or 0 in x_shape:
+        raise Refused  # a transposed convolution with more room than outputs
+    _check_work(gy.shape, w.shape)
+    gx = _empty(x_shape, _is_last(gy))
+
+    def make() -> Plan:
+        g = _Geometry(lib, x_shape, w.shape, gy.shape, how)
+        function = "dnnl_convolution_backward_data_primitive_desc_create"
+        given = {
+            dnn.DIFF_DST: lib.strided(gy.shape, _steps(gy)),
+            dnn.WEIGHTS: g.weight(_steps(w)),
+            dnn.DIFF_SRC: lib.strided(x_shape, _steps(gx)),
+        }
+        return Plan(lib, g.backward(function, g.x, g.w, g.y), given, dnn.DIFF_SRC)
+
+    plan = _plan(_key("conv_grad_input", (gy, w), {**how, "x_shape": x_shape}), make)
+    plan.run({dnn.DIFF_DST: _address(gy), dnn.WEIGHTS: _address(w), dnn.DIFF_SRC: _address(gx)})
+    return gx
+
+
+@_kernel
+def conv_grad_weight(lib: Library, gy: Any, x: Any, *, w_shape: tuple, **how: Any) -> Any:
+    if _out_shape(x.shape, w_shape, how) != gy.shape or 0 in w_shape:
+        raise Refused
+    _check_work(gy.shape, w_shape)
+    gw = np.empty(w_shape, np.float32)
+
+    def make() -> Plan:
+        g = _Geometry(lib, x.shape, w_shape, gy.shape, how)
+        function = "dnnl_convolution_backward_weights_primitive_desc_create"
+        given = {
+            dnn.SRC: lib.strided(x.shape, _steps(x)),
+            dnn.DIFF_DST: lib.strided(gy.shape, _steps(gy)),
+            dnn.DIFF_WEIGHTS: g.weight(_steps(gw)),
+        }
+        return Plan(lib, g.backward(function, g.x, g.w, None, g.y), given, dnn.DIFF_WEIGHTS)
+
+    plan = _plan(_key("conv_grad_weight", (gy, x), {**how, "w_shape": w_shape}), make)
+    plan.run({dnn.SRC: _address(x), dnn.DIFF_DST: _address(gy), dnn.DIFF_WEIGHTS: _address(gw)})
+    return gw
+
+
+# -- matrix products ------------------------------------------------------------------------------
+
+
+def _product(lib: Library, x: Any, y: Any, b: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """x (..., m, k) times y (..., k, n) of equal leading dims, plus a row b."""
+    if prod(shape) * x.shape[-1] < _SMALLEST or x.shape[:-2] != y.shape[:-2] or x.ndim > 3:
+        raise Refused
+    if b is not None and b.strides != (4,):
+        raise Refused
+    out = np.empty(shape, np.float32)
+
+    def make() -> Plan:
+        given = {
+            dnn.SRC: lib.strided(x.shape, _steps(x)),
+            dnn.WEIGHTS: lib.strided(y.shape, _steps(y)),
+            dnn.DST: lib.strided(shape, _steps(out)),
+        }
+        bias = None
+        if b is not None:
+            ones = (1,) * (len(shape) - 1)
+            bias = given[dnn.BIAS] = lib.strided(
+                (*ones, b.shape[0]), (b.shape[0],) * len(ones) + (1,)
+            )
+        made = lib.describe(
+            "dnnl_matmul_primitive_desc_create", lib.engine, given[dnn.SRC], given[dnn.WEIGHTS],
+            bias, given[dnn.DST], None,
+        )  # fmt: skip
+        return Plan(lib, made, given, dnn.DST)
+
+    plan = _plan(_key("product", (x, y, b), {}), make)
+    addresses = {dnn.SRC: _address(x), dnn.WEIGHTS: _address(y), dnn.DST: _address(out)}
+    if b is not None:
+        addresses[dnn.BIAS] = _address(b)
+    plan.run(addresses)
+    return out
+
+
+def _shape(x: Any, y: Any) -> tuple[int, ...]:
+    if x.ndim != y.ndim or x.ndim < 2 or x.shape[-1] != y.shape[-2]:
+        raise Refused
+    return (*x.shape[:-1], y.shape[-1])
+
+
+def _products(name: str) -> None:
+    def nn(lib: Library, x: Any, y: Any) -> Any:
+        return _product(lib, x, y, None, _shape(x, y))
+
+    def nt(lib: Library, x: Any, y: Any) -> Any:
+        return nn(lib, x, y.swapaxes(-1, -2))
+
+    def tn(lib: Library, x: Any, y: Any) -> Any:
+        return nn(lib, x.swapaxes(-1, -2), y)
+
+    for fn, suffix in ((nn, ""), (nt, "_nt"), (tn, "_tn")):
+        fn.__name__ = name + suffix
+        _kernel(fn)
+
+
+_products("mm")
+_products("bmm")
+
+
+@_kernel
+def linear(lib: Library, x: Any, w: Any, b: Any) -> Any:
+    if x.ndim < 2 or (x.ndim > 2 and not x.flags.c_contiguous):
+        raise Refused
+    flat = x if x.ndim == 2 else x.reshape(-1, x.shape[-1])
+    out = _product(lib, flat, w.T, b, (flat.shape[0], w.shape[0]))
+    return out if x.ndim == 2 else out.reshape(*x.shape[:-1], w.shape[0])
