@@ -581,11 +581,14 @@ static void weight_images(const Weight *v, idx first, idx last, float *buf, floa
         if (!v->x_direct) {
             for (idx n = 0; n < c.images; n++)
                 fill_image(&v->buffer, x + n * v->x_stride[0], g->in, v->x_stride + 1, g->c, buf + n * v->x_floats);
+            /* What the last row over-reads must hold numbers, or 0 * garbage could be a NaN. */
+            memset(buf + c.images * v->x_floats, 0, SLACK * 4);
             x = buf;
         }
         if (!v->g_direct) {
             float *to_rows = buf + v->chunk * v->x_floats;
             for (idx n = 0; n < c.images; n++) fill_grads(v, n0 + n, to_rows + n * v->g_floats);
+            memset(to_rows + c.images * v->g_floats, 0, SLACK * 4);
             gs = to_rows;
         }
         const idx channel = v->x_direct ? v->x_stride[1] : v->buffer.channel;
@@ -653,8 +656,6 @@ static int weight_compute(Weight *v, PyArrayObject *gw) {
     v->sums = memory_take(sum_bytes);
     int status = -1;
     if (v->bufs && v->sums) {
-        /* Over-read tails of the last row must hold numbers, or 0 * garbage could be a NaN. */
-        for (idx i = 0; i < parts; i++) memset(v->bufs + (i + 1) * v->buf_floats - SLACK, 0, SLACK * 4);
         float *const shared = v->sums;
         if (!by_image) v->sums = DATA(gw);
         run_parts(by_image ? weight_part : weight_outs, v, parts, ns);
