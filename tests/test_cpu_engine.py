@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-
 from typing import Any
 
 import numpy as np
