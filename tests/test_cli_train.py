@@ -134,6 +134,24 @@ def test_same_seed_same_network(pictures: Path, tmp_path) -> None:
     assert same_everywhere(a, b) and not same_everywhere(a, c)
 
 
+def test_other_images_cannot_be_resumed_on(tmp_path, capsys) -> None:
+    folder = write_pictures(tmp_path / "p", 5)
+    common = ["train", "--out", str(tmp_path / "o"), "--quiet"]
+    first = ["--data", str(folder), "--size", "16", "--model", "mlp", "--epochs", "1"]
+    assert main([*common, *first]) == 0
+    write_pictures(folder, 5, first=5)
+    capsys.readouterr()
+    assert main([*common, "--resume"]) == 2
+    assert "12 images of 3 classes" in capsys.readouterr().err
+
+
+def test_steps_that_are_too_long(pictures: Path, tmp_path, capsys) -> None:
+    code = main(["train", "--data", str(pictures), "--size", "16", "--model", "mlp", "--epochs", "3",
+                 "--lr", "1e30", "--schedule", "none", "--out", str(tmp_path / "o")])  # fmt: skip
+    assert code == 2
+    assert re.search(r"the loss of epoch \d is (nan|inf): .* smaller --lr", capsys.readouterr().err)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_from_outside(pictures: Path, tmp_path, number: int) -> None:
     process = start("train", "--data", pictures, "--size", 16, "--model", "mlp", "--epochs", 5000,

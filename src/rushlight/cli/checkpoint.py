@@ -9,7 +9,7 @@ from .errors import UsageError
 
 FORMAT = "rushlight-train-1"
 NEEDED = (
-    "config", "data", "data_dir", "classes", "channels", "size", "mean", "std", "model",
+    "config", "data", "data_dir", "classes", "count", "channels", "size", "mean", "std", "model",
     "optimizer", "schedule", "epoch", "step", "sums", "history", "rng", "cuda_rng",
 )  # fmt: skip
 

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from . import checkpoint, config
+from .errors import UsageError
 from .images import Images
 from .networks import build
 from .progress import Progress
@@ -142,8 +143,13 @@ class Run:
     def _close_epoch(self, progress: Progress, board: Any) -> None:
         from .evaluate import test_loader
 
-        result = measure(self.net, test_loader(self.images, 256), self.device, self.images.classes)
         total, right, seen = self.sums
+        if not math.isfinite(total):
+            raise UsageError(
+                f"the loss of epoch {self.epoch + 1} is {total / seen}: the steps are too long, try a "
+                f"smaller --lr than {self.args.lr}"
+            )
+        result = measure(self.net, test_loader(self.images, 256), self.device, self.images.classes)
         self.epoch, self.step, self.sums = self.epoch + 1, 0, [0.0, 0, 0]
         line = {
             "epoch": self.epoch, "train_loss": total / seen, "train_accuracy": right / seen,
@@ -189,7 +195,7 @@ class Run:
         checkpoint.write(self.path, {
             "config": {name: getattr(self.args, name) for name in config.DEFAULTS},
             "data_dir": os.path.abspath(self.args.data_dir), "classes": images.classes,
-            "channels": images.channels, "size": images.size, "mean": images.mean,
+            "count": len(images.train), "channels": images.channels, "size": images.size, "mean": images.mean,
             "std": images.std, "data": images.name, "model": self.net.state_dict(),
             "optimizer": self.optimizer.state_dict(), "schedule": self.schedule.state_dict(),
             "epoch": self.epoch, "step": self.step, "sums": self.sums, "history": self.history,
@@ -200,6 +206,13 @@ class Run:
     def restore(self, saved: dict[str, Any]) -> None:
         """Be where `saved` was."""
         import rushlight as rl
+
+        now, then = len(self.images.train), saved["count"]
+        if (self.images.classes, now) != (saved["classes"], then):
+            raise UsageError(
+                f"{self.path} was trained on {then:,} images of {len(saved['classes'])} classes, and "
+                f"{self.images.name} now has {now:,} of {len(self.images.classes)}: it cannot be resumed"
+            )
 
         self.net.load_state_dict(saved["model"])
         self.optimizer.load_state_dict(saved["optimizer"])
