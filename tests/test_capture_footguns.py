@@ -832,3 +832,35 @@ def test_property_of_a_users_object():
         model._factor = 2.0 if i < 4 else 3.0
         equal(model(torch.ones(2)), compiled(torch.ones(2)))
     assert compiled.replays
+
+
+def test_gradients_of_arguments_are_their_own():
+    def fn(x):
+        (x * x).sum().backward()
+        return x + 1
+
+    compiled = torch.compile(fn)
+    kept = []
+    for i in range(CALLS):
+        x = torch.full((3,), float(i), requires_grad=True)
+        compiled(x)
+        kept.append(x)
+    assert compiled.replays
+    for i, x in enumerate(kept):
+        equal(x.grad, torch.full((3,), 2.0 * i))
+
+
+def test_gradient_kept_while_the_parameter_lets_it_go():
+    held = {}
+
+    def between(step, i):
+        grads = held.setdefault(id(step), [])
+        p = step.net[0].weight
+        if i:
+            grads.append((p.grad, p.grad.numpy().copy()))
+            if i % 2:
+                p.grad = None
+        for g, values in grads:
+            np.testing.assert_array_equal(g.numpy(), values)
+
+    run_both(Step, between, calls=9)

@@ -28,14 +28,28 @@ class Into:
         return [f"{call}({', '.join([*operands, *attrs, f'out={out}'])})"]
 
 
-def find(ins: Instruction) -> Into | None:
+class NativeInto:
+    """A kernel of the CPU engine, bound to the arrays its results go into."""
+
+    def lines(self, low: Any, ins: Instruction, operands: list[str], outs: list[str]) -> list[str]:
+        from .lower_cpu import plain_numpy
+
+        arrays = tuple([low.array(s) for s in ins.outputs])
+        call = active().into(ins.name, plain_numpy(ins.kernel), arrays)  # type: ignore[union-attr]
+        attrs = [f"{k}={low.operand(v)}" for k, v in ins.attrs.items()]
+        return [f"{low._name(call, f'{ins.name}_')}({', '.join([*operands, *attrs])})"]
+
+
+_NATIVE_INTO = NativeInto()
+
+
+def find(ins: Instruction) -> Into | NativeInto | None:
     """The way to compute an instruction into given memory, or None.
 
-    Where the CPU engine has a kernel, that is better: it is quicker than NumPy, and keeps the memory
-    of arrays that were freed for the next ones.
+    A kernel of the CPU engine comes before NumPy's.
     """
     if is_native(ins.name):
-        return None
+        return _NATIVE_INTO if _takes_memory(ins) else None
     found = _TABLE.get(ins.name)
     if found is None:
         ufunc = getattr(ins.kernel.generic, "ufunc", None)
@@ -43,6 +57,15 @@ def find(ins: Instruction) -> Into | None:
             return None
         found = _TABLE[ins.name] = Into(getattr(np, ufunc), _fits)
     return found if found.accepts(ins) else None
+
+
+def _takes_memory(ins: Instruction) -> bool:
+    """Whether the engine can be given the memory of an instruction's results."""
+    if ins.writes or not 0 < len(ins.outputs) <= 4 or ins.name in devices.overrides("cpu"):
+        return False
+    return hasattr(active(), "into") and not any(
+        o.storage.number in {s.storage.number for s in ins.reads} for o in ins.outputs
+    )
 
 
 def is_native(name: str) -> bool:

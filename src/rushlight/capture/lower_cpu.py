@@ -215,12 +215,17 @@ def window(memory: np.ndarray, slot: Slot) -> np.ndarray:
     return np.ndarray(slot.shape, slot.dtype, memory.data, slot.offset, slot.strides)
 
 
-def plain(kernel: Any) -> Callable[..., Any]:
-    """A kernel's CPU body without the guard against warnings, which a replay sets once."""
+def plain_numpy(kernel: Any) -> Callable[..., Any]:
+    """A kernel's NumPy body without the guard against warnings, which a replay sets once."""
     body = kernel.generic
-    generic: Callable[..., Any] = partial(body, np)
     if isinstance(getattr(body, "ufunc", None), str):
-        generic = getattr(np, body.ufunc)
+        return getattr(np, body.ufunc)
+    return partial(body, np)
+
+
+def plain(kernel: Any) -> Callable[..., Any]:
+    """A kernel's CPU body: the engine's where it has one."""
+    generic = plain_numpy(kernel)
     own = devices.overrides("cpu").get(kernel.name)
     if own is not None:
         return _first(own, generic)

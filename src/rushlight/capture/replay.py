@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from ..core.tape import Node
 from ..core.tensor import Tensor, current_edge, data_pointer, tensor_over
 from . import tree
 from .backward import ReplayNode
+from .gradients import Gradients
 from .lower import lower
 from .passes import optimise
 from .program import ARGUMENT, CONSTANT, MADE, STATE, Slot
@@ -41,31 +41,6 @@ class SpentNode(Node):
             "function that has called backward() itself. Differentiate inside that function, or "
             "leave the whole backward outside of it."
         )
-
-
-class Handed:
-    """A gradient over the program's memory, and whether anybody but its leaf holds it.
-
-    Reference counts are compared with those measured when nobody else could hold it.
-    """
-
-    def __init__(self, tensor: Tensor, leaf: Tensor) -> None:
-        self.tensor = tensor
-        self.leaf = leaf
-        self.plain: tuple[int, int] | None = None
-
-    def _count(self) -> tuple[int, int]:
-        return sys.getrefcount(self.tensor), sys.getrefcount(self.tensor._a)
-
-    def measure(self) -> None:
-        self.plain = self._count()
-
-    def held(self) -> bool:
-        expected = self.plain[0] - (self.leaf.grad is not self.tensor)  # type: ignore[index]
-        return self._count()[0] > expected
-
-    def shown(self) -> bool:
-        return self._count()[1] > self.plain[1]  # type: ignore[index]
 
 
 class Replay:
@@ -121,7 +96,16 @@ class Replay:
         seeds = [] if self.backward is None else self.backward.seeds
         self.lowered = lower(self.program, self.exclusive, seeds)
         self.pool = [self.lowered]
-        self.handed: dict[int, Handed] = {}
+        # Parameters show gradients in the program's own memory; arguments get theirs for themselves.
+        fresh = self.lowered.fresh
+        self.lent = Gradients(self.lowered.array_type)
+        self.lent_grads: list[tuple[Tensor, int]] = []
+        self.loose_grads: list[tuple[int | None, Tensor, int | None]] = []
+        for at, t, place in self.grads:
+            if at is None and place is not None and not fresh[place]:
+                self.lent_grads.append((t, place))
+            else:
+                self.loose_grads.append((at, t, place))
 
     def _free(self) -> Any:
         """A lowered program whose last backward is over; another one where all are waiting."""
@@ -170,7 +154,7 @@ class Replay:
         if self.backward is not None and self._free() is None:
             return "too many calls wait for their backward"
         for at, t, there in self.entry:
-            if ((t if at is None else tensors[at]).grad is not None) is not there:
+            if ((t if at is None else tensors[at])._grad is not None) is not there:
                 return "a gradient was kept or set to None"
         for at, t, _, slot in self.added_to:
             a = (t if at is None else tensors[at]).grad._a
@@ -186,8 +170,8 @@ class Replay:
 
     def _run(self, tensors: Sequence[Tensor]) -> Any:
         self.runs += 1
-        if self.handed:
-            self._take_back()
+        if self.lent_grads and not self.lent.take_back():
+            self.lower()
         low = self.lowered if self.backward is None else self._free()
         for refresh in self.hooks:
             refresh()
@@ -211,20 +195,18 @@ class Replay:
             if t._ver is None:
                 t._ver = [0]
             t._ver[0] += n
-        fresh, array_type = low.fresh, low.array_type
-        for at, t, place in self.grads:
+        for at, t, place in self.loose_grads:
             t = t if at is None else tensors[at]
             if place is None:
-                t.grad = None
-            elif fresh[place]:
-                t.grad = tensor_over(outs[place], array_type)
+                t._grad = None
             else:
-                t.grad = self._hand_out(place, outs[place], t)
+                array = outs[place] if low.fresh[place] else outs[place].copy()
+                t._grad = tensor_over(array, low.array_type)
+        if self.lent_grads:
+            self.lent.attach(self.lent_grads, outs)
         result = self._results(outs, tensors, node)
         del outs
-        for handed in self.handed.values():
-            if handed.plain is None:
-                handed.measure()
+        self.lent.measure()
         return result
 
     def _with_grads(self, tensors: Sequence[Tensor]) -> list[Any]:
@@ -233,23 +215,6 @@ class Replay:
         for at, t, i, _ in self.added_to:
             found[i] = (t if at is None else tensors[at]).grad
         return found
-
-    def _hand_out(self, i: int, array: Any, leaf: Tensor) -> Tensor:
-        """A gradient: over the program's own memory, until somebody keeps it."""
-        known = self.handed.get(i)
-        if known is None:
-            known = self.handed[i] = Handed(tensor_over(array, self.lowered.array_type), leaf)
-        return known.tensor
-
-    def _take_back(self) -> None:
-        """Before memory is written again: what others still hold of it becomes theirs."""
-        for i, handed in list(self.handed.items()):
-            if handed.shown():  # an array outside shows our memory: leave it to them
-                self.lower()
-                return
-            if handed.held():
-                handed.tensor._a = handed.tensor._a.copy()
-                del self.handed[i]
 
     def _results(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Any:
         makers = enumerate(self.makers)

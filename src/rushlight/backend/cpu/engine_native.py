@@ -25,6 +25,12 @@ class NativeEngine:
     def kernel(self, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
         return self.library.kernel(name, otherwise)
 
+    def into(
+        self, name: str, otherwise: Callable[..., Any], outs: tuple
+    ) -> Callable[..., None] | None:
+        """A kernel whose results go into given arrays, for steps that allocate nothing."""
+        return self.library.into(name, otherwise, outs)
+
     def set_threads(self, n: int) -> None:
         self.library.set_threads(n)
 

@@ -193,7 +193,7 @@ static void K(gemm)(const Gemm *g, float *scratch) {
             const float *bias = p0 == 0 ? g->bias : NULL;
             const float *b = g->b + p0 * g->b_row + j0 * g->b_col;
             /* Packing B pays when many rows use it; with few, whole tiles read it where it lies. */
-            const int lies = g->m <= 2 * MR && g->b_col == 1;
+            const int lies = g->m <= MR && g->b_col == 1 && kc * nc <= 8192;
             const idx straight = lies ? nc - nc % NR : 0;
             if (straight < nc)
                 pack_lines(b + straight * g->b_col, g->b_col, g->b_row, nc - straight, kc, NR, pb);

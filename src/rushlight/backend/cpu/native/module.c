@@ -128,7 +128,121 @@ static PyObject *handler_capsule;
 
 #define LARGE 65536 /* bytes; NumPy's own way is better for small ones */
 
+/* -- results in given memory ----------------------------------------------------------------------- */
+
+/* A call into given memory lends its arrays to whoever asks for a new one that looks like them. */
+#define MOST_GIVEN 4
+typedef struct {
+    PyArrayObject *arrays[MOST_GIVEN];
+    int count, taken; /* a bit per array */
+} Given;
+
+static _Thread_local Given *given;
+
+static int looks_like(PyArrayObject *a, int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
+    if (PyArray_TYPE(a) != type || PyArray_NDIM(a) != ndim) return 0;
+    if (!PyArray_CompareLists(PyArray_DIMS(a), shape, ndim)) return 0;
+    if (!strides) return PyArray_IS_C_CONTIGUOUS(a);
+    return PyArray_CompareLists(PyArray_STRIDES(a), strides, ndim);
+}
+
+static PyArrayObject *take_given(int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
+    for (int i = 0; given && i < given->count; i++) {
+        PyArrayObject *a = given->arrays[i];
+        if (given->taken >> i & 1 || !looks_like(a, ndim, shape, strides, type)) continue;
+        given->taken |= 1 << i;
+        return ARRAY(Py_NewRef((PyObject *)a));
+    }
+    return NULL;
+}
+
+typedef struct {
+    PyObject_HEAD
+    Body body;
+    PyObject *otherwise;
+    PyObject *outs; /* a tuple of arrays */
+} Into;
+
+/* Make sure that the results lie in the given arrays: a body may have refused, or used them otherwise. */
+static int settle(PyObject *outs, PyObject *found) {
+    const Py_ssize_t n = PyTuple_GET_SIZE(outs);
+    if (!PyTuple_Check(found) || PyTuple_GET_SIZE(found) != n) {
+        if (n != 1) {
+            PyErr_SetString(PyExc_ValueError, "a kernel gave another number of results than it has memory for");
+            return -1;
+        }
+        PyObject *out = PyTuple_GET_ITEM(outs, 0);
+        return found == out ? 0 : PyArray_CopyObject(ARRAY(out), found);
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *out = PyTuple_GET_ITEM(outs, i), *item = PyTuple_GET_ITEM(found, i);
+        if (item != out && PyArray_CopyObject(ARRAY(out), item) < 0) return -1;
+    }
+    return 0;
+}
+
+static PyObject *into_call(PyObject *self, PyObject *args, PyObject *attrs) {
+    Into *k = (Into *)self;
+    Given mine = {.count = (int)PyTuple_GET_SIZE(k->outs)}, *before = given;
+    for (int i = 0; i < mine.count; i++) mine.arrays[i] = ARRAY(PyTuple_GET_ITEM(k->outs, i));
+    given = &mine;
+    PyObject *found = k->body(&PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), attrs);
+    given = before;
+    if (found == REFUSE) found = PyObject_Call(k->otherwise, args, attrs);
+    if (!found) return NULL;
+    const int failed = settle(k->outs, found);
+    Py_DECREF(found);
+    if (failed) return NULL;
+    Py_RETURN_NONE;
+}
+
+static void into_dealloc(PyObject *self) {
+    Py_XDECREF(((Into *)self)->otherwise);
+    Py_XDECREF(((Into *)self)->outs);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject IntoType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rushlight.backend.cpu._native.Into",
+    .tp_basicsize = sizeof(Into),
+    .tp_call = into_call,
+    .tp_dealloc = into_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+};
+
+static Body body_of(const char *name) {
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (const Entry *e = families[f]; e->name; e++)
+            if (strcmp(e->name, name) == 0) return e->body;
+    return NULL;
+}
+
+static PyObject *m_into(PyObject *module, PyObject *args) {
+    const char *name;
+    PyObject *otherwise, *outs;
+    if (!PyArg_ParseTuple(args, "sOO!", &name, &otherwise, &PyTuple_Type, &outs)) return NULL;
+    const Body body = body_of(name);
+    if (!body || PyTuple_GET_SIZE(outs) > MOST_GIVEN) Py_RETURN_NONE;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outs); i++)
+        if (!PyArray_CheckExact(PyTuple_GET_ITEM(outs, i))) {
+            PyErr_SetString(PyExc_TypeError, "results go into NumPy arrays");
+            return NULL;
+        }
+    Into *k = PyObject_New(Into, &IntoType);
+    if (!k) return NULL;
+    k->body = body;
+    k->otherwise = Py_NewRef(otherwise);
+    k->outs = Py_NewRef(outs);
+    return (PyObject *)k;
+}
+
+/* -- new arrays ------------------------------------------------------------------------------------ */
+
 static PyArrayObject *array_made(int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
+    if (given) {
+        PyArrayObject *lent = take_given(ndim, shape, strides, type);
+        if (lent) return lent;
+    }
     PyArray_Descr *descr = PyArray_DescrFromType(type);
     npy_intp bytes = PyDataType_ELSIZE(descr);
     for (int i = 0; i < ndim; i++) bytes *= shape[i];
@@ -279,6 +393,8 @@ static PyObject *m_wake_cost(PyObject *module, PyObject *ns) {
 
 static PyMethodDef methods[] = {
     {"kernel", m_kernel, METH_VARARGS, "kernel(name, otherwise): the native kernel, or None."},
+    {"into", m_into, METH_VARARGS,
+     "into(name, otherwise, arrays): the native kernel with its results in given memory, or None."},
     {"names", m_names, METH_NOARGS, "The names of all native kernels."},
     {"set_threads", m_set_threads, METH_O, "Set how many threads the kernels use."},
     {"get_threads", m_get_threads, METH_NOARGS, "How many threads the kernels use."},
@@ -295,7 +411,7 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__native(void) {
     import_array();
-    if (PyType_Ready(&NativeType) < 0) return NULL;
+    if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&IntoType) < 0) return NULL;
     handler_capsule = PyCapsule_New(&handler, "mem_handler", NULL);
     if (!handler_capsule) return NULL;
     choose_loops();
