@@ -150,6 +150,24 @@ def test_parameter_changed_between_forward_and_backward():
         y.backward()
 
 
+def test_result_changed_in_place_before_backward():
+    lin = nn.Linear(3, 3)
+    compiled = torch.compile(lambda x: lin(x).tanh())
+    for _ in range(CALLS):
+        x = torch.randn(2, 3)
+        lin.zero_grad()
+        (lin(x).tanh() * 2).sum().backward()
+        expected = lin.weight.grad.clone()
+        lin.zero_grad()
+        try:
+            compiled(x).mul_(2).sum().backward()
+        except RuntimeError as error:  # eager calls: tanh needs its result as it was
+            assert "modified by an inplace operation" in str(error)
+            continue
+        np.testing.assert_allclose(lin.weight.grad.numpy(), expected.numpy(), rtol=1e-6)
+    assert compiled.replays
+
+
 def test_double_backward_says_what_to_do():
     compiled = torch.compile(lambda x: x.exp())
     for _ in range(4):
@@ -382,3 +400,18 @@ def test_compiled_functions_are_freed():
     del step
     gc.collect()
     assert ref() is None
+
+
+def test_a_training_step_allocates_nothing():
+    from rushlight.capture.into import is_native
+
+    if not is_native("linear"):
+        pytest.skip("no native engine")
+    step = training_step()
+    for _ in range(CALLS):
+        step(torch.randn(5, 4), torch.randint(0, 3, (5,)))
+    low = step.replays[-1].lowered
+    made = [s for s in step.program().storages if s.kind == "made"]
+    outside = [s for s in made if s.number not in low.static]
+    assert {s.nbytes for s in outside} <= {4, 5 * 3 * 4}  # the loss the caller keeps
+    assert low.arena_bytes > 0

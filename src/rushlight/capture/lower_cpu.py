@@ -34,7 +34,7 @@ class CpuReplay:
         self.statics: dict[int, np.ndarray] = {}
         self.user: Any = None  # a weak reference to the node whose backward is still to come
         self.cut = program.hand_over
-        self.static = self._choose()
+        self.static = self._choose(exclusive)
         self.memory = self._allocate(exclusive)
         self.arguments = [self.array(s) for s in program.arguments]
         self.seeds = [self.arguments[i] for i in seeds]
@@ -45,16 +45,20 @@ class CpuReplay:
 
     # -- memory ---------------------------------------------------------------------------------
 
-    def _choose(self) -> set[int]:
-        """Storages with memory of their own: all but what some kernel can only make afresh."""
-        fresh: set[int] = set()
+    def _choose(self, lent: set[int]) -> set[int]:
+        """Storages with memory of their own: all but what some kernel can only make afresh.
+
+        Results, too, are made afresh, unless their memory is `lent`: the caller keeps them.
+        """
+        results = {s.storage for s in self.program.results}
+        fresh = {s.number for s in results if s.kind == MADE and s.number not in lent}
         for ins in self.program.instructions:
-            if ins.is_view or into.find(ins) is not None:
+            if ins.is_view:
                 continue
             given = {s.storage.number for s in ins.reads}
-            for s in ins.outputs:
-                if s.storage.kind == MADE and s.storage.number not in given:
-                    fresh.add(s.storage.number)
+            made = {s.storage.number for s in ins.outputs if s.storage.kind == MADE} - given
+            if made & fresh or into.find(ins) is None:  # one of several results: all of them
+                fresh |= made
         return {s.number for s in self.program.storages} - fresh
 
     def _allocate(self, exclusive: set[int]) -> dict[int, np.ndarray]:

@@ -70,11 +70,13 @@ class Replay:
         self.bumps = [(places.get(id(t)), t, n) for t, n in r.bumps]
         self._check_arguments(r)
         self.backward: Any = r.backward
+        self.needed_later: set[int] = set()  # results that the backward half reads, too
         self.device = r.program.device
         if r.backward is not None:
             self.program.handed = r.backward.handed
             held = {id(t) for t in r.watch.held}
             self.lasting = [t for t in r.watch.held if _used_after(self.program, t)]
+            self.needed_later = self._needed_later()
             self.reached = [
                 (None if id(t) in held else places[id(t)], t) for t in r.backward.targets
             ]
@@ -116,6 +118,13 @@ class Replay:
             return None
         self.pool.append(lower(self.program, self.exclusive, self.backward.seeds))
         return self.pool[-1]
+
+    def _needed_later(self) -> set[int]:
+        cut = self.program.hand_over
+        code = [] if cut is None else self.program.instructions[cut + 1 :]
+        later = {s.storage.number for ins in code for s in ins.reads}
+        results = self.program.results[: self.program.handed]
+        return {i for i, s in enumerate(results) if s.storage.number in later}
 
     def _check_arguments(self, r: Recording) -> None:
         written = {
@@ -243,7 +252,7 @@ class Replay:
     def _tensor(self, i: int, outs: tuple, tensors: Sequence[Tensor]) -> Tensor:
         array, way = outs[i], self.returned[i]
         if way is None:
-            if not self.lowered.fresh[i]:
+            if not self.lowered.fresh[i] or i in self.needed_later:
                 array = array.copy()
         elif way != "live":
             at, shift, slot = way
