@@ -134,6 +134,10 @@ def point(d: Draw) -> Iterator[Case]:
     for name in ("relu", "exp", "tanh", "sigmoid", "silu", "neg", "abs", "square"):
         yield name, (x,), {}, 2e-6
     yield "sqrt", (np.abs(x),), {}, 1e-6
+    yield "log", (np.abs(x),), {}, 2e-6
+    how = {"approximate": d.one("none", "tanh")}
+    yield "gelu", (x,), how, 2e-6
+    yield "gelu_grad", (d.floats(*shape), y), how, 2e-6
     others: list[Any] = [y]
     if len(shape) > 1:
         others += [d.floats(*shape[1:]), d.floats(shape[-1])]
@@ -224,6 +228,15 @@ def update(d: Draw) -> Iterator[Case]:
     how = {"n": n, "decoupled": d.one(True, False), "maximize": d.one(True, False)}
     largest = some(True) if d.one(0, 1) else []
     yield "adam_update", (h, *some(), *some(), *some(), *some(True), *largest), how, 2e-6
+    h = np.array([0.1, d.one(0, 0.01), 0.9, 1e-8, 0.5])
+    how = {"n": n, "centered": d.one(True, False), "momentum": d.one(True, False)}
+    mean = [np.zeros_like(a) for a in some()] if how["centered"] else []  # no variance below zero
+    buffers = some() if how["momentum"] else []
+    how["maximize"] = d.one(True, False)
+    yield "rmsprop_update", (h, *some(), *some(), *some(True), *mean, *buffers), how, 5e-6
+    h = np.array([0.1, d.one(0, 0.01), 1e-10])
+    how = {"n": n, "maximize": d.one(True, False)}
+    yield "adagrad_update", (h, *some(), *some(), *some(True)), how, 2e-6
 
 
 def recurrent(d: Draw) -> Iterator[Case]:

@@ -25,7 +25,12 @@ except ImportError:
     _native = None
 
 needs_native = pytest.mark.skipif(_native is None, reason="the native engine was not built")
-KEPT = {"sgd_update", "adam_update"}  # kernels that write into their arguments
+KEPT = {
+    "sgd_update",
+    "adam_update",
+    "rmsprop_update",
+    "adagrad_update",
+}  # kernels that write into their arguments
 
 
 class Refused(Exception):
@@ -104,7 +109,7 @@ def test_other_dtypes_go_to_numpy() -> None:
 
 
 @needs_native
-def test_exp_and_tanh_over_their_whole_range() -> None:
+def test_exp_tanh_and_log_over_their_whole_range() -> None:
     x = np.concatenate([np.linspace(-110, 95, 200001), np.linspace(-1, 1, 50001)]).astype("f")
     with np.errstate(all="ignore"):
         for name, exact in (("exp", np.exp), ("tanh", np.tanh)):
@@ -113,6 +118,11 @@ def test_exp_and_tanh_over_their_whole_range() -> None:
             spacing = np.maximum(np.spacing(np.abs(truth)), np.float32(1e-45))
             ulps = np.where(out == truth, 0, np.abs(out.astype("d") - truth) / spacing)
             assert ulps.max() <= 4, (name, x[ulps.argmax()], ulps.max())
+    x = np.concatenate([np.logspace(-45, 38, 100001), np.linspace(0.5, 2, 50001)]).astype("f")
+    with np.errstate(all="ignore"):
+        truth = np.log(x.astype("d")).astype("f")
+    out = _native.kernel("log", _refuse)(x)
+    assert np.allclose(out, truth, rtol=3e-7, atol=1e-7)
 
 
 @needs_native

@@ -188,6 +188,22 @@ static PyObject *binary(PyObject *const *args, int which) {
     return (PyObject *)out;
 }
 
+/* 1 for gelu's tanh form, 0 for the exact one, -1 with an exception. */
+static int approximates(PyObject *attrs) {
+    PyObject *s = attr(attrs, "approximate");
+    return s ? PyUnicode_CompareWithASCIIString(s, "tanh") == 0 : -1;
+}
+
+static PyObject *gelu(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    const int tanh_form = approximates(attrs);
+    return tanh_form < 0 ? NULL : unary(args, tanh_form ? U_GELU_TANH : U_GELU, 2 * DEAR);
+}
+
+static PyObject *gelu_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    const int tanh_form = approximates(attrs);
+    return tanh_form < 0 ? NULL : slope(args, tanh_form ? G_GELU_TANH : G_GELU, 3 * DEAR);
+}
+
 #define ONE_OPERAND(name, code, cost) \
     static PyObject *point_##name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return unary(a, code, cost); }
 #define TWO_OPERANDS(name, code) \
@@ -203,6 +219,7 @@ ONE_OPERAND(sqrt, U_SQRT, CHEAP)
 ONE_OPERAND(neg, U_NEG, CHEAP)
 ONE_OPERAND(abs, U_ABS, CHEAP)
 ONE_OPERAND(square, U_SQUARE, CHEAP)
+ONE_OPERAND(log, U_LOG, DEAR)
 TWO_OPERANDS(add, B_ADD)
 TWO_OPERANDS(sub, B_SUB)
 TWO_OPERANDS(mul, B_MUL)
@@ -219,5 +236,5 @@ const Entry point_entries[] = {
     {"abs", point_abs}, {"square", point_square}, {"add", point_add}, {"sub", point_sub},
     {"mul", point_mul}, {"div", point_div}, {"maximum", point_maximum}, {"minimum", point_minimum},
     {"sigmoid_backward", point_sigmoid_backward}, {"tanh_backward", point_tanh_backward},
-    {"silu_grad", point_silu_grad}, {NULL, NULL},
+    {"silu_grad", point_silu_grad}, {"log", point_log}, {"gelu", gelu}, {"gelu_grad", gelu_grad}, {NULL, NULL},
 };

@@ -1,4 +1,4 @@
-/* sgd_update and adam_update: all parameters of a group as one stretch of floats, cut into shares. */
+/* sgd_update, adam_update, rmsprop_update, adagrad_update: all parameters of a group as one stretch of floats, cut into shares. */
 #include "arrays.h"
 
 #include "codes.h"
@@ -13,7 +13,8 @@ typedef struct {
     const Piece *pieces;
     idx count, total;
     float h[8];
-    int flags, adam;
+    int flags;
+    enum { SGD, ADAM, RMSPROP, ADAGRAD } rule;
 } Update;
 
 static void update_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -26,8 +27,12 @@ static void update_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         if (a >= b) continue;
         float *s[3];
         for (int k = 0; k < 3; k++) s[k] = q->s[k] ? q->s[k] + a : NULL;
-        if (u->adam) RL->adam(q->p + a, q->g + a, s[0], s[1], s[2], b - a, u->h, u->flags);
-        else RL->sgd(q->p + a, q->g + a, s[0], b - a, u->h, u->flags);
+        switch (u->rule) {
+        case SGD: RL->sgd(q->p + a, q->g + a, s[0], b - a, u->h, u->flags); break;
+        case ADAM: RL->adam(q->p + a, q->g + a, s[0], s[1], s[2], b - a, u->h, u->flags); break;
+        case RMSPROP: RL->rmsprop(q->p + a, q->g + a, s[0], s[1], s[2], b - a, u->h, u->flags); break;
+        case ADAGRAD: RL->adagrad(q->p + a, q->g + a, s[0], b - a, u->h, u->flags); break;
+        }
     }
 }
 
@@ -79,7 +84,7 @@ static int flags_of(PyObject *attrs, const char *first, int bit, const char *sec
 }
 
 static PyObject *sgd(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Update u = {.adam = 0};
+    Update u = {.rule = SGD};
     idx n;
     const int first = attr_flag(attrs, "first");
     if (attr_idx(attrs, "n", &n) < 0 || first < 0) return NULL;
@@ -95,7 +100,7 @@ static PyObject *sgd(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
 }
 
 static PyObject *adam(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Update u = {.adam = 1};
+    Update u = {.rule = ADAM};
     idx n;
     if (attr_idx(attrs, "n", &n) < 0) return NULL;
     u.flags = flags_of(attrs, "decoupled", DECOUPLED, "maximize", MAXIMIZE);
@@ -116,4 +121,39 @@ static PyObject *adam(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     return update_run(&u, pieces, 1.6);
 }
 
-const Entry update_entries[] = {{"sgd_update", sgd}, {"adam_update", adam}, {NULL, NULL}};
+static PyObject *rmsprop(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Update u = {.rule = RMSPROP};
+    idx n;
+    const int centered = attr_flag(attrs, "centered"), momentum = attr_flag(attrs, "momentum");
+    const int maximize = attr_flag(attrs, "maximize");
+    if (attr_idx(attrs, "n", &n) < 0 || centered < 0 || momentum < 0 || maximize < 0) return NULL;
+    u.flags = maximize ? MAXIMIZE : 0;
+    const double *h = numbers(args[0], 5); /* lr, decay, alpha, eps, momentum */
+    if (!h) return REFUSE;
+    Piece *pieces = pieces_of(args, nargs, n, 1 + centered + momentum, &u);
+    if (!pieces) return REFUSE;
+    if (momentum && !centered) /* the kernel takes the mean gradient second, the buffer third */
+        for (idx i = 0; i < n; i++) pieces[i].s[2] = pieces[i].s[1], pieces[i].s[1] = NULL;
+    u.h[0] = (float)h[0], u.h[1] = (float)h[1], u.h[2] = (float)h[2], u.h[3] = (float)(1.0 - h[2]);
+    u.h[4] = (float)h[3], u.h[5] = (float)h[4];
+    return update_run(&u, pieces, 1.5);
+}
+
+static PyObject *adagrad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Update u = {.rule = ADAGRAD};
+    idx n;
+    const int maximize = attr_flag(attrs, "maximize");
+    if (attr_idx(attrs, "n", &n) < 0 || maximize < 0) return NULL;
+    u.flags = maximize ? MAXIMIZE : 0;
+    const double *h = numbers(args[0], 3); /* lr, decay, eps */
+    if (!h) return REFUSE;
+    Piece *pieces = pieces_of(args, nargs, n, 1, &u);
+    if (!pieces) return REFUSE;
+    for (int i = 0; i < 3; i++) u.h[i] = (float)h[i];
+    return update_run(&u, pieces, 1.2);
+}
+
+const Entry update_entries[] = {
+    {"sgd_update", sgd}, {"adam_update", adam}, {"rmsprop_update", rmsprop}, {"adagrad_update", adagrad},
+    {NULL, NULL},
+};

@@ -2,9 +2,10 @@
 #ifndef RL_CODES_H
 #define RL_CODES_H
 
-enum { U_EXP, U_TANH, U_SIGMOID, U_SILU, U_SQRT, U_NEG, U_ABS, U_SQUARE };
+enum { U_EXP, U_TANH, U_SIGMOID, U_SILU, U_SQRT, U_NEG, U_ABS, U_SQUARE, U_LOG,
+       U_GELU, U_GELU_TANH };
 enum { B_ADD, B_SUB, B_MUL, B_DIV, B_MAX, B_MIN, B_RSUB, B_RDIV }; /* R: the scalar first */
-enum { G_SIGMOID, G_TANH, G_SILU };
+enum { G_SIGMOID, G_TANH, G_SILU, G_GELU, G_GELU_TANH };
 enum { NESTEROV = 1, MAXIMIZE = 2, FIRST = 4, DECOUPLED = 8 };
 
 #endif

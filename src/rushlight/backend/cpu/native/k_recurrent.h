@@ -5,12 +5,6 @@
         const idx left = hidden - i; \
         body \
     }
-#define GET(p) (left >= VL ? load(p) : load_some(p, left, 0))
-#define PUT(p, v) \
-    do { \
-        if (left >= VL) store(p, v); \
-        else store_some(p, v, left); \
-    } while (0)
 
 /* z: sums that enter the gates i f g o. */
 static void K(lstm_cell)(const float *z, const float *c_before, float *gates, float *c, float *h, idx hidden) {

@@ -67,3 +67,40 @@ static void K(adam)(float *p, const float *g, float *m, float *v, float *top, id
                adam_vector(&a, load_some(g + i, left, 0), &b, &c, &d, 0, h, flags);
                store_some(p + i, a, left); store_some(m + i, b, left); store_some(v + i, c, left);)
 }
+
+/* h: lr, decay, alpha, 1 - alpha, eps, momentum; mean and b may be NULL (not centred, no momentum) */
+static void K(rmsprop)(float *p, const float *g, float *v, float *mean, float *b, idx n, const float *h, int flags) {
+    for (idx i = 0; i < n; i += VL) {
+        const idx left = n - i;
+        vf u = GET(p + i), d = GET(g + i);
+        if (flags & MAXIMIZE) d = -d;
+        d = d + spread(h[1]) * u;
+        vf scale = GET(v + i) * spread(h[2]) + spread(h[3]) * d * d;
+        PUT(v + i, scale);
+        if (mean) {
+            vf m = GET(mean + i);
+            m = m + spread(h[3]) * (d - m);
+            PUT(mean + i, m);
+            scale = scale - m * m;
+        }
+        vf step = d / (vsqrt(scale) + spread(h[4]));
+        if (b) {
+            step = GET(b + i) * spread(h[5]) + step;
+            PUT(b + i, step);
+        }
+        PUT(p + i, u - spread(h[0]) * step);
+    }
+}
+
+/* h: lr, decay, eps */
+static void K(adagrad)(float *p, const float *g, float *v, idx n, const float *h, int flags) {
+    for (idx i = 0; i < n; i += VL) {
+        const idx left = n - i;
+        vf u = GET(p + i), d = GET(g + i);
+        if (flags & MAXIMIZE) d = -d;
+        d = d + spread(h[1]) * u;
+        const vf sum = GET(v + i) + d * d;
+        PUT(v + i, sum);
+        PUT(p + i, u - spread(h[0]) * d / (vsqrt(sum) + spread(h[2])));
+    }
+}

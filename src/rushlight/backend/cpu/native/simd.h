@@ -68,6 +68,14 @@ INLINE void store_some(float *p, vf v, idx n) {
     memcpy(p, s, (size_t)n * 4);
 }
 
+/* A vector, or what is `left` of one at the end of a row. */
+#define GET(p) (left >= VL ? load(p) : load_some(p, left, 0))
+#define PUT(p, v) \
+    do { \
+        if (left >= VL) store(p, v); \
+        else store_some(p, v, left); \
+    } while (0)
+
 INLINE vf vsqrt(vf v) {
 #if defined(__aarch64__) && VL == 4
     return (vf)vsqrtq_f32((float32x4_t)v);

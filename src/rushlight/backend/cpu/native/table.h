@@ -77,6 +77,8 @@ typedef struct {
     /* update.h */
     void (*sgd)(float *p, const float *g, float *buf, idx n, const float *h, int flags);
     void (*adam)(float *p, const float *g, float *m, float *v, float *top, idx n, const float *h, int flags);
+    void (*rmsprop)(float *p, const float *g, float *v, float *mean, float *b, idx n, const float *h, int flags);
+    void (*adagrad)(float *p, const float *g, float *v, idx n, const float *h, int flags);
     /* recurrent.h: gates of `rows` rows */
     void (*lstm_cell)(const float *z, const float *c_before, float *gates, float *c, float *h, idx hidden);
     void (*lstm_cell_grad)(const float *gates, const float *c_before, const float *to_h, float *to_c,
