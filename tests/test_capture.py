@@ -66,6 +66,49 @@ def test_optimized_module_is_a_module():
         same(inner(x), compiled(x))
 
 
+def test_optimized_module_passes_questions_on():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(2, 2)
+            self.gain = 2.0
+
+        def forward(self, x):
+            return self.lin(x) * self.gain
+
+        def extra(self):
+            return "extra"
+
+    model = Model()
+    compiled = torch.compile(model)
+    assert compiled.extra() == "extra" and compiled.lin is model.lin
+    compiled.gain = 3.0
+    assert model.gain == 3.0
+    assert compiled.training
+    compiled.eval()
+    assert not compiled.training and not model.training and not model.lin.training
+    state = compiled.state_dict()
+    assert list(state) == ["_orig_mod.lin.weight", "_orig_mod.lin.bias"]
+    compiled.load_state_dict({k: v + 1 for k, v in state.items()})
+
+
+def test_copies_and_pickles():
+    import pickle
+
+    compiled = torch.compile(nn.Linear(3, 2))
+    x = torch.randn(4, 3)
+    for _ in range(4):
+        compiled(x)
+    for twin in (copy.deepcopy(compiled), pickle.loads(pickle.dumps(compiled))):
+        assert twin._orig_mod is not compiled._orig_mod
+        with torch.no_grad():
+            twin._orig_mod.weight.add_(1)
+        for _ in range(4):
+            same(twin(x), twin._orig_mod(x))
+        assert twin._compiled.fn is twin._orig_mod
+        same(compiled(x), compiled._orig_mod(x))
+
+
 def test_module_compile_in_place():
     plain = nn.Linear(3, 2)
     other = copy.deepcopy(plain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import sys
 import warnings
@@ -16,6 +17,7 @@ from ..core.modes import modes, switches
 from ..core.tape import AccumulateGrad
 from ..core.tensor import Tensor
 from . import tree
+from .module import again, optimized_module
 from .record import CannotCapture
 from .recording import Recording, check, is_recording
 from .replay import Replay
@@ -128,6 +130,16 @@ class Compiled:
         from .draw import draw
 
         draw(self.program(), path)
+
+    def options(self) -> dict[str, Any]:
+        """How it was asked for."""
+        return {"fullgraph": self.fullgraph, "disable": self.disabled}
+
+    def __deepcopy__(self, memo: dict) -> Compiled:
+        return Compiled(copy.deepcopy(self.fn, memo), **self.options())
+
+    def __reduce__(self) -> Any:
+        return again, (self.fn, self.options())
 
     def reset(self) -> None:
         """Forget every program."""
@@ -311,7 +323,5 @@ def compile(  # noqa: A001 - PyTorch's name
         return model
     disable = disable or backend == "eager"
     if "_parameters" in getattr(model, "__dict__", ()):
-        from .module import optimized_module
-
         return optimized_module(model, Compiled(model, fullgraph, dynamic, disable))
     return Compiled(model, fullgraph, dynamic, disable)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 _made: list[type] = []
+_OWN = frozenset(("_orig_mod", "_compiled", "_modules", "_parameters", "_buffers"))
 
 
 def optimized_module(model: Any, compiled: Any) -> Any:
@@ -12,6 +13,13 @@ def optimized_module(model: Any, compiled: Any) -> Any:
     if not _made:
         _made.append(_make_class())
     return _made[0](model, compiled)
+
+
+def again(model: Any, options: dict[str, Any]) -> Any:
+    """What a copied or unpickled compiled module is made by."""
+    from .compiled import compile
+
+    return compile(model, **options)
 
 
 def _make_class() -> type:
@@ -34,9 +42,25 @@ def _make_class() -> type:
             except AttributeError:
                 return getattr(self.__dict__["_modules"]["_orig_mod"], name)
 
-        def train(self, mode: bool = True) -> Any:
-            super().train(mode)
-            return self
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in _OWN or "_orig_mod" not in self.__dict__.get("_modules", ()):
+                super().__setattr__(name, value)
+            else:
+                setattr(self._orig_mod, name, value)
+
+        @property
+        def training(self) -> bool:  # type: ignore[override]
+            return self._orig_mod.training
+
+        @training.setter
+        def training(self, value: bool) -> None:
+            self._orig_mod.training = value
+
+        def __reduce__(self) -> Any:
+            return again, (self._orig_mod, self._compiled.options())
+
+        def __reduce_ex__(self, protocol: Any) -> Any:
+            return self.__reduce__()
 
         def program(self) -> Any:
             """The newest program, printable."""
