@@ -11,11 +11,10 @@ from ..rewrite import Renaming, new_numbers, once_made
 _LARGE = 1 << 22  # bytes; a larger constant would cost more memory than it saves time
 
 
-def fold_constants(program: Program, array_type: type | None = None) -> Program:
+def fold_constants(program: Program) -> Program:
     """Run instructions over constants and keep their results as constants."""
     once = once_made(program)
     results = program.result_storages()
-    cls = array_type or _array_type(program)
     renaming = Renaming()
     numbers = new_numbers(program)
     kept = []
@@ -25,10 +24,13 @@ def fold_constants(program: Program, array_type: type | None = None) -> Program:
             kept.append(ins)
             continue
         arrays = [i.array if i.__class__ is Slot else i for i in inputs]
+        given = [i.array.__class__ for i in inputs if i.__class__ is Slot]
+        cls = given[0] if given else _array_type(ins.outputs[0])
         out = run(ins.kernel, cls, arrays, ins.attrs)
-        outs = out if ins.several else (out,)
-        for old, array in zip(ins.outputs, outs):
-            renaming.add(old, constant(next(numbers), _as(array, cls)))
+        for old, array in zip(ins.outputs, out if ins.several else (out,)):
+            made = constant(next(numbers), _as(array, _array_type(old)))
+            made.storage.device = old.storage.device
+            renaming.add(old, made)
     return renaming.program(program, kept)
 
 
@@ -52,11 +54,11 @@ def _foldable(ins: Instruction, inputs: list, once: dict[int, int], results: set
     )
 
 
-def _array_type(program: Program) -> type:
+def _array_type(slot: Slot) -> type:
     from ...backend import devices
     from ...base.device import device
 
-    return devices.backend_of(device(program.device)).array_type
+    return devices.backend_of(device(slot.storage.device)).array_type
 
 
 def _as(array: Any, cls: type) -> Any:
