@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 import types
 from collections.abc import Callable, Iterable
 from operator import attrgetter, itemgetter
@@ -13,15 +12,24 @@ import numpy as np
 
 from ..core.tensor import Tensor
 from .effects import is_generator
+from .kinds import (
+    MISSING,
+    PLAIN,
+    ClassDict,
+    content,
+    equal,
+    group_shape,
+    hooks_on,
+    is_module,
+    is_optimizer,
+    is_user_module,
+    peek,
+    short,
+)
 from .names import codes, names_of
 
 _PACKAGE = __name__.split(".")[0]
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _LONG = 256  # containers longer than this are watched by their length only
-_SKIPPED = frozenset(("numpy", "cupy", "torch", "pytest", "_pytest", _PACKAGE))
-# Parts of this package that stand where a user's code would.
-_USERS = tuple([f"{_PACKAGE}.{part}" for part in ("cli", "vision", "dezero")])
-_MISSING = object()
 
 
 class NotReady(Exception):
@@ -50,7 +58,7 @@ class Watch:
         self.generators: list[Any] = []
         self._grow(fn, list(arguments))
         self.held = [t for t, _ in self.tensors.values()]
-        self.groups = [(o, _group_shape(o)) for o in self.optimizers]
+        self.groups = [(o, group_shape(o)) for o in self.optimizers]
         self._settle()
 
     def _grow(self, fn: Callable[..., Any], arguments: list[Any]) -> None:
@@ -88,7 +96,7 @@ class Watch:
 
     def visit(self, value: Any, label: str) -> None:
         """Note a value and what can be reached from it."""
-        if isinstance(value, _PLAIN):
+        if isinstance(value, PLAIN):
             return
         if isinstance(value, Tensor):
             self._tensor(value, label)
@@ -129,7 +137,7 @@ class Watch:
                 self._named(value, vars(value), vars(value), label)
         elif isinstance(value, type):
             if is_user_module(value.__module__):
-                self._named(value, vars(value), _ClassDict(value), label)
+                self._named(value, vars(value), ClassDict(value), label)
         else:
             self._instance(value, label)
 
@@ -157,8 +165,8 @@ class Watch:
                 wanted = name in asked or name in ("forward", "__call__")
                 if wanted and isinstance(member, types.FunctionType):
                     self._function(member, f"{label}.{name}", value)
-                elif wanted and isinstance(member, _PLAIN):
-                    self.rows.append((f"{cls.__name__}.{name}", _ClassDict(base), name, member))
+                elif wanted and isinstance(member, PLAIN):
+                    self.rows.append((f"{cls.__name__}.{name}", ClassDict(base), name, member))
 
     def _named(self, value: Any, inside: Any, table: Any, label: str) -> None:
         """Attributes whose names occur in the code."""
@@ -194,8 +202,8 @@ class Watch:
             self._function(wrapped, label, owner)
         cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
         for name, cell in cells.items():
-            self.cells.append((name, cell, _content(cell)))
-            self.visit(_content(cell), name)
+            self.cells.append((name, cell, content(cell)))
+            self.visit(content(cell), name)
         if not is_user_module(fn.__module__ or "", fn.__code__.co_filename):
             return
         for code in codes(fn.__code__):
@@ -219,7 +227,7 @@ class Watch:
             elif owner is not None and (name,) == first:
                 self._follow(owner, path)
             elif name in cells:
-                self._follow(_content(cells[name]), path)
+                self._follow(content(cells[name]), path)
             else:
                 self.names.update(path)
 
@@ -227,8 +235,8 @@ class Watch:
         """Note which attributes of which objects a path looks at."""
         for name in path:
             self.asked.setdefault(id(value), (value, set()))[1].add(name)
-            value = _peek(value, name)
-            if value is _MISSING:
+            value = peek(value, name)
+            if value is MISSING:
                 break
 
     def _module(self, m: Any, label: str) -> None:
@@ -240,7 +248,7 @@ class Watch:
                 self.lengths.append((f"{label}.{name}", value, len(value)))
                 for key, item in value.items():
                     self._row(value, key, item, f"{label}.{key}")
-            elif name.endswith("_hooks"):
+            elif name.endswith("hooks"):
                 if "state_dict" in name:
                     continue
                 self.lengths.append((f"{label}.{name}", value, len(value)))
@@ -291,7 +299,7 @@ class Watch:
         self._arrays = [t._a for t in self.held]
         self._edges = [t._edge for t in self.held]
         nodes = [e[0] for e in self._edges if e is not None]
-        self._nodes = [(n, _hooks(n)) for n in nodes]
+        self._nodes = [(n, hooks_on(n)) for n in nodes]
         self._unhooked = [n for n, hooks in self._nodes if not any(hooks)]
         self._leaves = [n for n in self._unhooked if hasattr(n, "post_hooks")]
         self._hooked = [(n, hooks) for n, hooks in self._nodes if any(hooks)]
@@ -317,33 +325,33 @@ class Watch:
 
     def _rest_intact(self) -> bool:
         return (
-            all(_hooks(n) == hooks for n, hooks in self._hooked)
-            and all(_group_shape(o) == shape for o, shape in self.groups)
-            and all(_content(cell) is value for _, cell, value in self.cells)
+            all(hooks_on(n) == hooks for n, hooks in self._hooked)
+            and all(group_shape(o) == shape for o, shape in self.groups)
+            and all(content(cell) is value for _, cell, value in self.cells)
             and all(tuple(c) == items for _, c, items in self.contents)
-            and all(table.get(key, _MISSING) is value for _, table, key, value in self._single)
+            and all(table.get(key, MISSING) is value for _, table, key, value in self._single)
         )
 
     def changed(self) -> str | None:
         """What is no longer as it was, or None."""
         for label, table, key, value in self.rows:
-            now = table.get(key, _MISSING)
-            if now is not value and not _equal(now, value):
-                return f"{label} changed from {_short(value)} to {_short(now)}"
+            now = table.get(key, MISSING)
+            if now is not value and not equal(now, value):
+                return f"{label} changed from {short(value)} to {short(now)}"
         for label, container, n in self.lengths:
             if len(container) != n:
                 return f"{label} had {n} entries and has {len(container)}"
         for label, container, items in self.contents:
             if len(container) != len(items) or any(
-                a is not b and not _equal(a, b) for a, b in zip(container, items)
+                a is not b and not equal(a, b) for a, b in zip(container, items)
             ):
                 return f"the contents of {label} changed"
         for label, cell, value in self.cells:
-            now = _content(cell)
-            if now is not value and not _equal(now, value):
-                return f"{label} changed from {_short(value)} to {_short(now)}"
+            now = content(cell)
+            if now is not value and not equal(now, value):
+                return f"{label} changed from {short(value)} to {short(now)}"
         for o, shape in self.groups:
-            if _group_shape(o) != shape:
+            if group_shape(o) != shape:
                 return f"the options of {type(o).__name__} changed"
         return self._changed_tensor()
 
@@ -354,7 +362,7 @@ class Watch:
                 return f"{label} has new memory"
             if t._edge is not edge:
                 return f"requires_grad or the history of {label} changed"
-        if any(_hooks(node) != hooks for node, hooks in self._nodes):
+        if any(hooks_on(node) != hooks for node, hooks in self._nodes):
             return "the hooks of a parameter changed"
         return None
 
@@ -376,92 +384,3 @@ def _getter(keys: list) -> Callable[[Any], tuple]:
         (key,) = keys
         return lambda table: (table[key],)
     return itemgetter(*keys)
-
-
-class _ClassDict:
-    """A class's own attributes with the `get` of a dict."""
-
-    def __init__(self, cls: type) -> None:
-        self.cls = cls
-
-    def get(self, name: str, default: Any) -> Any:
-        return vars(self.cls).get(name, default)
-
-
-def is_module(value: Any) -> bool:
-    own = getattr(value, "__dict__", None)
-    return own is not None and "_parameters" in own and "_modules" in own
-
-
-def is_optimizer(value: Any) -> bool:
-    return hasattr(type(value), "step") and "param_groups" in getattr(value, "__dict__", ())
-
-
-def is_user_module(name: str, file: str | None = None) -> bool:
-    """Whether code of this module may hold state worth watching: not ours, not the library's."""
-    if name.startswith(_USERS):
-        return True
-    root = name.partition(".")[0]
-    if root in _SKIPPED or (root in sys.stdlib_module_names and root != "__main__"):
-        return False
-    module = sys.modules.get(name)
-    file = file or getattr(module, "__file__", None)
-    return file is None or "site-packages" not in file
-
-
-def _peek(value: Any, name: str) -> Any:
-    """An attribute without running any code for it."""
-    own = getattr(value, "__dict__", None)
-    if own is None:
-        return _MISSING
-    if name in own:
-        return own[name]
-    for table in ("_modules", "_parameters", "_buffers"):
-        if name in own.get(table, ()):
-            return own[table][name]
-    found = getattr(type(value), name, _MISSING) if not isinstance(value, type) else _MISSING
-    return found if isinstance(found, _PLAIN) else _MISSING
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return _MISSING
-
-
-def _equal(a: Any, b: Any) -> bool:
-    """Equality of plain values; other objects must be the same."""
-    if type(a) is not type(b) or not isinstance(a, _PLAIN + (tuple,)):
-        return False
-    try:
-        return bool(a == b) or (a != a and b != b)
-    except Exception:  # noqa: BLE001 - tuples may hold anything
-        return False
-
-
-def _hooks(node: Any) -> tuple:
-    """How many hooks hang on a leaf's node."""
-    if node is None:
-        return ()
-    pre, post = node.pre_hooks, getattr(node, "post_hooks", None)
-    return (len(pre) if pre else 0, len(post) if post else 0)
-
-
-def _group_shape(o: Any) -> list[list]:
-    """An optimiser's options, as far as they decide which kernels run: numbers by being zero."""
-    return [[len(g["params"]), *map(_option, g.values())] for g in o.param_groups]
-
-
-def _option(value: Any) -> Any:
-    cls = value.__class__
-    if cls is float or cls is int:
-        return value != 0
-    return value if value is None or cls is bool or cls is str else None
-
-
-def _short(value: Any) -> str:
-    if value is _MISSING:
-        return "nothing"
-    text = repr(value) if isinstance(value, _PLAIN) else f"a {type(value).__name__}"
-    return text if len(text) < 60 else text[:57] + "..."
