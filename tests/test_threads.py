@@ -207,16 +207,19 @@ def test_the_profiler_counts_every_thread(eager_switching) -> None:
 
 def test_profilers_come_and_go_while_others_work(eager_switching) -> None:
     stop = threading.Event()
+    started = threading.Barrier(4)
 
     def work() -> int:
         x, n = rl.ones(8), 0
-        while not stop.is_set():
+        started.wait(60)
+        while n == 0 or not stop.is_set():
             assert (x + 1).tolist() == [2.0] * 8
             n += 1
         return n
 
     with ThreadPoolExecutor(3) as pool:
         jobs = [pool.submit(work) for _ in range(3)]
+        started.wait(60)
         for _ in range(30):
             with rl.profiler.profile():
                 rl.ones(4) * 3  # noqa: B018
