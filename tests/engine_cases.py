@@ -295,8 +295,17 @@ def fused(d: Draw) -> Iterator[Case]:
     yield "fused", arrays, how, 1e-4
 
 
+def move(d: Draw) -> Iterator[Case]:
+    shape = tuple(d.one(2, 5, 8, 17) for _ in range(d.one(2, 3, 4)))
+    axes = list(range(len(shape)))
+    x = d.laid(*shape, 8).transpose(d.py.sample([*axes, len(axes)], len(axes) + 1))
+    order = tuple(d.py.sample(range(x.ndim), x.ndim))
+    yield "clone", (x,), {"order": d.one("C", order)}, 0.0
+    yield "reshape_copy", (x,), {"shape": d.one((x.size,), (x.shape[0], x.size // x.shape[0]))}, 0.0
+
+
 FAMILIES = {f.__name__: f for f in (
-    conv, matmul, pool, point, softmax, norm, reduce, update, recurrent, gather, fused,
+    conv, matmul, pool, point, softmax, norm, reduce, update, recurrent, gather, move, fused,
 )}  # fmt: skip
 
 

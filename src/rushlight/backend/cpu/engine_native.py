@@ -37,6 +37,10 @@ class NativeEngine:
 
 def load() -> NativeEngine:
     """The engine; ImportError where the extension was not built."""
-    from . import _native  # type: ignore[attr-defined]
-
+    try:
+        from . import _native  # type: ignore[attr-defined]
+    except ImportError as error:
+        raise ImportError(
+            f"the extension was not built; install rushlight where a C compiler is ({error})"
+        ) from None
     return NativeEngine(_native)

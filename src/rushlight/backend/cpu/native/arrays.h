@@ -26,6 +26,7 @@ typedef PyObject *(*Body)(PyObject *const *args, Py_ssize_t nargs, PyObject *att
 typedef struct {
     const char *name;
     Body body;
+    int copies; /* where the body wants plain arrays, it is worth to copy others for it */
 } Entry;
 
 #define DATA(a) ((float *)PyArray_DATA(a))
@@ -71,6 +72,6 @@ static inline void run_parts(Part part, void *what, ptrdiff_t parts, double ns) 
 static inline idx share(idx n, idx i, idx parts) { return n / parts * i + (n % parts < i ? n % parts : i); }
 
 extern const Entry conv_entries[], matmul_entries[], pool_entries[], point_entries[], softmax_entries[],
-    norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[], fused_entries[];
+    norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[], move_entries[], fused_entries[];
 
 #endif

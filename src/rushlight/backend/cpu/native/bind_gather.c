@@ -42,4 +42,4 @@ static PyObject *embedding_grad(PyObject *const *args, Py_ssize_t nargs, PyObjec
     return (PyObject *)out;
 }
 
-const Entry gather_entries[] = {{"embedding_grad", embedding_grad}, {NULL, NULL}};
+const Entry gather_entries[] = {{"embedding_grad", embedding_grad, 1}, {NULL, NULL}};

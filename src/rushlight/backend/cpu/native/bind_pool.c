@@ -1,6 +1,8 @@
 /* max_pool, avg_pool and their gradients over (N, C, *size), one plane after another. */
 #include "arrays.h"
 
+#include "codes.h"
+
 typedef struct {
     idx in[3], out[3], k[3], s[3], p[3], d[3];
     idx planes;
@@ -10,8 +12,10 @@ typedef struct {
     int simple;            /* 2 x 2 windows side by side */
     int include_pad;
     idx divisor;           /* 0: the window's size */
-    int overlap;
-    const double *by;      /* divisors of avg_pool along each dim, or NULL */
+    int overlap;           /* max: windows share places; avg: this is the gradient */
+    idx *first, *last;     /* per place of the kernel along the width: the windows that see it inside */
+    idx *lead;             /* per window of a row: its first column inside */
+    float *each;           /* per share: a row of quotients */
 } Pool;
 
 static idx out_size(const Pool *p, int i, int ceil_mode) {
@@ -52,32 +56,61 @@ static inline void inside(const Pool *p, int i, idx o, idx *lo, idx *hi) {
     if (*hi > p->k[i]) *hi = p->k[i];
 }
 
+/* What is the same for every row, worked out once: divisions are slow. */
+static int pool_tables(Pool *p) {
+    p->first = PyMem_RawMalloc((size_t)(2 * p->k[2] + p->out[2]) * sizeof(idx));
+    if (!p->first) return -1;
+    p->last = p->first + p->k[2];
+    p->lead = p->last + p->k[2];
+    for (idx kx = 0; kx < p->k[2]; kx++) {
+        const idx at = kx * p->d[2] - p->p[2], room = p->in[2] - at; /* at: where window 0 has it */
+        p->first[kx] = at < 0 ? (-at + p->s[2] - 1) / p->s[2] : 0;
+        const idx last = room <= 0 ? 0 : (room + p->s[2] - 1) / p->s[2];
+        p->last[kx] = last < p->out[2] ? last : p->out[2];
+    }
+    for (idx ox = 0; ox < p->out[2]; ox++) {
+        idx lo, hi;
+        inside(p, 2, ox, &lo, &hi);
+        p->lead[ox] = ox * p->s[2] - p->p[2] + lo * p->d[2];
+    }
+    return 0;
+}
+
+#define ROW 512 /* windows worked on at once */
+
 /* -- max ------------------------------------------------------------------------------------------ */
 
-static void max_plane(const Pool *p, const float *x, float *y, int64_t *index) {
-    idx z0, z1, y0, y1, x0, x1;
-    for (idx oz = 0; oz < p->out[0]; oz++) {
-        inside(p, 0, oz, &z0, &z1);
-        for (idx oy = 0; oy < p->out[1]; oy++) {
-            inside(p, 1, oy, &y0, &y1);
-            for (idx ox = 0; ox < p->out[2]; ox++) {
-                inside(p, 2, ox, &x0, &x1);
-                float best = -INFINITY;
-                idx at = -1;
-                for (idx kz = z0; kz < z1; kz++)
-                    for (idx ky = y0; ky < y1; ky++) {
-                        const idx row = ((oz * p->s[0] - p->p[0] + kz * p->d[0]) * p->in[1] + oy * p->s[1] -
-                                         p->p[1] + ky * p->d[1]) * p->in[2] + ox * p->s[2] - p->p[2];
-                        for (idx kx = x0; kx < x1; kx++) {
-                            const float v = x[row + kx * p->d[2]];
-                            if (v > best || v != v || at < 0) best = v, at = row + kx * p->d[2];
-                        }
-                    }
-                *y++ = best;
-                *index++ = at;
+static void max_windows(const Pool *p, const float *x, idx oz, idx oy, idx from, idx n, float *y, int64_t *index) {
+    idx z0, z1, y0, y1;
+    int32_t at[ROW];
+    inside(p, 0, oz, &z0, &z1);
+    inside(p, 1, oy, &y0, &y1);
+    const idx z = oz * p->s[0] - p->p[0], top = oy * p->s[1] - p->p[1];
+    const idx lead = ((z + z0 * p->d[0]) * p->in[1] + top + y0 * p->d[1]) * p->in[2];
+    for (idx i = 0; i < n; i++) { /* what is left when nothing beats -inf: the first place inside */
+        y[i] = -INFINITY;
+        at[i] = (int32_t)(lead + p->lead[from + i]);
+    }
+    for (idx kz = z0; kz < z1; kz++)
+        for (idx ky = y0; ky < y1; ky++) {
+            const idx row = ((z + kz * p->d[0]) * p->in[1] + top + ky * p->d[1]) * p->in[2];
+            for (idx kx = 0; kx < p->k[2]; kx++) {
+                const idx first = p->first[kx] > from ? p->first[kx] : from;
+                const idx last = p->last[kx] < from + n ? p->last[kx] : from + n;
+                if (first >= last) continue;
+                const idx begin = row + first * p->s[2] + kx * p->d[2] - p->p[2];
+                RL->max_row(x + begin, last - first, p->s[2], (int32_t)begin, y + first - from, at + first - from);
             }
         }
-    }
+    for (idx i = 0; i < n; i++) index[i] = at[i];
+}
+
+static void max_plane(const Pool *p, const float *x, float *y, int64_t *index) {
+    for (idx oz = 0; oz < p->out[0]; oz++)
+        for (idx oy = 0; oy < p->out[1]; oy++, y += p->out[2], index += p->out[2])
+            for (idx from = 0; from < p->out[2]; from += ROW)
+                max_windows(p, x, oz, oy, from, p->out[2] - from < ROW ? p->out[2] - from : ROW, y + from,
+                            index + from);
 }
 
 static void max_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -104,15 +137,16 @@ static PyObject *max_pool(PyObject *const *args, Py_ssize_t nargs, PyObject *att
         p.simple = p.simple && p.k[i] == 2 && p.s[i] == 2 && p.p[i] == 0 && p.d[i] == 1 && p.out[i] == p.in[i] / 2;
     p.simple = p.simple && p.in[0] == 1;
     PyArrayObject *y = array_new(ndim, shape, NPY_FLOAT32), *index = array_new(ndim, shape, NPY_INT64);
-    if (!y || !index) {
+    if (!y || !index || pool_tables(&p) < 0) {
         Py_XDECREF(y);
         Py_XDECREF(index);
-        return NULL;
+        return PyErr_NoMemory();
     }
     p.y = DATA(y);
     p.index = PyArray_DATA(index);
     const double ns = (double)PyArray_SIZE(y) * (p.simple ? 2.0 : 2.0 + 1.5 * (double)(p.k[0] * p.k[1] * p.k[2]));
     run_parts(max_part, &p, threads_parts(ns, p.planes), ns);
+    PyMem_RawFree(p.first);
     return Py_BuildValue("NN", y, index);
 }
 
@@ -175,55 +209,65 @@ static idx span(const Pool *p, int i, idx o) {
     return hi - lo;
 }
 
-static void avg_plane(const Pool *p, const float *x, float *y) {
-    idx z0, z1, y0, y1, x0, x1;
-    for (idx oz = 0; oz < p->out[0]; oz++) {
-        inside(p, 0, oz, &z0, &z1);
-        for (idx oy = 0; oy < p->out[1]; oy++) {
-            inside(p, 1, oy, &y0, &y1);
-            const idx by = span(p, 0, oz) * span(p, 1, oy);
-            for (idx ox = 0; ox < p->out[2]; ox++) {
-                inside(p, 2, ox, &x0, &x1);
-                float sum = 0;
-                for (idx kz = z0; kz < z1; kz++)
-                    for (idx ky = y0; ky < y1; ky++) {
-                        const float *row = x + ((oz * p->s[0] - p->p[0] + kz) * p->in[1] + oy * p->s[1] - p->p[1] + ky) *
-                                                   p->in[2] + ox * p->s[2] - p->p[2];
-                        for (idx kx = x0; kx < x1; kx++) sum += row[kx];
-                    }
-                *y++ = sum / (float)(p->divisor ? p->divisor : by * span(p, 2, ox));
-            }
-        }
-    }
+/* Divide a row of windows by how many places each has. */
+static void divide_row(const Pool *p, idx oz, idx oy, const float *from, float *to) {
+    const idx by = span(p, 0, oz) * span(p, 1, oy);
+    if (p->divisor || (!p->p[2] && (p->out[2] - 1) * p->s[2] + p->k[2] <= p->in[2])) /* all alike */
+        RL->binary_scalar(B_DIV, from, (float)(p->divisor ? p->divisor : by * p->k[2]), to, p->out[2]);
+    else
+        for (idx ox = 0; ox < p->out[2]; ox++) to[ox] = from[ox] / (float)(by * span(p, 2, ox));
 }
 
-static void avg_grad_plane(const Pool *p, const float *g, float *gx) {
-    idx z0, z1, y0, y1, x0, x1;
-    memset(gx, 0, (size_t)(p->in[0] * p->in[1] * p->in[2]) * 4);
-    for (idx oz = 0; oz < p->out[0]; oz++) {
-        inside(p, 0, oz, &z0, &z1);
-        for (idx oy = 0; oy < p->out[1]; oy++) {
-            inside(p, 1, oy, &y0, &y1);
-            const idx by = span(p, 0, oz) * span(p, 1, oy);
-            for (idx ox = 0; ox < p->out[2]; ox++) {
-                inside(p, 2, ox, &x0, &x1);
-                const float each = *g++ / (float)(p->divisor ? p->divisor : by * span(p, 2, ox));
-                for (idx kz = z0; kz < z1; kz++)
-                    for (idx ky = y0; ky < y1; ky++) {
-                        float *row = gx + ((oz * p->s[0] - p->p[0] + kz) * p->in[1] + oy * p->s[1] - p->p[1] + ky) *
-                                              p->in[2] + ox * p->s[2] - p->p[2];
-                        for (idx kx = x0; kx < x1; kx++) row[kx] += each;
-                    }
+static void avg_row(const Pool *p, const float *x, idx oz, idx oy, float *y) {
+    idx z0, z1, y0, y1;
+    inside(p, 0, oz, &z0, &z1);
+    inside(p, 1, oy, &y0, &y1);
+    memset(y, 0, (size_t)p->out[2] * 4);
+    for (idx kz = z0; kz < z1; kz++)
+        for (idx ky = y0; ky < y1; ky++) {
+            const idx row = ((oz * p->s[0] - p->p[0] + kz) * p->in[1] + oy * p->s[1] - p->p[1] + ky) * p->in[2];
+            for (idx kx = 0; kx < p->k[2]; kx++) {
+                const idx first = p->first[kx], last = p->last[kx];
+                if (first < last)
+                    RL->add_row(x + row + first * p->s[2] + kx - p->p[2], last - first, p->s[2], y + first);
             }
         }
-    }
+    divide_row(p, oz, oy, y, y);
+}
+
+static void avg_plane(const Pool *p, const float *x, float *y) {
+    for (idx oz = 0; oz < p->out[0]; oz++)
+        for (idx oy = 0; oy < p->out[1]; oy++, y += p->out[2]) avg_row(p, x, oz, oy, y);
+}
+
+static void avg_grad_row(const Pool *p, const float *each, idx oz, idx oy, float *gx) {
+    idx z0, z1, y0, y1;
+    inside(p, 0, oz, &z0, &z1);
+    inside(p, 1, oy, &y0, &y1);
+    for (idx kz = z0; kz < z1; kz++)
+        for (idx ky = y0; ky < y1; ky++) {
+            const idx row = ((oz * p->s[0] - p->p[0] + kz) * p->in[1] + oy * p->s[1] - p->p[1] + ky) * p->in[2];
+            for (idx kx = 0; kx < p->k[2]; kx++) {
+                float *to = gx + row + kx - p->p[2];
+                for (idx ox = p->first[kx]; ox < p->last[kx]; ox++) to[ox * p->s[2]] += each[ox];
+            }
+        }
+}
+
+static void avg_grad_plane(const Pool *p, const float *g, float *gx, float *each) {
+    memset(gx, 0, (size_t)(p->in[0] * p->in[1] * p->in[2]) * 4);
+    for (idx oz = 0; oz < p->out[0]; oz++)
+        for (idx oy = 0; oy < p->out[1]; oy++, g += p->out[2]) {
+            divide_row(p, oz, oy, g, each);
+            avg_grad_row(p, each, oz, oy, gx);
+        }
 }
 
 static void avg_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Pool *p = what;
     const idx in = p->in[0] * p->in[1] * p->in[2], out = p->out[0] * p->out[1] * p->out[2];
     for (idx c = share(p->planes, i, parts); c < share(p->planes, i + 1, parts); c++)
-        if (p->overlap) avg_grad_plane(p, p->x + c * out, p->y + c * in);
+        if (p->overlap) avg_grad_plane(p, p->x + c * out, p->y + c * in, p->each + i * p->out[2]);
         else avg_plane(p, p->x + c * in, p->y + c * out);
 }
 
@@ -238,11 +282,20 @@ static int avg_attrs(Pool *p, PyObject *attrs) {
 }
 
 static PyObject *avg_run(Pool *p, int ndim, const npy_intp *shape, double results) {
-    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    p->y = DATA(out);
     const double ns = results * (2.0 + (double)(p->k[0] * p->k[1] * p->k[2]));
-    run_parts(avg_part, p, threads_parts(ns, p->planes), ns);
+    const idx parts = threads_parts(ns, p->planes);
+    const size_t bytes = (size_t)(parts * p->out[2]) * 4;
+    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
+    p->each = memory_take(bytes);
+    if (out && p->each && pool_tables(p) == 0) {
+        p->y = DATA(out);
+        run_parts(avg_part, p, parts, ns);
+        PyMem_RawFree(p->first);
+    } else {
+        Py_CLEAR(out);
+        PyErr_NoMemory();
+    }
+    if (p->each) memory_give(p->each, bytes);
     return (PyObject *)out;
 }
 
@@ -276,6 +329,6 @@ static PyObject *avg_pool_grad(PyObject *const *args, Py_ssize_t nargs, PyObject
 }
 
 const Entry pool_entries[] = {
-    {"max_pool", max_pool}, {"max_pool_grad", max_pool_grad}, {"avg_pool", avg_pool},
-    {"avg_pool_grad", avg_pool_grad}, {NULL, NULL},
+    {"max_pool", max_pool, 1}, {"max_pool_grad", max_pool_grad, 1}, {"avg_pool", avg_pool, 1},
+    {"avg_pool_grad", avg_pool_grad, 1}, {NULL, NULL},
 };

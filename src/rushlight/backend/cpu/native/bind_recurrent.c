@@ -341,6 +341,6 @@ static PyObject *gru_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *att
 }
 
 const Entry recurrent_entries[] = {
-    {"lstm_sequence", lstm}, {"lstm_sequence_grad", lstm_grad}, {"gru_sequence", gru},
-    {"gru_sequence_grad", gru_grad}, {NULL, NULL},
+    {"lstm_sequence", lstm, 1}, {"lstm_sequence_grad", lstm_grad, 1}, {"gru_sequence", gru, 1},
+    {"gru_sequence_grad", gru_grad, 1}, {NULL, NULL},
 };

@@ -170,7 +170,7 @@ static PyObject *cross_entropy_grad(PyObject *const *args, Py_ssize_t nargs, PyO
 }
 
 const Entry softmax_entries[] = {
-    {"softmax", softmax}, {"log_softmax", log_softmax}, {"softmax_grad", softmax_grad},
-    {"log_softmax_grad", log_softmax_grad}, {"cross_entropy_fused", cross_entropy},
-    {"cross_entropy_grad", cross_entropy_grad}, {NULL, NULL},
+    {"softmax", softmax, 1}, {"log_softmax", log_softmax, 1}, {"softmax_grad", softmax_grad, 1},
+    {"log_softmax_grad", log_softmax_grad, 1}, {"cross_entropy_fused", cross_entropy, 1},
+    {"cross_entropy_grad", cross_entropy_grad, 1}, {NULL, NULL},
 };

@@ -2,20 +2,16 @@
 
 /* exp by 2^n * e^r, |r| <= ln 2 / 2 (the minimax polynomial of Cephes' expf); about 1 ulp. */
 INLINE vf vexp(vf x) {
-    const vf n = vnearest(vmin(vmax(x, spread(-150.0f)), spread(130.0f)) * spread(1.44269504088896341f));
-    vf r = x - n * spread(0.693359375f);
-    r = r - n * spread(-2.12194440e-4f);
-    vf p = spread(1.9875691500e-4f);
-    p = p * r + spread(1.3981999507e-3f);
-    p = p * r + spread(8.3334519073e-3f);
-    p = p * r + spread(4.1665795894e-2f);
-    p = p * r + spread(1.6666665459e-1f);
-    p = p * r + spread(5.0000001201e-1f);
-    p = p * r * r + r + spread(1.0f);
+    const vf inside = vmin(vmax(x, spread(-104.0f)), spread(89.0f)); /* beyond: 0 and inf all the same */
+    const vf n = vnearest(inside * spread(1.44269504088896341f));
+    const vf r = inside - n * spread(0.693359375f) - n * spread(-2.12194440e-4f);
+    const vf s = r * r; /* pairs of coefficients: shorter chains than Horner's */
+    const vf high = spread(1.9875691500e-4f) * r + spread(1.3981999507e-3f);
+    const vf middle = spread(8.3334519073e-3f) * r + spread(4.1665795894e-2f);
+    const vf low = spread(1.6666665459e-1f) * r + spread(5.0000001201e-1f);
+    const vf p = ((high * s + middle) * s + low) * s + r + spread(1.0f);
     const vi whole = as_int(n), half = whole >> 1; /* in two steps, so that tiny results stay exact */
-    vf y = p * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23);
-    y = pick(x > spread(88.7228394f), spread(INFINITY), y);
-    y = pick(x < spread(-104.0f), spread(0.0f), y);
+    const vf y = p * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23);
     return pick(x != x, x, y);
 }
 
@@ -109,6 +105,18 @@ INLINE vf gelu_tanh_grad(vf x) {
         store_some(out + i_, (expr), left_); \
     }
 #define EACH1(expr) EACH(const vf x = load(xs + i_), const vf x = load_some(xs + i_, left_, 1.0f), expr)
+/* Two vectors side by side, for functions whose chain of operations is long. */
+#define EACH1_LONG(expr) \
+    idx both_ = 0; \
+    for (; both_ + 2 * VL <= n; both_ += 2 * VL) { \
+        vf first_, second_; \
+        { const vf x = load(xs + both_); first_ = (expr); } \
+        { const vf x = load(xs + both_ + VL); second_ = (expr); } \
+        store(out + both_, first_); \
+        store(out + both_ + VL, second_); \
+    } \
+    xs += both_, out += both_, n -= both_; \
+    EACH1(expr)
 #define EACH2(expr) \
     EACH(const vf x = load(xs + i_); const vf y = load(ys + i_), \
          const vf x = load_some(xs + i_, left_, 1.0f); const vf y = load_some(ys + i_, left_, 1.0f), expr)
@@ -124,17 +132,17 @@ static void K(relu_grad)(const float *xs, const float *ys, float *out, idx n) {
 
 static void K(unary)(int which, const float *xs, float *out, idx n) {
     switch (which) {
-    case U_EXP: { EACH1(vexp(x)) break; }
-    case U_TANH: { EACH1(vtanh(x)) break; }
-    case U_SIGMOID: { EACH1(vsigmoid(x)) break; }
-    case U_SILU: { EACH1(x * vsigmoid(x)) break; }
+    case U_EXP: { EACH1_LONG(vexp(x)) break; }
+    case U_TANH: { EACH1_LONG(vtanh(x)) break; }
+    case U_SIGMOID: { EACH1_LONG(vsigmoid(x)) break; }
+    case U_SILU: { EACH1_LONG(x * vsigmoid(x)) break; }
     case U_SQRT: { EACH1(vsqrt(x)) break; }
     case U_NEG: { EACH1(-x) break; }
     case U_ABS: { EACH1(vabs(x)) break; }
     case U_SQUARE: { EACH1(x * x) break; }
-    case U_LOG: { EACH1(vlog(x)) break; }
-    case U_GELU: { EACH1(x * vnormal(x)) break; }
-    case U_GELU_TANH: { EACH1(spread(0.5f) * x * (spread(1.0f) + vtanh(gelu_inner(x)))) break; }
+    case U_LOG: { EACH1_LONG(vlog(x)) break; }
+    case U_GELU: { EACH1_LONG(x * vnormal(x)) break; }
+    case U_GELU_TANH: { EACH1_LONG(spread(0.5f) * x * (spread(1.0f) + vtanh(gelu_inner(x)))) break; }
     }
 }
 

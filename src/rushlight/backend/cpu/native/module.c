@@ -28,18 +28,47 @@ const Loops *loops_for_width(idx width) {
 
 /* -- a kernel -------------------------------------------------------------------------------------- */
 
+#define MOST_COPIED 16
+
+/* Call the body again with copies of the arrays that have gaps (an expanded gradient, a transposed
+ * input): computing in C on a copy is quicker than NumPy's passes over the original. */
+static PyObject *with_copies(const Entry *e, PyObject *const *args, Py_ssize_t n, PyObject *attrs) {
+    PyObject *given_or_copied[MOST_COPIED], *out = REFUSE;
+    int copied = 0, whole = n <= MOST_COPIED;
+    for (Py_ssize_t i = 0; whole && i < n; i++) {
+        given_or_copied[i] = args[i];
+        if (!is_float(args[i]) || PyArray_IS_C_CONTIGUOUS(ARRAY(args[i]))) continue;
+        if (is_channels_last(ARRAY(args[i]))) whole = 0; /* the result shall have that layout too */
+    }
+    for (Py_ssize_t i = 0; whole && i < n; i++) {
+        if (!is_float(args[i]) || PyArray_IS_C_CONTIGUOUS(ARRAY(args[i]))) continue;
+        PyObject *copy = PyArray_NewCopy(ARRAY(args[i]), NPY_CORDER);
+        if (copy) given_or_copied[i] = copy;
+        else whole = 0;
+        copied += copy != NULL;
+    }
+    if (whole && copied) out = e->body(given_or_copied, n, attrs);
+    for (Py_ssize_t i = 0; copied && i < n && i < MOST_COPIED; i++)
+        if (given_or_copied[i] != args[i]) Py_DECREF(given_or_copied[i]);
+    return whole || !PyErr_Occurred() ? out : NULL;
+}
+
+static PyObject *call_body(const Entry *e, PyObject *args, PyObject *attrs) {
+    PyObject *const *items = &PyTuple_GET_ITEM(args, 0);
+    PyObject *out = e->body(items, PyTuple_GET_SIZE(args), attrs);
+    return out == REFUSE && e->copies ? with_copies(e, items, PyTuple_GET_SIZE(args), attrs) : out;
+}
+
 typedef struct {
     PyObject_HEAD
-    Body body;
+    const Entry *entry;
     PyObject *otherwise; /* called when the body refuses */
-    const char *name;
 } Native;
 
 static PyObject *native_call(PyObject *self, PyObject *args, PyObject *attrs) {
     Native *k = (Native *)self;
-    PyObject *out = k->body(&PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), attrs);
-    if (out != REFUSE) return out;
-    return PyObject_Call(k->otherwise, args, attrs);
+    PyObject *out = call_body(k->entry, args, attrs);
+    return out == REFUSE ? PyObject_Call(k->otherwise, args, attrs) : out;
 }
 
 static void native_dealloc(PyObject *self) {
@@ -48,7 +77,7 @@ static void native_dealloc(PyObject *self) {
 }
 
 static PyObject *native_repr(PyObject *self) {
-    return PyUnicode_FromFormat("<native kernel %s>", ((Native *)self)->name);
+    return PyUnicode_FromFormat("<native kernel %s>", ((Native *)self)->entry->name);
 }
 
 static PyTypeObject NativeType = {
@@ -63,25 +92,28 @@ static PyTypeObject NativeType = {
 static const Entry *const families[] = {
     conv_entries,   matmul_entries, pool_entries,      point_entries,  softmax_entries,
     norm_entries,   update_entries, recurrent_entries, gather_entries, reduce_entries,
-    fused_entries,
+    fused_entries,  move_entries,
 };
 #define FAMILIES (sizeof families / sizeof *families)
+
+static const Entry *entry_of(const char *name) {
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (const Entry *e = families[f]; e->name; e++)
+            if (strcmp(e->name, name) == 0) return e;
+    return NULL;
+}
 
 static PyObject *m_kernel(PyObject *module, PyObject *args) {
     const char *name;
     PyObject *otherwise;
     if (!PyArg_ParseTuple(args, "sO", &name, &otherwise)) return NULL;
-    for (size_t f = 0; f < FAMILIES; f++)
-        for (const Entry *e = families[f]; e->name; e++)
-            if (strcmp(e->name, name) == 0) {
-                Native *k = PyObject_New(Native, &NativeType);
-                if (!k) return NULL;
-                k->body = e->body;
-                k->name = e->name;
-                k->otherwise = Py_NewRef(otherwise);
-                return (PyObject *)k;
-            }
-    Py_RETURN_NONE;
+    const Entry *e = entry_of(name);
+    if (!e) Py_RETURN_NONE;
+    Native *k = PyObject_New(Native, &NativeType);
+    if (!k) return NULL;
+    k->entry = e;
+    k->otherwise = Py_NewRef(otherwise);
+    return (PyObject *)k;
 }
 
 static PyObject *m_names(PyObject *module, PyObject *unused) {
@@ -158,7 +190,7 @@ static PyArrayObject *take_given(int ndim, const npy_intp *shape, const npy_intp
 
 typedef struct {
     PyObject_HEAD
-    Body body;
+    const Entry *entry;
     PyObject *otherwise;
     PyObject *outs; /* a tuple of arrays */
 } Into;
@@ -186,7 +218,7 @@ static PyObject *into_call(PyObject *self, PyObject *args, PyObject *attrs) {
     Given mine = {.count = (int)PyTuple_GET_SIZE(k->outs)}, *before = given;
     for (int i = 0; i < mine.count; i++) mine.arrays[i] = ARRAY(PyTuple_GET_ITEM(k->outs, i));
     given = &mine;
-    PyObject *found = k->body(&PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), attrs);
+    PyObject *found = call_body(k->entry, args, attrs);
     given = before;
     if (found == REFUSE) found = PyObject_Call(k->otherwise, args, attrs);
     if (!found) return NULL;
@@ -210,19 +242,12 @@ static PyTypeObject IntoType = {
     .tp_flags = Py_TPFLAGS_DEFAULT,
 };
 
-static Body body_of(const char *name) {
-    for (size_t f = 0; f < FAMILIES; f++)
-        for (const Entry *e = families[f]; e->name; e++)
-            if (strcmp(e->name, name) == 0) return e->body;
-    return NULL;
-}
-
 static PyObject *m_into(PyObject *module, PyObject *args) {
     const char *name;
     PyObject *otherwise, *outs;
     if (!PyArg_ParseTuple(args, "sOO!", &name, &otherwise, &PyTuple_Type, &outs)) return NULL;
-    const Body body = body_of(name);
-    if (!body || PyTuple_GET_SIZE(outs) > MOST_GIVEN) Py_RETURN_NONE;
+    const Entry *e = entry_of(name);
+    if (!e || PyTuple_GET_SIZE(outs) > MOST_GIVEN) Py_RETURN_NONE;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outs); i++)
         if (!PyArray_CheckExact(PyTuple_GET_ITEM(outs, i))) {
             PyErr_SetString(PyExc_TypeError, "results go into NumPy arrays");
@@ -230,7 +255,7 @@ static PyObject *m_into(PyObject *module, PyObject *args) {
         }
     Into *k = PyObject_New(Into, &IntoType);
     if (!k) return NULL;
-    k->body = body;
+    k->entry = e;
     k->otherwise = Py_NewRef(otherwise);
     k->outs = Py_NewRef(outs);
     return (PyObject *)k;

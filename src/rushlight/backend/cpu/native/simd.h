@@ -32,8 +32,13 @@ INLINE void store(float *p, vf v) { *(vf_any *)p = v; }
 INLINE vf spread(float x) { return x - (vf){0}; }
 INLINE vi spread_i(int32_t x) { return x - (vi){0}; }
 INLINE vf pick(vi mask, vf a, vf b) { return (vf)((mask & (vi)a) | (~mask & (vi)b)); }
+#if defined(__aarch64__) && VL == 4
+INLINE vf vmax(vf a, vf b) { return (vf)vmaxq_f32((float32x4_t)a, (float32x4_t)b); }
+INLINE vf vmin(vf a, vf b) { return (vf)vminq_f32((float32x4_t)a, (float32x4_t)b); }
+#else
 INLINE vf vmax(vf a, vf b) { return pick(a > b, a, b); }
 INLINE vf vmin(vf a, vf b) { return pick(a < b, a, b); }
+#endif
 INLINE vf vabs(vf a) { return (vf)((vi)a & spread_i(0x7fffffff)); }
 
 INLINE float total(vf v) {
@@ -52,6 +57,18 @@ INLINE float largest(vf v) {
     float best = v[0];
     for (int i = 1; i < VL; i++) best = v[i] > best ? v[i] : best;
     return best;
+}
+
+/* VL floats, every other one: the second vector begins a float early, to end with the last one. */
+INLINE vf load_evens(const float *p) {
+    const vf a = load(p), b = load(p + VL - 1);
+#if VL == 4
+    return __builtin_shufflevector(a, b, 0, 2, 5, 7);
+#elif VL == 8
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 9, 11, 13, 15);
+#else
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+#endif
 }
 
 /* A partial vector: `n` < VL floats, the rest zero (or `fill`). */
@@ -91,8 +108,12 @@ INLINE vi as_int(vf v) { return __builtin_convertvector(v, vi); }
 
 /* Nearest integer as a float, for |x| < 2^22: adding 1.5 * 2^23 leaves no bits for a fraction. */
 INLINE vf vnearest(vf x) {
+#if defined(__aarch64__) && VL == 4
+    return (vf)vrndnq_f32((float32x4_t)x);
+#else
     const vf big = spread(12582912.0f);
     return (x + big) - big;
+#endif
 }
 
 #endif

@@ -53,6 +53,8 @@ typedef struct {
     void (*corr_run)(const Corr *, const float *buf, const float *g, float *gw, int first);
     /* pool.h */
     void (*max_2x2)(const float *x, idx h, idx w, idx row, float *y, int64_t *index);
+    void (*max_row)(const float *x, idx n, idx step, int32_t at, float *best, int32_t *index);
+    void (*add_row)(const float *x, idx n, idx step, float *sums);
     /* point.h: f over n floats; y may be x */
     void (*relu)(const float *x, float *y, idx n);
     void (*relu_grad)(const float *g, const float *y, float *out, idx n);

@@ -1,0 +1,131 @@
+/* Copies of permuted arrays: what is contiguous in the source but not in the copy is transposed in
+ * squares. (NumPy's copy walks the source with large steps, a cache line for every float.) */
+#include "arrays.h"
+
+typedef struct {
+    idx n;                 /* dims of the copy, outermost first, neighbours joined where possible */
+    idx size[DIMS], from[DIMS], to[DIMS];
+    const float *x;
+    float *out;
+    int turn;              /* the dim that is contiguous in the source, or -1 */
+    idx outer;             /* squares, or rows, to copy */
+} Copy;
+
+/* Offsets of item `i` over all dims but the last and the turned one. */
+static void place(const Copy *c, idx i, idx *from, idx *to) {
+    *from = *to = 0;
+    for (idx d = c->n - 2; d >= 0; d--) {
+        if (d == c->turn) continue;
+        const idx at = i % c->size[d];
+        i /= c->size[d];
+        *from += at * c->from[d];
+        *to += at * c->to[d];
+    }
+}
+
+static void copy_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Copy *c = what;
+    const idx last = c->n - 1, width = c->size[last], step = c->from[last];
+    for (idx j = share(c->outer, i, parts); j < share(c->outer, i + 1, parts); j++) {
+        idx from, to;
+        place(c, j, &from, &to);
+        const float *x = c->x + from;
+        float *out = c->out + to;
+        if (c->turn >= 0) RL->transpose(x, width, c->size[c->turn], step, out, c->to[c->turn]);
+        else if (step == 1) memcpy(out, x, (size_t)width * 4);
+        else
+            for (idx k = 0; k < width; k++) out[k] = x[k * step];
+    }
+}
+
+/* The copy of `x` whose axes lie in memory in `order`; 0 when NumPy does as well. */
+static int plan_copy(Copy *c, PyArrayObject *x, const idx *order) {
+    const int ndim = PyArray_NDIM(x);
+    c->n = 0;
+    for (int i = 0; i < ndim; i++) {
+        const idx size = PyArray_DIM(x, order[i]), step = PyArray_STRIDE(x, order[i]) / 4;
+        if (PyArray_STRIDE(x, order[i]) % 4 || step < 0) return 0;
+        if (size == 1) continue;
+        if (c->n && c->from[c->n - 1] == step * size) { /* joins the dim before it */
+            c->size[c->n - 1] *= size;
+            c->from[c->n - 1] = step;
+            continue;
+        }
+        c->size[c->n] = size;
+        c->from[c->n++] = step;
+    }
+    if (c->n < 2) return 0;
+    idx step = 1;
+    for (idx d = c->n - 1; d >= 0; d--) c->to[d] = step, step *= c->size[d];
+    c->turn = -1;
+    for (idx d = 0; d < c->n - 1; d++)
+        if (c->from[d] == 1 && c->size[d] >= 4 && c->size[c->n - 1] >= 4) c->turn = (int)d;
+    c->outer = 1;
+    for (idx d = 0; d < c->n - 1; d++)
+        if (d != c->turn) c->outer *= c->size[d];
+    return c->turn >= 0 || c->from[c->n - 1] == 1;
+}
+
+static void copy_run(Copy *c, PyArrayObject *x, float *out) {
+    c->x = DATA(x);
+    c->out = out;
+    const double ns = (double)PyArray_SIZE(x) * 0.6;
+    run_parts(copy_part, c, threads_parts(ns, c->outer), ns);
+}
+
+static PyObject *clone_array(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *given = attr(attrs, "order");
+    if (!given) return NULL;
+    if (!is_float(args[0])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(x);
+    idx order[DIMS], back[DIMS];
+    if (ndim < 2 || ndim > DIMS || PyArray_SIZE(x) < 1024) return REFUSE;
+    if (PyUnicode_Check(given)) {
+        if (PyUnicode_CompareWithASCIIString(given, "C") != 0 || PyArray_IS_C_CONTIGUOUS(x)) return REFUSE;
+        for (int i = 0; i < ndim; i++) order[i] = i;
+    } else if (attr_dims(attrs, "order", order, ndim) < 0) {
+        return NULL;
+    }
+    Copy c;
+    if (!plan_copy(&c, x, order)) return REFUSE;
+    npy_intp shape[DIMS], perm[DIMS];
+    int plain = 1;
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = PyArray_DIM(x, order[i]);
+        back[order[i]] = i;
+        plain = plain && order[i] == i;
+    }
+    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    copy_run(&c, x, DATA(out));
+    if (plain) return (PyObject *)out;
+    for (int i = 0; i < ndim; i++) perm[i] = back[i];
+    PyArray_Dims dims = {perm, ndim};
+    PyObject *turned = PyArray_Transpose(out, &dims);
+    Py_DECREF(out);
+    return turned;
+}
+
+static PyObject *reshape_copy(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *target = attr(attrs, "shape");
+    if (!target) return NULL;
+    if (!is_float(args[0]) || !PyTuple_Check(target) || PyTuple_GET_SIZE(target) > DIMS) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    idx order[DIMS], size = 1;
+    if (PyArray_NDIM(x) < 2 || PyArray_NDIM(x) > DIMS || PyArray_SIZE(x) < 1024) return REFUSE;
+    npy_intp shape[DIMS];
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(target); i++) {
+        shape[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(target, i));
+        if (shape[i] == -1 && PyErr_Occurred()) return NULL;
+        size *= shape[i];
+    }
+    for (int i = 0; i < PyArray_NDIM(x); i++) order[i] = i;
+    Copy c;
+    if (size != PyArray_SIZE(x) || !plan_copy(&c, x, order)) return REFUSE;
+    PyArrayObject *out = array_new((int)PyTuple_GET_SIZE(target), shape, NPY_FLOAT32);
+    if (out) copy_run(&c, x, DATA(out));
+    return (PyObject *)out;
+}
+
+const Entry move_entries[] = {{"clone", clone_array}, {"reshape_copy", reshape_copy}, {NULL, NULL}};
