@@ -231,10 +231,10 @@ SLOPE(tanh_backward, G_TANH, CHEAP)
 SLOPE(silu_grad, G_SILU, DEAR)
 
 const Entry point_entries[] = {
-    {"relu", relu}, {"relu_grad", relu_grad}, {"exp", point_exp}, {"tanh", point_tanh},
+    {"relu", relu}, {"relu_grad", relu_grad, 1}, {"exp", point_exp}, {"tanh", point_tanh},
     {"sigmoid", point_sigmoid}, {"silu", point_silu}, {"sqrt", point_sqrt}, {"neg", point_neg},
     {"abs", point_abs}, {"square", point_square}, {"add", point_add}, {"sub", point_sub},
     {"mul", point_mul}, {"div", point_div}, {"maximum", point_maximum}, {"minimum", point_minimum},
-    {"sigmoid_backward", point_sigmoid_backward}, {"tanh_backward", point_tanh_backward},
-    {"silu_grad", point_silu_grad}, {"log", point_log}, {"gelu", gelu}, {"gelu_grad", gelu_grad}, {NULL, NULL},
+    {"sigmoid_backward", point_sigmoid_backward, 1}, {"tanh_backward", point_tanh_backward, 1},
+    {"silu_grad", point_silu_grad, 1}, {"log", point_log}, {"gelu", gelu}, {"gelu_grad", gelu_grad, 1}, {NULL, NULL},
 };

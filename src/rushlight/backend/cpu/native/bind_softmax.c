@@ -1,4 +1,4 @@
-/* softmax, log_softmax, their gradients, and cross entropy: rows of a matrix shared out. */
+/* softmax, log_softmax, their gradients, attention_weights, and cross entropy: rows of a matrix shared out. */
 #include "arrays.h"
 
 typedef struct {
@@ -13,6 +13,33 @@ static void soft_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const idx from = share(s->rows, i, parts), rows = share(s->rows, i + 1, parts) - from, at = from * s->n;
     if (s->grad) RL->softmax_grad(s->x + at, s->y + at, s->out + at, rows, s->n, s->log);
     else RL->softmax(s->x + at, s->out + at, rows, s->n, s->log, NULL, NULL);
+}
+
+/* softmax of attention: a row that is -inf everywhere attends to nothing. */
+static void weights_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Soft *s = what;
+    const idx end = share(s->rows, i + 1, parts);
+    float tops[64], sums[64];
+    for (idx from = share(s->rows, i, parts); from < end; from += 64) {
+        const idx rows = end - from < 64 ? end - from : 64, at = from * s->n;
+        RL->softmax(s->x + at, s->out + at, rows, s->n, 0, tops, sums);
+        for (idx r = 0; r < rows; r++)
+            if (tops[r] == -INFINITY) memset(s->out + at + r * s->n, 0, (size_t)s->n * 4);
+    }
+}
+
+static PyObject *attention_weights(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (!is_plain(args[0])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(x);
+    if (ndim < 1 || PyArray_SIZE(x) == 0) return REFUSE;
+    PyArrayObject *out = array_like(x);
+    if (!out) return NULL;
+    Soft s = {.x = DATA(x), .out = DATA(out), .n = PyArray_DIM(x, ndim - 1)};
+    s.rows = PyArray_SIZE(x) / s.n;
+    const double ns = (double)PyArray_SIZE(x) * 2.0;
+    run_parts(weights_part, &s, threads_parts(ns, s.rows), ns);
+    return (PyObject *)out;
 }
 
 /* Only along the last dim, where rows lie in memory. */
@@ -170,7 +197,7 @@ static PyObject *cross_entropy_grad(PyObject *const *args, Py_ssize_t nargs, PyO
 }
 
 const Entry softmax_entries[] = {
-    {"softmax", softmax, 1}, {"log_softmax", log_softmax, 1}, {"softmax_grad", softmax_grad, 1},
+    {"attention_weights", attention_weights, 1}, {"softmax", softmax, 1}, {"log_softmax", log_softmax, 1}, {"softmax_grad", softmax_grad, 1},
     {"log_softmax_grad", log_softmax_grad, 1}, {"cross_entropy_fused", cross_entropy, 1},
     {"cross_entropy_grad", cross_entropy_grad, 1}, {NULL, NULL},
 };
