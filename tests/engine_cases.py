@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+import rushlight as rl
 from rushlight.backend.door import KERNELS
+from rushlight.base.device import CPU
 from rushlight.capture.fused import Step
 from rushlight.capture.fused_cpu import pack
 
@@ -304,6 +306,8 @@ def move(d: Draw) -> Iterator[Case]:
     order = tuple(d.py.sample(range(x.ndim), x.ndim))
     yield "clone", (x,), {"order": d.one("C", order)}, 0.0
     yield "reshape_copy", (x,), {"shape": d.one((x.size,), (x.shape[0], x.size // x.shape[0]))}, 0.0
+    value = d.one(0, 1, -2.5, np.inf, np.nan)
+    yield "full", (), {"size": shape, "value": value, "dtype": rl.float32, "device": CPU}, 0.0
 
 
 FAMILIES = {f.__name__: f for f in (

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..backend import devices
+from ..backend.door import KERNELS, run
 from ..base.shapes import Size
 from . import tape
-from .tensor import Tensor, current_edge
+from .tensor import Tensor, current_edge, tensor_over
 
 
 def _as_tuple(value: Any) -> tuple:
@@ -28,7 +30,7 @@ def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any]) -> list[Any]:
                 raise RuntimeError(
                     f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
                 )
-            seeds.append(out.detach().new_ones(out._a.shape))
+            seeds.append(_one(out))
         else:
             if not isinstance(g, Tensor):
                 raise TypeError(
@@ -41,6 +43,13 @@ def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any]) -> list[Any]:
                 )
             seeds.append(g if g._a.dtype == out._a.dtype else g.to(out.dtype))
     return seeds
+
+
+def _one(out: Tensor) -> Tensor:
+    """A one beside `out`: `new_ones` without its questions, which cost more than the kernel."""
+    a = out._a
+    attrs = {"device": devices.device_of(a), "size": a.shape, "value": 1, "dtype": out.dtype}
+    return tensor_over(run(KERNELS["full"], a.__class__, (), attrs), a.__class__)
 
 
 def _roots(outputs: Sequence[Tensor], seeds: Sequence[Any]) -> list[tuple[Any, Any]]:

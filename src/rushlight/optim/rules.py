@@ -95,13 +95,20 @@ class SGD(Optimizer):
             if not group["momentum"]:
                 self._step_group(group, live, [], False)
                 continue
-            first = [p for p in live if self.state[p].get("momentum_buffer") is None]
-            for p in first:
-                self.state[p]["momentum_buffer"] = zeros_for(p)
-            new = {id(p) for p in first}
-            for params, is_first in (([p for p in live if id(p) not in new], False), (first, True)):
-                buffers = [self.state[p]["momentum_buffer"] for p in params]
-                self._step_group(group, params, [buffers], is_first)
+            fresh, stepped, buffers = [], [], []
+            for p in live:
+                held = self.state[p]
+                buffer = held.get("momentum_buffer")
+                if buffer is None:
+                    held["momentum_buffer"] = zeros_for(p)
+                    fresh.append(p)
+                else:
+                    stepped.append(p)
+                    buffers.append(buffer)
+            self._step_group(group, stepped, [buffers], False)
+            if fresh:
+                made = [self.state[p]["momentum_buffer"] for p in fresh]
+                self._step_group(group, fresh, [made], True)
         return loss
 
     def _step_group(self, group: dict[str, Any], params: list, states: list, first: bool) -> None:

@@ -1,5 +1,5 @@
-/* Copies of permuted arrays: what is contiguous in the source but not in the copy is transposed in
- * squares. (NumPy's copy walks the source with large steps, a cache line for every float.) */
+/* Arrays of other values, laid out anew, and of one value. What is contiguous in the source but not in the
+ * copy is transposed in squares: NumPy's copy walks the source with large steps, a line for every float. */
 #include "arrays.h"
 
 typedef struct {
@@ -128,4 +128,46 @@ static PyObject *reshape_copy(PyObject *const *args, Py_ssize_t nargs, PyObject 
     return (PyObject *)out;
 }
 
-const Entry move_entries[] = {{"clone", clone_array}, {"reshape_copy", reshape_copy}, {NULL, NULL}};
+/* -- full ------------------------------------------------------------------------------------------- */
+
+/* Whether `dtype`, one of rushlight's, is float32. */
+static int names_float32(PyObject *dtype) {
+    PyObject *np = PyObject_GetAttrString(dtype, "np");
+    if (!np) {
+        PyErr_Clear();
+        return 0;
+    }
+    const int found = PyArray_DescrCheck(np) && ((PyArray_Descr *)np)->type_num == NPY_FLOAT32;
+    Py_DECREF(np);
+    return found;
+}
+
+#define MANY_ZEROS 65536 /* so many come untouched from the system, and are written when first used */
+
+static PyObject *full(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *size = attr(attrs, "size"), *value = attr(attrs, "value"), *dtype = attr(attrs, "dtype");
+    if (!size || !value || !dtype) return NULL;
+    PyObject *order = PyDict_GetItemString(attrs, "order");
+    if ((order && order != Py_None) || !PyTuple_Check(size) || PyTuple_GET_SIZE(size) > DIMS) return REFUSE;
+    if (!(PyFloat_CheckExact(value) || PyLong_CheckExact(value)) || !names_float32(dtype)) return REFUSE;
+    npy_intp shape[DIMS];
+    const int ndim = (int)PyTuple_GET_SIZE(size);
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(size, i));
+        if (shape[i] == -1 && PyErr_Occurred()) return NULL;
+        if (shape[i] < 0) return REFUSE;
+    }
+    const double number = PyFloat_AsDouble(value);
+    if (number == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear(); /* an int beyond all floats: NumPy says so */
+        return REFUSE;
+    }
+    if (number == 0.0 && PyArray_MultiplyList(shape, ndim) > MANY_ZEROS) return REFUSE;
+    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    float *to = DATA(out);
+    for (idx i = 0; i < PyArray_SIZE(out); i++) to[i] = (float)number;
+    return (PyObject *)out;
+}
+
+const Entry move_entries[] = {{"clone", clone_array}, {"reshape_copy", reshape_copy}, {"full", full}, {NULL, NULL}};

@@ -88,7 +88,9 @@ INLINE void pack_lines(const float *src, idx line, idx step, idx count, idx dept
             for (; p < depth; p++) memcpy(out + p * width, s + p * step, (size_t)width * 4);
         } else if (step == 1 && here == width && width % 4 == 0) {
 #if defined(__aarch64__)
-            for (; p + 4 <= depth; p += 4)
+            for (; p + 4 <= depth; p += 4) {
+                if (p % 16 == 0) /* the lines are too many streams for the hardware to follow */
+                    for (int i = 0; i < width; i++) __builtin_prefetch(s + i * line + p + 64);
                 UNROLL for (int i = 0; i < width; i += 4) { /* 4 x 4 at a time, through registers */
                     const float *q = s + i * line + p;
                     const float32x4_t r0 = vld1q_f32(q), r1 = vld1q_f32(q + line);
@@ -104,6 +106,7 @@ INLINE void pack_lines(const float *src, idx line, idx step, idx count, idx dept
                     vst1q_f32(o + 3 * width, HALVES(2, b, d));
 #undef HALVES
                 }
+            }
 #endif
             for (; p < depth; p++)
                 UNROLL for (int i = 0; i < width; i++) out[p * width + i] = s[i * line + p];
@@ -122,7 +125,7 @@ static size_t K(gemm_scratch)(const Gemm *g) {
     return (size_t)(kc * (mc + nc)) * sizeof(float);
 }
 
-/* Few rows against a matrix whose columns lie along memory: dot products, nothing to pack. */
+/* Few rows or few columns, both along memory: dot products, nothing to pack. */
 INLINE void gemm_dots(const Gemm *g, const int rows, idx i) {
     const idx whole = g->k - g->k % VL;
     for (idx j = 0; j < g->n; j += 4) {
@@ -179,7 +182,7 @@ static void K(gemm_blocks)(const Gemm *g, const float *pa, const float *pb, idx 
 }
 
 static void K(gemm)(const Gemm *g, float *scratch) {
-    if (g->m <= 8 && g->a_col == 1 && g->b_row == 1 && g->k >= VL) {
+    if ((g->m <= 8 || g->n <= 16) && g->a_col == 1 && g->b_row == 1 && g->k >= VL) {
         K(gemm_few)(g);
         return;
     }
