@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from enum import Enum
 from typing import Any
 
 from .backend import devices, door
+from .backend.cpu import conversions
 
 
 class ProfilerActivity(Enum):
@@ -20,12 +21,13 @@ class ProfilerActivity(Enum):
 
 
 class Row:
-    """The sums of one kernel."""
+    """The sums of one kernel, or of one conversion of layout `inside` a kernel."""
 
-    __slots__ = ("key", "count", "total", "bytes", "worst")
+    __slots__ = ("key", "count", "total", "bytes", "worst", "inside")
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, inside: bool = False) -> None:
         self.key = key
+        self.inside = inside  # its time is part of another row
         self.count = 0
         self.total = 0.0
         self.bytes = 0
@@ -40,7 +42,8 @@ class KeyAverages(list):
         if sort_by and "count" in sort_by:
             key = lambda r: -r.count  # noqa: E731
         rows = sorted(self, key=key)[:row_limit]
-        whole = sum(r.total for r in self) or 1.0
+        outer = [r for r in self if not r.inside]
+        whole = sum(r.total for r in outer) or 1.0
         wide = max([len(r.key) for r in rows] + [8])
         lines = [
             f"{'kernel':<{wide}}  {'calls':>8}  {'total ms':>10}  {'share':>6}  {'mean us':>9}  {'MB out':>9}"
@@ -51,7 +54,7 @@ class KeyAverages(list):
                 f"{r.key:<{wide}}  {r.count:>8}  {r.total * 1e3:>10.3f}  {r.total / whole:>6.1%}  "
                 f"{r.total / r.count * 1e6:>9.2f}  {r.bytes / 1e6:>9.2f}"
             )
-        lines.append(f"Self time total: {whole * 1e3:.3f}ms in {sum(r.count for r in self)} calls")
+        lines.append(f"Self time total: {whole * 1e3:.3f}ms in {sum(r.count for r in outer)} calls")
         return "\n".join(lines)
 
 
@@ -87,13 +90,14 @@ class profile:  # noqa: N801
         self.stop()
 
     def start(self) -> None:
-        self._context = door.listening(self._listen)
-        self._context.__enter__()
+        self._context = ExitStack()
+        self._context.enter_context(conversions.watching())
+        self._context.enter_context(door.listening(self._listen))
         _running.append(self)
 
     def stop(self) -> None:
         _running.remove(self)
-        self._context.__exit__(None, None, None)
+        self._context.close()
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
@@ -113,14 +117,18 @@ class profile:  # noqa: N801
             shapes = [tuple(a.shape) for a in arrays if devices.is_array(a)]
             key = f"{key} {shapes}"
         self._count(key, begin, took, getattr(first, "nbytes", 0))
+        for what, count, seconds, size in conversions.take():
+            self._count(f"{kernel.name}: {what}", begin, seconds, size, count, inside=True)
         return out
 
-    def _count(self, key: str, begin: float, took: float, size: int) -> None:
+    def _count(
+        self, key: str, begin: float, took: float, size: int, count: int = 1, inside: bool = False
+    ) -> None:
         with self._lock:
             row = self.rows.get(key)
             if row is None:
-                row = self.rows[key] = Row(key)
-            row.count += 1
+                row = self.rows[key] = Row(key, inside)
+            row.count += count
             row.total += took
             row.worst = max(row.worst, took)
             row.bytes += size

@@ -31,6 +31,12 @@ class NativeEngine:
         """A kernel whose results go into given arrays, for steps that allocate nothing."""
         return self.library.into(name, otherwise, outs)
 
+    def watch(self, on: bool) -> None:
+        self.library.watch(on)
+
+    def conversions(self) -> list[tuple[str, int, float, int]]:
+        return self.library.conversions()
+
     def set_threads(self, n: int) -> None:
         self.library.set_threads(n)
 

@@ -43,6 +43,15 @@ class OnednnEngine:
 
         return first
 
+    def watch(self, on: bool) -> None:
+        self.library.watching = on
+        if self.behind is not None:
+            self.behind.watch(on)
+
+    def conversions(self) -> list[tuple[str, int, float, int]]:
+        behind = [] if self.behind is None else self.behind.conversions()
+        return self.library.conversions() + behind
+
     def set_threads(self, n: int) -> None:
         self.openmp.omp_set_num_threads(n)
         if self.behind is not None:

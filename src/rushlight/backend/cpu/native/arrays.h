@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "table.h"
 #include "threads.h"
+#include "watch.h"
 
 #define DIMS 8 /* most dims a native kernel looks at */
 

@@ -129,9 +129,11 @@ static void fill_transposed(const Planes *b, const float *x, const idx *size, co
 
 static void fill_image(const Planes *b, const float *x, const idx *size, const idx *st, idx channels,
                        float *buf) {
-    if (st[0] == 1 && st[3] != 1 && b->s[0] * b->s[1] * b->s[2] == 1)
-        fill_transposed(b, x, size, st, channels, buf);
+    const int64_t begin = conversion_begin();
+    const int turns = st[0] == 1 && st[3] != 1;
+    if (turns && b->s[0] * b->s[1] * b->s[2] == 1) fill_transposed(b, x, size, st, channels, buf);
     else fill(b, x, size, st, 0, channels, buf);
+    conversion_end(turns ? LAST_TO_FIRST : PADDED, begin, (size_t)(channels * b->channel) * 4);
 }
 
 /* -- running taps over images: forward, and the input's gradient ------------------------------------ */
@@ -255,6 +257,15 @@ static size_t packed_floats(const Loops *loops, idx outs, idx taps) {
     return (size_t)(width * taps);
 }
 
+/* The weights of all groups, `group` floats apart, in the order in which the taps want them. */
+static void pack_weights(const Conv *v, const float *w, idx group, idx o_stride, const idx *place, float *packed) {
+    const int64_t begin = conversion_begin();
+    for (idx i = 0; i < v->groups; i++)
+        v->loops->conv_pack(w + i * group, v->taps.outs, o_stride, v->taps.taps, place,
+                            packed + (size_t)i * v->packed_group);
+    conversion_end(WEIGHT_PACKED, begin, v->packed_group * (size_t)v->groups * 4);
+}
+
 /* -- conv ----------------------------------------------------------------------------------------- */
 
 /* Offsets of the taps of one group, in the order of the weight: channel, depth, height, width. */
@@ -296,7 +307,9 @@ static PyArrayObject *turned(PyArrayObject *a) {
         Turn t = {DATA(a), DATA(out), shape[0], shape[1], 1};
         for (int i = 2; i < PyArray_NDIM(a); i++) t.places *= shape[i];
         const double ns = (double)PyArray_SIZE(a) * 0.6;
+        const int64_t begin = conversion_begin();
         run_parts(turn_part, &t, threads_parts(ns, t.n), ns);
+        conversion_end(FIRST_TO_LAST, begin, (size_t)PyArray_NBYTES(out));
     }
     Py_DECREF(a);
     return out;
@@ -336,9 +349,7 @@ static int conv_forward(const Geo *g, Conv *v, PyArrayObject *x, PyArrayObject *
         forward_taps(g, &v->buffer, v->channel, v->x_stride, v->direct, tap);
         for (idx k = 0; k < taps; k++) tap[taps + k] = k;
         v->taps.tap = tap;
-        for (idx i = 0; i < g->groups; i++)
-            v->loops->conv_pack(DATA(w) + i * outs * taps, outs, taps, taps, tap + taps,
-                                packed + i * v->packed_group);
+        pack_weights(v, DATA(w), outs * taps, taps, tap + taps, packed);
         v->packed = packed;
         status = conv_compute(v, 2.0 * (double)(g->n * g->o * taps) * (double)volume(g->out));
         PyMem_RawFree((void *)v->taps.from);
@@ -465,17 +476,16 @@ static int backward_phase(const Geo *g, Conv v, const Phase *p, const idx *reach
     if (strided) found = memory_take(found_bytes);
     v.out = strided ? found : gx;
     if (packed && (found || !strided) && conv_vectors(&v, p->count[2]) == 0) {
-        const idx group = g->o / g->groups * channels * kernel;
-        for (idx i = 0; i < g->groups; i++)
-            v.loops->conv_pack(DATA(w) + i * group, channels, kernel, taps, tap + most,
-                               packed + (size_t)i * v.packed_group);
+        pack_weights(&v, DATA(w), g->o / g->groups * channels * kernel, kernel, tap + most, packed);
         v.packed = packed;
         status = conv_compute(&v, 2.0 * (double)(results * taps));
         PyMem_RawFree((void *)v.taps.from);
     }
     if (status == 0 && strided) {
         sp.from = found;
+        const int64_t begin = conversion_begin();
         run_parts(spread_part, &sp, threads_parts((double)results, g->n * g->c), (double)results);
+        conversion_end(PHASES_MERGED, begin, found_bytes);
     }
     if (packed) memory_give(packed, packed_bytes);
     if (found) memory_give(found, found_bytes);

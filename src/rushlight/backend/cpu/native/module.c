@@ -42,7 +42,7 @@ static PyObject *with_copies(const Entry *e, PyObject *const *args, Py_ssize_t n
     }
     for (Py_ssize_t i = 0; whole && i < n; i++) {
         if (!is_float(args[i]) || PyArray_IS_C_CONTIGUOUS(ARRAY(args[i]))) continue;
-        PyObject *copy = PyArray_NewCopy(ARRAY(args[i]), NPY_CORDER);
+        PyObject *copy = (PyObject *)array_plain(args[i]);
         if (copy) given_or_copied[i] = copy;
         else whole = 0;
         copied += copy != NULL;
@@ -299,8 +299,13 @@ PyArrayObject *array_like(PyArrayObject *a) {
 
 PyArrayObject *array_plain(PyObject *o) {
     if (PyArray_IS_C_CONTIGUOUS(ARRAY(o))) return ARRAY(Py_NewRef(o));
+    const int64_t begin = conversion_begin();
+    Given *const lent = given; /* for results, not for copies */
+    given = NULL;
     PyArrayObject *copy = array_new(PyArray_NDIM(ARRAY(o)), PyArray_DIMS(ARRAY(o)), PyArray_TYPE(ARRAY(o)));
+    given = lent;
     if (copy && PyArray_CopyInto(copy, ARRAY(o)) < 0) Py_CLEAR(copy);
+    if (copy) conversion_end(GAPS_CLOSED, begin, (size_t)PyArray_NBYTES(copy));
     return copy;
 }
 
@@ -416,6 +421,25 @@ static PyObject *m_wake_cost(PyObject *module, PyObject *ns) {
     Py_RETURN_NONE;
 }
 
+static PyObject *m_watch(PyObject *module, PyObject *on) {
+    const int value = PyObject_IsTrue(on);
+    if (value < 0) return NULL;
+    watching = value;
+    Py_RETURN_NONE;
+}
+
+static PyObject *m_conversions(PyObject *module, PyObject *unused) {
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < CONVERSIONS; i++) {
+        const Conversion c = watch_take(i);
+        if (!c.count) continue;
+        PyObject *row = Py_BuildValue("sLdL", c.name, (long long)c.count, (double)c.ns * 1e-9, (long long)c.bytes);
+        if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
 static PyMethodDef methods[] = {
     {"kernel", m_kernel, METH_VARARGS, "kernel(name, otherwise): the native kernel, or None."},
     {"into", m_into, METH_VARARGS,
@@ -425,6 +449,9 @@ static PyMethodDef methods[] = {
     {"get_threads", m_get_threads, METH_NOARGS, "How many threads the kernels use."},
     {"set_wake_cost", m_wake_cost, METH_O, "Nanoseconds to start a thread; 0 shares out any work (tests)."},
     {"instruction_set", m_isa, METH_NOARGS, "The vector instructions in use."},
+    {"watch", m_watch, METH_O, "Whether to count conversions of layout."},
+    {"conversions", m_conversions, METH_NOARGS,
+     "(what, count, seconds, bytes) of the conversions since the last call."},
     {"kept_bytes", m_kept, METH_NOARGS, "Bytes of freed arrays kept for the next ones."},
     {"drop_kept", m_drop, METH_NOARGS, "Return the kept memory to the system."},
     {NULL, NULL, 0, NULL},

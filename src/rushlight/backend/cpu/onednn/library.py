@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,8 @@ class Library:
         self.lock = threading.Lock()  # one stream, one buffer: one call at a time
         self._buffer: Any = None
         self._buffer_bytes = 0
+        self.watching = False  # whether reorders are timed, for a profile
+        self._reorders: dict[str, list] = {}
 
     @staticmethod
     def check(status: int) -> None:
@@ -90,6 +93,19 @@ class Library:
             if bits & wanted == wanted:
                 return name
         return "SSE4.1"
+
+    # -- conversions, for a profile ---------------------------------------------------------------
+
+    def note(self, what: str, seconds: float, nbytes: int) -> None:
+        row = self._reorders.setdefault(what, [0, 0.0, 0])
+        row[0] += 1
+        row[1] += seconds
+        row[2] += nbytes
+
+    def conversions(self) -> list[tuple[str, int, float, int]]:
+        """(what, count, seconds, bytes) of the reorders since the last call."""
+        found, self._reorders = self._reorders, {}
+        return [(what, *row) for what, row in found.items()]
 
     # -- descriptors ----------------------------------------------------------------------------
 
@@ -145,7 +161,9 @@ def dims(values: Sequence[int]) -> Any:
 class _Reorder:
     """A copy from one layout to another."""
 
-    def __init__(self, library: Library, source: Any, target: Any) -> None:
+    def __init__(self, library: Library, source: Any, target: Any, what: str) -> None:
+        self.what = what
+        self.bytes = library.c.dnnl_memory_desc_get_size(target)
         e = library.engine
         make = "dnnl_reorder_primitive_desc_create"
         made = Pointer()
@@ -193,9 +211,11 @@ class Plan:
         self.offsets[argument] = self.bytes
         self.bytes += -(-self.library.c.dnnl_memory_desc_get_size(wanted) // 64) * 64
         if argument == self.result:
-            self.after[argument] = _Reorder(self.library, wanted, mine)
+            what = "weight unpacked" if argument == DIFF_WEIGHTS else "NHWC to NCHW"
+            self.after[argument] = _Reorder(self.library, wanted, mine, what)
         else:
-            self.before[argument] = _Reorder(self.library, mine, wanted)
+            what = "weight packed" if argument == WEIGHTS else "NCHW to NHWC"
+            self.before[argument] = _Reorder(self.library, mine, wanted, what)
 
     def run(self, addresses: dict[int, int]) -> None:
         """Compute; `addresses` says where each argument's data lies."""
@@ -217,7 +237,11 @@ class Plan:
         place = self.library.c.dnnl_memory_set_data_handle
         place(reorder.source, source)
         place(reorder.target, target)
+        begin = time.perf_counter() if self.library.watching else 0.0
         self._execute(reorder.primitive, reorder.arguments)
+        if begin:
+            self.library.c.dnnl_stream_wait(self.library.stream)
+            self.library.note(reorder.what, time.perf_counter() - begin, reorder.bytes)
 
     def _execute(self, primitive: Any, arguments: Any) -> None:
         c, stream = self.library.c, self.library.stream

@@ -1,0 +1,40 @@
+"""Conversions of memory layout inside CPU kernels, told to whoever watches and else not counted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from . import engine
+
+Conversion = tuple[str, int, float, int]  # what, how often, seconds of all threads, bytes written
+
+_watchers = 0
+_lock = threading.Lock()
+
+
+@contextmanager
+def watching() -> Iterator[None]:
+    """Count conversions inside the block; `take` answers them."""
+    _tell(+1)
+    try:
+        yield
+    finally:
+        _tell(-1)
+
+
+def take() -> list[Conversion]:
+    """The conversions since the last call: whoever asks after a kernel gets that kernel's."""
+    library = engine.active()
+    return [] if library is None else library.conversions()
+
+
+def _tell(change: int) -> None:
+    global _watchers
+    library = engine.active()
+    with _lock:
+        _watchers += change
+        if library is not None:
+            library.watch(_watchers > 0)
+            library.conversions()  # nobody asked for the earlier ones

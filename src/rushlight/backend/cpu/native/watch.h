@@ -1,0 +1,26 @@
+/* Conversions of layout inside kernels: counted and timed while a profiler watches, else free. */
+#ifndef RL_WATCH_H
+#define RL_WATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PADDED, LAST_TO_FIRST, FIRST_TO_LAST, GAPS_CLOSED, WEIGHT_PACKED, PHASES_MERGED, CONVERSIONS };
+
+typedef struct {
+    const char *name;
+    int64_t count, ns, bytes; /* of all threads together; bytes written */
+} Conversion;
+
+extern int watching;
+int64_t watch_clock(void);
+void watch_count(int which, int64_t begin, size_t bytes);
+Conversion watch_take(int which); /* what was counted since the last call */
+
+/* Around a conversion: `begin` answers 0 when nobody watches, and `end` then does nothing. */
+static inline int64_t conversion_begin(void) { return watching ? watch_clock() : 0; }
+static inline void conversion_end(int which, int64_t begin, size_t bytes) {
+    if (begin) watch_count(which, begin, bytes);
+}
+
+#endif
