@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..backend.door import Kernel, run
+from ..backend.door import Kernel, replay_hooks, run
 from ..base import dtypes
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..ops.creation import full, zeros
+from .skipping import recorded_step
 
 _READY, _UNSCALED, _STEPPED = range(3)
 
@@ -77,6 +78,7 @@ class GradScaler:
         self._scale: Tensor | None = None
         self._growth_tracker: Tensor | None = None
         self._states: dict[int, dict[str, Any]] = {}
+        self._flags: dict[int, Tensor] = {}  # per optimizer: whether a gradient overflowed
 
     # -- scaling ------------------------------------------------------------------------------
 
@@ -106,6 +108,13 @@ class GradScaler:
     def _state_of(self, optimizer: Any) -> dict[str, Any]:
         return self._states.setdefault(id(optimizer), {"stage": _READY, "found": None})
 
+    def _flag_of(self, optimizer: Any, device: Any) -> Tensor:
+        """The flag of one optimizer, lowered: always the same memory, so that a program can use it."""
+        flag = self._flags.get(id(optimizer))
+        if flag is None or flag.device != device:
+            flag = self._flags[id(optimizer)] = zeros((), dtype=dtypes.float32, device=device)
+        return flag.zero_()
+
     def _need_scale(self, name: str) -> Tensor:
         if self._scale is None:
             raise AssertionError(
@@ -133,7 +142,7 @@ class GradScaler:
         ]  # fmt: skip
         if any(g.dtype is dtypes.float16 for g in grads):
             raise ValueError("Attempting to unscale FP16 gradients.")
-        found = zeros((), dtype=dtypes.float32, device=scale.device)
+        found = self._flag_of(optimizer, scale.device)
         inverse = scale.double().reciprocal().float()
         arrays = (found._a, inverse._a, *[g._a for g in grads])
         run(UNSCALE, found._a.__class__, arrays, {})
@@ -157,7 +166,9 @@ class GradScaler:
         if state["found"] is None:
             raise AssertionError("No inf checks were recorded for this optimizer.")
         result = None
-        if not state["found"].item():
+        if replay_hooks() is not None:
+            result = recorded_step(state["found"], optimizer, args, kwargs)
+        elif not state["found"].item():
             result = optimizer.step(*args, **kwargs)
         state["stage"] = _STEPPED
         return result

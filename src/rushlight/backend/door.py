@@ -102,8 +102,20 @@ def listening(listener: Listener) -> Iterator[None]:
         listeners.remove(listener)
 
 
-# set while a recorder listens: what to call, and the arrays that it refreshes
-_replay_hooks: list[tuple[Callable[[], None], tuple]] | None = None
+class ReplayHooks(list[tuple[Callable[[], None], tuple]]):
+    """What a recorder is told beside the kernels: `(refresh, arrays)` before each replay, and more.
+
+    `after` is called when a replay has run. `odd` says that this call is not like others, so that
+    the next one should be recorded instead.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.after: list[Callable[[], None]] = []
+        self.odd = False
+
+
+_replay_hooks: ReplayHooks | None = None  # set while a recorder listens
 
 
 def each_replay(refresh: Callable[[], None], *arrays: Any) -> None:
@@ -116,11 +128,16 @@ def each_replay(refresh: Callable[[], None], *arrays: Any) -> None:
         _replay_hooks.append((refresh, arrays))
 
 
+def replay_hooks() -> ReplayHooks | None:
+    """The hooks of the recording at work, or None."""
+    return _replay_hooks
+
+
 @contextmanager
-def collecting_replay_hooks() -> Iterator[list[tuple[Callable[[], None], tuple]]]:
+def collecting_replay_hooks() -> Iterator[ReplayHooks]:
     """Collect the `each_replay` calls of the block, for a recorder."""
     global _replay_hooks
-    before, _replay_hooks = _replay_hooks, []
+    before, _replay_hooks = _replay_hooks, ReplayHooks()
     try:
         yield _replay_hooks
     finally:

@@ -193,6 +193,8 @@ class Entry:
 
     def _consider(self, recording: Recording) -> None:
         """Make a program of a recording that agrees with a recent one; otherwise keep it."""
+        if recording.odd:
+            return
         recording.analyse()
         check(recording)
         if recording.impure is not None:

@@ -32,6 +32,10 @@ def is_optimizer(value: Any) -> bool:
     return hasattr(type(value), "step") and "param_groups" in getattr(value, "__dict__", ())
 
 
+def is_scaler(value: Any) -> bool:
+    return "_growth_tracker" in getattr(value, "__dict__", ())
+
+
 def is_user_module(name: str, file: str | None = None) -> bool:
     """Whether code of this module may hold state worth watching: not ours, not the library's."""
     if name.startswith(_USERS):

@@ -59,6 +59,7 @@ class Recording:
         self.versions = [(t, t._version) for t in (*self.known(), *self.given[len(self.tensors) :])]
         self.numbers = [_numbers(o) for o in self.watch.optimizers]
         self.states = random_states(self.watch.generators)
+        self.live: list[tuple[int, Tensor]] = []  # results whose backward is still to come
 
     def call(self, fullgraph: bool = False) -> None:
         """Run the function while the recorder listens; `fullgraph` raises at the first obstacle."""
@@ -80,6 +81,7 @@ class Recording:
         elif random_states(self.watch.generators) != self.states:
             self.recorder.complain("draws random numbers of Python or NumPy", "its code")
         self.hooks = [refresh for refresh, _ in hooks]
+        self.after, self.odd = hooks.after, hooks.odd
         for _, arrays in hooks:
             fed.extend(arrays)
 
@@ -108,7 +110,6 @@ class Recording:
         rec = self.recorder
         self.result_slots: list[Slot] = []
         self.leaf_makers: list[Any] = []
-        self.live: list[tuple[int, Tensor]] = []
         for value in tree.leaves(self.result):
             self.leaf_makers.append(self._describe(value))
         self.exit_grads = [

@@ -53,6 +53,7 @@ class Replay:
         r = recording
         self.watch = r.watch
         self.hooks = r.hooks
+        self.after = r.after
         self.makers = r.leaf_makers
         self.shape = tree.rebuild(r.result, lambda v: None)
         self.recorded = r.program
@@ -197,6 +198,8 @@ class Replay:
             outs, saved = low.forward()
             edges = [current_edge(t if at is None else tensors[at]) for at, t in self.reached]
             node = ReplayNode(self, low, edges, saved)
+        for settle in self.after:
+            settle()
         for i in self.written:
             tensors[i]._a[...] = inputs[i]
         for at, t, n in self.bumps:

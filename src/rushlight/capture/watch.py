@@ -22,6 +22,7 @@ from .kinds import (
     hooks_on,
     is_module,
     is_optimizer,
+    is_scaler,
     is_user_module,
     peek,
     short,
@@ -126,6 +127,9 @@ class Watch:
     def _object(self, value: Any, label: str) -> None:
         if is_optimizer(value):
             self._optimizer(value, label)
+        elif is_scaler(value):
+            for name, item in value.__dict__.items():
+                self._row(value.__dict__, name, item, f"{label}.{name}")
         elif is_module(value):
             self._module(value, label)
         elif isinstance(value, (list, tuple, set, frozenset)):
