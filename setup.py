@@ -1,10 +1,11 @@
-"""The one part of the build that pyproject.toml cannot say: the optional native CPU engine."""
+"""The one part of the build that pyproject.toml cannot say: the optional C extensions."""
 
 from pathlib import Path
 
 from setuptools import Extension, setup
 
 NATIVE = Path("src/rushlight/backend/cpu/native")
+LAUNCH = "src/rushlight/backend/cuda/native/launch.c"
 
 
 def native() -> list[Extension]:
@@ -33,4 +34,17 @@ def native() -> list[Extension]:
     ]
 
 
-setup(ext_modules=native())
+def launch() -> list[Extension]:
+    """Kernel launches in C; it needs no CUDA to be built, and without it they are made in Python."""
+    return [
+        Extension(
+            "rushlight.backend.cuda._launch",
+            sources=[LAUNCH],
+            extra_compile_args=["-O2", "-std=gnu11"],
+            libraries=["dl"],
+            optional=True,
+        )
+    ]
+
+
+setup(ext_modules=native() + launch())

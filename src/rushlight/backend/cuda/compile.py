@@ -1,22 +1,19 @@
-"""CUDA sources to launchable kernels: NVRTC once, cubins kept on disk, a lean launch call."""
+"""CUDA sources to launchable kernels: NVRTC once, cubins kept on disk."""
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import os
-import struct
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import cupy
-from cupy.cuda import driver, function
+from cupy.cuda import function
 from cupy_backends.cuda.libs import nvrtc
 
 from ...base.config import settings
-from .streams import current
+from .launch import Launch
 
 _KERNELS = Path(__file__).parent / "kernels"
 _lock = threading.Lock()
@@ -93,91 +90,6 @@ def module(text: str, options: tuple[str, ...] = ()) -> Any:
                 found.load(cubin(text, options))
                 _modules[key] = found
     return found
-
-
-class Launch:
-    """A kernel with the struct formats of its parameters: `launch(blocks, threads, *values)`.
-
-    `formats` holds one entry per parameter: "P" a pointer, "i"/"q" an integer, "f"/"d" a number,
-    "6i" an array passed by value in a struct. Every launch packs its values into a buffer that the
-    driver copies before the call returns, so buffers are reused. `go` is the launch as a plain
-    function, which saves the quick paths a method call.
-    """
-
-    __slots__ = ("count", "free", "function", "go", "offsets", "pack", "size")
-
-    def __init__(self, kernel: Any, formats: tuple[str, ...]) -> None:
-        self.function = kernel.ptr
-        offsets = []
-        layout = "@"
-        for entry in formats:
-            aligned = struct.calcsize(layout + "0" + entry[-1])  # pads up to the type's alignment
-            offsets.append(aligned)
-            layout += entry
-        packed = struct.Struct(layout)
-        self.pack = packed.pack_into
-        self.size = max(packed.size, 8)
-        self.offsets = tuple(offsets)
-        self.count = len(formats)
-        self.free: list[Any] = []
-        self.go = _quick(self, kernel)
-
-    def room(self) -> tuple[Any, int, Any]:
-        """A buffer for the values, the address of the array of their addresses, and that array."""
-        buffer = ctypes.create_string_buffer(self.size)
-        start = ctypes.addressof(buffer)
-        pointers = (ctypes.c_void_p * max(self.count, 1))(*[start + o for o in self.offsets])
-        return buffer, ctypes.addressof(pointers), pointers
-
-    def __call__(self, blocks: int, threads: int, *values: Any) -> None:
-        self.go(blocks, threads, *values)
-
-    def on_grid(self, grid: tuple, block: tuple, shared: int, *values: Any) -> None:
-        """As a call, with a grid and a block of three dims and dynamic shared memory."""
-        room = self.free.pop() if self.free else self.room()
-        self.pack(room[0], 0, *values)
-        driver.launchKernel(
-            self.function, *grid, *block, shared, current.ptr, room[1], 0
-        )  # fmt: skip
-        self.free.append(room)
-
-    def fixed(
-        self, grid: tuple, block: tuple, shared: int, head: int, *constants: Any
-    ) -> Callable[..., None]:
-        """A launch where only the first `head` parameters, all pointers, are still to come."""
-        address, new_room, pack = self.function, self.room, self.pack
-        pack_head = struct.Struct(f"{head}P").pack_into
-        free: list[Any] = []
-        start, stream = driver.launchKernel, current
-        gx, gy, gz = grid
-        bx, by, bz = block
-        blank = (0,) * head
-
-        def go(*pointers: int) -> None:
-            if free:
-                room = free.pop()
-            else:
-                room = new_room()
-                pack(room[0], 0, *blank, *constants)
-            pack_head(room[0], 0, *pointers)
-            start(address, gx, gy, gz, bx, by, bz, shared, stream.ptr, room[1], 0)
-            free.append(room)
-
-        return go
-
-
-def _quick(launch: Launch, kernel: Any) -> Callable[..., None]:
-    """The launch over one dim with everything it needs in local names."""
-    address, pack, free, new_room = launch.function, launch.pack, launch.free, launch.room
-    start, stream = driver.launchKernel, current
-
-    def go(blocks: int, threads: int, *values: Any, _module: Any = kernel) -> None:
-        room = free.pop() if free else new_room()
-        pack(room[0], 0, *values)
-        start(address, blocks, 1, 1, threads, 1, 1, 0, stream.ptr, room[1], 0)
-        free.append(room)
-
-    return go
 
 
 _launches: dict[tuple, Launch] = {}
