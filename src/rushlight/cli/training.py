@@ -43,13 +43,8 @@ class Run:
     def _compiled(self) -> tuple[Any, str]:
         import rushlight as rl
 
-        if not hasattr(rl, "compile"):
-            return self.train_step, "steps run through Python (compiling them comes later)"
         if not self.args.compile:
             return self.train_step, "steps run through Python (--no-compile)"
-        if not str(self.device).startswith("cpu"):
-            # The newest capture code has not run on a GPU yet: see benchmarks/results.
-            return self.train_step, "steps run through Python (replay is for the CPU so far)"
         note = "steps are recorded once and replayed (--no-compile switches that off)"
         return rl.compile(self.train_step), note
 
