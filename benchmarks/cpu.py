@@ -31,7 +31,10 @@ FRAMEWORKS: dict[str, tuple[str, dict[str, str], bool]] = {
     "PyTorch": ("torch", {}, False),
     "PyTorch channels_last": ("torch", {}, True),
     "NumPy im2col": ("rushlight", {"RUSHLIGHT_CPU_ENGINE": "numpy"}, False),
+    "rushlight native": ("rushlight", {"RUSHLIGHT_CPU_ENGINE": "native"}, False),
+    "rushlight oneDNN": ("rushlight", {"RUSHLIGHT_CPU_ENGINE": "onednn"}, False),
 }
+USUAL = ["rushlight", "PyTorch", "PyTorch channels_last", "NumPy im2col"]
 COLUMNS = {
     "lab4": "lab net, batch 4",
     "lab64": "batch 64",
@@ -279,9 +282,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--columns", nargs="*", default=list(COLUMNS), choices=list(COLUMNS))
-    parser.add_argument(
-        "--frameworks", nargs="*", default=list(FRAMEWORKS), choices=list(FRAMEWORKS)
-    )
+    parser.add_argument("--frameworks", nargs="*", default=USUAL, choices=list(FRAMEWORKS))
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5, help="of one framework in one round")
     parser.add_argument("--growth", action="store_true")

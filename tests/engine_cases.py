@@ -324,6 +324,8 @@ def differs(out: Any, truth: Any, tolerance: float) -> str:
     for a, b in zip(map(np.asarray, outs), map(np.asarray, truths)):
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"{a.dtype}{a.shape} instead of {b.dtype}{b.shape}"
+        if a.dtype.kind == "V":  # bfloat16
+            a, b = a.astype(np.float32), b.astype(np.float32)
         if a.dtype.kind != "f":
             if not np.array_equal(a, b):
                 return "other integers"

@@ -21,6 +21,7 @@ import numpy as np  # noqa: E402
 from engine_cases import Draw, conv, differs, matmul, numpy_body  # noqa: E402
 from rushlight.backend.cpu.onednn import kernels  # noqa: E402
 from rushlight.backend.cpu.onednn.library import Library, find  # noqa: E402
+from rushlight.base.dtypes import bfloat16  # noqa: E402
 
 # The convolutions and products of the lab's network at batch 64 and of the wide CNN.
 LARGE = (
@@ -40,6 +41,8 @@ def compare(lib: Library, seconds: float) -> bool:
     while time.time() < end:
         for family in (conv, matmul):
             for name, arrays, attrs, tolerance in family(Draw(seed)):
+                if lib.has_bfloat16 and seed % 2:
+                    arrays, tolerance = halved(arrays), 0.03
                 out = kernels.KERNELS[name](lib, *arrays, **attrs)
                 counts = refused if out is NotImplemented else ran
                 counts[name] = counts.get(name, 0) + 1
@@ -53,6 +56,11 @@ def compare(lib: Library, seconds: float) -> bool:
         seed += 1
     print(f"{seed} seeds agree. computed: {ran}\nleft to others: {refused}")
     return all(name in ran for name in kernels.KERNELS)
+
+
+def halved(arrays: tuple) -> tuple:
+    """The same in bfloat16, strides kept."""
+    return tuple([a if a is None else a.astype(bfloat16.np, order="K") for a in arrays])
 
 
 def best(fn: Any) -> float:
@@ -88,7 +96,7 @@ def times(lib: Library) -> None:
         from rushlight.backend.cpu import _native
     except ImportError:
         _native = None
-    print(f"\n{'microseconds':<58}{'NumPy':>10}{'native':>10}{'oneDNN':>10}  conversions")
+    print(f"\n{'microseconds':<58}{'NumPy':>10}{'native':>10}{'oneDNN':>10}  conversions, bfloat16")
     for label, name, arrays, attrs in calls():
         row = [best(lambda: numpy_body(name)(*arrays, **attrs))]
         native = None if _native is None else _native.kernel(name, numpy_body(name))
@@ -98,7 +106,10 @@ def times(lib: Library) -> None:
             float("nan") if refused else best(lambda: kernels.KERNELS[name](lib, *arrays, **attrs))
         )
         plan = next(reversed(kernels._plans.values()))
-        made = "refused" if plan is None else plan.conversions
+        made = "refused" if plan is None else f"{plan.conversions:<11}"
+        half = halved(arrays)
+        if lib.has_bfloat16 and kernels.KERNELS[name](lib, *half, **attrs) is not NotImplemented:
+            made += f" {best(lambda: kernels.KERNELS[name](lib, *half, **attrs)):>10.0f}"
         print(f"{name:<18}{label:<40}" + "".join(f"{t:>10.0f}" for t in row) + f"  {made}")
 
 

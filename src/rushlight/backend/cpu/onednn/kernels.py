@@ -1,4 +1,4 @@
-"""Kernels by oneDNN: convolutions with their gradients, and matrix products.
+"""Kernels by oneDNN: convolutions with their gradients, and matrix products, of float32 and bfloat16.
 
 A kernel takes the library first, then arrays and attributes as the NumPy body does, and answers
 NotImplemented for what oneDNN does not do well. Plans are cached by shapes, layouts and attributes.
@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from ....base import dtypes
 from . import library as dnn
 from .library import Library, Plan, Refused, dims
 
 # Below so many multiplications a call through ctypes costs more than it gains.
 _SMALLEST = 1 << 18
 _MOST_PLANS = 512
+
+_FLOAT, _BFLOAT = np.dtype(np.float32), dtypes.bfloat16.np
 
 KERNELS: dict[str, Callable[..., Any]] = {}
 
@@ -28,10 +31,11 @@ def _kernel(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fn)
     def body(lib: Library, *arrays: Any, **attrs: Any) -> Any:
+        kind = arrays[0].dtype
+        if kind != _FLOAT and not (kind == _BFLOAT and lib.has_bfloat16):
+            return NotImplemented
         for a in arrays:
-            if a is not None and (
-                a.__class__ is not np.ndarray or a.dtype != np.float32 or not a.size
-            ):
+            if a is not None and (a.__class__ is not np.ndarray or a.dtype != kind or not a.size):
                 return NotImplemented
         try:
             return fn(lib, *arrays, **attrs)
@@ -68,10 +72,20 @@ def _address(a: np.ndarray) -> int:
 
 def _steps(a: np.ndarray) -> tuple[int, ...]:
     """Strides in elements; Refused for arrays whose elements overlap or lie backwards."""
-    steps = tuple([s // 4 for s in a.strides])
-    if any(s % 4 or s < 4 for s, n in zip(a.strides, a.shape) if n > 1):
+    size = a.itemsize
+    steps = tuple([s // size for s in a.strides])
+    if any(s % size or s < size for s, n in zip(a.strides, a.shape) if n > 1):
         raise Refused
     return tuple([max(s, 1) for s in steps])
+
+
+def _described(lib: Library, a: np.ndarray) -> Any:
+    """The descriptor of an array as it lies."""
+    return lib.strided(a.shape, _steps(a), _kind(a))
+
+
+def _kind(a: np.ndarray) -> int:
+    return dnn.F32 if a.dtype == _FLOAT else dnn.BF16
 
 
 def _last_steps(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -86,14 +100,14 @@ def _last_steps(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _is_last(a: np.ndarray) -> bool:
-    steps = tuple([s // 4 for s in a.strides])
+    steps = tuple([s // a.itemsize for s in a.strides])
     return a.ndim > 3 and not a.flags.c_contiguous and steps == _last_steps(a.shape)
 
 
-def _empty(shape: tuple[int, ...], last: bool) -> np.ndarray:
+def _empty(shape: tuple[int, ...], last: bool, dtype: Any) -> np.ndarray:
     if not last:
-        return np.empty(shape, np.float32)
-    return np.moveaxis(np.empty((shape[0], *shape[2:], shape[1]), np.float32), -1, 1)
+        return np.empty(shape, dtype)
+    return np.moveaxis(np.empty((shape[0], *shape[2:], shape[1]), dtype), -1, 1)
 
 
 # -- convolution ----------------------------------------------------------------------------------
@@ -103,15 +117,16 @@ class _Geometry:
     """What the three convolutions share: shapes, descriptors, and the forward description."""
 
     def __init__(
-        self, lib: Library, x_shape: tuple, w_shape: tuple, y_shape: tuple, how: dict
+        self, lib: Library, kind: int, x_shape: tuple, w_shape: tuple, y_shape: tuple, how: dict
     ) -> None:
         self.lib = lib
+        self.kind = kind
         groups = how["groups"]
         grouped = (groups, w_shape[0] // groups, *w_shape[1:]) if groups > 1 else w_shape
         # Activations are channels-last inside: with plain NCHW oneDNN falls back to gemm.
-        self.x = lib.strided(x_shape, _last_steps(x_shape))
-        self.y = lib.strided(y_shape, _last_steps(y_shape))
-        self.w = lib.any_layout(grouped)
+        self.x = lib.strided(x_shape, _last_steps(x_shape), kind)
+        self.y = lib.strided(y_shape, _last_steps(y_shape), kind)
+        self.w = lib.any_layout(grouped, kind)
         self.w_shape = grouped
         pad = dims(how["padding"])
         gaps = dims([d - 1 for d in how["dilation"]])
@@ -121,7 +136,7 @@ class _Geometry:
         """The user's weight, its groups apart."""
         if len(self.w_shape) > len(w_steps):
             w_steps = (w_steps[0] * self.w_shape[1], *w_steps)
-        return self.lib.strided(self.w_shape, w_steps)
+        return self.lib.strided(self.w_shape, w_steps, self.kind)
 
     def forward(self, bias: Any = None) -> Any:
         return self.lib.describe(
@@ -150,22 +165,22 @@ def _check_work(out: tuple, w_shape: tuple) -> None:
 
 def _key(name: str, arrays: tuple, how: dict) -> Hashable:
     layouts = tuple([None if a is None else (a.shape, a.strides) for a in arrays])
-    return name, layouts, tuple(how.values())
+    return name, arrays[0].dtype, layouts, tuple(how.values())
 
 
 @_kernel
 def conv(lib: Library, x: Any, w: Any, b: Any, **how: Any) -> Any:
     shape = _out_shape(x.shape, w.shape, how)
     _check_work(shape, w.shape)
-    out = _empty(shape, _is_last(x) or _is_last(w))
+    out = _empty(shape, _is_last(x) or _is_last(w), x.dtype)
 
     def make() -> Plan:
-        g = _Geometry(lib, x.shape, w.shape, shape, how)
-        bias = None if b is None else lib.strided(b.shape, (1,))
+        g = _Geometry(lib, _kind(x), x.shape, w.shape, shape, how)
+        bias = None if b is None else _described(lib, b)
         given = {
-            dnn.SRC: lib.strided(x.shape, _steps(x)),
+            dnn.SRC: _described(lib, x),
             dnn.WEIGHTS: g.weight(_steps(w)),
-            dnn.DST: lib.strided(shape, _steps(out)),
+            dnn.DST: _described(lib, out),
         }
         if b is not None:
             given[dnn.BIAS] = bias
@@ -174,7 +189,7 @@ def conv(lib: Library, x: Any, w: Any, b: Any, **how: Any) -> Any:
     plan = _plan(_key("conv", (x, w, b), how), make)
     addresses = {dnn.SRC: _address(x), dnn.WEIGHTS: _address(w), dnn.DST: _address(out)}
     if b is not None:
-        if b.strides != (4,):
+        if b.strides != (b.itemsize,):
             raise Refused
         addresses[dnn.BIAS] = _address(b)
     plan.run(addresses)
@@ -186,15 +201,15 @@ def conv_grad_input(lib: Library, gy: Any, w: Any, *, x_shape: tuple, **how: Any
     if _out_shape(x_shape, w.shape, how) != gy.shape or 0 in x_shape:
         raise Refused  # a transposed convolution with more room than outputs
     _check_work(gy.shape, w.shape)
-    gx = _empty(x_shape, _is_last(gy))
+    gx = _empty(x_shape, _is_last(gy), gy.dtype)
 
     def make() -> Plan:
-        g = _Geometry(lib, x_shape, w.shape, gy.shape, how)
+        g = _Geometry(lib, _kind(gy), x_shape, w.shape, gy.shape, how)
         function = "dnnl_convolution_backward_data_primitive_desc_create"
         given = {
-            dnn.DIFF_DST: lib.strided(gy.shape, _steps(gy)),
+            dnn.DIFF_DST: _described(lib, gy),
             dnn.WEIGHTS: g.weight(_steps(w)),
-            dnn.DIFF_SRC: lib.strided(x_shape, _steps(gx)),
+            dnn.DIFF_SRC: _described(lib, gx),
         }
         return Plan(lib, g.backward(function, g.x, g.w, g.y), given, dnn.DIFF_SRC)
 
@@ -208,14 +223,14 @@ def conv_grad_weight(lib: Library, gy: Any, x: Any, *, w_shape: tuple, **how: An
     if _out_shape(x.shape, w_shape, how) != gy.shape or 0 in w_shape:
         raise Refused
     _check_work(gy.shape, w_shape)
-    gw = np.empty(w_shape, np.float32)
+    gw = np.empty(w_shape, gy.dtype)
 
     def make() -> Plan:
-        g = _Geometry(lib, x.shape, w_shape, gy.shape, how)
+        g = _Geometry(lib, _kind(x), x.shape, w_shape, gy.shape, how)
         function = "dnnl_convolution_backward_weights_primitive_desc_create"
         given = {
-            dnn.SRC: lib.strided(x.shape, _steps(x)),
-            dnn.DIFF_DST: lib.strided(gy.shape, _steps(gy)),
+            dnn.SRC: _described(lib, x),
+            dnn.DIFF_DST: _described(lib, gy),
             dnn.DIFF_WEIGHTS: g.weight(_steps(gw)),
         }
         return Plan(lib, g.backward(function, g.x, g.w, None, g.y), given, dnn.DIFF_WEIGHTS)
@@ -232,21 +247,21 @@ def _product(lib: Library, x: Any, y: Any, b: Any, shape: tuple[int, ...]) -> np
     """x (..., m, k) times y (..., k, n) of equal leading dims, plus a row b."""
     if prod(shape) * x.shape[-1] < _SMALLEST or x.shape[:-2] != y.shape[:-2] or x.ndim > 3:
         raise Refused
-    if b is not None and b.strides != (4,):
+    if b is not None and b.strides != (b.itemsize,):
         raise Refused
-    out = np.empty(shape, np.float32)
+    out = np.empty(shape, x.dtype)
 
     def make() -> Plan:
         given = {
-            dnn.SRC: lib.strided(x.shape, _steps(x)),
-            dnn.WEIGHTS: lib.strided(y.shape, _steps(y)),
-            dnn.DST: lib.strided(shape, _steps(out)),
+            dnn.SRC: _described(lib, x),
+            dnn.WEIGHTS: _described(lib, y),
+            dnn.DST: _described(lib, out),
         }
         bias = None
         if b is not None:
             ones = (1,) * (len(shape) - 1)
             bias = given[dnn.BIAS] = lib.strided(
-                (*ones, b.shape[0]), (b.shape[0],) * len(ones) + (1,)
+                (*ones, b.shape[0]), (b.shape[0],) * len(ones) + (1,), _kind(b)
             )
         made = lib.describe(
             "dnnl_matmul_primitive_desc_create", lib.engine, given[dnn.SRC], given[dnn.WEIGHTS],

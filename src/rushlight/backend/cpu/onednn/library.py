@@ -22,7 +22,8 @@ DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 129, 145, 161
 # Which descriptor of a primitive belongs to an argument.
 _QUERY = {SRC: 129, DIFF_SRC: 130, WEIGHTS: 131, DIFF_WEIGHTS: 132, DST: 133, DIFF_DST: 134}
 
-_F32, _ANY, _CPU, _IMPL_NAME = 3, 1, 1, 8
+BF16, F32 = 2, 3  # data types
+_ANY, _CPU, _IMPL_NAME = 1, 1, 8
 FORWARD_TRAINING, DIRECT = 64, 1
 
 
@@ -72,6 +73,8 @@ class Library:
         self.check(c.dnnl_engine_create(ctypes.byref(self.engine), _CPU, ctypes.c_size_t(0)))
         self.check(c.dnnl_stream_create(ctypes.byref(self.stream), self.engine, 1))
         self.lock = threading.Lock()  # one stream, one buffer: one call at a time
+        # Elsewhere bfloat16 is emulated, and slower than NumPy's way through float32.
+        self.has_bfloat16 = bool(c.dnnl_get_effective_cpu_isa() & 0x80)
         self._buffer: Any = None
         self._buffer_bytes = 0
         self.watching = False  # whether reorders are timed, for a profile
@@ -109,19 +112,19 @@ class Library:
 
     # -- descriptors ----------------------------------------------------------------------------
 
-    def strided(self, shape: Sequence[int], strides: Sequence[int]) -> Any:
+    def strided(self, shape: Sequence[int], strides: Sequence[int], kind: int) -> Any:
         """Data of this shape with strides in elements."""
         made = Pointer()
         dims, steps = _Dims(*shape), _Dims(*strides)
         create = self.c.dnnl_memory_desc_create_with_strides
-        self.check(create(ctypes.byref(made), len(shape), dims, _F32, steps))
+        self.check(create(ctypes.byref(made), len(shape), dims, kind, steps))
         return made
 
-    def any_layout(self, shape: Sequence[int]) -> Any:
+    def any_layout(self, shape: Sequence[int], kind: int) -> Any:
         """Data of this shape as the primitive likes it best."""
         made = Pointer()
         create = self.c.dnnl_memory_desc_create_with_tag
-        self.check(create(ctypes.byref(made), len(shape), _Dims(*shape), _F32, _ANY))
+        self.check(create(ctypes.byref(made), len(shape), _Dims(*shape), kind, _ANY))
         return made
 
     def memory(self, descriptor: Any) -> Any:
