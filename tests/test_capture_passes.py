@@ -559,11 +559,50 @@ def test_epilogues_join_large_products():
     check(_wide, joined, *args, rtol=2e-3)
 
 
-def test_epilogues_leave_small_products_alone():
-    args = torch.randn(4, 5), torch.randn(6, 5), torch.randn(6)
+def test_epilogues_leave_float64_alone():
+    args = [torch.randn(*shape, dtype=torch.float64) for shape in ((4, 5), (6, 5), (6,))]
     program = record(_wide, *args)
     program.device = "cuda"
     assert names(join_epilogues(program)) == names(program)
+
+
+def _two_layers(x, t, w, b, v, c):
+    leaves = [p.detach().requires_grad_() for p in (w, b, v, c)]
+    w, b, v, c = leaves
+    loss = F.cross_entropy(F.linear(F.linear(x, w, b).relu(), v, c), t)
+    return loss.detach(), *torch.autograd.grad(loss, leaves)
+
+
+@pytest.mark.parametrize("rows", [4, 100])
+def test_dense_layers_are_few_kernels(rows):
+    """Forward two, the loss with its gradient one; backward one a layer of few rows, else two."""
+    args = [torch.randn(rows, 20), torch.randint(0, 5, (rows,)), torch.randn(12, 20) / 4,
+            torch.randn(12), torch.randn(5, 12) / 3, torch.randn(5)]  # fmt: skip
+    program = optimise(record(_two_layers, *args))
+    program.device = "cuda"
+    joined = join_epilogues(program)
+    joined.device = "cpu"
+    backward = ["linear_backward"] if rows <= 16 else ["mm_masked", "linear_grads"]
+    found = [ins.name for ins in joined.instructions if not ins.is_view]
+    assert found == ["linear_relu", "linear", "cross_entropy_step", *backward, "linear_grads"]
+    check(_two_layers, joined, *args, rtol=2e-3)
+
+
+def test_layers_whose_values_are_seen_keep_them():
+    def fn(x, t, w, b, v, c):
+        h = F.linear(x, w, b)
+        y = h.relu()
+        g = torch.ones(4, 5) @ v
+        return h, y, g, (g * (y > 0)).sum(0)
+
+    args = [torch.randn(4, 20), torch.randint(0, 5, (4,)), torch.randn(12, 20), torch.randn(12),
+            torch.randn(5, 12), torch.randn(5)]  # fmt: skip
+    program = record(fn, *args)
+    program.device = "cuda"
+    joined = join_epilogues(program)
+    assert names(joined) == names(program)
+    joined.device = "cpu"
+    check(fn, joined, *args)
 
 
 def test_relu_whose_input_is_used_stays():

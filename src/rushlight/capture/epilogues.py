@@ -1,4 +1,4 @@
-"""Kernels that passes make of a product and what follows it: generic bodies, and the GPU's own."""
+"""Kernels that passes make of a dense layer's parts: their generic bodies."""
 
 from __future__ import annotations
 
@@ -15,5 +15,31 @@ def _linear_grads(xp: Any, g: Any, x: Any) -> tuple:
     return KERNELS["mm_tn"].generic(xp, g, x), g.sum(axis=0, dtype=g.dtype)
 
 
+def _mm_masked(xp: Any, g: Any, w: Any, y: Any) -> Any:
+    gx = KERNELS["mm"].generic(xp, g, w)
+    return gx if y is None else KERNELS["relu_grad"].generic(xp, gx, y)
+
+
+def _linear_backward(xp: Any, g: Any, x: Any, w: Any, y: Any) -> tuple:
+    return (_mm_masked(xp, g, w, y), *_linear_grads(xp, g, x))
+
+
+def _cross_entropy_step(
+    xp: Any, x: Any, target: Any, gy: Any, *, ignore_index: int, reduction: str
+) -> tuple:
+    attrs = {"ignore_index": ignore_index, "reduction": reduction}
+    loss, probs = KERNELS["cross_entropy_fused"].generic(xp, x, target, **attrs)
+    return loss, KERNELS["cross_entropy_grad"].generic(xp, gy, probs, target, **attrs)
+
+
 LINEAR_RELU = Kernel("linear_relu", _linear_relu)
-LINEAR_GRADS = Kernel("linear_grads", _linear_grads)  # of the weight and of the bias
+LINEAR_GRADS = KERNELS.get("linear_grads") or Kernel("linear_grads", _linear_grads)
+MM_MASKED = Kernel(
+    "mm_masked", _mm_masked
+)  # g w where y, the relu in front of the layer, is positive
+LINEAR_BACKWARD = Kernel("linear_backward", _linear_backward)  # of the input, the weight, the bias
+CROSS_ENTROPY_STEP = Kernel("cross_entropy_step", _cross_entropy_step)  # loss and gradient
+
+JOINED = frozenset(
+    ("linear_relu", "linear_grads", "mm_masked", "linear_backward", "cross_entropy_step")
+)

@@ -1,10 +1,10 @@
-"""Products with what follows them, on a GPU: cuBLASLt does both in one kernel."""
+"""A dense layer's joined kernels on a GPU: our own where products are small, cuBLASLt's epilogues elsewhere."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..backend.cuda import blas
+from ..backend.cuda import blas, cross_entropy, dense
 from ..backend.door import kernel_for
 
 
@@ -14,7 +14,24 @@ def linear_relu(x: Any, w: Any, b: Any) -> Any:
     return blas.linear(x, w, b, activation="relu")
 
 
-@kernel_for("cuda", "linear_grads")
-def linear_grads(g: Any, x: Any) -> Any:
-    """g.T @ x and the sums of g over its rows."""
-    return blas.grad_weight(g, x)
+@kernel_for("cuda", "mm_masked")
+def mm_masked(g: Any, w: Any, y: Any) -> Any:
+    """g @ w where y is positive."""
+    (m, k), n = g.shape, w.shape[1]
+    if not y._c_contiguous:
+        return NotImplemented
+    out = dense.product("nn", g, w, m, n, k, mask=y)
+    return NotImplemented if out is None else out
+
+
+@kernel_for("cuda", "linear_backward")
+def linear_backward(g: Any, x: Any, w: Any, y: Any) -> Any:
+    """All gradients of a layer with few rows."""
+    out = dense.backward(g, x, w, y)
+    return NotImplemented if out is None else out
+
+
+@kernel_for("cuda", "cross_entropy_step")
+def cross_entropy_step(x: Any, target: Any, gy: Any, *, ignore_index: int, reduction: str) -> Any:
+    """The loss and its gradient by the logits."""
+    return cross_entropy.step(x, target, gy, ignore_index, reduction)

@@ -10,16 +10,20 @@ import numpy as np
 from cupy.cuda import runtime
 
 from ..backend.cuda.arrays import CUPY
+from ..backend.cuda.lt import library
+from ..backend.cuda.sources import counter, partials
 from ..backend.cuda.streams import current, using
 from ..backend.door import KERNELS, collecting_replay_hooks, run
 from ..base.dtypes import from_np
 from . import epilogues_cuda, fused_cuda  # noqa: F401 - register the GPU's kernels
+from .epilogues import JOINED
+from .lanes import LANES, Branches, keep_longer
 from .phases import Phases
 from .program import MADE, Instruction, Program, Slot
 from .record import CannotCapture, WrongKernel
 
 _TO_DEVICE, _ON_DEVICE = 1, 3
-_JOINED = frozenset(("fused", "linear_relu", "linear_grads"))
+_JOINED = JOINED | {"fused"}
 _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum"}
 _RELAXED = 2  # memory may be allocated while the stream captures
 
@@ -48,17 +52,27 @@ class Graph:
     def _capture(self, keep: set[int]) -> Any:
         low = self.low
         given = {s.number for ins in self.phases.before for s in ins.outputs}
-        last = _last_uses(self.phases.graph, keep | given)
-        stream = cupy.cuda.Stream(non_blocking=True)
+        code = self.phases.graph
+        branches = Branches(low.program, code)
+        last = keep_longer(_last_uses(code, keep | given), branches, code)
+        streams = capture_streams()
+        stream = streams[0]
         runtime.deviceSynchronize()
         with using(stream), cupy.cuda.using_allocator(low.pool.malloc):
             with collecting_replay_hooks() as hooks:
                 stream.begin_capture(_RELAXED)
                 try:
-                    for at, ins in enumerate(self.phases.graph):
-                        low.execute(ins)
+                    for at, ins in enumerate(code):
+                        if at in branches.waits:
+                            _come_together(streams)
+                        if branches.lane[at]:
+                            self._beside(ins, streams[0], streams[branches.lane[at]])
+                        else:
+                            low.execute(ins)
                         for number in last.get(at, ()):
                             low.env.pop(number, None)
+                    if len(code) in branches.waits:
+                        _come_together(streams)
                 except BaseException as error:
                     _abandon(stream)
                     if isinstance(error, CannotCapture) or not isinstance(error, Exception):
@@ -68,8 +82,13 @@ class Graph:
                     ) from error
                 graph = stream.end_capture()
         self.hooks = [refresh for refresh, _ in hooks]
-        self.stream = stream
         return graph
+
+    def _beside(self, ins: Instruction, main: Any, lane: Any) -> None:
+        """Run one instruction in another lane, after all that the main lane has done so far."""
+        lane.wait_event(main.record(cupy.cuda.Event(disable_timing=True)))
+        with using(lane):
+            self.low.execute(ins)
 
     def launch(self) -> None:
         for ins in self.phases.before:
@@ -77,9 +96,41 @@ class Graph:
         for refresh in self.hooks:
             refresh()
         if self.graph is not None:
+            _take_turns()
             self.graph.launch(cupy.cuda.get_current_stream())
         for ins in self.phases.after:
             self.low.execute(ins)
+
+
+_streams: dict[int, list[Any]] = {}
+_latest: dict[int, Any] = {}  # the stream of the last launch, per GPU
+
+
+def capture_streams() -> list[Any]:
+    """The streams that graphs of this GPU are captured in; their kernels' scratch memory is shared."""
+    device = runtime.getDevice()
+    if device not in _streams:
+        _streams[device] = [cupy.cuda.Stream(non_blocking=True) for _ in range(1 + LANES)]
+        for stream in _streams[device]:
+            with using(stream):
+                counter(), partials(), library().workspace(stream.ptr)
+    return _streams[device]
+
+
+def _take_turns() -> None:
+    """Graphs share scratch memory, so one in another stream waits for the one before it."""
+    device, stream = runtime.getDevice(), cupy.cuda.get_current_stream()
+    before = _latest.get(device)
+    if before is not None and before.ptr != stream.ptr:
+        before.synchronize()
+    _latest[device] = stream
+
+
+def _come_together(streams: list[Any]) -> None:
+    """The main lane waits for the others; those that did not start yet start here."""
+    for lane in streams[1:]:
+        lane.wait_event(streams[0].record(cupy.cuda.Event(disable_timing=True)))
+        streams[0].wait_event(lane.record(cupy.cuda.Event(disable_timing=True)))
 
 
 class CudaReplay:

@@ -10,8 +10,8 @@ import cupy
 from ...base.config import settings
 from ...base.shapes import broadcast_shapes
 from ..door import kernel_for
+from . import dense
 from .lt import TF32, TYPES, Matrix, Plan, Product, is_capturing, library
-from .sources import device, load
 
 # cuBLASLt counts columns first. A row-major product out = x y is its out' = y' x', so operand A is y and
 # operand B is x; a matrix whose rows are dense is "not transposed" there.
@@ -141,51 +141,6 @@ def _takes(x: Any, y: Any) -> bool:
     return x.dtype.char in TYPES and x.size > 0 and y.size > 0 and x.dtype == y.dtype
 
 
-# -- small products -------------------------------------------------------------------------------
-
-_FEW = 16
-_LITTLE = 1 << 20  # multiply-adds up to which few rows have kernels of their own
-# A call of 512 x 400 x 120 takes 12 us of the host with the tiled kernel (GPU included) and 22 through
-# cuBLASLt (H200, 2026-11-15), and small networks wait for the host.
-_TILED = 1 << 25
-_LONGEST = 1024  # terms that one block adds up
-_FORMATS = ("P", "P", "P", "P", "i", "i", "i")
-
-
-_few_calls: dict[tuple, Any] = {}
-
-
-def _few_call(form: str, m: int, n: int, k: int, char: str) -> Any:
-    """The launch of a small product, or False when the library is the better choice."""
-    work = m * n * k
-    grid = (1, 1)
-    if work <= _LITTLE and (k <= 2 * _FEW if form == "tn" else m <= _FEW):
-        if form == "tn":
-            name, grid = "tn", (-(-m * n // 256), 1)
-        else:
-            name = form + ("_4" if m <= 4 else "_16")
-            grid = (-(-n // 8) if form == "nt" else -(-n // 32), 1)
-    elif char == "f" and work <= _TILED and k <= _LONGEST and m <= 1 << 20:
-        name, grid = "tiled_" + form, (-(-n // 32), -(-m // 32))
-    else:
-        return False
-    launch = load("gemm_small.cu", name, _FORMATS, char)
-    return launch.fixed((*grid, 1), (256, 1, 1), 0, 4, m, n, k)
-
-
-def _few(form: str, x: Any, y: Any, bias: Any, m: int, n: int, k: int) -> Any:
-    """A product of dense operands by a kernel of our own, or None when it is not so small."""
-    key = (form, m, n, k, x.dtype.char, device())
-    go = _few_calls.get(key)
-    if go is None:
-        go = _few_calls[key] = _few_call(*key[:-1])
-    if not go or not x._c_contiguous or not y._c_contiguous:
-        return None
-    out = cupy.ndarray((m, n), x.dtype)
-    go(x.data.ptr, y.data.ptr, 0 if bias is None else bias.data.ptr, out.data.ptr)
-    return out
-
-
 def _register(name: str, flip_x: bool, flip_y: bool) -> None:
     form = "tn" if flip_x else "nt" if flip_y else "nn"
 
@@ -195,7 +150,7 @@ def _register(name: str, flip_x: bool, flip_y: bool) -> None:
             return NotImplemented
         a, b = x.shape, y.shape
         m, k = (a[1], a[0]) if flip_x else a
-        out = _few(form, x, y, None, m, b[0] if flip_y else b[1], k)
+        out = dense.product(form, x, y, m, b[0] if flip_y else b[1], k)
         return product(x, y, flip_x, flip_y) if out is None else out
 
     @kernel_for("cuda", "b" + name)
@@ -242,8 +197,8 @@ def linear(x: Any, w: Any, b: Any, *, activation: str = "") -> Any:
         if not b._c_contiguous:
             b = cupy.ascontiguousarray(b)
     if x.ndim == 2:
-        if not activation:
-            out = _few("nt", x, w, b, x.shape[0], w.shape[0], x.shape[1])
+        if activation in ("", "relu"):
+            out = dense.linear(x, w, b, activation == "relu")
             if out is not None:
                 return out
         return product(x, w, False, True, b, epilogue)
@@ -252,7 +207,15 @@ def linear(x: Any, w: Any, b: Any, *, activation: str = "") -> Any:
     return product(rows, w, False, True, b, epilogue).reshape(*shape[:-1], w.shape[0])
 
 
-def grad_weight(g: Any, x: Any) -> tuple:
+@kernel_for("cuda", "linear_grads")
+def linear_grads(g: Any, x: Any) -> Any:
     """`g.T @ x` with the sums of g over its rows, which is the bias gradient, in one call."""
+    if not _takes(g, x):
+        return NotImplemented
+    small = dense.weight_and_bias(g, x)
+    if small is not None:
+        return small
+    if g.dtype.char == "d":  # the library has no such epilogue in float64
+        return NotImplemented
     sums = cupy.ndarray((g.shape[1],), g.dtype)
     return product(g, x, True, False, None, "bgrad", sums), sums

@@ -17,6 +17,7 @@ _COUNT_ONCE = (
 _MODES = {"none": 0, "mean": 1, "sum": 2}
 _LABELS = {"l": "i64", "q": "i64", "B": "u8"}
 _FORWARD = ("P", "P", "P", "P", "P", "P", "q", "i", "q", "i")
+_STEP = ("P", *_FORWARD)
 _BACKWARD = ("P", "P", "P", "P", "P", "q", "i", "q", "i")
 
 
@@ -72,6 +73,25 @@ def cross_entropy_fused(x: Any, target: Any, *, ignore_index: int, reduction: st
         counter() if several else 0,
     )  # fmt: skip
     return out, probs
+
+
+def step(x: Any, target: Any, gy: Any, ignore_index: int, reduction: str) -> Any:
+    """The loss and the gradient of the logits in one launch; for rows that are not long."""
+    char, label = x.dtype.char, _LABELS.get(target.dtype.char)
+    rows, n = x.shape
+    if char not in NUMBERS or label is None or not x.size or n >= _LONG or gy.dtype != x.dtype:
+        return NotImplemented
+    x, target, gy = _dense(x), _dense(target), _dense(gy)
+    lanes, mode = _lanes(n), _MODES[reduction]
+    blocks = min(-(-rows * lanes // 256), 1024)
+    gx = cupy.ndarray(x.shape, x.dtype)
+    out = cupy.ndarray(target.shape if reduction == "none" else (), x.dtype)
+    several = blocks > 1 and mode
+    load("cross_entropy.cu", f"cross_entropy_step_{lanes}", _STEP, char, LABEL=label)(
+        blocks, 256, x.data.ptr, target.data.ptr, gy.data.ptr, out.data.ptr, gx.data.ptr,
+        partials() if several else 0, counter() if several else 0, rows, n, ignore_index, mode,
+    )  # fmt: skip
+    return out, gx
 
 
 @kernel_for("cuda", "cross_entropy_grad")

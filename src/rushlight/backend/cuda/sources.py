@@ -58,6 +58,8 @@ def blocks_for(count: int, threads: int = 256) -> int:
 _counters: dict[Any, Any] = {}
 _partials: dict[Any, Any] = {}
 PARTIALS = 1 << 21
+COUNTERS = 2048
+COUNTERS = 1024
 
 
 def _of_stream(held: dict[Any, Any], make: Callable[[], Any]) -> Any:
@@ -78,8 +80,8 @@ def _of_stream(held: dict[Any, Any], make: Callable[[], Any]) -> Any:
 
 
 def counter() -> int:
-    """A device counter that rests at 0, for kernels whose last block finishes the work."""
-    return _of_stream(_counters, lambda: cupy.zeros(16, cupy.uint32)).data.ptr
+    """COUNTERS device counters that rest at 0, for kernels whose last block finishes the work."""
+    return _of_stream(_counters, lambda: cupy.zeros(COUNTERS, cupy.uint32)).data.ptr
 
 
 def partials() -> int:

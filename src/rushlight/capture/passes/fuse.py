@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...backend.cuda.expressions import expression
 from .. import fused_cpu
 from ..fused import FUSED, Step
@@ -112,7 +114,7 @@ def is_pointwise(ins: Instruction) -> bool:
         return False
     if any(a.partition(":")[0] not in ins.attrs for a in e.attrs):
         return False
-    if any(i.__class__ is not Slot and i.__class__ not in (int, float, bool) for i in ins.inputs):
+    if not all(i.__class__ is Slot or _is_number(i) for i in ins.inputs):
         return False
     slots = [*ins.reads, *ins.outputs]
     main = ins.inputs[e.main]
@@ -122,8 +124,17 @@ def is_pointwise(ins: Instruction) -> bool:
     return kinds <= {"f", "b"} or kinds <= {"d", "b"}
 
 
+def _is_number(value: Any) -> bool:
+    """Python's numbers, and NumPy's: what a Python number becomes beside bfloat16."""
+    return isinstance(value, (int, float, np.generic)) and not isinstance(value, complex)
+
+
 def _width(s: Slot) -> str:
     return _WIDE.get(s.dtype.name, "?")
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, np.generic) else value
 
 
 def _outside(group: list[Instruction]) -> list[Slot]:
@@ -143,7 +154,7 @@ def _merged(group: list[Instruction], code: Callable[[tuple], bytes] | None) -> 
     steps = []
     for number, ins in enumerate(group):
         operands = tuple(
-            [place[i.number] if i.__class__ is Slot else ("number", i) for i in ins.inputs]
+            [place[i.number] if i.__class__ is Slot else ("number", _plain(i)) for i in ins.inputs]
         )
         steps.append(Step(ins.name, operands, tuple(sorted(ins.attrs.items()))))
         place[ins.outputs[0].number] = ("step", number)

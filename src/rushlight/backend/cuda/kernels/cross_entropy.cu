@@ -30,11 +30,19 @@ __device__ __forceinline__ void finish_loss(A loss, A seen, T* out, A* parts, un
     if (threadIdx.x == 0) *out = dn(mode == 1 ? l / s : l);
 }
 
-// Short rows: LANES threads share a row.
-template <int LANES>
-__device__ __forceinline__ void short_rows(const T* x, const LABEL* target, T* out, T* probs, A* parts,
+__device__ __forceinline__ A count_targets(const LABEL* target, i64 rows, i64 ignore, A* hold) {
+    A mine = (A)0;
+    for (i64 i = threadIdx.x; i < rows; i += blockDim.x) mine += (i64)target[i] != ignore;
+    return block_sum(mine, hold);
+}
+
+// Short rows: LANES threads share a row. With STEP the gradient is written in place of the probabilities.
+template <int LANES, bool STEP>
+__device__ __forceinline__ void short_rows(const T* x, const LABEL* target, const T* gy, T* out, T* probs, A* parts,
                                            unsigned* counter, i64 rows, int n, i64 ignore, int mode) {
-    A loss = (A)0, seen = (A)0;
+    __shared__ A counted[32];
+    A loss = (A)0, seen = (A)0, by = (A)1;
+    if (STEP && mode == 1) by = count_targets(target, rows, ignore, counted);
     const int lane = threadIdx.x % LANES;
     const i64 step = (i64)gridDim.x * (blockDim.x / LANES);
     // Every thread of a warp takes every turn, so that shuffles always have all lanes.
@@ -58,9 +66,17 @@ __device__ __forceinline__ void short_rows(const T* x, const LABEL* target, T* o
         for (int d = LANES / 2; d; d >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, d);
         if (live) {
             A inverse = (A)1 / sum;
-            for (int i = lane; i < n; i += LANES) probs[row * n + i] = dn(ex(up(p[i]) - m) * inverse);
+            i64 t = (i64)target[row];
+            if (STEP) {
+                A g = t == ignore ? (A)0 : up(gy[mode == 0 ? row : 0]) / by;
+                for (int i = lane; i < n; i += LANES) {
+                    A v = ex(up(p[i]) - m) * inverse * g;
+                    probs[row * n + i] = dn(i == t && t != ignore ? v - g : v);
+                }
+            } else {
+                for (int i = lane; i < n; i += LANES) probs[row * n + i] = dn(ex(up(p[i]) - m) * inverse);
+            }
             if (lane == 0) {
-                i64 t = (i64)target[row];
                 bool valid = t != ignore;
                 A here = (A)0;
                 if (valid && t >= 0 && t < n) here = lg(sum) - (up(p[t]) - m);
@@ -78,7 +94,12 @@ __device__ __forceinline__ void short_rows(const T* x, const LABEL* target, T* o
     extern "C" __global__ void cross_entropy_##LANES(                                         \
         const T* x, const LABEL* target, T* out, T* probs, A* parts, unsigned* counter,        \
         i64 rows, int n, i64 ignore, int mode) {                                               \
-        short_rows<LANES>(x, target, out, probs, parts, counter, rows, n, ignore, mode);       \
+        short_rows<LANES, false>(x, target, 0, out, probs, parts, counter, rows, n, ignore, mode); \
+    }                                                                                         \
+    extern "C" __global__ void cross_entropy_step_##LANES(                                    \
+        const T* x, const LABEL* target, const T* gy, T* out, T* gx, A* parts, unsigned* counter, \
+        i64 rows, int n, i64 ignore, int mode) {                                               \
+        short_rows<LANES, true>(x, target, gy, out, gx, parts, counter, rows, n, ignore, mode); \
     }
 SHORT(4)
 SHORT(8)
@@ -119,10 +140,8 @@ extern "C" __global__ void cross_entropy_block(const T* x, const LABEL* target, 
 
 extern "C" __global__ void count_valid(const LABEL* target, A* seen, i64 rows, i64 ignore) {
     __shared__ A hold[32];
-    A mine = (A)0;
-    for (i64 i = threadIdx.x; i < rows; i += blockDim.x) mine += (i64)target[i] != ignore;
-    mine = block_sum(mine, hold);
-    if (threadIdx.x == 0) *seen = mine;
+    A all = count_targets(target, rows, ignore, hold);
+    if (threadIdx.x == 0) *seen = all;
 }
 
 // `seen` holds the number of valid targets; without it (0) every block counts them itself.
@@ -131,12 +150,7 @@ extern "C" __global__ void cross_entropy_grad(const T* gy, const T* probs, const
     __shared__ A hold[32];
     A by = (A)1;
     if (mode == 1) {
-        if (seen) by = *seen;
-        else {
-            A mine = (A)0;
-            for (i64 i = threadIdx.x; i < rows; i += blockDim.x) mine += (i64)target[i] != ignore;
-            by = block_sum(mine, hold);
-        }
+        by = seen ? *seen : count_targets(target, rows, ignore, hold);
     }
     i64 count = rows * n;
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
