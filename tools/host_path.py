@@ -268,8 +268,8 @@ def main() -> None:
     parser.add_argument("--profile", type=int, default=0, metavar="LINES")
     args = parser.parse_args()
     no_driver()
-    from rushlight.base.device import device
     from rushlight.backend import devices
+    from rushlight.base.device import device
 
     devices.backend_of(device("cuda"))
     no_libraries()

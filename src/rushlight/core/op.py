@@ -12,6 +12,8 @@ from .modes import modes, switches
 from .tape import Node, numbers
 from .tensor import Tensor, current_edge, extra, mark_view, tensor_over
 
+_new = object.__new__
+
 OPS: dict[str, Op] = {}
 
 # Where a derivative's argument comes from, decided once from its parameter names.
@@ -50,9 +52,11 @@ class Op:
         self.grad_name = grad_name or _camel(self.name) + "Backward0"
         self.inputs, self.variadic = _input_names(fn)
         self.derivatives: dict[int, _Derivative] = {}
+        self.shared: list[tuple[tuple[int, ...], _Derivative]] = []
         self.joint: _Derivative | None = None
         self.differentiable = False
-        self.plans: dict[Any, tuple[tuple[int, ...], bool, bool, bool]] = {}
+        self.plans: dict[Any, _Plan] = {}
+        self.own: dict[type, bool] = {}  # array types with a body of their own, see `joins`
         self.__doc__ = fn.__doc__
         OPS[self.name] = self
 
@@ -62,6 +66,16 @@ class Op:
             self.derivatives[self.inputs.index(name)] = _Derivative(self, fn)
         self.differentiable = True
         return self
+
+    def together(self, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Decorator: one function for the gradients of several inputs, used when all are wanted."""
+
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            places = tuple([self.inputs.index(name) for name in names])
+            self.shared.append((places, _Derivative(self, fn)))
+            return fn
+
+        return register
 
     def backward(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """Give one function that returns the gradients of all inputs, for shared work."""
@@ -113,6 +127,19 @@ class Op:
         if mask and self.differentiable:
             self.record(mask, inputs, attrs, outs, edges)
         return result
+
+    def joins(self, t: Tensor) -> bool:
+        """Whether a derivative should call this op, which does the work of several, beside `t`.
+
+        It should where the device has a body of its own for it. Not while somebody listens: a recorder
+        is shown the parts, which its passes join in more ways than this one.
+        """
+        cls = t._a.__class__
+        own = self.own.get(cls)
+        if own is None:
+            kind = devices.backend_of_type(cls).type
+            own = self.own[cls] = self.name in devices.overrides(kind)
+        return own and not listeners
 
     def pair(self, x: Tensor, y: Tensor) -> Any:
         """`self(x, y)`, with a short way for two float tensors of one dtype and shape.
@@ -189,14 +216,21 @@ class Op:
         key = (mask, len(inputs)) if self.variadic else mask
         plan = self.plans.get(key)
         if plan is None:
-            plan = self.plans[key] = self._plan(mask, len(inputs))
-        keep, keep_shapes, keep_outputs, useful = plan
-        if not useful:
+            plan = self.plans[key] = _Plan(self, mask, len(inputs))
+        if not plan.calls:
             return
-        node = OpNode(self, attrs, mask, edges)
-        if keep:
-            saved = {}
-            for i in keep:
+        node = _new(OpNode)  # filled in here: a constructor's call is a tenth of a small op
+        node.seq = next(numbers)
+        node.op = self
+        node.plan = plan
+        node.attrs = attrs
+        node.edges = edges
+        node.hooks = node.pre_hooks = node.where = node.saved = node.outputs = node.shapes = None
+        if switches.anomaly:
+            node.remember_where()
+        if plan.keep:
+            saved: dict[int, Any] = {}
+            for i in plan.keep:
                 t = inputs[i]
                 if isinstance(t, Tensor):
                     # The array, not the tensor: after an in-place change the tensor's edge leads to
@@ -210,41 +244,57 @@ class Op:
                 else:
                     saved[i] = t
             node.saved = saved
-        if keep_shapes and not same_shape:
-            node.shapes = shapes = []
-            for t in inputs:
-                shapes.append(t._a.shape if isinstance(t, Tensor) else None)
-        if len(outs) == 1:
-            out = outs[0]
+        if plan.shapes and not same_shape:
+            node.shapes = [t._a.shape if isinstance(t, Tensor) else None for t in inputs]
+        node.n_outputs = len(outs)
+        i = 0
+        for out in outs:
             if out._a.dtype.kind in "fcV":  # V: bfloat16 of ml_dtypes
-                out._edge = (node, 0)
-        else:
-            node.n_outputs = len(outs)
-            for i, out in enumerate(outs):
-                if out._a.dtype.kind in "fcV":
-                    out._edge = (node, i)
-        if keep_outputs:
+                out._edge = (node, i)
+            i += 1
+        if plan.outputs:
             node.keep_outputs(outs)
 
-    def _plan(self, mask: int, n: int) -> tuple[tuple[int, ...], bool, bool, bool]:
-        """What to keep when these inputs want gradients: which inputs, shapes?, outputs?, a node?"""
-        wanted = [d for i, d in self.derivatives.items() if mask >> i & 1]
-        if self.joint is not None:
-            wanted.append(self.joint)
+    def __repr__(self) -> str:
+        return f"<op {self.name}({', '.join(self.inputs)})>"
+
+
+class _Plan:
+    """What a call keeps when certain inputs want gradients, and the derivatives it will need."""
+
+    __slots__ = ("calls", "keep", "needs", "outputs", "shapes", "sums")
+
+    def __init__(self, op: Op, mask: int, n: int) -> None:
+        self.needs = [bool(mask >> i & 1) for i in range(n)]
+        wanted = self._wanted(op, mask)
         keep: set[int] = set()
         kinds = set()
-        for derivative in wanted:
+        for derivative, _ in wanted:
             for kind, key in derivative.sources:
                 kinds.add(kind)
                 if kind == _INPUT:
                     keep.add(key)
                 elif kind == _REST:
                     keep.update(range(key, n))
-        shapes = self.broadcasts or _SHAPE in kinds or _REST_SHAPES in kinds
-        return tuple(sorted(keep)), shapes, _OUTPUT in kinds, bool(wanted)
+        self.keep = tuple(sorted(keep))
+        self.shapes = op.broadcasts or _SHAPE in kinds or _REST_SHAPES in kinds
+        self.outputs = _OUTPUT in kinds
+        self.sums = op.broadcasts
+        # (function of the node and its gradients, the input it serves, several, or None for all)
+        self.calls = tuple([(d.call or d._compile(), at) for d, at in wanted])
 
-    def __repr__(self) -> str:
-        return f"<op {self.name}({', '.join(self.inputs)})>"
+    @staticmethod
+    def _wanted(op: Op, mask: int) -> list[tuple[_Derivative, Any]]:
+        if op.joint is not None:
+            return [(op.joint, None)]
+        wanted: list[tuple[_Derivative, Any]] = []
+        left = mask
+        for places, derivative in op.shared:
+            bits = sum([1 << i for i in places])
+            if left & bits == bits:
+                wanted.append((derivative, places))
+                left &= ~bits
+        return [(d, i) for i, d in op.derivatives.items() if left >> i & 1] + wanted
 
 
 class _Derivative:
@@ -289,7 +339,7 @@ class _Derivative:
             _REST: "[node.input(i) for i in range({key}, len(node.edges))]",
             _REST_SHAPES: "node.shapes[{key}:]",
             _ATTR: "node.attrs.get({key!r})",
-            _NEEDS: "[bool(node.mask >> i & 1) for i in range(len(node.edges))]",
+            _NEEDS: "node.plan.needs",
         }
         arguments = ", ".join(texts[kind].format(key=key) for kind, key in self.sources)
         self.call = eval(f"lambda node, gs: fn({arguments})", {"fn": self.fn})
@@ -297,23 +347,16 @@ class _Derivative:
 
 
 class OpNode(Node):
-    """The tape's record of one Op call."""
+    """The tape's record of one Op call, made by `Op.record`."""
 
-    __slots__ = ("op", "attrs", "mask", "shapes", "saved", "outputs", "n_outputs")
+    __slots__ = ("op", "plan", "attrs", "shapes", "saved", "outputs", "n_outputs")
 
-    def __init__(self, op: Op, attrs: dict, mask: int, edges: list) -> None:
-        self.seq = next(numbers)  # Node's fields, set here to save a call per recorded op
-        self.hooks = self.pre_hooks = self.where = None
-        self.saved: Any = None
-        self.outputs: Any = None
-        self.shapes: Any = None
-        self.edges = edges
-        self.op = op
-        self.attrs = attrs
-        self.mask = mask
-        self.n_outputs = 1
-        if switches.anomaly:
-            self.remember_where()
+    op: Op
+    plan: _Plan
+    attrs: dict
+    shapes: Any
+    saved: Any
+    outputs: Any
 
     def keep_outputs(self, outs: tuple) -> None:
         """Keep the results without a reference cycle: their arrays, not the tensors."""
@@ -334,9 +377,11 @@ class OpNode(Node):
         a, cell, version = kept
         if cell[0] != version:
             raise _version_error(self, a, cell[0], version, self.edges[i])
-        t = tensor_over(a, a.__class__)
+        t = _new(Tensor)
+        t._a = a
         t._edge = self.edges[i]
         t._ver = cell
+        t._grad = t._ext = None
         return t
 
     def output(self, i: int) -> Tensor:
@@ -345,25 +390,32 @@ class OpNode(Node):
         a, cell, version = self.outputs[i]
         if cell[0] != version:
             raise _version_error(self, a, cell[0], version, (self, i))
-        out = tensor_over(a, a.__class__)
+        out = _new(Tensor)
+        out._a = a
         out._edge = (self, i)
         out._ver = cell
+        out._grad = out._ext = None
         return out
 
     def apply(self, gs: list[Any]) -> Sequence[Any]:
-        op = self.op
-        if op.joint is not None:
-            return (op.joint.call or op.joint._compile())(self, gs)
-        if gs[0] is None:
-            return [None] * len(self.edges)
+        plan = self.plan
         results: list[Any] = [None] * len(self.edges)
-        shapes = self.shapes if op.broadcasts else None  # None: nothing was broadcast
-        for i, derivative in op.derivatives.items():
-            if self.mask >> i & 1:
-                g = (derivative.call or derivative._compile())(self, gs)
-                if shapes is not None and g is not None and g._a.shape != shapes[i]:
-                    g = g.sum_to_size(shapes[i])
-                results[i] = g
+        for call, at in plan.calls:
+            if at is None:
+                return call(self, gs)
+            if gs[0] is None:
+                continue
+            g = call(self, gs)
+            if at.__class__ is not int:
+                for i, part in zip(at, g):
+                    results[i] = part
+            elif plan.sums and g is not None:
+                # without shapes nothing was broadcast
+                if self.shapes is not None and g._a.shape != self.shapes[at]:
+                    g = g.sum_to_size(self.shapes[at])
+                results[at] = g
+            else:
+                results[at] = g
         return results
 
     def release(self) -> None:

@@ -127,75 +127,90 @@ class AccumulateGrad(Node):
         if leaf is not None and g is not None:
             with _accumulating:
                 leaf._accumulate(g)
-            for hook in list((self.post_hooks or {}).values()):
-                hook(leaf)
+            if self.post_hooks:
+                for hook in list(self.post_hooks.values()):
+                    hook(leaf)
         return ()
 
 
 class _Pass:
-    """One backward pass: gradients on their way, and the nodes that wait for them."""
+    """One backward pass: gradients on their way, the nodes that wait for them, the leaves."""
 
     def __init__(self, keep: bool, targets: dict[tuple[int, int], Any] | None, only: set | None):
         self.heap: list[int] = []
         self.waiting: dict[int, tuple[Node, list[Any]]] = {}
+        self.leaves: dict[AccumulateGrad, Any] = {}
         self.keep = keep
         self.targets = targets
         self.only = only  # numbers of the nodes on a path to a target; None means all
 
-    def send(self, edge: tuple[Node, int], g: Any) -> None:
-        node, index = edge
-        seq = node.seq
-        found = self.waiting.get(seq)
-        if found is None:
-            if self.only is not None and seq not in self.only:
-                return
-            gs = [None] * node.n_outputs
-            gs[index] = g
-            self.waiting[seq] = (node, gs)
-            heappush(self.heap, -seq)
-        else:
-            gs = found[1]
-            gs[index] = g if gs[index] is None else gs[index] + g
+    def send(self, edges: Sequence[Edge], gradients: Sequence[Any]) -> None:
+        """Bring gradients to the nodes at the ends of edges."""
+        waiting, only = self.waiting, self.only
+        for edge, g in zip(edges, gradients):
+            if edge is None or g is None:
+                continue
+            node, index = edge
+            if only is not None and node.seq not in only:
+                continue
+            if node.__class__ is AccumulateGrad:  # leads nowhere: it need not stand in line
+                held = self.leaves.get(node)
+                self.leaves[node] = g if held is None else held + g
+                continue
+            seq = node.seq
+            found = waiting.get(seq)
+            if found is None:
+                arriving = [None] * node.n_outputs
+                arriving[index] = g
+                waiting[seq] = (node, arriving)
+                heappush(self.heap, -seq)
+            else:
+                arriving = found[1]
+                held = arriving[index]
+                arriving[index] = g if held is None else held + g
 
     def run(self) -> None:
-        heap, waiting, targets, only = self.heap, self.waiting, self.targets, self.only
+        heap, waiting, keep = self.heap, self.waiting, self.keep
         while heap:
             seq = -heappop(heap)
             node, gs = waiting.pop(seq)
             if node.pre_hooks:
                 _run_pre_hooks(node, gs)
-            if targets is not None:
-                for i, g in enumerate(gs):
-                    if g is not None and (seq, i) in targets:
-                        targets[(seq, i)] = g
-                if only is not None and not any(
-                    e is not None and e[0].seq in only for e in node.edges
-                ):
-                    continue
+            if self.targets is not None and self._caught(node, gs):
+                continue
             results = _watched(node, gs) if switches.anomaly else node.apply(gs)
             if node.hooks:
                 results = _run_hooks(node, results, gs)
             if switches.anomaly:
                 _check_nan(node, results)
-            if not self.keep:
+            if not keep:
                 node.release()
-            for edge, g in zip(node.edges, results):
-                if edge is None or g is None:
-                    continue
-                target, index = edge  # `send`, written out: this is the innermost loop
-                number = target.seq
-                found = waiting.get(number)
-                if found is None:
-                    if only is not None and number not in only:
-                        continue
-                    arriving = [None] * target.n_outputs
-                    arriving[index] = g
-                    waiting[number] = (target, arriving)
-                    heappush(heap, -number)
-                else:
-                    arriving = found[1]
-                    held = arriving[index]
-                    arriving[index] = g if held is None else held + g
+            del gs
+            self.send(node.edges, results)
+            del results
+        self._finish()
+
+    def _caught(self, node: Node, gs: list[Any]) -> bool:
+        """Note gradients somebody asked for; whether the way ends here."""
+        targets, only = self.targets, self.only
+        assert targets is not None
+        for i, g in enumerate(gs):
+            if g is not None and (node.seq, i) in targets:
+                targets[(node.seq, i)] = g
+        return only is not None and not any(e is not None and e[0].seq in only for e in node.edges)
+
+    def _finish(self) -> None:
+        """Give the leaves what arrived for them."""
+        leaves = self.leaves
+        for node in list(leaves):
+            gs = [leaves.pop(node)]
+            if node.pre_hooks:
+                _run_pre_hooks(node, gs)
+            if self.targets is not None and self._caught(node, gs):
+                continue
+            node.apply(gs)
+            if node.hooks:
+                _run_hooks(node, (), gs)
 
 
 def _goes_last(pair: tuple[Any, Any]) -> bool:
@@ -300,10 +315,8 @@ def backward(
     walk = _Pass(keep_graph, targets, only)
     before, modes.grad = modes.grad, create_graph
     try:
-        for edge, g in roots:
-            if edge is not None:
-                walk.send(edge, g)
-        del roots, g
+        walk.send([edge for edge, _ in roots], [g for _, g in roots])
+        del roots
         walk.run()
     finally:
         modes.grad = before

@@ -272,11 +272,11 @@ class Tensor:
         held = self._grad
         if held is None:
             # A gradient nobody else holds is taken as it is; otherwise it is copied, because
-            # users change .grad in place. 4: the pass's list is cleared, so self's frame, apply's
-            # frame, the argument and getrefcount remain.
+            # users change .grad in place. 3: the pass has let go of it, so apply's frame, this
+            # frame and the argument of getrefcount remain.
             if modes.grad:
                 self._grad = g
-            elif sys.getrefcount(g) <= 4 and _owns_plainly(g._a, self._a):
+            elif sys.getrefcount(g) <= 3 and _owns_plainly(g._a, self._a):
                 g._edge = None
                 self._grad = g
             else:
@@ -541,6 +541,6 @@ def _owns_plainly(g: Any, like: Any) -> bool:
         g.base is None
         and g.__class__ is like.__class__
         and g.dtype == like.dtype
-        and sys.getrefcount(g) <= 4
-        and (g.flags.c_contiguous or g.strides == like.strides)  # dense, or laid out as the leaf
+        and sys.getrefcount(g) <= 3  # the tensor's, this frame's, the argument's
+        and (g.strides == like.strides or g.flags.c_contiguous)  # laid out as the leaf, or dense
     )

@@ -260,6 +260,23 @@ conv_grad_weight = Op(
 )
 
 
+# -- the gradients of the weight and the bias together ------------------------------------------
+
+
+def _conv_grads(xp: Any, gy: Any, x: Any, *, w_shape: Dims, **how: Any) -> tuple:
+    """What reaches w and the bias; for devices that find both in one walk over gy."""
+    sums = _wide(gy).sum(axis=(0, *range(2, gy.ndim)))
+    return _conv_grad_weight(xp, gy, x, w_shape=w_shape, **how), sums.astype(gy.dtype, copy=False)
+
+
+conv_grads = Op(
+    _conv_grads,
+    "conv_grads",
+    grad_name="ConvolutionBackward0",
+    meta=lambda gy, x, *, w_shape, **how: [(w_shape, gy.dtype), (w_shape[:1], gy.dtype)],
+)
+
+
 # -- how they are each other's derivatives --------------------------------------------------------
 
 
@@ -299,3 +316,31 @@ conv_grad_weight.derivative(
         conj(gy), g, x_shape=x_shape, **_how(stride, padding, dilation, groups)
     ),
 )
+
+
+@conv_op.together("w", "b")
+def _conv_dw_db(
+    g: Tensor, x: Tensor, w_shape: Dims, stride: Dims, padding: Dims, dilation: Dims, groups: int
+) -> tuple:
+    how = _how(stride, padding, dilation, groups)
+    if conv_grads.joins(x):
+        return conv_grads(g, conj(x), w_shape=w_shape, **how)
+    return conv_grad_weight(g, conj(x), w_shape=w_shape, **how), g.sum((0, *range(2, g._a.ndim)))
+
+
+@conv_grads.backward
+def _conv_grads_backward(
+    gs: list, gy: Tensor, x: Tensor, needs: list, stride: Dims, padding: Dims, dilation: Dims,
+    groups: int,
+) -> tuple:  # fmt: skip
+    how = _how(stride, padding, dilation, groups)
+    shape = gy._a.shape
+    to_gy = to_x = None
+    if gs[0] is not None:
+        if needs[0]:
+            to_gy = _cut(conv_op(conj(x), gs[0], gs[1], **how), shape)
+        if needs[1]:
+            to_x = conv_grad_input(conj(gy), gs[0], x_shape=x._a.shape, **how)
+    elif gs[1] is not None and needs[0]:
+        to_gy = gs[1].reshape((1, -1) + (1,) * (len(shape) - 2)).expand(shape)
+    return to_gy, to_x

@@ -315,6 +315,35 @@ def _linear_dw(g: Tensor, x: Tensor) -> Tensor:
 linear_op.derivative(x=_linear_dx, w=_linear_dw, b=lambda g: _rows(g).sum(0))
 
 
+def _linear_grads(xp: Any, gy: Any, x: Any) -> tuple:
+    """The gradients of a linear layer's weight and bias: `gy.T @ x` and the sums over gy's rows."""
+    return product(xp, gy.T, x), gy.sum(axis=0, dtype=gy.dtype)
+
+
+linear_grads = Op(
+    _linear_grads, "linear_grads", grad_name="AddmmBackward0",
+    meta=lambda gy, x: [((gy.shape[1], x.shape[1]), gy.dtype), (gy.shape[1:], gy.dtype)],
+)  # fmt: skip
+
+
+@linear_op.together("w", "b")
+def _linear_dw_db(g: Tensor, x: Tensor) -> tuple:
+    if x._a.dtype.kind == "c" or not linear_grads.joins(x):
+        return _linear_dw(g, x), _rows(g).sum(0)
+    return linear_grads(_rows(g), _rows(x))
+
+
+@linear_grads.backward
+def _linear_grads_backward(gs: list, gy: Tensor, x: Tensor, needs: list) -> tuple:
+    to_gy = to_x = None
+    if gs[0] is not None:
+        to_gy = linear_op(x, gs[0], gs[1]) if needs[0] else None
+        to_x = mm_nn(gy, gs[0]) if needs[1] else None
+    elif gs[1] is not None and needs[0]:
+        to_gy = gs[1].expand(gy._a.shape)
+    return to_gy, to_x
+
+
 def add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     """`beta * input + alpha * product`, where beta == 0 ignores even NaN in `input`."""
     if input._a.dtype != product._a.dtype:

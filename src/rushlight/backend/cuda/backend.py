@@ -21,8 +21,8 @@ from .arrays import CUPY
 # Every file that registers kernels of its own; those of other families join when they are there.
 _FAMILIES = (
     "moves", "pointwise", "reduce", "indexing", "numeric", "draws", "scaling",
-    "blas", "conv", "pool", "softmax", "cross_entropy", "norm", "update", "embedding",
-    "attention",
+    "blas", "conv", "pool", "softmax", "cross_entropy", "norm", "batch_norm", "update", "embedding",
+    "attention", "conv_bias",
 )  # fmt: skip
 
 
