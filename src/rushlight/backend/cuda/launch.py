@@ -98,40 +98,42 @@ class Launch:
     ) -> Callable[..., None]:
         """A launch where only the first `head` parameters, all pointers, are still to come."""
         if _in_c:
-            return self._in_c(grid, block, shared, head, 0, (), constants)
-        return _packing(self, grid, block, shared, head, constants)
+            return self._in_c(grid, block, shared, (), head, 0, (), constants)
+        return _packing(self, grid, block, shared, (), head, constants)
 
     def prepared(
         self, grid: tuple, block: tuple, shared: int, head: int, results: tuple[Result, ...],
-        *constants: Any, aligned: tuple[int, ...] = (),
+        *constants: Any, front: tuple = (), aligned: tuple[int, ...] = (),
     ) -> Callable[..., Any]:  # fmt: skip
         """As `fixed`, but the pointers at `results` are arrays it makes and returns.
 
         It is called with the other arrays in order (an array, an address, or None for 0), and answers
-        NotImplemented when one at an `aligned` place does not start at a multiple of 16 bytes.
+        NotImplemented when one at an `aligned` place does not start at a multiple of 16 bytes. The
+        constants of `front` stand before the pointers.
         """
         if _in_c:
             bits = sum([1 << i for i in aligned])
             made = tuple([r.described() for r in results])
-            return self._in_c(grid, block, shared, head, bits, made, constants)
-        go = _packing(self, grid, block, shared, head, constants)
+            return self._in_c(grid, block, shared, front, head, bits, made, constants)
+        go = _packing(self, grid, block, shared, front, head, constants)
         return _making(go, head, results, aligned)
 
     def _in_c(
-        self, grid: tuple, block: tuple, shared: int, head: int, aligned: int, results: tuple,
-        constants: tuple,
+        self, grid: tuple, block: tuple, shared: int, front: tuple, head: int, aligned: int,
+        results: tuple, constants: tuple,
     ) -> Any:  # fmt: skip
-        image = self.layout.pack(*(0,) * head, *constants)
+        image = self.layout.pack(*front, *(0,) * head, *constants)
         return _native.Call(
-            self.function, grid, block, shared, head, aligned, image, self.offsets, results,
-            self.kernel,
+            self.function, grid, block, shared, len(front), head, aligned, image, self.offsets,
+            results, self.kernel,
         )  # fmt: skip
 
 
 def _packing(
-    launch: Launch, grid: tuple, block: tuple, shared: int, head: int, constants: tuple
-) -> Callable[..., None]:
-    """`fixed` in Python: the addresses are packed in front of constants that are packed once."""
+    launch: Launch, grid: tuple, block: tuple, shared: int, front: tuple, head: int,
+    constants: tuple,
+) -> Callable[..., None]:  # fmt: skip
+    """`fixed` in Python: the addresses are packed between constants that are packed once."""
     address, new_room, pack = launch.function, launch.room, launch.pack
     pack_head = struct.Struct(f"{head}P").pack_into
     free: list[Any] = []
@@ -139,14 +141,15 @@ def _packing(
     gx, gy, gz = grid
     bx, by, bz = block
     blank = (0,) * head
+    at = launch.offsets[len(front)] if head else 0
 
     def go(*pointers: int) -> None:
         if free:
             room = free.pop()
         else:
             room = new_room()
-            pack(room[0], 0, *blank, *constants)
-        pack_head(room[0], 0, *pointers)
+            pack(room[0], 0, *front, *blank, *constants)
+        pack_head(room[0], at, *pointers)
         start(address, gx, gy, gz, bx, by, bz, shared, stream.ptr, room[1], 0)
         free.append(room)
 

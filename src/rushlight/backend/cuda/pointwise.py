@@ -11,6 +11,7 @@ from ...base.dtypes import finfo, from_np
 from ..door import kernel_for
 from .codegen import ARRAY, NUMBER
 from .expressions import TABLE, expression
+from .launch import Result
 from .variants import MANY, THREADS, Plan, compute, number, plan_for
 
 __all__ = ["compute", "expression"]  # for fused chains and for other families
@@ -18,24 +19,37 @@ __all__ = ["compute", "expression"]  # for fused chains and for other families
 ndarray = cupy.ndarray
 
 
+_MOST = 4096  # prepared launches kept per op
+
+
+def _prepared(plan: Plan | None, shape: tuple, n: int, arrays: int) -> Any:
+    """The launch of a plan over contiguous arrays of one shape; False when it takes another way."""
+    if plan is None or not 0 < n < MANY:
+        return False
+    grid = (-(-n // plan.per_block), 1, 1)
+    return plan.flat(plan.vector, "unsigned").prepared(
+        grid, (THREADS, 1, 1), 0, arrays + 1, (Result(0, shape, plan.out),), front=(n,),
+        aligned=tuple(range(1, arrays + 1)),
+    )  # fmt: skip
+
+
 def _unary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
     """A body for one array and no attributes, with the short way for contiguous memory inlined."""
-    plans: dict[Any, Plan] = {}
+    calls: dict[Any, Any] = {}
 
     def body(x: Any) -> Any:
         if x._c_contiguous:
-            plan = plans.get(x.dtype)
-            if plan is None:
+            key = (x.shape, x.dtype)
+            call = calls.get(key)
+            if call is None:
+                if len(calls) > _MOST:
+                    calls.clear()
                 plan = plan_for(name, (x.dtype,), (ARRAY,))
-                if plan is None:
-                    return generic(x)
-                plans[x.dtype] = plan
-            n = x.size
-            p = x.data.ptr
-            if not p & 15 and 0 < n < MANY:
-                out = ndarray(x.shape, plan.out)
-                plan.go(-(-n // plan.per_block), THREADS, n, out.data.ptr, p)
-                return out
+                call = calls[key] = _prepared(plan, x.shape, x.size, 1)
+            if call:
+                out = call(x)
+                if out is not NotImplemented:
+                    return out
         out = compute(name, (x,))
         return generic(x) if out is NotImplemented else out
 
@@ -44,7 +58,7 @@ def _unary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
 
 def _binary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
     """A body for two operands without attributes."""
-    pairs: dict[Any, Plan] = {}
+    calls: dict[Any, Any] = {}
     left: dict[Any, Plan] = {}
 
     def body(x: Any, y: Any) -> Any:
@@ -53,17 +67,17 @@ def _binary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
             if y.__class__ is ndarray:
                 if y._c_contiguous and y.dtype == d:
                     shape = x.shape
-                    p, q, n = x.data.ptr, y.data.ptr, x.size
-                    if not (p | q) & 15 and shape == y.shape and 0 < n < MANY:
-                        plan = pairs.get(d)
-                        if plan is None:
+                    if shape == y.shape:
+                        call = calls.get((shape, d))
+                        if call is None:
+                            if len(calls) > _MOST:
+                                calls.clear()
                             plan = plan_for(name, (d, d), (ARRAY, ARRAY))
-                            if plan is None:
-                                return generic(x, y)
-                            pairs[d] = plan
-                        out = ndarray(shape, plan.out)
-                        plan.go(-(-n // plan.per_block), THREADS, n, out.data.ptr, p, q)
-                        return out
+                            call = calls[shape, d] = _prepared(plan, shape, x.size, 2)
+                        if call:
+                            out = call(x, y)
+                            if out is not NotImplemented:
+                                return out
             else:
                 plan = left.get(d)
                 if plan is None:

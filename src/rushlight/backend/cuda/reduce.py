@@ -13,6 +13,7 @@ from ...base.dtypes import by_name, from_np
 from ..door import kernel_for
 from .codegen import TYPES
 from .compile import kernel
+from .launch import Result
 from .moves import always
 from .reductions import reduction_source, size_of, supports
 
@@ -25,7 +26,7 @@ _ROWS = ("P", "P", "P", "P")
 class _Recipe:
     """Everything about a reduction that its shape, strides and dtype decide."""
 
-    __slots__ = ("aligned", "go", "join", "outs", "parts", "plain", "shape", "squeezed")
+    __slots__ = ("aligned", "go", "join", "outs", "parts", "plain", "quick", "shape", "squeezed")
 
     shape: tuple[int, ...]
     squeezed: tuple[int, ...]
@@ -33,6 +34,7 @@ class _Recipe:
     go: Callable[..., None]
     aligned: bool  # whether `go` reads 16 bytes at a time
     plain: Callable[[], Callable[..., None]]  # makes the launch for memory that is not aligned
+    quick: dict[bool, Callable[..., Any]]  # by keepdim: the launch that also makes the result
     join: Callable[..., None] | None
     parts: int  # bytes for the parts of a reduction in two steps
 
@@ -66,6 +68,7 @@ def _recipe(kind: str, x: Any, dims: tuple[int, ...], out: str) -> _Recipe | Non
     r.shape = tuple([1 if d in gone_at else n for d, n in enumerate(x.shape)])
     r.squeezed = tuple([n for d, n in enumerate(x.shape) if d not in gone_at])
     r.outs = math.prod(r.squeezed)
+    r.quick = {}
     terms = math.prod([n for n, _ in gone]) if x.size else 0
     if r.outs:
         _choose(r, kind, name, out, kept, gone, terms, min(steps, default=0))
@@ -105,8 +108,15 @@ def _choose(
     )  # fmt: skip
     fixed = (grid, block, 0, 4, outs, terms, chunk, terms, *geometry)
     r.plain = lambda: kernel(text, "columns" if by_columns else "rows", formats).fixed(*fixed)
-    r.go = kernel(text, "packs", formats).fixed(*fixed) if r.aligned else r.plain()
+    launch = kernel(text, "packs" if r.aligned else "columns" if by_columns else "rows", formats)
+    r.go = launch.fixed(*fixed)
     r.join, r.parts = None, 0
+    if parts == 1 and kind not in ("argmax", "argmin"):
+        for keepdim, shape in ((False, r.squeezed), (True, r.shape)):
+            results = (Result(1, shape, by_name(out).np),)
+            r.quick[keepdim] = launch.prepared(
+                *fixed[:4], results, *fixed[4:], aligned=(0,) if r.aligned else ()
+            )
     if parts > 1:
         joined = kernel(text, "join", ("P", "P", "P", letter, letter, "q"))
         r.join = joined.fixed((outs, 1, 1), (256, 1, 1), 0, 3, outs, parts, terms)
@@ -134,6 +144,11 @@ def reduce(
         r = _recipes[key] = _recipe(kind, x, dims, out or from_np(x.dtype).name)
     if r is None:
         return NotImplemented
+    quick = r.quick.get(keepdim)
+    if quick is not None:
+        values = quick(x, None, None)
+        if values is not NotImplemented:
+            return values
     shape = r.shape if keepdim else r.squeezed
     if kind == "argmax" or kind == "argmin":
         index = ndarray(shape, np.int64)

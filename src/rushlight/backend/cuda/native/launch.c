@@ -38,7 +38,7 @@ typedef struct {
     vectorcallfunc vectorcall;
     void *function;
     unsigned grid[3], block[3], shared;
-    int parameters, pointers, results;
+    int parameters, lead, pointers, results; /* `lead` parameters stand in front of the pointers */
     int offsets[MOST_PARAMETERS];
     int result_at[MOST_RESULTS]; /* rising positions among the pointers */
     uint64_t aligned;            /* positions whose addresses must be multiples of 16 */
@@ -127,14 +127,14 @@ static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, 
             return NULL;
         if ((self->aligned >> i & 1) && (address & 15))
             Py_RETURN_NOTIMPLEMENTED;
-        memcpy(values + self->offsets[i], &address, 8);
+        memcpy(values + self->offsets[self->lead + i], &address, 8);
     }
     for (; made < self->results; made++) {
         uint64_t address;
         results[made] = new_result(self, made, &address);
         if (results[made] == NULL)
             goto error;
-        memcpy(values + self->offsets[self->result_at[made]], &address, 8);
+        memcpy(values + self->offsets[self->lead + self->result_at[made]], &address, 8);
     }
     for (int i = 0; i < self->parameters; i++)
         parameters[i] = values + self->offsets[i];
@@ -170,7 +170,7 @@ static int fill(Call *self, PyObject *offsets, PyObject *results)
     self->parameters = (int)PyTuple_GET_SIZE(offsets);
     self->results = (int)PyTuple_GET_SIZE(results);
     if (self->parameters > MOST_PARAMETERS || self->results > MOST_RESULTS || self->bytes > MOST_BYTES ||
-        self->pointers > self->parameters) {
+        self->lead + self->pointers > self->parameters) {
         PyErr_SetString(PyExc_ValueError, "too many parameters for a prepared launch");
         return -1;
     }
@@ -193,10 +193,10 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     unsigned long long function, aligned;
     unsigned g[3], b[3], shared;
-    int pointers;
+    int lead, pointers;
     Py_buffer image;
     PyObject *offsets, *results, *keep;
-    if (!PyArg_ParseTuple(args, "K(III)(III)IiKy*O!O!O", &function, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared,
+    if (!PyArg_ParseTuple(args, "K(III)(III)IiiKy*O!O!O", &function, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared, &lead,
                           &pointers, &aligned, &image, &PyTuple_Type, &offsets, &PyTuple_Type, &results, &keep))
         return NULL;
     Call *self = (Call *)PyObject_NewVar(Call, type, image.len);
@@ -207,6 +207,7 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         memcpy(self->grid, g, sizeof g);
         memcpy(self->block, b, sizeof b);
         self->shared = shared;
+        self->lead = lead;
         self->pointers = pointers;
         self->aligned = aligned;
         self->keep = Py_NewRef(keep);
@@ -241,7 +242,7 @@ static PyTypeObject CallType = {
     .tp_call = PyVectorcall_Call,
     .tp_new = call_make,
     .tp_dealloc = call_free,
-    .tp_doc = "Call(function, grid, block, shared, pointers, aligned, image, offsets, results, keep)",
+    .tp_doc = "Call(function, grid, block, shared, lead, pointers, aligned, image, offsets, results, keep)",
 };
 
 /* setup(current, alloc, ndarray, new, pretend): whether launches can be made. */
