@@ -392,7 +392,7 @@ class OpNode(Node):
             raise _version_error(self, a, cell[0], version, (self, i))
         out = _new(Tensor)
         out._a = a
-        out._edge = (self, i)
+        out._edge = (self, i) if a.dtype.kind in "fcV" else None
         out._ver = cell
         out._grad = out._ext = None
         return out

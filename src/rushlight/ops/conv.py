@@ -9,6 +9,7 @@ from ..core.modes import modes
 from ..core.public import public, publish
 from ..core.tensor import Tensor
 from .conv_grad import Dims, conv_grad_input, conv_op
+from .guards import remember
 from .naming import c_name
 
 _TYPE_NAMES = {"float32": "FloatTensor", "float64": "DoubleTensor", "int64": "LongTensor",
@@ -146,7 +147,26 @@ def convolve(
     n: int, x: Tensor, w: Tensor, b: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Tensor:
     """The n-d convolution behind conv1d, conv2d and conv3d."""
-    name = f"conv{n}d"
+    shapes = (x._a.shape, w._a.shape, None if b is None else b._a.shape)
+    key = (n, shapes, stride, padding, dilation, groups)
+    try:
+        how = _checked[key]
+    except (KeyError, TypeError):  # not seen yet; a list among the arguments
+        return _convolve_checked(key, n, x, w, b, stride, padding, dilation, groups)
+    dtype = x._a.dtype
+    if w._a.dtype != dtype or (b is not None and b._a.dtype != dtype):
+        _check_types(x, w, b)
+    return conv_op(x, w, b, **how)
+
+
+_checked: dict[tuple, dict[str, Any]] = {}  # arguments that were found right -> the op's attributes
+
+
+def _convolve_checked(
+    key: tuple, n: int, x: Tensor, w: Tensor, b: Any, stride: Any, padding: Any, dilation: Any,
+    groups: int,
+) -> Tensor:  # fmt: skip
+    name, given = f"conv{n}d", x
     x, alone = _batched(x, n, name)
     stride, dilation = spread(stride, n, "stride"), spread(dilation, n, "dilation")
     if groups <= 0:
@@ -158,7 +178,12 @@ def convolve(
     _check_channels(x, w, b, groups)
     _check_fits(x._a.shape[2:], kernel, padding, dilation)
     _check_types(x, w, b)
-    out = conv_op(x, w, b, stride=stride, padding=padding, dilation=dilation, groups=groups)
+    how: dict[str, Any] = {
+        "stride": stride, "padding": padding, "dilation": dilation, "groups": groups
+    }  # fmt: skip
+    if x is given:
+        remember(_checked, key, how)
+    out = conv_op(x, w, b, **how)
     return out.squeeze(0) if alone else out
 
 

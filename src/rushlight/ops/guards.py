@@ -88,3 +88,13 @@ def in_float32(body: Callable) -> Callable:
         return out.astype(narrow) if out.dtype == xp.float32 else out
 
     return wide
+
+
+def remember(known: dict, key: tuple, value: Any) -> None:
+    """Keep what checks have found under the arguments they saw, unless those can change."""
+    try:
+        if len(known) > 4096:
+            known.clear()
+        known[key] = value
+    except TypeError:  # a list among the arguments
+        pass

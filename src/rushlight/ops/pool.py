@@ -10,6 +10,7 @@ from ..core.tensor import Tensor
 from . import fractional  # noqa: F401 - defines fractional_max_pool2d and 3d
 from .adaptive import adaptive_max, averaged
 from .conv_grad import Dims
+from .guards import remember
 from .pool_ops import avg_pool, max_pool, max_pool_grad, pool_size
 
 _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
@@ -93,15 +94,30 @@ def _window(
 # -- max ----------------------------------------------------------------------------------------
 
 
+_checked: dict[tuple, dict[str, Any]] = {}  # arguments that were found right -> the op's attributes
+
+
 def _max(n: int, fn: str, x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
          ceil_mode: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
+    key = (n, x._a.shape, kernel_size, stride, padding, dilation, ceil_mode)
+    try:
+        how = _checked[key]
+    except (KeyError, TypeError):  # not seen yet; a list among the arguments
+        return _max_checked(key, n, fn, x, kernel_size, stride, padding, dilation, ceil_mode)
+    return max_pool(x, **how)
+
+
+def _max_checked(key: tuple, n: int, fn: str, x: Tensor, kernel_size: Any, stride: Any,
+                 padding: Any, dilation: Any, ceil_mode: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
     x, alone = _batched(x, n, fn)
     kernel, step, pad, gap = _window(n, fn, kernel_size, stride, padding, dilation)
     shape = x._a.shape
     _check_result(shape, pool_size(shape[2:], kernel, step, pad, gap, ceil_mode))
-    pair = max_pool(
-        x, kernel=kernel, stride=step, padding=pad, dilation=gap, ceil_mode=bool(ceil_mode)
-    )
+    how: dict[str, Any] = {"kernel": kernel, "stride": step, "padding": pad, "dilation": gap}
+    how["ceil_mode"] = bool(ceil_mode)
+    if not alone:
+        remember(_checked, key, how)
+    pair = max_pool(x, **how)
     return (pair[0].squeeze(0), pair[1].squeeze(0)) if alone else pair
 
 

@@ -163,8 +163,13 @@ def _max_pool_backward(
 ) -> tuple:
     if g is None:
         return (None,)
-    overlap = any(s < d * (k - 1) + 1 for s, d, k in zip(stride, dilation, kernel))
-    return (max_pool_grad(g, out1.detach(), x_shape=x_shape, overlap=overlap),)
+    overlap = _overlaps(kernel, stride, dilation)
+    return (max_pool_grad(g, out1, x_shape=x_shape, overlap=overlap),)
+
+
+@lru_cache(maxsize=256)
+def _overlaps(kernel: Dims, stride: Dims, dilation: Dims) -> bool:
+    return any(s < d * (k - 1) + 1 for s, d, k in zip(stride, dilation, kernel))
 
 
 # -- mean ---------------------------------------------------------------------------------------

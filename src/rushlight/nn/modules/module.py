@@ -128,12 +128,16 @@ class Module(Convert, State, Hooks):
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        if name in own.get("_parameters", ()):
-            return own["_parameters"][name]
-        if name in own.get("_buffers", ()):
-            return own["_buffers"][name]
-        if name in own.get("_modules", ()):
-            return own["_modules"][name]
+        if "_modules" in own:  # the last that __init__ makes
+            table = own["_parameters"]
+            if name in table:
+                return table[name]
+            table = own["_modules"]
+            if name in table:
+                return table[name]
+            table = own["_buffers"]
+            if name in table:
+                return table[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
