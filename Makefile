@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: train test lint types parity coverage-api bench clean
+.PHONY: train test test-numpy lint types parity coverage-api bench clean
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,10 @@ train: $(VENV)/.run ## train on the embedded images, save, reload, test
 
 test: $(VENV)/.dev ## the whole suite (parity tests run where torch is installed)
 	$(BIN)/python -m pytest $(ARGS)
+
+test-numpy: $(VENV)/.dev ## ops and layers without the native CPU engine: the NumPy bodies behind it
+	RUSHLIGHT_CPU_ENGINE=numpy $(BIN)/python -m pytest -k "not derivative_is_numeric and not meta_rule" tests/test_ops.py \
+		tests/test_layers.py tests/test_conv.py tests/test_matmul.py tests/test_optim.py tests/test_nn_sequences.py $(ARGS)
 
 bench: $(VENV)/.run ## images per second over width and batch size, on every device
 	$(BIN)/rushlight bench $(ARGS)
