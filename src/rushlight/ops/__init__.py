@@ -25,6 +25,7 @@ from . import (  # noqa: F401 - each defines its ops on import
     interop,
     join,
     legacy,
+    linear,
     loss,
     loss_more,
     masked,

@@ -1,4 +1,4 @@
-"""Matrix products: `@`, mm, bmm, mv, dot, and the one op of the linear layer."""
+"""Matrix products: `@`, mm, bmm, mv, dot."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def check_product(x: Tensor, y: Tensor, batched: bool = False) -> None:
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
 
 
-def _cannot_multiply(m: int, k: int, k2: int, n: int) -> RuntimeError:
+def cannot_multiply(m: int, k: int, k2: int, n: int) -> RuntimeError:
     return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {k2}x{n})")
 
 
@@ -197,7 +197,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
     if b.ndim != 2:
         raise RuntimeError("mat2 must be a matrix")
     if a.shape[1] != b.shape[0]:
-        raise _cannot_multiply(*a.shape, *b.shape)
+        raise cannot_multiply(*a.shape, *b.shape)
     if a.dtype != b.dtype or a.dtype.kind == "b":
         check_product(input, mat2)
     result = mm_nn(input, mat2)
@@ -265,85 +265,6 @@ def vdot(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     return into(out, dot_op(conj(input), other))
 
 
-# -- linear -------------------------------------------------------------------------------------
-
-
-def _linear(xp: Any, x: Any, w: Any, b: Any) -> Any:
-    """`x @ w.T + b` over the last dim of `x`."""
-    shape = x.shape
-    if len(shape) == 2:
-        out = product(xp, x, w.T)
-    else:
-        rows = 1
-        for s in shape[:-1]:
-            rows *= s
-        out = product(xp, x.reshape(rows, shape[-1]), w.T).reshape(*shape[:-1], w.shape[0])
-    if b is not None:
-        out += b
-    return out
-
-
-linear_op = Op(
-    _linear, "linear", grad_name="AddmmBackward0",
-    meta=lambda x, w, b: ((*x.shape[:-1], w.shape[0]), x.dtype),
-)  # fmt: skip
-
-
-def _rows(x: Tensor) -> Tensor:
-    """`x` as a matrix whose rows are its last dim."""
-    shape = x._a.shape
-    if len(shape) == 2:
-        return x
-    rows = 1
-    for s in shape[:-1]:
-        rows *= s
-    return x.reshape((rows, shape[-1]))
-
-
-def _linear_dx(g: Tensor, w: Tensor) -> Tensor:
-    gx = mm_nn(_rows(g), w.conj() if w._a.dtype.kind == "c" else w)
-    shape = g._a.shape
-    return gx if len(shape) == 2 else gx.reshape((*shape[:-1], w._a.shape[1]))
-
-
-def _linear_dw(g: Tensor, x: Tensor) -> Tensor:
-    if x._a.dtype.kind == "c":  # the forward takes w.T, not the adjoint
-        return mm_nn(_rows(g).t(), _rows(x).conj())
-    return mm_tn(_rows(g), _rows(x))
-
-
-linear_op.derivative(x=_linear_dx, w=_linear_dw, b=lambda g: _rows(g).sum(0))
-
-
-def _linear_grads(xp: Any, gy: Any, x: Any) -> tuple:
-    """The gradients of a linear layer's weight and bias: `gy.T @ x` and the sums over gy's rows."""
-    return product(xp, gy.T, x), gy.sum(axis=0, dtype=gy.dtype)
-
-
-linear_grads = Op(
-    _linear_grads, "linear_grads", grad_name="AddmmBackward0",
-    meta=lambda gy, x: [((gy.shape[1], x.shape[1]), gy.dtype), (gy.shape[1:], gy.dtype)],
-)  # fmt: skip
-
-
-@linear_op.together("w", "b")
-def _linear_dw_db(g: Tensor, x: Tensor) -> tuple:
-    if x._a.dtype.kind == "c" or not linear_grads.joins(x):
-        return _linear_dw(g, x), _rows(g).sum(0)
-    return linear_grads(_rows(g), _rows(x))
-
-
-@linear_grads.backward
-def _linear_grads_backward(gs: list, gy: Tensor, x: Tensor, needs: list) -> tuple:
-    to_gy = to_x = None
-    if gs[0] is not None:
-        to_gy = linear_op(x, gs[0], gs[1]) if needs[0] else None
-        to_x = mm_nn(gy, gs[0]) if needs[1] else None
-    elif gs[1] is not None and needs[0]:
-        to_gy = gs[1].expand(gy._a.shape)
-    return to_gy, to_x
-
-
 def add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     """`beta * input + alpha * product`, where beta == 0 ignores even NaN in `input`."""
     if input._a.dtype != product._a.dtype:
@@ -357,45 +278,6 @@ def add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor
     if beta == 0:
         return product
     return (expanded if beta == 1 else expanded * beta) + product
-
-
-@public("functional")
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`input @ weight.T + bias`."""
-    x, w = input._a, weight._a
-    if w.ndim == 2 and x.ndim and x.shape[-1] == w.shape[1] and x.dtype == w.dtype:
-        if bias is None or (bias._a.shape == (w.shape[0],) and bias._a.dtype == w.dtype):
-            return linear_op(input, weight, bias)
-    return _linear_otherwise(input, weight, bias)
-
-
-def _linear_otherwise(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
-    """The rare shapes of `linear`, and its errors."""
-    a, s = x._a.shape, w._a.shape
-    if not a or not s:
-        raise RuntimeError(
-            f"both arguments to linear need to be at least 1D, but they are {len(a)}D and {len(s)}D"
-        )
-    if len(s) == 1:
-        if b is not None and b._a.ndim:
-            raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
-        out = matmul(x, w)
-        return out if b is None else out + b
-    if len(s) != 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(s)}D")
-    if a[-1] != s[1]:
-        rows = 1
-        for size in a[:-1]:
-            rows *= size
-        raise _cannot_multiply(rows, a[-1], s[1], s[0])
-    if modes.casts is not None and (b is None or b._a.shape == (s[0],)):
-        return linear_op(x, w, b)  # autocast brings them to one dtype
-    if x._a.dtype != w._a.dtype:
-        raise RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {title(x.dtype)} and {title(w.dtype)}"
-        )
-    out = linear_op(x, w, None)
-    return out if b is None else add_product(b, out, 1, 1)
 
 
 # -- operators ----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from ..base.dtypes import dtype
 from ..core.public import NAMESPACES, public
 from ..core.tensor import Tensor
 from .dropout import dropout
-from .matmul import linear
+from .linear import linear
 
 
 def _pad_last(mask: Tensor, count: int = 1) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 from ..core.public import NAMESPACES, public
 from ..core.tensor import Tensor
 from .dropout import dropout as apply_dropout
-from .matmul import linear
+from .linear import linear
 from .recurrent_steps import gru_sequence, lstm_projected, lstm_sequence, rnn_sequence
 
 # A layer sees the frames of all time steps as one matrix [sum of batch sizes, features]: the input

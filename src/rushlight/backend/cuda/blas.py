@@ -219,3 +219,19 @@ def linear_grads(g: Any, x: Any) -> Any:
         return NotImplemented
     sums = cupy.ndarray((g.shape[1],), g.dtype)
     return product(g, x, True, False, None, "bgrad", sums), sums
+
+
+@kernel_for("cuda", "linear_all_grads")
+def linear_all_grads(g: Any, x: Any, w: Any) -> Any:
+    """`g @ w` and both of `linear_grads`: one launch for few rows."""
+    if not _takes(g, x) or not w.size or w.dtype != g.dtype:
+        return NotImplemented
+    found = dense.backward(g, x, w, None)
+    if found is not None:
+        return found
+    pair = linear_grads(g, x)
+    if pair is NotImplemented:
+        return NotImplemented
+    (m, k), n = g.shape, w.shape[1]
+    gx = dense.product("nn", g, w, m, n, k)
+    return (product(g, w, False, False) if gx is None else gx, *pair)
