@@ -8,11 +8,11 @@ import numpy as np
 
 from cuda_cases import Case
 
-LAYOUTS = ("dense", "strided", "misaligned")
+LAYOUTS = ("dense", "strided", "misaligned", "last")
 
 
 def _to_gpu(a: Any, layout: str) -> Any:
-    """The array on the GPU: dense, every other element of a larger one, or off by one element."""
+    """The array on the GPU: dense, every other element, off by one element, or channels last."""
     import cupy
 
     if a is None:
@@ -23,6 +23,9 @@ def _to_gpu(a: Any, layout: str) -> Any:
     elif layout == "misaligned" and a.size:
         big = cupy.empty(a.size + 1, a.dtype)
         view = big[1:].reshape(a.shape)
+    elif layout == "last" and a.ndim > 3 and a.size:
+        big = cupy.empty((a.shape[0], *a.shape[2:], a.shape[1]), a.dtype)
+        view = cupy.moveaxis(big, -1, 1)
     else:
         return cupy.asarray(a)
     cupy.copyto(view, cupy.asarray(a))

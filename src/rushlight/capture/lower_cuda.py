@@ -15,15 +15,16 @@ from ..backend.cuda.sources import counter, partials
 from ..backend.cuda.streams import current, using
 from ..backend.door import KERNELS, collecting_replay_hooks, run
 from ..base.dtypes import from_np
-from . import epilogues_cuda, fused_cuda  # noqa: F401 - register the GPU's kernels
+from . import epilogues_cuda, fused_cuda, norms_cuda  # noqa: F401 - register the GPU's kernels
 from .epilogues import JOINED
 from .lanes import LANES, Branches, keep_longer
+from .norms import JOINED_NORMS
 from .phases import Phases
 from .program import MADE, Instruction, Program, Slot
 from .record import CannotCapture, WrongKernel
 
 _TO_DEVICE, _ON_DEVICE = 1, 3
-_JOINED = JOINED | {"fused"}
+_JOINED = JOINED | JOINED_NORMS | {"fused"}
 _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum"}
 _RELAXED = 2  # memory may be allocated while the stream captures
 
@@ -291,7 +292,8 @@ def _example(slot: Slot) -> Any:
     memory = cupy.zeros(max(span, 1), np.uint8)
     array = cupy.ndarray(slot.shape, slot.dtype, memory.data - low, slot.strides)
     if slot.dtype.kind in "fV" and slot.size:
-        some = np.random.RandomState(slot.number).randn(4093).astype(np.float32)
+        some = np.random.RandomState(slot.number).randn(4093)
+        some = np.round(some * 8).astype(np.float32) / 8  # few digits: sums are exact in any dtype
         values = cupy.asarray(some)[cupy.arange(slot.size) % some.size].reshape(slot.shape)
         run(KERNELS["copy_into"], cupy.ndarray, (array, _cast(values, slot.dtype)), {})
     return array

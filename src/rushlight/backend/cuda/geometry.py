@@ -60,11 +60,14 @@ def _collapse(shape: tuple[int, ...], out: Any, arrays: list[Any]) -> tuple[list
 def layout_like(arrays: list[Any], shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """The order of dims in memory, slowest first, of a result; None for row-major.
 
-    As NumPy's "K" order: that of the first operand with the result's shape; expanded dims have none.
+    As NumPy's "K" order: that of the first operand with the result's shape. Expanded dims have none, so
+    then the next operand decides.
     """
     for a in arrays:
         if a.shape == shape:
-            if a._c_contiguous or any(s == 0 and n > 1 for s, n in zip(a.strides, shape)):
+            if any(s == 0 and n > 1 for s, n in zip(a.strides, shape)):
+                continue
+            if a._c_contiguous:
                 return None
             order = sorted(range(len(shape)), key=lambda i: (-abs(a.strides[i]), i))
             return None if order == list(range(len(shape))) else tuple(order)

@@ -10,16 +10,20 @@ from .dead import drop_dead
 from .epilogue import join_epilogues
 from .fold import fold_constants
 from .fuse import fuse_pointwise
+from .norm import join_norms
 from .pool import pool_before_relu, sum_before_spreading
+from .writes import name_new_values
 
 # Name, function, and whether it keeps every bit; the others may round in another order.
 PASSES = [
+    ("in-place writes", name_new_values, True),
     ("fold constants", fold_constants, True),
     ("common subexpressions", merge_common, True),
     ("copies", drop_copies, True),
     ("dead code", drop_dead, True),
     ("relu after max_pool", pool_before_relu, True),
     ("sums before pools", sum_before_spreading, False),
+    ("batch norm and relu", join_norms, True),
     ("epilogues", join_epilogues, False),
     ("pointwise fusion", fuse_pointwise, False),
 ]

@@ -33,8 +33,12 @@ template <> struct Down<half_t> {
 template <> struct Down<bf16_t> {
     static __device__ __forceinline__ bf16_t of(float v) {
         bf16_t r;
+#if __CUDA_ARCH__ >= 800
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.b) : "f"(v));
+#else
         unsigned u = __float_as_uint(v);
         r.b = (v != v) ? (u16)0x7fff : (u16)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+#endif
         return r;
     }
 };

@@ -1,0 +1,49 @@
+"""Kernels that passes make of a batch norm and its neighbours: their generic bodies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backend.door import KERNELS, Kernel
+
+
+def _relu(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float) -> tuple:
+    y, mean, invstd = KERNELS["batch_norm_train"].generic(xp, x, weight, bias, eps=eps)
+    return KERNELS["relu"].generic(xp, y), mean, invstd
+
+
+def _add_relu(xp: Any, x: Any, weight: Any, bias: Any, other: Any, *, eps: float) -> tuple:
+    y, mean, invstd = KERNELS["batch_norm_train"].generic(xp, x, weight, bias, eps=eps)
+    return KERNELS["relu"].generic(xp, y + other), mean, invstd
+
+
+def _relu_grad(
+    xp: Any, g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, *, eps: float
+) -> tuple:
+    """The sign of relu's output is found again from the normalised numbers."""
+    shape = (1, -1) + (1,) * (x.ndim - 2)
+    scale = invstd if weight is None else invstd * weight
+    y = (x - mean.reshape(shape)) * scale.reshape(shape)
+    y = y if bias is None else y + bias.reshape(shape)
+    masked = KERNELS["relu_grad"].generic(xp, g, y.astype(x.dtype)).astype(g.dtype, copy=False)
+    return KERNELS["batch_norm_grad"].generic(xp, masked, x, weight, mean, invstd, eps=eps)
+
+
+def _add_relu_grad(
+    xp: Any, g: Any, more: Any, y: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float
+) -> tuple:
+    total = g if more is None else g + more
+    masked = KERNELS["relu_grad"].generic(xp, total, y).astype(g.dtype, copy=False)
+    rest = KERNELS["batch_norm_grad"].generic(xp, masked, x, weight, mean, invstd, eps=eps)
+    return (masked, *rest)
+
+
+BATCH_NORM_RELU = Kernel("batch_norm_relu", _relu)
+BATCH_NORM_ADD_RELU = Kernel("batch_norm_add_relu", _add_relu)
+BATCH_NORM_RELU_GRAD = Kernel("batch_norm_relu_grad", _relu_grad)
+# Gradients of the other summand, x, weight and bias, from one or two gradients of the output y.
+BATCH_NORM_ADD_RELU_GRAD = Kernel("batch_norm_add_relu_grad", _add_relu_grad)
+
+JOINED_NORMS = frozenset(
+    ("batch_norm_relu", "batch_norm_add_relu", "batch_norm_relu_grad", "batch_norm_add_relu_grad")
+)

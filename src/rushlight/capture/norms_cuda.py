@@ -1,0 +1,36 @@
+"""Batch norm with its neighbours on a GPU: what follows it happens while its result is in registers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backend.cuda.batch_norm import ADD_RELU, RELU, grad, train
+from ..backend.door import kernel_for
+
+
+@kernel_for("cuda", "batch_norm_relu")
+def batch_norm_relu(x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
+    """relu(batch norm of x), mean, 1 / standard deviation."""
+    return train(x, weight, bias, eps, RELU)
+
+
+@kernel_for("cuda", "batch_norm_add_relu")
+def batch_norm_add_relu(x: Any, weight: Any, bias: Any, other: Any, *, eps: float) -> Any:
+    """relu(batch norm of x + other), mean, 1 / standard deviation."""
+    return train(x, weight, bias, eps, ADD_RELU, other)
+
+
+@kernel_for("cuda", "batch_norm_relu_grad")
+def batch_norm_relu_grad(
+    g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, *, eps: float
+) -> Any:
+    """Gradients of x, weight and bias of relu(batch norm)."""
+    return grad(g, x, weight, bias, mean, invstd, RELU)
+
+
+@kernel_for("cuda", "batch_norm_add_relu_grad")
+def batch_norm_add_relu_grad(
+    g: Any, more: Any, y: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float
+) -> Any:
+    """Gradients of the other summand, x, weight and bias of y = relu(batch norm + other)."""
+    return grad(g, x, weight, None, mean, invstd, ADD_RELU, more, y)

@@ -1,0 +1,218 @@
+"""Batch norm joined with its neighbours: the add and the relu behind it, forward and backward."""
+
+from __future__ import annotations
+
+from ..norms import (
+    BATCH_NORM_ADD_RELU,
+    BATCH_NORM_ADD_RELU_GRAD,
+    BATCH_NORM_RELU,
+    BATCH_NORM_RELU_GRAD,
+)
+from ..program import Instruction, Program, Slot, writers
+from ..rewrite import once_made, uses
+
+_TYPES = frozenset(("float64", "float32", "float16", "bfloat16"))
+
+
+def join_norms(program: Program, force: bool = False) -> Program:
+    """batch norm (+ add) + relu, and their gradients, as one kernel each; `force` on any device."""
+    if program.device != "cuda" and not force:
+        return program
+    # Backward first: it looks for the instructions that forward will replace.
+    return _join_forward(_join_backward(program))
+
+
+# -- forward --------------------------------------------------------------------------------------
+
+
+def _join_forward(program: Program) -> Program:
+    code: list[Instruction | None] = list(program.instructions)
+    late: dict[int, list[Instruction]] = {}  # what moves behind an instruction
+    for at, ins in enumerate(program.instructions):
+        if ins.name == "batch_norm_train":
+            _join_relu(program, code, at, late)
+    made: list[Instruction] = []
+    for at, ins in enumerate(code):
+        made += [] if ins is None else [ins]
+        made += late.get(at, ())
+    return program.with_instructions(made)
+
+
+def _join_relu(program: Program, code: list, at: int, late: dict) -> None:
+    norm = program.instructions[at]
+    chain = _chain(program, at)
+    if chain is None or norm.outputs[0].dtype.name not in _TYPES:
+        return
+    if any(code[place] is not program.instructions[place] for place in chain):
+        return  # the other summand is a batch norm, too, and has them already
+    end, other = chain[-1], None
+    if len(chain) == 2:
+        a, b = program.instructions[chain[0]].inputs
+        other = b if a.number == norm.outputs[0].number else a
+    waiting = _waiting(program, norm, at, end)
+    if waiting is None or _is_written(program, norm.reads, at, end):
+        return
+    outs = (program.instructions[end].outputs[0], *norm.outputs[1:])
+    kernel = BATCH_NORM_RELU if other is None else BATCH_NORM_ADD_RELU
+    inputs = norm.inputs if other is None else (*norm.inputs, other)
+    for place in (at, *chain, *waiting):
+        code[place] = None
+    code[end] = Instruction(kernel, inputs, norm.attrs, outs, (), norm.line, True)
+    late[end] = [program.instructions[w] for w in waiting]
+
+
+def _chain(program: Program, at: int) -> list[int] | None:
+    """The places of relu, or of add and relu, that alone use a batch norm's result."""
+    code, once = program.instructions, once_made(program)
+    y = code[at].outputs[0]
+    chain: list[int] = []
+    for _ in range(2):
+        readers = uses(program, y)
+        if readers is None or len(readers) != 1 or y.storage.number not in once:
+            return None
+        ins = code[readers[0]]
+        chain.append(readers[0])
+        if ins.name == "relu":
+            return chain if ins.outputs[0].strides == y.strides else None
+        if ins.name != "add" or chain[1:] or not _are_alike(ins, y):
+            return None
+        y = ins.outputs[0]
+    return None
+
+
+def _are_alike(add: Instruction, y: Slot) -> bool:
+    """Whether two different arrays laid out alike are added."""
+    slots = [*add.reads, *add.outputs]
+    if len(add.reads) != 2 or add.reads[0].number == add.reads[1].number or add.attrs:
+        return False
+    return all((s.shape, s.dtype, s.strides) == (y.shape, y.dtype, y.strides) for s in slots)
+
+
+def _waiting(program: Program, norm: Instruction, at: int, end: int) -> list[int] | None:
+    """Who uses the statistics before `end` and can do so behind it; None when someone cannot."""
+    found: list[int] = []
+    for s in norm.outputs[1:]:
+        if s.storage.number in program.result_storages():
+            return None
+        for place in range(at + 1, end):
+            if any(r.storage.number == s.storage.number for r in program.instructions[place].reads):
+                found.append(place)
+    for place in found:
+        ins = program.instructions[place]
+        if ins.name != "running_statistics" or _is_touched(program, ins.writes, place, end):
+            return None
+    return sorted(set(found))
+
+
+def _is_touched(program: Program, slots: tuple[Slot, ...], start: int, end: int) -> bool:
+    """Whether anything between two places reads or writes the memory of some slots."""
+    numbers = {s.storage.number for s in slots}
+    return any(
+        s.storage.number in numbers
+        for ins in program.instructions[start + 1 : end + 1]
+        for s in (*ins.reads, *ins.outputs, *ins.writes)
+    )
+
+
+def _is_written(program: Program, slots: list[Slot], start: int, end: int) -> bool:
+    written = writers(program.instructions)
+    return any(start < w <= end for s in slots for w in written.get(s.storage.number, ()))
+
+
+# -- backward -------------------------------------------------------------------------------------
+
+
+def _join_backward(program: Program) -> Program:
+    code: list[Instruction | None] = list(program.instructions)
+    made_by = {s.number: at for at, ins in enumerate(program.instructions) for s in ins.outputs}
+    for at, ins in enumerate(program.instructions):
+        if ins.name == "relu_grad" and code[at] is not None:
+            norm = _norm_in_front(program, ins.inputs[1], made_by)
+            if norm is not None:
+                _join_slope(program, code, at, norm, made_by)
+    return program.with_instructions([ins for ins in code if ins is not None])
+
+
+def _norm_in_front(program: Program, y: Slot, made_by: dict[int, int]) -> int | None:
+    """The batch norm whose result, perhaps after an add, was given to the relu that made `y`."""
+    relu = made_by.get(y.number)
+    if relu is None or program.instructions[relu].name != "relu":
+        return None
+    source = program.instructions[relu].inputs[0]
+    maker = made_by.get(source.number)
+    if maker is None:
+        return None
+    tries = [maker]
+    if program.instructions[maker].name == "add":
+        tries = [
+            made_by[s.number] for s in program.instructions[maker].reads if s.number in made_by
+        ]
+    for at in tries:
+        norm = program.instructions[at]
+        if norm.name == "batch_norm_train" and norm.outputs[0].dtype.name in _TYPES:
+            if _chain(program, at) is not None:
+                return at
+    return None
+
+
+def _join_slope(
+    program: Program, code: list, at: int, norm_at: int, made_by: dict[int, int]
+) -> None:
+    norm, slope = program.instructions[norm_at], program.instructions[at]
+    g, y = slope.inputs
+    masked = slope.outputs[0]
+    back = _gradient_of(program, norm, masked)
+    once = once_made(program)
+    if back is None or any(s.storage.number not in once for s in (g, y, masked)):
+        return
+    if _is_written(program, norm.reads, norm_at, back):
+        return
+    x, weight, bias = norm.inputs
+    stats = tuple(norm.outputs[1:])
+    outs = program.instructions[back].outputs
+    alone = uses(program, masked) == [back]
+    if alone and len(_chain(program, norm_at) or ()) == 1:
+        inputs: tuple = (g, x, weight, bias, *stats)
+        code[back] = Instruction(
+            BATCH_NORM_RELU_GRAD, inputs, norm.attrs, outs, (), slope.line, True
+        )
+        code[at] = None
+        return
+    g, more = _summands(program, code, g, at, made_by)
+    inputs = (g, more, y, x, weight, *stats)
+    outs = (masked, *outs)
+    code[at] = Instruction(BATCH_NORM_ADD_RELU_GRAD, inputs, norm.attrs, outs, (), slope.line, True)
+    code[back] = None
+
+
+def _gradient_of(program: Program, norm: Instruction, g: Slot) -> int | None:
+    """Where the derivative of a batch norm takes `g`."""
+    wanted = [norm.inputs[0].number, *[s.number for s in norm.outputs[1:]]]
+    for at, ins in enumerate(program.instructions):
+        if ins.name == "batch_norm_grad" and ins.inputs[0].number == g.number:
+            given = [ins.inputs[i].number for i in (1, 3, 4)]
+            if given == wanted and _same(ins.inputs[2], norm.inputs[1]):
+                return at
+    return None
+
+
+def _same(a: object, b: object) -> bool:
+    if a.__class__ is Slot and b.__class__ is Slot:
+        return a.number == b.number  # type: ignore[attr-defined]
+    return a is b
+
+
+def _summands(
+    program: Program, code: list, g: Slot, at: int, made_by: dict[int, int]
+) -> tuple[Slot, Slot | None]:
+    """The two gradients that only this instruction wants the sum of, or the one it is given."""
+    adder = made_by.get(g.number)
+    if adder is None or program.instructions[adder].name != "add" or code[adder] is None:
+        return g, None
+    add = program.instructions[adder]
+    if uses(program, g) != [at] or not _are_alike(add, g):
+        return g, None
+    if _is_written(program, add.reads, adder, at):
+        return g, None
+    code[adder] = None
+    return add.reads[0], add.reads[1]
