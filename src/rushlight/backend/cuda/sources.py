@@ -59,7 +59,6 @@ _counters: dict[Any, Any] = {}
 _partials: dict[Any, Any] = {}
 PARTIALS = 1 << 21
 COUNTERS = 2048
-COUNTERS = 1024
 
 
 def _of_stream(held: dict[Any, Any], make: Callable[[], Any]) -> Any:
