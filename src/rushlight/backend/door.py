@@ -16,6 +16,10 @@ Listener = Callable[["Kernel", Sequence[Any], dict[str, Any], Callable[[], Any]]
 KERNELS: dict[str, Kernel] = {}
 listeners: list[Listener] = []
 
+# The array that an in-place operation reads and is about to write. A device's body that is given it as first
+# operand may write its result there and answer that same array: then nothing is left to be copied.
+in_place: list[Any] = [None]
+
 
 class Kernel:
     """A named computation over raw arrays: one generic body, better ones per device.

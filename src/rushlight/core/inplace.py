@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..backend.door import Kernel, run
+from ..backend.door import Kernel, in_place, listeners, run
 from ..base import dtypes
 from .modes import enable_grad, modes
 from .op import Op, OpNode
@@ -22,9 +22,23 @@ SNAPSHOT = Kernel("snapshot", lambda xp, x: x.copy(), moves_only=True)
 COPY_INTO = Kernel("copy_into", _copy_into, mutates=(0,))
 
 
+# Functions of one kernel whose derivative needs no old values: they may write straight into `t`.
+DIRECT: set[Callable] = set()
+
+
 def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
     """Replace `t`'s values by `fn(t, ...)`, in its own memory and in its graph."""
     check_writable(t)
+    if fn in DIRECT and not listeners:  # a recorder sees the value and the copy
+        in_place[0] = t._a
+        try:
+            return _change(t, fn, args, kwargs)
+        finally:
+            in_place[0] = None
+    return _change(t, fn, args, kwargs)
+
+
+def _change(t: Tensor, fn: Callable[..., Tensor], args: tuple, kwargs: dict) -> Tensor:
     if not modes.grad:
         return write(t, fn(t, *args, **kwargs))
     # The function sees a stand-in with a version counter of its own, so that what its derivative
@@ -123,7 +137,8 @@ def write(t: Tensor, r: Tensor) -> Tensor:
 
 def overwrite(t: Tensor, src: Any) -> None:
     """Change the values and tell everyone who saved them."""
-    run(COPY_INTO, t._a.__class__, (t._a, src), {})
+    if src is not t._a:
+        run(COPY_INTO, t._a.__class__, (t._a, src), {})
     bump(t)
 
 

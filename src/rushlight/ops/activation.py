@@ -6,7 +6,7 @@ from typing import Any
 
 from ..backend import devices
 from ..base.dtypes import finfo
-from ..core.inplace import change
+from ..core.inplace import DIRECT, change
 from ..core.modes import modes
 from ..core.op import Op
 from ..core.public import into, publish
@@ -29,6 +29,9 @@ def relu(input: Tensor) -> Tensor:
     if input._a.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
     return relu_op(input)
+
+
+DIRECT.add(relu)
 
 
 def relu_(input: Tensor) -> Tensor:

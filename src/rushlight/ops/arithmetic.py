@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from ..base import dtypes
+from ..core.inplace import DIRECT
 from ..core.op import Op
 from ..core.public import into, public
 from ..core.tensor import Tensor
@@ -264,3 +265,4 @@ for _name, _op in (("add", _add), ("sub", _sub), ("mul", _mul), ("truediv", _div
                    ("floordiv", _floor_divide), ("pow", _pow)):  # fmt: skip
     dunder(_name, _op)
 dunder("mod", remainder.op)
+DIRECT.update((add, sub, _add, _sub))

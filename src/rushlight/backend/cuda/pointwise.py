@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 
 from ...base.dtypes import finfo, from_np
-from ..door import kernel_for
+from ..door import in_place, kernel_for
 from .codegen import ARRAY, NUMBER
 from .expressions import TABLE, expression
 from .launch import Result
@@ -97,6 +97,34 @@ def _binary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
     return body
 
 
+def _in_place(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
+    """The body, which writes into its first operand where an in-place operation offers that."""
+
+    def direct(x: Any, *others: Any) -> Any:
+        if x is not in_place[0] or x is None:
+            return body(x, *others)
+        in_place[0] = None
+        possible = x.dtype.kind in "fViu"
+        for y in others:
+            possible = possible and (y.__class__ is not ndarray or _fits(y, x))
+        if possible and compute(name, (x, *others), (), x) is not NotImplemented:
+            return x
+        return body(x, *others)
+
+    return direct
+
+
+def _fits(y: Any, x: Any) -> bool:
+    """Whether x may be overwritten element by element while y is read beside it."""
+    if y.dtype != x.dtype or y.ndim > x.ndim:
+        return False
+    if any(n != m and n != 1 for n, m in zip(y.shape[::-1], x.shape[::-1])):
+        return False
+    if y.data.mem is not x.data.mem:
+        return True
+    return y.data.ptr == x.data.ptr and y.shape == x.shape and y.strides == x.strides
+
+
 class _Quick:
     """An override that makes its body when a kernel is bound, with the generic body at hand."""
 
@@ -104,7 +132,8 @@ class _Quick:
         self.name, self.make = name, make
 
     def with_fallback(self, generic: Callable[..., Any]) -> Callable[..., Any]:
-        return self.make(self.name, generic)
+        body = self.make(self.name, generic)
+        return _in_place(self.name, body) if self.name in ("add", "sub", "relu") else body
 
 
 def _many(name: str) -> Callable[..., Any]:
