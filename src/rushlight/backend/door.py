@@ -25,10 +25,21 @@ class Kernel:
     """A named computation over raw arrays: one generic body, better ones per device.
 
     `generic(xp, *arrays, **attrs)` is written against the array module `xp` (NumPy or CuPy). A device's
-    own body is registered by `@kernel_for(device_type, name)` and may return NotImplemented to refuse.
+    own body is registered by `@kernel_for(device_type, name)` and may return NotImplemented to refuse;
+    then the one under `fallbacks` computes.
     """
 
-    __slots__ = ("name", "generic", "is_view", "moves_only", "impls", "meta", "mutates", "random")
+    __slots__ = (
+        "fallbacks",
+        "name",
+        "generic",
+        "is_view",
+        "moves_only",
+        "impls",
+        "meta",
+        "mutates",
+        "random",
+    )
 
     def __init__(
         self,
@@ -53,6 +64,7 @@ class Kernel:
         )
         self.random = random  # draws from a stream: two calls with equal inputs differ
         self.impls: dict[type, Callable[..., Any]] = {}
+        self.fallbacks: dict[type, Callable[..., Any]] = {}
         KERNELS[name] = self
 
     def resolve(self, cls: type) -> Callable[..., Any]:
@@ -72,7 +84,8 @@ def run(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any])
         impl = kernel.resolve(cls)
     if listeners:
         return _observed(kernel, cls, impl, arrays, attrs)
-    return impl(*arrays, **attrs)
+    out = impl(*arrays, **attrs)
+    return kernel.fallbacks[cls](*arrays, **attrs) if out is NotImplemented else out
 
 
 def _observed(
@@ -80,6 +93,8 @@ def _observed(
 ) -> Any:
     def call() -> Any:
         out = impl(*arrays, **attrs)
+        if out is NotImplemented:
+            out = kernel.fallbacks[cls](*arrays, **attrs)
         # NumPy answers scalars for 0-d results: listeners tell arrays apart by identity, so make
         # the array here that the caller would make.
         asarray = devices.backend_of_type(cls).asarray

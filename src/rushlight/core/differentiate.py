@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..backend import devices
-from ..backend.door import KERNELS, run
+from ..backend.door import KERNELS, listeners, run
 from ..base.shapes import Size
 from . import tape
+from .op import OpNode
 from .tensor import Tensor, current_edge, tensor_over
 
 
@@ -16,7 +17,7 @@ def _as_tuple(value: Any) -> tuple:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
-def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any]) -> list[Any]:
+def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], reuse: bool) -> list[Any]:
     """The starting gradient of each output: given, or one for a scalar."""
     seeds: list[Any] = []
     for out, g in zip(outputs, gradients):
@@ -30,7 +31,7 @@ def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any]) -> list[Any]:
                 raise RuntimeError(
                     f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
                 )
-            seeds.append(_one(out))
+            seeds.append(_one(out, reuse))
         else:
             if not isinstance(g, Tensor):
                 raise TypeError(
@@ -45,10 +46,31 @@ def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any]) -> list[Any]:
     return seeds
 
 
-def _one(out: Tensor) -> Tensor:
-    """A one beside `out`: `new_ones` without its questions, which cost more than the kernel."""
+_ones: dict[tuple, Tensor] = {}
+
+
+def _one(out: Tensor, reuse: bool) -> Tensor:
+    """A one beside `out`: `new_ones` without its questions, which cost more than the kernel.
+
+    The losses' derivatives only read it, so that the one of the last pass serves again, unless
+    somebody got hold of it in a hook and wrote.
+    """
     a = out._a
-    attrs = {"device": devices.device_of(a), "size": a.shape, "value": 1, "dtype": out.dtype}
+    node = out._edge[0]
+    place = devices.device_of(a)
+    if not (reuse and node.__class__ is OpNode and node.op.new_gradients) or listeners:
+        return _new_one(a, place, out.dtype)
+    if node.pre_hooks or node.hooks:
+        return _new_one(a, place, out.dtype)
+    key = (a.shape, a.dtype, place)
+    found = _ones.get(key)
+    if found is None or found._version:
+        found = _ones[key] = _new_one(a, place, out.dtype)
+    return found
+
+
+def _new_one(a: Any, place: Any, dtype: Any) -> Tensor:
+    attrs = {"device": place, "size": a.shape, "value": 1, "dtype": dtype}
     return tensor_over(run(KERNELS["full"], a.__class__, (), attrs), a.__class__)
 
 
@@ -88,7 +110,7 @@ def backward(
                 t.retain_grad()
         wanted = [current_edge(t) for t in targets]
     tape.backward(
-        _roots(outputs, _seeds(outputs, given)),
+        _roots(outputs, _seeds(outputs, given, not create_graph)),
         keep_graph=keep,
         create_graph=create_graph,
         inputs=wanted,
@@ -129,7 +151,7 @@ def grad(
             raise RuntimeError("One of the differentiated Tensors does not require grad")
         edges.append(edge)
     results = tape.backward(
-        _roots(outs, _seeds(outs, given)),
+        _roots(outs, _seeds(outs, given, not create_graph)),
         keep_graph=keep,
         create_graph=create_graph,
         inputs=edges,

@@ -42,6 +42,7 @@ class Op:
         moves_only: bool = False,
         grad_name: str | Callable[[dict], str] | None = None,
         meta: Callable[..., Any] | None = None,
+        new_gradients: bool = False,
     ) -> None:
         self.name = name or fn.__name__
         self.kernel = Kernel(self.name, fn, is_view=view, moves_only=moves_only, meta=meta)
@@ -49,6 +50,7 @@ class Op:
         self.rule = rule
         self.broadcasts = broadcasts
         self.is_view = view
+        self.new_gradients = new_gradients  # derivatives never hand the incoming gradient itself on
         self.grad_name = grad_name or _camel(self.name) + "Backward0"
         self.inputs, self.variadic = _input_names(fn)
         self.derivatives: dict[int, _Derivative] = {}
@@ -116,6 +118,8 @@ class Op:
             out = run(self.kernel, cls, arrays, attrs)
         else:  # nobody watches the door: `run` without its frame, a tenth of a small op
             out = impl(*arrays, **attrs)
+            if out is NotImplemented:
+                out = self.kernel.fallbacks[cls](*arrays, **attrs)
         if out.__class__ is tuple:
             outs = tuple([tensor_over(a, cls) for a in out])
             result: Any = outs
@@ -160,7 +164,10 @@ class Op:
             or y._ext is not None
         ):
             return self(x, y)
-        result = tensor_over(impl(a, b), cls)
+        out = impl(a, b)
+        if out is NotImplemented:
+            return self(x, y)
+        result = tensor_over(out, cls)
         if x._edge is not None or y._edge is not None:
             if modes.grad and self.differentiable:
                 mask = 3 if y._edge is not None else 1
@@ -192,6 +199,8 @@ class Op:
             out = run(self.kernel, cls, arrays, attrs)
         else:  # nobody watches the door: `run` without its frame, a tenth of a small op
             out = impl(*arrays, **attrs)
+            if out is NotImplemented:
+                out = self.kernel.fallbacks[cls](*arrays, **attrs)
         if out.__class__ is tuple:
             result: Any = tuple([tensor_over(a, cls) for a in out])
         else:

@@ -213,7 +213,7 @@ def _cross_entropy_meta(x: Any, target: Any, *, ignore_index: int, reduction: st
 
 cross_entropy_fused = Op(
     _cross_entropy_body, "cross_entropy_fused", meta=_cross_entropy_meta,
-    grad_name="NllLossBackward0",
+    grad_name="NllLossBackward0", new_gradients=True,
 )  # fmt: skip
 cross_entropy_grad = Op(
     _cross_entropy_grad_body, "cross_entropy_grad",

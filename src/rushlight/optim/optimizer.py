@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ..backend.door import Kernel, each_replay, run
-from ..core.inplace import bump
 from ..core.modes import enable_grad, no_grad
 from ..core.tape import RemovableHandle
 from ..core.tensor import Tensor, tensor_over
@@ -86,11 +85,9 @@ class Optimizer:
         """Forget the gradients: None, or zeros in the same memory."""
         for group in self.param_groups:
             for p in group["params"]:
-                if p.grad is None:
-                    continue
                 if set_to_none:
-                    p.grad = None
-                else:
+                    p._grad = None
+                elif p.grad is not None:
                     p.grad.detach_()
                     p.grad.zero_()
 
@@ -110,9 +107,9 @@ class Optimizer:
             return closure()
 
     def _live(self, group: dict[str, Any]) -> list[Tensor]:
-        live = [p for p in group["params"] if p.grad is not None]
+        live = [p for p in group["params"] if p._grad is not None]
         for p in live:
-            if p.grad.is_sparse:
+            if p._grad.is_sparse:
                 raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
         return live
 
@@ -132,7 +129,7 @@ class Optimizer:
         """
         if not params:
             return
-        counters = list({id(c): c for c in counts}.values())
+        counters = list({id(c): c for c in counts}.values()) if counts else ()
 
         def today() -> Sequence[float]:
             for c in counters:
@@ -141,13 +138,18 @@ class Optimizer:
 
         hyper = np.array(today(), np.float64)
         each_replay(lambda: hyper.__setitem__(slice(None), today()), hyper)
-        arrays = [p._a for p in params]
-        arrays += [p.grad._a for p in params]
+        arrays = [hyper]
+        arrays += [p._a for p in params]
+        arrays += [p._grad._a for p in params]
         for tensors in states:
             arrays += [s._a for s in tensors]
-        run(kernel, params[0]._a.__class__, (hyper, *arrays), {"n": len(params), **flags})
+        flags["n"] = len(params)
+        run(kernel, params[0]._a.__class__, arrays, flags)
         for p in params:
-            bump(p)
+            if p._ver is None:
+                p._ver = [1]
+            else:
+                p._ver[0] += 1
 
     def register_step_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before each step."""
@@ -249,7 +251,7 @@ def _with_hooks(step: Callable) -> Callable:
 
     @functools.wraps(step)
     def wrapped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        for hook in list(self._pre_hooks.values()):
+        for hook in list(self._pre_hooks.values()) if self._pre_hooks else ():
             replaced = hook(self, args, kwargs)
             if replaced is not None:
                 args, kwargs = replaced
@@ -257,7 +259,7 @@ def _with_hooks(step: Callable) -> Callable:
             out = step(self, *args, **kwargs)
         self._count()
         each_replay(self._count)
-        for hook in list(self._post_hooks.values()):
+        for hook in list(self._post_hooks.values()) if self._post_hooks else ():
             hook(self, args, kwargs)
         return out
 

@@ -123,10 +123,20 @@ class Launch:
         results: tuple, constants: tuple,
     ) -> Any:  # fmt: skip
         image = self.layout.pack(*front, *(0,) * head, *constants)
+        places = self.offsets[len(front) : len(front) + head]
         return _native.Call(
-            self.function, grid, block, shared, len(front), head, aligned, image, self.offsets,
-            results, self.kernel,
+            self.function, grid, block, shared, aligned, image, self.offsets, places, results,
+            self.kernel,
         )  # fmt: skip
+
+    def with_places(self, grid: tuple, block: tuple, places: tuple[int, ...], *values: Any) -> Any:
+        """A launch in C with all values packed but the addresses at certain bytes; else None."""
+        if not _in_c:
+            return None
+        image = self.layout.pack(*values)
+        return _native.Call(
+            self.function, grid, block, 0, 0, image, self.offsets, places, (), self.kernel
+        )
 
 
 def _packing(

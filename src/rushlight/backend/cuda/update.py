@@ -8,7 +8,9 @@ them, in the stream of the replay, before each launch of the graph.
 
 from __future__ import annotations
 
+import struct
 from typing import Any
+from weakref import ref
 
 import cupy
 import numpy as np
@@ -200,7 +202,42 @@ _live: list[
 ] = []  # a graph reads its array as long as it lives, and nobody tells us of its end
 
 
+class _Again:
+    """A step over the parameters and states of an earlier one: only gradients and numbers are new."""
+
+    __slots__ = ("at", "call", "dtype", "numbers", "refs")
+
+    def __init__(self, call: Any, at: int, arrays: list[Any], n: int) -> None:
+        self.call, self.at, self.dtype = call, at, arrays[0].dtype
+        self.numbers: list[float] = []
+        self.refs = [ref(a) for a in (*arrays[:n], *arrays[2 * n :])]
+
+    def step(self, hyper: np.ndarray, arrays: tuple, n: int) -> bool:
+        """Launch, if these are the same arrays still and the gradients lie as they must."""
+        for held, a in zip(self.refs, (*arrays[:n], *arrays[2 * n :])):
+            if held() is not a:
+                return False
+        gradients = arrays[n : 2 * n]
+        for g in gradients:
+            if not g._c_contiguous or g.dtype != self.dtype:
+                return False
+        numbers = hyper.tolist()
+        if numbers != self.numbers:
+            self.call.put(self.at, _NUMBERS.pack(*numbers, *(0.0,) * (_HELD - len(numbers))))
+            self.numbers = numbers
+        self.call(*gradients)
+        return True
+
+
+_NUMBERS = struct.Struct(f"{_HELD}d")
+_again: dict[tuple, _Again] = {}
+
+
 def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, Any]) -> Any:
+    key = (name, n, len(arrays), *flags.values(), id(arrays[0]) if n else 0)
+    known = _again.get(key)
+    if known is not None and not current.ptr and known.step(hyper, arrays, n):
+        return ()
     held = _laid_out(list(arrays), n) if n else None
     if held is None:
         return NotImplemented
@@ -226,10 +263,22 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, 
         sizes = [a.size for a in held[first : first + count]]
         widest = max(sizes)
         across = max(1, min(-(-widest // 1024), max(64, 2048 // count)))
-        _launch(name, char, states, room, options_).on_grid(
-            (across, count, 1), (256, 1, 1), 0, *values, *sizes, *fill, *numbers, live
-        )
+        launch = _launch(name, char, states, room, options_)
+        values += [*sizes, *fill, *numbers, live]
+        launch.on_grid((across, count, 1), (256, 1, 1), 0, *values)
+        if count == n and not live and all(a._c_contiguous for a in held):
+            places = tuple([8 * (room + i) for i in range(n)])
+            call = launch.with_places((across, count, 1), (256, 1, 1), places, *values)
+            _remember(key, call, 8 * room * (states + 1), held, n)
     return ()
+
+
+def _remember(key: tuple, call: Any, at: int, arrays: list[Any], n: int) -> None:
+    """Keep a launch for the next step of these parameters, where the C extension made one."""
+    if call is not None:
+        if len(_again) > 256:
+            _again.clear()
+        _again[key] = _Again(call, at, arrays, n)
 
 
 def _register(name: str) -> None:

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define MOST_PARAMETERS 40
+#define MOST_POINTERS 72
 #define MOST_BYTES 4096 /* what the driver takes */
 #define MOST_RESULTS 4
 
@@ -38,10 +39,11 @@ typedef struct {
     vectorcallfunc vectorcall;
     void *function;
     unsigned grid[3], block[3], shared;
-    int parameters, lead, pointers, results; /* `lead` parameters stand in front of the pointers */
-    int offsets[MOST_PARAMETERS];
-    int result_at[MOST_RESULTS]; /* rising positions among the pointers */
-    uint64_t aligned;            /* positions whose addresses must be multiples of 16 */
+    int parameters, pointers, results;
+    int offsets[MOST_PARAMETERS]; /* where parameters begin in the image */
+    int places[MOST_POINTERS];    /* where addresses go in it */
+    int result_at[MOST_RESULTS];  /* rising positions among the pointers */
+    uint64_t aligned;             /* positions whose addresses must be multiples of 16 */
     PyObject *shapes[MOST_RESULTS], *dtypes[MOST_RESULTS], *sizes[MOST_RESULTS], *strides[MOST_RESULTS];
     PyObject *keep; /* the loaded module */
     Py_ssize_t bytes;
@@ -127,14 +129,14 @@ static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, 
             return NULL;
         if ((self->aligned >> i & 1) && (address & 15))
             Py_RETURN_NOTIMPLEMENTED;
-        memcpy(values + self->offsets[self->lead + i], &address, 8);
+        memcpy(values + self->places[i], &address, 8);
     }
     for (; made < self->results; made++) {
         uint64_t address;
         results[made] = new_result(self, made, &address);
         if (results[made] == NULL)
             goto error;
-        memcpy(values + self->offsets[self->lead + self->result_at[made]], &address, 8);
+        memcpy(values + self->places[self->result_at[made]], &address, 8);
     }
     for (int i = 0; i < self->parameters; i++)
         parameters[i] = values + self->offsets[i];
@@ -165,17 +167,26 @@ error:
     return NULL;
 }
 
-static int fill(Call *self, PyObject *offsets, PyObject *results)
+static int fill(Call *self, PyObject *offsets, PyObject *places, PyObject *results)
 {
     self->parameters = (int)PyTuple_GET_SIZE(offsets);
+    self->pointers = (int)PyTuple_GET_SIZE(places);
     self->results = (int)PyTuple_GET_SIZE(results);
-    if (self->parameters > MOST_PARAMETERS || self->results > MOST_RESULTS || self->bytes > MOST_BYTES ||
-        self->lead + self->pointers > self->parameters) {
+    if (self->parameters > MOST_PARAMETERS || self->pointers > MOST_POINTERS || self->results > MOST_RESULTS ||
+        self->bytes > MOST_BYTES) {
+        self->results = 0;
         PyErr_SetString(PyExc_ValueError, "too many parameters for a prepared launch");
         return -1;
     }
     for (int i = 0; i < self->parameters; i++)
         self->offsets[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(offsets, i));
+    for (int i = 0; i < self->pointers; i++) {
+        self->places[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(places, i));
+        if (self->places[i] < 0 || self->places[i] + 8 > self->bytes) {
+            PyErr_SetString(PyExc_ValueError, "an address lies outside of the parameters");
+            return -1;
+        }
+    }
     for (int i = 0; i < self->results; i++) {
         PyObject *strides;
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(results, i), "iOOOO", &self->result_at[i], &self->shapes[i],
@@ -193,11 +204,11 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     unsigned long long function, aligned;
     unsigned g[3], b[3], shared;
-    int lead, pointers;
     Py_buffer image;
-    PyObject *offsets, *results, *keep;
-    if (!PyArg_ParseTuple(args, "K(III)(III)IiiKy*O!O!O", &function, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared, &lead,
-                          &pointers, &aligned, &image, &PyTuple_Type, &offsets, &PyTuple_Type, &results, &keep))
+    PyObject *offsets, *places, *results, *keep;
+    if (!PyArg_ParseTuple(args, "K(III)(III)IKy*O!O!O!O", &function, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared,
+                          &aligned, &image, &PyTuple_Type, &offsets, &PyTuple_Type, &places, &PyTuple_Type, &results,
+                          &keep))
         return NULL;
     Call *self = (Call *)PyObject_NewVar(Call, type, image.len);
     if (self != NULL) {
@@ -207,13 +218,11 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         memcpy(self->grid, g, sizeof g);
         memcpy(self->block, b, sizeof b);
         self->shared = shared;
-        self->lead = lead;
-        self->pointers = pointers;
         self->aligned = aligned;
         self->keep = Py_NewRef(keep);
         self->bytes = image.len;
         memcpy(self->image, image.buf, image.len);
-        if (fill(self, offsets, results) < 0)
+        if (fill(self, offsets, places, results) < 0)
             Py_CLEAR(self);
     }
     PyBuffer_Release(&image);
@@ -233,6 +242,28 @@ static void call_free(PyObject *object)
     PyObject_Free(self);
 }
 
+/* put(offset, bytes): change constants among the parameters. */
+static PyObject *call_put(PyObject *object, PyObject *args)
+{
+    Call *self = (Call *)object;
+    Py_ssize_t at;
+    Py_buffer bytes;
+    if (!PyArg_ParseTuple(args, "ny*", &at, &bytes))
+        return NULL;
+    int fits = at >= 0 && at + bytes.len <= self->bytes;
+    if (fits)
+        memcpy(self->image + at, bytes.buf, bytes.len);
+    PyBuffer_Release(&bytes);
+    if (!fits)
+        return PyErr_Format(PyExc_ValueError, "these bytes lie outside of the parameters");
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef call_methods[] = {
+    {"put", call_put, METH_VARARGS, "put(offset, bytes): change constants among the parameters."},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyTypeObject CallType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rushlight.backend.cuda._launch.Call",
     .tp_basicsize = offsetof(Call, image),
@@ -241,8 +272,9 @@ static PyTypeObject CallType = {
     .tp_vectorcall_offset = offsetof(Call, vectorcall),
     .tp_call = PyVectorcall_Call,
     .tp_new = call_make,
+    .tp_methods = call_methods,
     .tp_dealloc = call_free,
-    .tp_doc = "Call(function, grid, block, shared, lead, pointers, aligned, image, offsets, results, keep)",
+    .tp_doc = "Call(function, grid, block, shared, aligned, image, offsets, places, results, keep)",
 };
 
 /* setup(current, alloc, ndarray, new, pretend): whether launches can be made. */
