@@ -6,19 +6,25 @@ from math import ceil, prod
 from typing import Any, NamedTuple
 
 import cupy
+import numpy as np
+from cupy.cuda import driver
 
-from .sources import NUMBERS, PARTIALS, counter, load, partials
-from .tiling import forward_tile, weight_tile
+from .compile import Launch, arch
+from .sources import COUNTERS, NUMBERS, PARTIALS, counter, load, partials
+from .tiling import Cut, Job, best_cut, taps_tile, weight_tile
 
 # What is taken: beyond this the tensor cores of cuDNN win.
 _MOST_INNER = 200  # channels in x kernel elements
 _MOST_OUTER = 32  # channels out
 _MOST_INNER_BACK = 512
-_WAVES = 264  # two blocks for every multiprocessor of an H200
+_STAY = 264  # blocks that stay on the GPU: two for every multiprocessor of an H200
 _FINISH_INSIDE = 24  # so few blocks are added up by the last of them
+_PLAIN_SHARED = 48 << 10  # more has to be asked for
+_SHARED_LIMIT = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
-_FORWARD = ("P", "P", "P", "P", "i", "4q")
-_WEIGHT = ("P", "P", "P", "P", "P", "i")
+_FORWARD = ("P", "P", "P", "P", "P", "P", "i", "4q")
+_WEIGHT = ("P", "P", "P", "P", "P", "P", "P", "i")
+ANY, DENSE, POOLED = 0, 1, 2  # how an input lies: FROM in the sources
 
 
 class Shape(NamedTuple):
@@ -43,71 +49,165 @@ class Shape(NamedTuple):
 
 def takes(x: Any, w_shape: tuple, dilation: tuple, groups: int) -> bool:
     """Whether a convolution is one of the small ones."""
-    if groups != 1 or len(w_shape) != 4 or x.dtype.char not in NUMBERS or x.dtype.char == "d":
+    return x.dtype.char in NUMBERS and fits(x.dtype, x.size, w_shape, dilation, groups)
+
+
+def fits(dtype: np.dtype, size: int, w_shape: tuple, dilation: tuple, groups: int) -> bool:
+    """The same without an array."""
+    if groups != 1 or len(w_shape) != 4 or dtype == np.float64:
         return False
     o, c, r, s = w_shape
     return (
         dilation == (1, 1) and 4 <= r * s <= 49 and c * r * s <= _MOST_INNER and o <= _MOST_OUTER
-        and x.size > 0
+        and size > 0
     )  # fmt: skip
 
 
+def _window(window: tuple[int, int] | None) -> dict[str, int]:
+    kh, kw = window or (1, 1)
+    return {"KH": kh, "KW": kw}
+
+
+def _copies(char: str) -> dict[str, int]:
+    """Images of floats are copied to shared memory while the threads compute."""
+    return {"ASYNC": 1} if char == "f" and int(arch()[3:]) >= 80 else {}
+
+
+def _allow(launch: Launch, shared: int) -> None:
+    if shared > _PLAIN_SHARED:
+        driver.funcSetAttribute(launch.function, _SHARED_LIMIT, shared)
+
+
 class Forward:
-    """One convolution ready to launch: the forward one, or the gradient of the input."""
+    """One convolution ready to launch: the forward one, or the gradient of the input.
 
-    def __init__(self, shape: Shape, x: Any) -> None:
-        char, dense = x.dtype.char, bool(x._c_contiguous)
-        steps = [s // x.itemsize for s in x.strides]
-        self.result = (shape.images, shape.o, *shape.out)
-        tile = forward_tile(shape, _WAVES, dense)
-        self.ok = tile is not None
-        if tile is None:
+    With `pool` it answers the maxima of windows, through relu when asked, and their places in the
+    windows (255: no gradient passes). With `spread` its input is the gradient of such maxima.
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        x: Any,
+        pool: tuple[int, int] | None = None,
+        relu: bool = False,
+        spread: tuple[int, int] | None = None,
+        cut: Cut | None = None,
+    ) -> None:
+        char = x.dtype.char
+        plain = x._c_contiguous and shape.spread == (1, 1)
+        self.source = POOLED if spread else DENSE if plain else ANY
+        cut = cut or best_cut(Job(shape, pool or (1, 1), self.source))
+        self.ok, self.pooled = cut is not None, pool is not None
+        if cut is None:
             return
-        self.wide = tile["WHOLE"] == 2
-        grid = (ceil(shape.images / tile["IB"]), tile.pop("groups"), 1)
-        block, shared = (tile.pop("threads"), 1, 1), tile.pop("shared")
-        launch = load("conv_small.cu", "conv_small", _FORWARD, char, **shape.constants(), **tile)
-        self.go = launch.fixed(grid, block, shared, 4, shape.images, *steps)
+        out = shape.out if pool is None else tuple([n // k for n, k in zip(shape.out, pool)])
+        self.result = (shape.images, shape.o, *out)
+        constants = {
+            **shape.constants(), **cut.constants(), **_window(pool or spread), "FROM": self.source,
+            "POOL": int(self.pooled), "RELU": int(relu),
+            **(_copies(char) if self.source == DENSE else {}),
+        }  # fmt: skip
+        launch = load("conv_small.cu", "conv_small", _FORWARD, char, **constants)
+        _allow(launch, cut.shared)
+        steps = [s // x.itemsize for s in x.strides]
+        block = (cut.threads, 1, 1)
+        self.go = launch.fixed(cut.grid(), block, cut.shared, 6, shape.images, *steps)
 
-    def __call__(self, x: Any, w: Any, b: Any) -> Any:
-        if self.wide and x.data.ptr & 15:
+    def __call__(self, x: Any, w: Any, b: Any, places: Any = None) -> Any:
+        if self.source == DENSE and x.data.ptr & 15:
             x = x.copy()
         y = cupy.ndarray(self.result, x.dtype)
-        self.go(x.data.ptr, w.data.ptr, 0 if b is None else b.data.ptr, y.data.ptr)
-        return y
+        found = cupy.ndarray(self.result, np.uint8) if self.pooled else None
+        self.go(
+            x.data.ptr, 0 if places is None else places.data.ptr, w.data.ptr,
+            0 if b is None else b.data.ptr, y.data.ptr, 0 if found is None else found.data.ptr,
+        )  # fmt: skip
+        return (y, found) if self.pooled else y
 
 
 class Weight:
-    """The gradient of the weight, ready to launch."""
+    """The gradients of the weight and the bias, ready to launch.
 
-    def __init__(self, shape: Shape, char: str) -> None:
+    With `spread` the gradient is that of maxima of windows, which comes with their places.
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        char: str,
+        spread: tuple[int, int] | None = None,
+        taps: bool | None = None,
+    ) -> None:
         self.shape = shape
         self.result = (shape.o, shape.c, *shape.kernel)
-        tile = weight_tile(shape)
-        self.ok = tile is not None
-        if tile is None:
-            return
-        self.count = prod(self.result)
-        self.blocks = min(shape.images, 2 * _WAVES, PARTIALS // self.count)
-        self.inside = self.blocks <= _FINISH_INSIDE
-        block, shared = (tile.pop("threads"), 1, 1), tile.pop("shared")
-        constants = {**shape.constants(), **tile}
-        launch = load("conv_small_weight.cu", "conv_small_weight", _WEIGHT, char, **constants)
-        self.go = launch.fixed((self.blocks, 1, 1), block, shared, 5, shape.images)
-        self.finish = load(
-            "conv_small_weight.cu", "sum_parts", ("P", "P", "i", "i"), char, **constants
-        )
+        self.finish: Any = None
+        self.needs_parts = self.needs_counter = True
+        made = {**shape.constants(), **_window(spread), "FROM": POOLED if spread else DENSE}
+        if taps is None:
+            taps = few_gradients(shape, spread)
+        self.ok = (taps and self._by_taps(made, char, spread)) or self._by_images(made, char)
 
-    def __call__(self, g: Any, x: Any) -> Any:
-        """Of dense g and x."""
+    def _by_taps(self, made: dict[str, int], char: str, spread: tuple[int, int] | None) -> bool:
+        """Few images: every thread has one element of the kernel."""
+        shape = self.shape
+        tile = taps_tile(shape, spread or (1, 1))
+        if tile is None:
+            return False
+        groups, pairs = tile.pop("groups"), shape.o * shape.c // tile["CB"]
+        size = tile["CB"] * prod(shape.kernel) + 1
+        if pairs > COUNTERS or groups * pairs * size > PARTIALS:
+            return False
+        self.needs_parts = self.needs_counter = groups > 1
+        block, shared = (tile.pop("threads"), 1, 1), tile.pop("shared")
+        launch = load("conv_small_taps.cu", "conv_small_taps", _WEIGHT, char, **made, **tile)
+        _allow(launch, shared)
+        self.go = launch.fixed((pairs, groups, 1), block, shared, 7, shape.images)
+        return True
+
+    def _by_images(self, made: dict[str, int], char: str) -> bool:
+        """Many images: every block takes some, and every thread a part of all kernel elements."""
+        shape = self.shape
+        tile = weight_tile(shape)
+        if tile is None:
+            return False
+        count = prod(self.result) + shape.o
+        blocks = min(shape.images, _STAY, PARTIALS // count)
+        self.needs_parts, self.needs_counter = blocks > 1, 1 < blocks <= _FINISH_INSIDE
+        block, shared = (tile.pop("threads"), 1, 1), tile.pop("shared")
+        made = {**made, **tile, **_copies(char)}
+        launch = load("conv_small_weight.cu", "conv_small_weight", _WEIGHT, char, **made)
+        _allow(launch, shared)
+        self.go = launch.fixed((blocks, 1, 1), block, shared, 7, shape.images)
+        if blocks > _FINISH_INSIDE:
+            total = load("conv_small_weight.cu", "sum_parts", ("P", "P", "P", "i"), char, **made)
+            self.finish = total.fixed((ceil(count / 32), 1, 1), (256, 1, 1), 0, 3, blocks)
+        return True
+
+    def __call__(self, g: Any, x: Any, places: Any = None, bias: bool = False) -> Any:
+        """Of dense g and x: the weight's gradient, and the bias's when asked."""
         if (g.data.ptr | x.data.ptr) & 15:
             g, x = g.copy(), x.copy()
         out = cupy.ndarray(self.result, g.dtype)
-        parts = partials() if self.blocks > 1 else 0
-        self.go(g.data.ptr, x.data.ptr, out.data.ptr, parts, counter() if self.inside else 0)
-        if not self.inside:
-            self.finish(ceil(self.count / 32), 256, parts, out.data.ptr, self.blocks, self.count)
-        return out
+        sums = cupy.ndarray(self.result[:1], g.dtype) if bias else None
+        to = 0 if sums is None else sums.data.ptr
+        parts = partials() if self.needs_parts else 0
+        self.go(
+            g.data.ptr, 0 if places is None else places.data.ptr, x.data.ptr, out.data.ptr, to, parts,
+            counter() if self.needs_counter else 0,
+        )  # fmt: skip
+        if self.finish is not None:
+            self.finish(parts, out.data.ptr, to)
+        return (out, sums) if bias else out
+
+
+def few_gradients(shape: Shape, spread: tuple[int, int] | None) -> bool:
+    """Whether one thread a kernel element is quicker than one block an image."""
+    kh, kw = spread or (1, 1)
+    return shape.images * (shape.out[0] // kh) * (shape.out[1] // kw) <= _FEW
+
+
+_FEW = 1 << 13
 
 
 def forward_shape(x: tuple, w: tuple, out: tuple, stride: tuple, padding: tuple) -> Shape:

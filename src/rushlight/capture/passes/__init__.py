@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...base.config import settings
 from ..program import Program
 from .common import merge_common
+from .conv_pool import join_conv_grads, join_conv_pools
 from .copies import drop_copies
 from .dead import drop_dead
 from .epilogue import join_epilogues
@@ -23,6 +24,8 @@ PASSES = [
     ("dead code", drop_dead, True),
     ("relu after max_pool", pool_before_relu, True),
     ("sums before pools", sum_before_spreading, False),
+    ("convolutions and pools", join_conv_pools, False),
+    ("convolutions' gradients", join_conv_grads, False),
     ("batch norm and relu", join_norms, True),
     ("epilogues", join_epilogues, False),
     ("pointwise fusion", fuse_pointwise, False),

@@ -1,8 +1,9 @@
-// The weight gradient of a direct 2-d convolution with few channels. Blocks take images in turn; a thread
-// owns one input channel, OT output channels and the whole kernel, and walks down a strip of VP columns,
-// keeping the R input rows of its window in registers. Constants as in conv_small.cu, and
+// The weight gradient of a direct 2-d convolution with few channels, and the bias's along with it. Blocks
+// take images in turn; a thread owns one input channel, OT output channels and the whole kernel, and walks
+// down a strip of VP columns, keeping the R input rows of its window in registers. Constants as in
+// conv_small.cu (FROM says what the gradient is), and
 //   YS      parts the rows of an image are cut into; GP  pitch of a staged gradient row
-//   XFLAT, GFLAT  images and gradients are copied as they lie, four numbers at a time
+//   VS, VG  neighbours copied at once, of images and of gradients
 #define NG ((O + OT - 1) / OT)
 #define NX (GP / VP)
 #define COMBOS (C * NG)
@@ -12,8 +13,11 @@
 #define XPLANE (ROWS * WP + 4)
 #define GPLANE (OH * GP + 4)
 #define XN ((VP - 1) * SW + S)
-#define COUNT (O * C * R * S)
+#define TAPS (R * S)
+#define COUNT (O * C * TAPS)
 #define XROOM ((C * XPLANE + 3) / 4 * 4)
+#define ROOM (XROOM + (O * GPLANE + 3) / 4 * 4)
+#define SEEN (H < ROWS - PH ? H : ROWS - PH)  // rows of x that any window touches
 
 __device__ __forceinline__ void load_row(A* xs, const A* row) {
 #pragma unroll
@@ -25,131 +29,170 @@ __device__ __forceinline__ void load_row(A* xs, const A* row) {
     }
 }
 
-// Planes of `plane` numbers that lie side by side go to places `pitch` apart.
-__device__ __forceinline__ void copy_planes(A* to, const T* from, int planes, int plane, int pitch) {
-    for (int i = threadIdx.x; i < planes * plane / 4; i += THREADS) {
-        Vec<T, 4> v = ((const Vec<T, 4>*)from)[i];
-        A* at = to + 4 * i + 4 * i / plane * (pitch - plane);
+template <int V> __device__ __forceinline__ void copy(A* to, const T* from) {
+#ifdef ASYNC
+    unsigned shared = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(4 * V) : "memory");
+#else
+    Vec<T, V> v = *(const Vec<T, V>*)from;
+    Vec<A, V> wide;
 #pragma unroll
-        for (int j = 0; j < 4; j++) at[j] = up(v.v[j]);
-    }
+    for (int j = 0; j < V; j++) wide.v[j] = up(v.v[j]);
+    *(Vec<A, V>*)to = wide;
+#endif
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    conv_small_weight(const T* g, const T* x, T* out, A* parts, unsigned* counter, int images) {
-    extern __shared__ __align__(16) char room[];
-    A* xt = (A*)room;    // C, ROWS, WP and 4 to spare
-    A* gt = xt + XROOM;  // O, OH, GP and 4 to spare
-    const int t = threadIdx.x;
-    const int c = t % C, og = t / C % NG, q = t / COMBOS, sx = q % NX, seg = q / NX;
-    const int first = seg * SEGMENT, end = min(first + SEGMENT, OH);
-
-    A acc[OT][R][S];
+// Image n and its gradient become tiles: C, ROWS, WP and O, OH, GP.
+__device__ __forceinline__ void stage(A* xt, const T* x, const T* g, const u8* places, int n) {
+    const int across = W / VS, each = SEEN * across;
+    const T* xn = x + (i64)n * (C * H * W);
+#pragma unroll 4
+    for (int i = threadIdx.x; i < C * each; i += THREADS) {
+        int col = i % across * VS, row = i / across % SEEN, c = i / each;
+        copy<VS>(xt + c * XPLANE + (row + PH) * WP + col + PW, xn + (c * H + row) * W + col);
+    }
+    A* gt = xt + XROOM;
+#if FROM == 2
+    const int pw = OW / KW, count = O * (OH / KH) * pw;
+#pragma unroll 4
+    for (int i = threadIdx.x; i < count; i += THREADS) {
+        int px = i % pw, py = i / pw % (OH / KH), o = i / (pw * (OH / KH));
+        A v = up(g[(i64)n * count + i]);
+        int place = places[(i64)n * count + i];
+        A* to = gt + o * GPLANE + py * KH * GP + px * KW;
 #pragma unroll
-    for (int o = 0; o < OT; o++)
-#pragma unroll
-        for (int r = 0; r < R; r++)
-#pragma unroll
-            for (int s = 0; s < S; s++) acc[o][r][s] = (A)0;
-
-    for (int i = t; i < XROOM + O * GPLANE; i += THREADS) xt[i] = (A)0;
-    const A* xr = xt + c * XPLANE + sx * VP * SW;
-    const A* gr = gt + og * OT * GPLANE + sx * VP;
-    for (int n = blockIdx.x; n < images; n += gridDim.x) {
-        __syncthreads();
-#if XFLAT
-        copy_planes(xt, x + (i64)n * (C * H * W), C, H * W, XPLANE);
+        for (int k = 0; k < KH * KW; k++) to[k / KW * GP + k % KW] = place == k ? v : (A)0;
+    }
 #else
-        for (int i = t; i < C * H * W; i += THREADS) {
-            int col = i % W, row = i / W % H, ch = i / (H * W);
-            if (row + PH < ROWS && col + PW < WP)
-                xt[ch * XPLANE + (row + PH) * WP + col + PW] = up(x[(i64)n * (C * H * W) + i]);
-        }
+    const T* gn = g + (i64)n * (O * OH * OW);
+#pragma unroll 4
+    for (int i = threadIdx.x; i < O * OH * OW / VG; i += THREADS) {
+        int col = i % (OW / VG) * VG, row = i / (OW / VG) % OH, o = i / (OH * (OW / VG));
+        copy<VG>(gt + o * GPLANE + row * GP + col, gn + i * VG);
+    }
 #endif
-#if GFLAT
-        copy_planes(gt, g + (i64)n * (O * OH * OW), O, OH * OW, GPLANE);
-#else
-        for (int i = t; i < O * OH * OW; i += THREADS) {
-            int col = i % OW, row = i / OW % OH, o = i / (OH * OW);
-            gt[o * GPLANE + row * GP + col] = up(g[(i64)n * (O * OH * OW) + i]);
-        }
-#endif
-        __syncthreads();
-        A ring[R][XN];
-        if (SH == 1) {
+}
+
+__device__ __forceinline__ void add_rows(A (&acc)[OT][R][S], A (&bias)[OT], const A* xr, const A* gr,
+                                         int og, int first, int end) {
+    A ring[R][XN];
+    if (SH == 1) {
 #pragma unroll
-            for (int r = 0; r + 1 < R; r++) load_row(ring[r], xr + min(first + r, ROWS - 1) * WP);
-        }
+        for (int r = 0; r + 1 < R; r++) load_row(ring[r], xr + min(first + r, ROWS - 1) * WP);
+    }
 #pragma unroll 1
-        for (int y0 = first; y0 < end; y0 += R) {
+    for (int y0 = first; y0 < end; y0 += R) {
 #pragma unroll
-            for (int j = 0; j < R; j++) {
-                const int y = y0 + j;
-                if (y < end) {
-                    if (SH == 1) load_row(ring[(j + R - 1) % R], xr + (y + R - 1) * WP);
-                    else {
+        for (int j = 0; j < R; j++) {
+            const int y = y0 + j;
+            if (y < end) {
+                if (SH == 1) load_row(ring[(j + R - 1) % R], xr + (y + R - 1) * WP);
+                else {
 #pragma unroll
-                        for (int r = 0; r < R; r++) load_row(ring[(j + r) % R], xr + (y * SH + r) * WP);
-                    }
+                    for (int r = 0; r < R; r++) load_row(ring[(j + r) % R], xr + (y * SH + r) * WP);
+                }
 #pragma unroll
-                    for (int o = 0; o < OT; o++) {
-                        if (O % OT == 0 || og * OT + o < O) {
-                            Vec<A, VP> v = *(const Vec<A, VP>*)(gr + o * GPLANE + y * GP);
+                for (int o = 0; o < OT; o++) {
+                    if (O % OT == 0 || og * OT + o < O) {
+                        Vec<A, VP> v = *(const Vec<A, VP>*)(gr + o * GPLANE + y * GP);
 #pragma unroll
-                            for (int r = 0; r < R; r++)
+                        for (int k = 0; k < VP; k++) bias[o] += v.v[k];
 #pragma unroll
-                                for (int k = 0; k < VP; k++)
+                        for (int r = 0; r < R; r++)
 #pragma unroll
-                                    for (int s = 0; s < S; s++)
-                                        acc[o][r][s] += v.v[k] * ring[(j + r) % R][k * SW + s];
-                        }
+                            for (int k = 0; k < VP; k++)
+#pragma unroll
+                                for (int s = 0; s < S; s++)
+                                    acc[o][r][s] += v.v[k] * ring[(j + r) % R][k * SW + s];
                     }
                 }
             }
         }
     }
-    // Strips add up one after another, so that the sum has one order.
-    A* sum = (A*)room;
-    for (int k = 0; k < NX * YS; k++) {
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, THREADS > 256 ? 1 : 2)
+    conv_small_weight(const T* g, const u8* places, const T* x, T* out, T* bias, A* parts,
+                      unsigned* counter, int images) {
+    extern __shared__ __align__(16) char room[];
+    A* tiles = (A*)room;
+    const int t = threadIdx.x;
+    const int c = t % C, og = t / C % NG, q = t / COMBOS, sx = q % NX, seg = q / NX;
+    const int first = seg * SEGMENT, end = min(first + SEGMENT, OH);
+
+    A acc[OT][R][S], sums[OT];
+#pragma unroll
+    for (int o = 0; o < OT; o++) {
+        sums[o] = (A)0;
+#pragma unroll
+        for (int i = 0; i < TAPS; i++) acc[o][i / S][i % S] = (A)0;
+    }
+    for (int i = t; i < BUFFERS * ROOM; i += THREADS) tiles[i] = (A)0;
+    __syncthreads();
+    stage(tiles, x, g, places, blockIdx.x);
+    for (int n = blockIdx.x, turn = 0; n < images; n += gridDim.x, turn ^= BUFFERS - 1) {
+#ifdef ASYNC
+        asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
         __syncthreads();
-        if (q == k) {
-#pragma unroll
-            for (int o = 0; o < OT; o++)
-#pragma unroll
-                for (int r = 0; r < R; r++)
-#pragma unroll
-                    for (int s = 0; s < S; s++) {
-                        int at = (((og * OT + o) * C + c) * R + r) * S + s;
-                        if (og * OT + o < O) sum[at] = k ? sum[at] + acc[o][r][s] : acc[o][r][s];
-                    }
+        const int next = n + gridDim.x;
+        if (BUFFERS == 2 && next < images) stage(tiles + (turn ^ 1) * ROOM, x, g, places, next);
+        const A* tile = tiles + turn * ROOM;
+        add_rows(acc, sums, tile + c * XPLANE + sx * VP * SW,
+                 tile + XROOM + og * OT * GPLANE + sx * VP, og, first, end);
+        if (BUFFERS == 1 && next < images) {
+            __syncthreads();
+            stage(tiles, x, g, places, next);
         }
     }
-    __syncthreads();
-    if (gridDim.x == 1) {
-        for (int i = t; i < COUNT; i += THREADS) out[i] = dn(sum[i]);
-        return;
+    // Threads of one place add up, strip after strip, so that the sum has one order.
+    A* hold = (A*)room;  // NX * YS, COMBOS, TAPS and the bias
+    T* final = gridDim.x == 1 ? out : (T*)0;
+    for (int o = 0; o < OT; o++) {
+        __syncthreads();
+        A* mine = hold + t * (TAPS + 1);
+#pragma unroll
+        for (int k = 0; k < OT; k++)  // an index known to the compiler keeps acc in registers
+            if (k == o) {
+#pragma unroll
+                for (int i = 0; i < TAPS; i++) mine[i] = acc[k][i / S][i % S];
+                mine[TAPS] = sums[k];
+            }
+        __syncthreads();
+        for (int i = t; i < COMBOS * (TAPS + 1); i += THREADS) {
+            const int tap = i % (TAPS + 1), ch = i / (TAPS + 1) % C;
+            const int to = i / (TAPS + 1) / C * OT + o;
+            if (to >= O || (tap == TAPS && ch > 0)) continue;
+            A total = (A)0;
+            for (int k = 0; k < NX * YS; k++) total += hold[k * (COMBOS * (TAPS + 1)) + i];
+            const int at = tap == TAPS ? COUNT + to : (to * C + ch) * TAPS + tap;
+            if (!final) parts[(i64)blockIdx.x * (COUNT + O) + at] = total;
+            else if (at < COUNT) final[at] = dn(total);
+            else if (bias) bias[to] = dn(total);
+        }
     }
-    for (int i = t; i < COUNT; i += THREADS) parts[(i64)blockIdx.x * COUNT + i] = sum[i];
-    if (!counter) return;
-    if (!last_block(counter, gridDim.x)) return;
-    for (int i = t; i < COUNT; i += THREADS) {
+    if (final || !counter || !last_block(counter, gridDim.x)) return;
+    for (int i = t; i < COUNT + O; i += THREADS) {
         A total = (A)0;
-        for (unsigned k = 0; k < gridDim.x; k++) total += __ldcg(parts + (i64)k * COUNT + i);
-        out[i] = dn(total);
+        for (unsigned k = 0; k < gridDim.x; k++) total += __ldcg(parts + (i64)k * (COUNT + O) + i);
+        if (i < COUNT) out[i] = dn(total);
+        else if (bias) bias[i - COUNT] = dn(total);
     }
 }
 
-// Adds `blocks` rows of `count` numbers: a block has 32 columns and 8 rows of threads.
-extern "C" __global__ void sum_parts(const A* parts, T* out, int blocks, int count) {
+// Adds `blocks` rows of numbers, weight and bias side by side: a block has 32 columns and 8 rows of threads.
+extern "C" __global__ void sum_parts(const A* parts, T* out, T* bias, int blocks) {
     __shared__ A hold[8][33];
     int i = blockIdx.x * 32 + threadIdx.x % 32, lane = threadIdx.x / 32;
     A total = (A)0;
-    if (i < count)
-        for (int k = lane; k < blocks; k += 8) total += parts[(i64)k * count + i];
+    if (i < COUNT + O)
+#pragma unroll 8
+        for (int k = lane; k < blocks; k += 8) total += parts[(i64)k * (COUNT + O) + i];
     hold[lane][threadIdx.x % 32] = total;
     __syncthreads();
-    if (lane == 0 && i < count) {
+    if (lane == 0 && i < COUNT + O) {
         for (int k = 1; k < 8; k++) total += hold[k][threadIdx.x];
-        out[i] = dn(total);
+        if (i < COUNT) out[i] = dn(total);
+        else if (bias) bias[i - COUNT] = dn(total);
     }
 }
