@@ -43,10 +43,9 @@ class Pool:
         rounded = size + 511 & ~511
         block = self.blocks.get(rounded)
         if block is None:
-            raw = ctypes.create_string_buffer(rounded + 512)
-            start = ctypes.addressof(raw) + 511 & ~511
-            block = self.blocks[rounded] = self.memory(start, rounded, raw, 0)
-        return self.pointer(block, 0)
+            block = self.blocks[rounded] = ctypes.create_string_buffer(rounded + 512)
+        start = ctypes.addressof(block) + 511 & ~511
+        return self.pointer(self.memory(start, rounded, block, 0), 0)
 
     def used_bytes(self) -> int:
         self.asked += 1

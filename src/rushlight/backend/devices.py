@@ -87,6 +87,14 @@ def device_of(a: Any) -> device:
     return backend_of_type(a.__class__).device_of(a)
 
 
+def is_alone(count: int, a: Any, plain: int) -> bool:
+    """Whether `count` references are the `plain` ones, beside one that a backend may keep itself."""
+    if count != plain + 1:
+        return count <= plain
+    keeps = getattr(backend_of_type(a.__class__), "keeps", None)
+    return keeps is not None and keeps(a)
+
+
 def open_streams(device_type: str) -> list[Any]:
     """The default random streams of every device of a type that has been opened."""
     found = _by_name.get(device_type)

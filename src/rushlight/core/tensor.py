@@ -541,6 +541,7 @@ def _owns_plainly(g: Any, like: Any) -> bool:
         g.base is None
         and g.__class__ is like.__class__
         and g.dtype == like.dtype
-        and sys.getrefcount(g) <= 3  # the tensor's, this frame's, the argument's
+        # 3: the tensor's, this frame's, the argument's; counted before `g` is pushed a second time
+        and devices.is_alone(sys.getrefcount(g), g, 3)
         and (g.strides == like.strides or g.flags.c_contiguous)  # laid out as the leaf, or dense
     )

@@ -17,6 +17,7 @@ from ...base.device import device
 from .. import devices
 from . import memory, transfer
 from .arrays import CUPY
+from .launch import is_kept
 
 # Every file that registers kernels of its own; those of other families join when they are there.
 _FAMILIES = (
@@ -100,6 +101,10 @@ class CudaBackend:
 
     def asarray(self, value: Any, like: Any = None) -> Any:
         return value if value.__class__ is cupy.ndarray else cupy.asarray(value)
+
+    def keeps(self, a: Any) -> bool:
+        """Whether a launch holds a reference to `a`, to hand it out again when nobody else does."""
+        return is_kept(a)
 
     def synchronize(self, d: device) -> None:
         with cupy.cuda.Device(d.index or 0):

@@ -31,6 +31,22 @@ def launch_in_c(pretend: bool = False) -> bool:
     return bool(_in_c)
 
 
+def idle_bytes() -> int:
+    """What small results take that launches keep to hand them out again, and nobody holds."""
+    return _native.idle() if _in_c else 0
+
+
+def forget_idle() -> None:
+    """Give those back to the pool."""
+    if _in_c:
+        _native.forget()
+
+
+def is_kept(a: Any) -> bool:
+    """Whether one of the references to an array is a launch's that may hand it out again."""
+    return bool(_in_c and _native.is_spare(a))
+
+
 class Result(NamedTuple):
     """An array that a prepared launch makes, and where its address stands among the pointers."""
 

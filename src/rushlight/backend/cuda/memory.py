@@ -11,6 +11,7 @@ from cupy.cuda import runtime
 
 from ...base.dtypes import from_np
 from ...base.errors import OutOfMemoryError
+from .launch import forget_idle, idle_bytes
 
 _MIB = 2**20
 
@@ -83,6 +84,7 @@ def _measure(gauge: _Gauge) -> None:
 def _second_try(size: int, gauge: _Gauge, index: int) -> Any:
     """Unreachable cycles may hold memory; after collecting them it is out of memory in earnest."""
     gc.collect()
+    forget_idle()
     _pool.free_all_blocks()
     try:
         return _pool.malloc(size)
@@ -137,7 +139,7 @@ def stats(index: int) -> dict[str, int]:
     with cupy.cuda.Device(index):
         gauge = _gauges[index]
         _measure(gauge)
-        used, reserved = gauge.bound, _pool.total_bytes()
+        used, reserved = gauge.bound - idle_bytes(), _pool.total_bytes()
         return {
             "allocated_bytes.all.current": used,
             "allocated_bytes.all.peak": gauge.peak,
@@ -158,6 +160,7 @@ def reset_peaks(index: int) -> None:
 
 def empty_cache() -> None:
     """Give unused blocks of every GPU back to the driver."""
+    forget_idle()
     _pool.free_all_blocks()
     cupy.get_default_pinned_memory_pool().free_all_blocks()
 

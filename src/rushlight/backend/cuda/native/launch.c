@@ -14,6 +14,9 @@
 #define MOST_POINTERS 72
 #define MOST_BYTES 4096 /* what the driver takes */
 #define MOST_RESULTS 4
+#define SPARES 2                 /* arrays that a result may be given again */
+#define LARGEST_SPARE (256 << 10)
+#define MOST_SPARE (64 << 20)    /* bytes, of all launches together */
 
 typedef int (*launch_fn)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
                          void **, void **);
@@ -21,7 +24,7 @@ typedef int (*launch_fn)(void *, unsigned, unsigned, unsigned, unsigned, unsigne
 static launch_fn launch_kernel;
 static unsigned long long pretended; /* launches counted instead of made, for tools/host_path.py */
 
-static PyObject *name_data, *name_ptr, *name_init;
+static PyObject *name_data, *name_ptr, *name_init, *name_mem;
 static PyObject *stream_holder; /* streams.current: its `ptr` is this thread's stream */
 static PyObject *alloc;         /* cupy.cuda.alloc */
 static PyObject *array_type;    /* cupy.ndarray */
@@ -34,7 +37,17 @@ static int pretend_launch(void *f, unsigned a, unsigned b, unsigned c, unsigned 
     return 0;
 }
 
+/* A result that was handed out before. When nobody but us holds it any more, the launch hands it out again: making an
+ * array costs more than the rest of a launch. Only in the default stream, where a later kernel cannot overtake those
+ * that still read the old values, and which no graph records. The counts say how many held the array's memory when
+ * nobody else could: views of it hold more. */
 typedef struct {
+    PyObject *array, *data, *memory;
+    Py_ssize_t data_count, memory_count;
+    uint64_t address;
+} Spare;
+
+typedef struct Call {
     PyObject_VAR_HEAD
     vectorcallfunc vectorcall;
     void *function;
@@ -45,10 +58,63 @@ typedef struct {
     int result_at[MOST_RESULTS];  /* rising positions among the pointers */
     uint64_t aligned;             /* positions whose addresses must be multiples of 16 */
     PyObject *shapes[MOST_RESULTS], *dtypes[MOST_RESULTS], *sizes[MOST_RESULTS], *strides[MOST_RESULTS];
-    PyObject *keep; /* the loaded module */
+    Py_ssize_t result_bytes[MOST_RESULTS];
+    Spare spares[MOST_RESULTS][SPARES];
+    int turn[MOST_RESULTS]; /* which spare makes room for the next */
+    struct Call *before, *after; /* all launches, for `idle` and `forget` */
+    PyObject *keep;              /* the loaded module */
     Py_ssize_t bytes;
     char image[]; /* the parameters, with zeros where addresses go */
 } Call;
+
+static Call *first_call;
+static Py_ssize_t spare_bytes;
+static PyObject *spare_ids; /* the ids of arrays that are spares, for `is_spare` */
+
+static int is_idle(const Spare *s)
+{
+    return s->array != NULL && Py_REFCNT(s->array) == 1 && Py_REFCNT(s->data) == s->data_count &&
+           Py_REFCNT(s->memory) == s->memory_count;
+}
+
+static void drop(Spare *s, Py_ssize_t bytes)
+{
+    if (s->array == NULL)
+        return;
+    PyObject *id = PyLong_FromVoidPtr(s->array);
+    if (id == NULL || PySet_Discard(spare_ids, id) < 0)
+        PyErr_Clear();
+    Py_XDECREF(id);
+    spare_bytes -= bytes;
+    PyObject *array = s->array, *data = s->data, *memory = s->memory;
+    s->array = s->data = s->memory = NULL;
+    Py_XDECREF(memory);
+    Py_XDECREF(data);
+    Py_DECREF(array);
+}
+
+/* Note a new result as one that may be handed out again. */
+static void keep_spare(Call *self, int i, PyObject *array, PyObject *data, uint64_t address)
+{
+    Spare *s = &self->spares[i][self->turn[i]];
+    self->turn[i] = (self->turn[i] + 1) % SPARES;
+    drop(s, self->result_bytes[i]);
+    if (spare_bytes + self->result_bytes[i] > MOST_SPARE)
+        return;
+    PyObject *memory = PyObject_GetAttr(data, name_mem);
+    PyObject *id = PyLong_FromVoidPtr(array);
+    if (memory == NULL || id == NULL || PySet_Add(spare_ids, id) < 0) {
+        PyErr_Clear();
+        Py_XDECREF(memory);
+        Py_XDECREF(id);
+        return;
+    }
+    Py_DECREF(id);
+    *s = (Spare){Py_NewRef(array), Py_NewRef(data), memory, 0, 0, address};
+    s->data_count = Py_REFCNT(data) - 1; /* less the caller's */
+    s->memory_count = Py_REFCNT(memory);
+    spare_bytes += self->result_bytes[i];
+}
 
 /* The address behind an array, an int or None (0); -1 with an error set when it is none of them. */
 static int address_of(PyObject *value, uint64_t *out)
@@ -73,9 +139,15 @@ static int address_of(PyObject *value, uint64_t *out)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* A new array for result i, and its address. */
-static PyObject *new_result(Call *self, int i, uint64_t *address)
+/* An array for result i, and its address. */
+static PyObject *new_result(Call *self, int i, int reuse, uint64_t *address)
 {
+    reuse = reuse && self->result_bytes[i] <= LARGEST_SPARE;
+    for (int k = 0; reuse && k < SPARES; k++)
+        if (is_idle(&self->spares[i][k])) {
+            *address = self->spares[i][k].address;
+            return Py_NewRef(self->spares[i][k].array);
+        }
     PyObject *memory = PyObject_CallOneArg(alloc, self->sizes[i]);
     if (memory == NULL)
         return NULL;
@@ -93,12 +165,15 @@ static PyObject *new_result(Call *self, int i, uint64_t *address)
     }
     PyObject *args[] = {out, self->shapes[i], self->dtypes[i], memory, self->strides[i]};
     PyObject *done = PyObject_VectorcallMethod(name_init, args, (self->strides[i] == NULL ? 4 : 5), NULL);
-    Py_DECREF(memory);
     if (done == NULL) {
+        Py_DECREF(memory);
         Py_DECREF(out);
         return NULL;
     }
     Py_DECREF(done);
+    if (reuse)
+        keep_spare(self, i, out, memory, *address);
+    Py_DECREF(memory);
     return out;
 }
 
@@ -131,20 +206,20 @@ static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, 
             Py_RETURN_NOTIMPLEMENTED;
         memcpy(values + self->places[i], &address, 8);
     }
+    PyObject *stream = PyObject_GetAttr(stream_holder, name_ptr);
+    if (stream == NULL)
+        return NULL;
+    void *where = (void *)(uintptr_t)PyLong_AsUnsignedLongLong(stream);
+    Py_DECREF(stream);
     for (; made < self->results; made++) {
         uint64_t address;
-        results[made] = new_result(self, made, &address);
+        results[made] = new_result(self, made, where == NULL, &address);
         if (results[made] == NULL)
             goto error;
         memcpy(values + self->places[self->result_at[made]], &address, 8);
     }
     for (int i = 0; i < self->parameters; i++)
         parameters[i] = values + self->offsets[i];
-    PyObject *stream = PyObject_GetAttr(stream_holder, name_ptr);
-    if (stream == NULL)
-        goto error;
-    void *where = (void *)(uintptr_t)PyLong_AsUnsignedLongLong(stream);
-    Py_DECREF(stream);
     int status = launch_kernel(self->function, self->grid[0], self->grid[1], self->grid[2], self->block[0],
                                self->block[1], self->block[2], self->shared, where, parameters, NULL);
     if (status) {
@@ -195,6 +270,7 @@ static int fill(Call *self, PyObject *offsets, PyObject *places, PyObject *resul
         Py_INCREF(self->shapes[i]);
         Py_INCREF(self->dtypes[i]);
         Py_INCREF(self->sizes[i]);
+        self->result_bytes[i] = (PyLong_AsSsize_t(self->sizes[i]) + 511) & ~(Py_ssize_t)511; /* as the pool counts */
         self->strides[i] = strides == Py_None ? NULL : Py_NewRef(strides);
     }
     return PyErr_Occurred() ? -1 : 0;
@@ -222,6 +298,10 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         self->keep = Py_NewRef(keep);
         self->bytes = image.len;
         memcpy(self->image, image.buf, image.len);
+        self->after = first_call;
+        if (first_call != NULL)
+            first_call->before = self;
+        first_call = self;
         if (fill(self, offsets, places, results) < 0)
             Py_CLEAR(self);
     }
@@ -232,7 +312,15 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static void call_free(PyObject *object)
 {
     Call *self = (Call *)object;
+    if (self->before != NULL)
+        self->before->after = self->after;
+    else
+        first_call = self->after;
+    if (self->after != NULL)
+        self->after->before = self->before;
     for (int i = 0; i < MOST_RESULTS; i++) {
+        for (int k = 0; k < SPARES; k++)
+            drop(&self->spares[i][k], self->result_bytes[i]);
         Py_XDECREF(self->shapes[i]);
         Py_XDECREF(self->dtypes[i]);
         Py_XDECREF(self->sizes[i]);
@@ -304,7 +392,45 @@ static PyObject *launches(PyObject *module, PyObject *none)
     return PyLong_FromUnsignedLongLong(pretended);
 }
 
+/* Bytes of spares that nobody holds; with `drop_them` they go back to the pool. */
+static Py_ssize_t sweep(int drop_them)
+{
+    Py_ssize_t bytes = 0;
+    for (Call *c = first_call; c != NULL; c = c->after)
+        for (int i = 0; i < c->results; i++)
+            for (int k = 0; k < SPARES; k++)
+                if (is_idle(&c->spares[i][k])) {
+                    bytes += c->result_bytes[i];
+                    if (drop_them)
+                        drop(&c->spares[i][k], c->result_bytes[i]);
+                }
+    return bytes;
+}
+
+static PyObject *idle(PyObject *module, PyObject *none)
+{
+    return PyLong_FromSsize_t(sweep(0));
+}
+
+static PyObject *forget(PyObject *module, PyObject *none)
+{
+    return PyLong_FromSsize_t(sweep(1));
+}
+
+static PyObject *is_spare(PyObject *module, PyObject *array)
+{
+    PyObject *id = PyLong_FromVoidPtr(array);
+    if (id == NULL)
+        return NULL;
+    int found = PySet_Contains(spare_ids, id);
+    Py_DECREF(id);
+    return found < 0 ? NULL : PyBool_FromLong(found);
+}
+
 static PyMethodDef functions[] = {
+    {"idle", idle, METH_NOARGS, "Bytes of results kept for their launches, held by nobody else."},
+    {"forget", forget, METH_NOARGS, "Give those bytes back to the pool."},
+    {"is_spare", is_spare, METH_O, "Whether a launch keeps a reference to this array."},
     {"setup", setup, METH_VARARGS, "setup(current, alloc, ndarray, new, pretend) -> usable"},
     {"launches", launches, METH_NOARGS, "How many launches were only pretended."},
     {NULL, NULL, 0, NULL},
@@ -323,6 +449,8 @@ PyMODINIT_FUNC PyInit__launch(void)
     name_data = PyUnicode_InternFromString("data");
     name_ptr = PyUnicode_InternFromString("ptr");
     name_init = PyUnicode_InternFromString("_init");
+    name_mem = PyUnicode_InternFromString("mem");
+    spare_ids = PySet_New(NULL);
     if (PyType_Ready(&CallType) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
