@@ -81,7 +81,7 @@ def conv_pool_grads(
         if not small.takes(g, w_shape, dilation, groups):
             return None
         shape = small.forward_shape(x.shape, w_shape, _cut(y_shape[2:], window), stride, padding)
-        return small.Weight(shape, g.dtype.char, spread=window)
+        return small.Weight(shape, g.dtype, spread=window)
 
     key = ("weight", g.shape, g.dtype.char, x.shape, w_shape, window, stride, padding)
     call = _remembered(key, make)

@@ -23,7 +23,7 @@ from .launch import is_kept
 _FAMILIES = (
     "moves", "pointwise", "reduce", "indexing", "numeric", "draws", "scaling",
     "blas", "conv", "pool", "softmax", "cross_entropy", "norm", "batch_norm", "update", "embedding",
-    "attention", "conv_bias",
+    "attention",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from ...base.config import settings
 from ..door import kernel_for
 from . import conv_small as small
 from .cudnn_graph import Convolution, Plan, plan_for
+from .reduce import reduce
 from .sources import NUMBERS, blocks_for, device, load
 
 _MISSING = object()
@@ -19,8 +20,8 @@ _calls: dict[tuple, Any] = {}
 
 def _key(kind: str, a: Any, b: Any, *rest: Any) -> tuple:
     return (
-        kind, a.shape, a.strides, b.shape, b.strides, a.dtype.char, settings.cudnn_enabled,
-        settings.cudnn_benchmark, settings.cudnn_deterministic or settings.deterministic,
+        kind, a.shape, a._c_contiguous or a.strides, b.shape, b._c_contiguous or b.strides,
+        a.dtype.char, settings.cudnn_enabled, settings.cudnn_benchmark, settings.cudnn_deterministic or settings.deterministic,
         settings.cudnn_allow_tf32, device(), *rest,
     )  # fmt: skip
 
@@ -230,7 +231,7 @@ def _choose_weight(gy: Any, x: Any, w_shape: tuple, attrs: dict[str, Any]) -> An
     stride, padding, dilation = attrs["stride"], attrs["padding"], attrs["dilation"]
     if small.takes(x, w_shape, dilation, attrs["groups"]):
         shape = small.forward_shape(x.shape, w_shape, gy.shape[2:], stride, padding)
-        made = small.Weight(shape, gy.dtype.char)
+        made = small.Weight(shape, gy.dtype)
         if made.ok:
             return made
     if _out_size(x.shape[2:], w_shape[2:], stride, padding, dilation) != gy.shape[2:]:
@@ -238,9 +239,8 @@ def _choose_weight(gy: Any, x: Any, w_shape: tuple, attrs: dict[str, Any]) -> An
     return _library("wgrad", gy, x, w_shape, attrs)
 
 
-@kernel_for("cuda", "conv_grad_weight")
-def conv_grad_weight(
-    gy: Any, x: Any, *, w_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+def _weight_call(
+    gy: Any, x: Any, w_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
 ) -> Any:
     key = _key("weight", gy, x, w_shape, stride, padding, dilation, groups)
     call = _calls.get(key, _MISSING)
@@ -249,8 +249,29 @@ def conv_grad_weight(
         fits = _usable(gy, x) and prod(w_shape) > 0
         call = _choose_weight(gy, x, w_shape, attrs) if fits else None
         _calls[key] = call
+    return call
+
+
+@kernel_for("cuda", "conv_grad_weight")
+def conv_grad_weight(
+    gy: Any, x: Any, *, w_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
+    call = _weight_call(gy, x, w_shape, stride, padding, dilation, groups)
     if call is None:
         return NotImplemented
     if call.__class__ is small.Weight:
         return call(_dense(gy), _dense(x))
     return call(gy, x)
+
+
+@kernel_for("cuda", "conv_grads")
+def conv_grads(
+    gy: Any, x: Any, *, w_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
+    """The gradients of weight and bias: one launch where the convolution is a small one."""
+    call = _weight_call(gy, x, w_shape, stride, padding, dilation, groups)
+    if call is None:
+        return NotImplemented
+    if call.__class__ is small.Weight:
+        return call(_dense(gy), _dense(x), None, True)
+    return call(gy, x), reduce("sum", gy, (0, *range(2, gy.ndim)), False)

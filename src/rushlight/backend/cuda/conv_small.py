@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import ceil, prod
 from typing import Any, NamedTuple
 
-import cupy
 import numpy as np
 from cupy.cuda import driver
 
-from .compile import Launch, arch
+from .compile import arch
+from .launch import Launch, Result
 from .sources import COUNTERS, NUMBERS, PARTIALS, counter, load, partials
 from .tiling import Cut, Job, best_cut, taps_tile, weight_tile
 
@@ -111,19 +111,16 @@ class Forward:
         launch = load("conv_small.cu", "conv_small", _FORWARD, char, **constants)
         _allow(launch, cut.shared)
         steps = [s // x.itemsize for s in x.strides]
-        block = (cut.threads, 1, 1)
-        self.go = launch.fixed(cut.grid(), block, cut.shared, 6, shape.images, *steps)
+        results = (Result(4, self.result, x.dtype), Result(5, self.result, np.uint8))
+        self.go = launch.prepared(
+            cut.grid(), (cut.threads, 1, 1), cut.shared, 6, results if pool else results[:1],
+            shape.images, *steps, aligned=(0,) if self.source == DENSE else (),
+        )  # fmt: skip
 
     def __call__(self, x: Any, w: Any, b: Any, places: Any = None) -> Any:
-        if self.source == DENSE and x.data.ptr & 15:
-            x = x.copy()
-        y = cupy.ndarray(self.result, x.dtype)
-        found = cupy.ndarray(self.result, np.uint8) if self.pooled else None
-        self.go(
-            x.data.ptr, 0 if places is None else places.data.ptr, w.data.ptr,
-            0 if b is None else b.data.ptr, y.data.ptr, 0 if found is None else found.data.ptr,
-        )  # fmt: skip
-        return (y, found) if self.pooled else y
+        rest = () if self.pooled else (None,)
+        out = self.go(x, places, w, b, *rest)
+        return self.go(x.copy(), places, w, b, *rest) if out is NotImplemented else out
 
 
 class Weight:
@@ -135,12 +132,13 @@ class Weight:
     def __init__(
         self,
         shape: Shape,
-        char: str,
+        dtype: np.dtype,
         spread: tuple[int, int] | None = None,
         taps: bool | None = None,
     ) -> None:
-        self.shape = shape
+        self.shape, char = shape, dtype.char
         self.result = (shape.o, shape.c, *shape.kernel)
+        self.dtype = dtype
         self.finish: Any = None
         self.needs_parts = self.needs_counter = True
         made = {**shape.constants(), **_window(spread), "FROM": POOLED if spread else DENSE}
@@ -162,8 +160,15 @@ class Weight:
         block, shared = (tile.pop("threads"), 1, 1), tile.pop("shared")
         launch = load("conv_small_taps.cu", "conv_small_taps", _WEIGHT, char, **made, **tile)
         _allow(launch, shared)
-        self.go = launch.fixed((pairs, groups, 1), block, shared, 7, shape.images)
+        self._prepare(launch, (pairs, groups, 1), block, shared)
         return True
+
+    def _prepare(self, launch: Launch, grid: tuple, block: tuple, shared: int) -> None:
+        results = (Result(3, self.result, self.dtype), Result(4, self.result[:1], self.dtype))
+        self.go, self.go_with_bias = [
+            launch.prepared(grid, block, shared, 7, r, self.shape.images, aligned=(0, 2))
+            for r in (results[:1], results)
+        ]
 
     def _by_images(self, made: dict[str, int], char: str) -> bool:
         """Many images: every block takes some, and every thread a part of all kernel elements."""
@@ -178,7 +183,7 @@ class Weight:
         made = {**made, **tile, **_copies(char)}
         launch = load("conv_small_weight.cu", "conv_small_weight", _WEIGHT, char, **made)
         _allow(launch, shared)
-        self.go = launch.fixed((blocks, 1, 1), block, shared, 7, shape.images)
+        self._prepare(launch, (blocks, 1, 1), block, shared)
         if blocks > _FINISH_INSIDE:
             total = load("conv_small_weight.cu", "sum_parts", ("P", "P", "P", "i"), char, **made)
             self.finish = total.fixed((ceil(count / 32), 1, 1), (256, 1, 1), 0, 3, blocks)
@@ -186,19 +191,17 @@ class Weight:
 
     def __call__(self, g: Any, x: Any, places: Any = None, bias: bool = False) -> Any:
         """Of dense g and x: the weight's gradient, and the bias's when asked."""
-        if (g.data.ptr | x.data.ptr) & 15:
-            g, x = g.copy(), x.copy()
-        out = cupy.ndarray(self.result, g.dtype)
-        sums = cupy.ndarray(self.result[:1], g.dtype) if bias else None
-        to = 0 if sums is None else sums.data.ptr
         parts = partials() if self.needs_parts else 0
-        self.go(
-            g.data.ptr, 0 if places is None else places.data.ptr, x.data.ptr, out.data.ptr, to, parts,
-            counter() if self.needs_counter else 0,
-        )  # fmt: skip
+        count = counter() if self.needs_counter else 0
+        if bias:
+            made = self.go_with_bias(g, places, x, parts, count)
+        else:
+            made = self.go(g, places, x, None, parts, count)
+        if made is NotImplemented:
+            return self(g.copy(), x.copy(), places, bias)
         if self.finish is not None:
-            self.finish(parts, out.data.ptr, to)
-        return (out, sums) if bias else out
+            self.finish(parts, *(made if bias else (made, None)))
+        return made
 
 
 def few_gradients(shape: Shape, spread: tuple[int, int] | None) -> bool:

@@ -8,6 +8,7 @@ import cupy
 import numpy as np
 
 from ..door import kernel_for
+from .launch import Result
 from .sources import NUMBERS, blocks_for, counter, device, load, partials
 
 _LONG = 2048  # rows from here on take a whole block
@@ -38,7 +39,7 @@ class _Forward:
 
     __slots__ = ("go", "several")
 
-    def __init__(self, rows: int, n: int, char: str, label: str, ignore: int, mode: int) -> None:
+    def __init__(self, rows: int, n: int, dtype: Any, label: str, ignore: int, mode: int) -> None:
         if n < _LONG:
             lanes = _lanes(n)
             name, threads = f"cross_entropy_{lanes}", 256
@@ -46,11 +47,15 @@ class _Forward:
         else:
             name, threads, blocks = "cross_entropy_block", 512, min(rows, 1024)
         self.several = bool(blocks > 1 and mode)
-        launch = load("cross_entropy.cu", name, _FORWARD, char, LABEL=label)
-        self.go = launch.fixed((blocks, 1, 1), (threads, 1, 1), 0, 6, rows, n, ignore, mode)
+        launch = load("cross_entropy.cu", name, _FORWARD, dtype.char, LABEL=label)
+        results = (Result(2, () if mode else (rows,), dtype), Result(3, (rows, n), dtype))
+        self.go = launch.prepared(
+            (blocks, 1, 1), (threads, 1, 1), 0, 6, results, rows, n, ignore, mode
+        )
 
 
 _forwards: dict[tuple, _Forward] = {}
+_grads: dict[tuple, Any] = {}
 
 
 @kernel_for("cuda", "cross_entropy_fused")
@@ -62,17 +67,12 @@ def cross_entropy_fused(x: Any, target: Any, *, ignore_index: int, reduction: st
         if x.dtype.char not in NUMBERS or label is None or not x.size:
             return NotImplemented
         rows, n = x.shape
-        found = _Forward(rows, n, x.dtype.char, label, ignore_index, _MODES[reduction])
+        found = _Forward(rows, n, x.dtype, label, ignore_index, _MODES[reduction])
         _forwards[key] = found
     x, target = _dense(x), _dense(target)
-    probs = cupy.ndarray(x.shape, x.dtype)
-    out = cupy.ndarray(target.shape if reduction == "none" else (), x.dtype)
-    several = found.several
-    found.go(
-        x.data.ptr, target.data.ptr, out.data.ptr, probs.data.ptr, partials() if several else 0,
-        counter() if several else 0,
-    )  # fmt: skip
-    return out, probs
+    if found.several:
+        return found.go(x, target, partials(), counter())
+    return found.go(x, target, None, None)
 
 
 def step(x: Any, target: Any, gy: Any, ignore_index: int, reduction: str) -> Any:
@@ -103,16 +103,19 @@ def cross_entropy_grad(
         return NotImplemented
     gy, probs, target = _dense(gy), _dense(probs), _dense(target)
     rows, n = probs.shape
-    gx = cupy.ndarray(probs.shape, probs.dtype)
     mode = _MODES[reduction]
+    key = (rows, n, probs.dtype, label, ignore_index, mode, device())
+    go = _grads.get(key)
+    if go is None:
+        launch = load("cross_entropy.cu", "cross_entropy_grad", _BACKWARD, char, LABEL=label)
+        go = _grads[key] = launch.prepared(
+            (blocks_for(rows * n), 1, 1), (256, 1, 1), 0, 5, (Result(3, (rows, n), probs.dtype),),
+            rows, n, ignore_index, mode,
+        )  # fmt: skip
     seen = None
     if mode == 1 and rows > _COUNT_ONCE:
         seen = cupy.ndarray((), np.float64 if char == "d" else np.float32)
         load("cross_entropy.cu", "count_valid", ("P", "P", "q", "q"), char, LABEL=label)(
             1, 1024, target.data.ptr, seen.data.ptr, rows, ignore_index
         )
-    load("cross_entropy.cu", "cross_entropy_grad", _BACKWARD, char, LABEL=label)(
-        blocks_for(rows * n), 256, gy.data.ptr, probs.data.ptr, target.data.ptr, gx.data.ptr,
-        0 if seen is None else seen.data.ptr, rows, n, ignore_index, mode,
-    )  # fmt: skip
-    return gx
+    return go(gy, probs, target, seen)

@@ -12,12 +12,14 @@ from typing import Any
 import cupy
 
 from .dense_sizes import is_few, is_small, is_tiled
+from .launch import Result
 from .sources import COUNTERS, PARTIALS, counter, device, load, partials
 
 _BLOCKS = 264  # what the tiled kernel's parts are cut for: two blocks on each multiprocessor
 _TM, _TN, _TK, _TILE = 64, 32, 32, 64 * 32 + 64  # of dense_tile.cu
 
 _calls: dict[tuple, Any] = {}
+_linears: dict[tuple, Any] = {}
 
 
 # -- few rows -------------------------------------------------------------------------------------
@@ -26,21 +28,25 @@ _FORWARD = ("P",) * 4 + ("i",) * 4
 _BACKWARD = ("P",) * 7 + ("i",) * 4
 
 
-def _forward_call(m: int, n: int, k: int, char: str, relu: bool) -> Callable[..., None]:
+def _forward_call(m: int, n: int, k: int, dtype: Any, relu: bool) -> Callable[..., Any]:
     name = "linear_4" if m <= 4 else "linear_16"
-    launch = load("dense_few.cu", name, _FORWARD, char)
-    return launch.fixed((-(-n // 4), 1, 1), (128, 1, 1), 0, 4, m, n, k, int(relu))
+    launch = load("dense_few.cu", name, _FORWARD, dtype.char)
+    results = (Result(3, (m, n), dtype),)
+    return launch.prepared((-(-n // 4), 1, 1), (128, 1, 1), 0, 4, results, m, n, k, int(relu))
 
 
 def _backward_call(
-    m: int, n: int, k: int, char: str, to_input: bool, to_weight: bool
-) -> Callable[..., None]:
+    m: int, n: int, k: int, dtype: Any, to_input: bool, to_weight: bool, to_bias: bool
+) -> Callable[..., Any]:
+    """A launch of g, x, w, mask and then None for what is not asked for."""
     name = "linear_backward_4" if m <= 4 else "linear_backward_16"
     first = -(-k // 32) if to_input else 0
     each = k // 4 if k % 4 == 0 else k  # four columns a thread where addresses allow
     blocks = first + (-(-n * each // 256) if to_weight else 0)
-    launch = load("dense_few.cu", name, _BACKWARD, char)
-    return launch.fixed((blocks, 1, 1), (256, 1, 1), 0, 7, m, n, k, first)
+    launch = load("dense_few.cu", name, _BACKWARD, dtype.char)
+    shapes = ((to_input, (m, k)), (to_weight, (n, k)), (to_bias, (n,)))
+    results = tuple([Result(4 + i, shape, dtype) for i, (ask, shape) in enumerate(shapes) if ask])
+    return launch.prepared((blocks, 1, 1), (256, 1, 1), 0, 7, results, m, n, k, first)
 
 
 # -- tiles ----------------------------------------------------------------------------------------
@@ -89,18 +95,20 @@ def tiled(
 
 def linear(x: Any, w: Any, b: Any, relu: bool = False) -> Any:
     """`x @ w.T + b`, or None when it is not so small or not dense."""
-    (m, k), n, char = x.shape, w.shape[0], x.dtype.char
-    if not (x._c_contiguous and w._c_contiguous and is_small(m, n, k, char)):
+    if not (x._c_contiguous and w._c_contiguous):
         return None
-    if not is_few(m, n, k, char):
-        return tiled("nt", x, w, m, n, k, bias=b, relu=relu)
-    key = ("few", m, n, k, char, relu, device())
-    go = _calls.get(key)
-    if go is None:
-        go = _calls[key] = _forward_call(m, n, k, char, relu)
-    out = cupy.ndarray((m, n), x.dtype)
-    go(x.data.ptr, w.data.ptr, 0 if b is None else b.data.ptr, out.data.ptr)
-    return out
+    key = (x.shape, w.shape[0], x.dtype, relu, device())
+    call = _linears.get(key)
+    if call is None:
+        (m, k), n = x.shape, w.shape[0]
+        few = is_few(m, n, k, x.dtype.char)
+        call = _linears[key] = _forward_call(m, n, k, x.dtype, relu) if few else False
+    if call:
+        return call(x, w, b)
+    (m, k), n = x.shape, w.shape[0]
+    if not is_small(m, n, k, x.dtype.char):
+        return None
+    return tiled("nt", x, w, m, n, k, bias=b, relu=relu)
 
 
 def product(form: str, x: Any, y: Any, m: int, n: int, k: int, mask: Any = None) -> Any:
@@ -147,15 +155,18 @@ def weight_and_bias(g: Any, x: Any) -> tuple | None:
 
 def _backward_few(g: Any, x: Any, w: Any, mask: Any, bias: bool) -> tuple:
     """What is asked for of (gradient of x, of w, of the bias): by giving w, x and `bias`."""
-    m, n = g.shape
     k = w.shape[1] if x is None else x.shape[1]
-    key = ("back", m, n, k, g.dtype.char, x is None, w is None, device())
-    go = _calls.get(key)
-    if go is None:
-        asked = w is not None, x is not None
-        go = _calls[key] = _backward_call(m, n, k, g.dtype.char, *asked)
-    gx = None if w is None else cupy.ndarray((m, k), g.dtype)
-    gw = None if x is None else cupy.ndarray((n, k), g.dtype)
-    gb = cupy.ndarray((n,), g.dtype) if bias else None
-    go(*[0 if a is None else a.data.ptr for a in (g, x, w, mask, gx, gw, gb)])
-    return gx, gw, gb
+    key = (g.shape, k, g.dtype, x is None, w is None, bias, device())
+    call = _calls.get(key)
+    if call is None:
+        asked = w is not None, x is not None, bias
+        call = _calls[key] = _backward_call(*g.shape, k, g.dtype, *asked)
+    if w is None:
+        return (
+            (None, *call(g, x, w, mask, None))
+            if bias
+            else (None, call(g, x, w, mask, None, None), None)
+        )
+    if x is None:
+        return call(g, x, w, mask, None, None), None, None
+    return call(g, x, w, mask)

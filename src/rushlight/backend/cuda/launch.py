@@ -112,7 +112,7 @@ class Launch:
     def fixed(
         self, grid: tuple, block: tuple, shared: int, head: int, *constants: Any
     ) -> Callable[..., None]:
-        """A launch where only the first `head` parameters, all pointers, are still to come."""
+        """A launch where only the first `head` parameters are still to come: arrays or addresses."""
         if _in_c:
             return self._in_c(grid, block, shared, (), head, 0, (), constants)
         return _packing(self, grid, block, shared, (), head, constants)
@@ -169,7 +169,8 @@ def _packing(
     blank = (0,) * head
     at = launch.offsets[len(front)] if head else 0
 
-    def go(*pointers: int) -> None:
+    def go(*given: Any) -> None:
+        pointers = [0 if a is None else a if a.__class__ is int else a.data.ptr for a in given]
         if free:
             room = free.pop()
         else:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...base.config import settings
 from ..door import kernel_for
+from .launch import Result
 from .sources import NUMBERS, blocks_for, device, load
 
 _WINDOW = "18i"
@@ -76,18 +77,18 @@ def _dense(a: Any) -> Any:
 class _MaxPool:
     """Max pooling of one shape and dtype, ready to launch."""
 
-    __slots__ = ("go", "plain", "shape")
+    __slots__ = ("go", "plain")
 
     def __init__(self, win: _Window, x: Any) -> None:
         char = x.dtype.char
-        self.shape = win.shape
+        results = (Result(1, win.shape, x.dtype), Result(2, win.shape, np.int64))
         grid, block = (blocks_for(win.count), 1, 1), (256, 1, 1)
         general = load("pool.cu", "max_pool", ("P", "P", "P", "q", _WINDOW), char)
-        self.go = self.plain = general.fixed(grid, block, 0, 3, win.count, *win.numbers)
+        self.go = self.plain = general.prepared(grid, block, 0, 3, results, win.count, *win.numbers)
         if win.plain:
             pairs = load("pool.cu", "max_pool_2x2", ("P", "P", "P", "i", "i", "i", "i"), char)
             sizes = (win.count, x.shape[3], win.shape[3], win.shape[2])
-            self.go = pairs.fixed(grid, block, 0, 3, *sizes)
+            self.go = pairs.prepared(grid, block, 0, 3, results, *sizes, aligned=(0,))
 
 
 _max_pools: dict[tuple, _MaxPool] = {}
@@ -107,10 +108,8 @@ def max_pool(
             return NotImplemented
         found = _max_pools[key] = _MaxPool(win, x)
     x = _dense(x)
-    y, index = cupy.ndarray(found.shape, x.dtype), cupy.ndarray(found.shape, np.int64)
-    go = found.plain if x.data.ptr & 15 else found.go
-    go(x.data.ptr, y.data.ptr, index.data.ptr)
-    return y, index
+    pair = found.go(x)
+    return found.plain(x) if pair is NotImplemented else pair
 
 
 def _how(overlap: bool) -> int:
@@ -130,9 +129,9 @@ def _gather(gy: Any, x_shape: tuple, how: int) -> Any:
     per_block = max(1, min(1024 // size, _SHARED // each, planes)) if size < 1024 else 1
     threads = 128 if size * per_block <= 512 else 256
     formats = ("P", "P", "P", "q", "i", "i", "i", "i")
-    return load("pool.cu", "max_pool_grad", formats, gy.dtype.char).fixed(
+    return load("pool.cu", "max_pool_grad", formats, gy.dtype.char).prepared(
         (min(-(-planes // per_block), 1 << 20), 1, 1), (threads, 1, 1), each * per_block, 3,
-        planes, size, prod(gy.shape[2:]), per_block, how,
+        (Result(2, x_shape, gy.dtype),), planes, size, prod(gy.shape[2:]), per_block, how,
     )  # fmt: skip
 
 
@@ -148,9 +147,7 @@ def max_pool_grad(gy: Any, index: Any, *, x_shape: tuple, overlap: bool) -> Any:
     gy, index = _dense(gy), _dense(index)
     if not go:
         return _large_grad(gy, index, x_shape, overlap)
-    gx = cupy.ndarray(x_shape, gy.dtype)
-    go(gy.data.ptr, index.data.ptr, gx.data.ptr)
-    return gx
+    return go(gy, index)
 
 
 def _large_grad(gy: Any, index: Any, x_shape: tuple, overlap: bool) -> Any:
