@@ -238,6 +238,47 @@ def test_fork() -> None:
     assert run.stdout.strip() == "fine", run.stderr
 
 
+_TEAM = """
+import ctypes, os
+import numpy as np
+from rushlight.backend.cpu import _native
+try:
+    openmp = ctypes.CDLL("libgomp.so.1")
+except OSError:
+    print("absent")
+    raise SystemExit
+_native.set_threads(2)
+_native.set_wake_cost(0.0)
+x = np.random.RandomState(0).rand(200, 200).astype("f")
+mm = _native.kernel("mm", None)
+truth = mm(x, x)
+before = len(os.listdir("/proc/self/task"))
+_native.set_team(ctypes.cast(openmp.GOMP_parallel, ctypes.c_void_p).value)
+_native.set_threads(4)
+assert np.allclose(mm(x, x), truth)
+assert len(os.listdir("/proc/self/task")) == before + 3  # OpenMP's: none of ours was started
+pid = os.fork()
+if pid == 0:  # where OpenMP would wait for ever
+    os._exit(0 if np.allclose(mm(x, x), truth) else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+_native.set_team(0)
+assert np.allclose(mm(x, x), truth)
+print("fine")
+"""
+
+
+@needs_native
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="counts threads in /proc")
+def test_threads_of_another_library() -> None:
+    """With oneDNN in front there is one pool: the native kernels work on OpenMP's threads."""
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _TEAM], capture_output=True, text=True, timeout=120
+    )
+    if run.stdout.strip() == "absent":
+        pytest.skip("no libgomp here")
+    assert run.stdout.strip() == "fine", run.stderr
+
+
 def test_set_num_threads() -> None:
     before = settings.num_threads
     try:

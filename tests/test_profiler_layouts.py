@@ -29,6 +29,7 @@ def test_a_plain_convolution_converts_only_what_it_must() -> None:
     assert rows["conv: weight packed"].count == 1
     assert rows["conv_grad_input: weight packed"].count == 1
     assert rows["conv_grad_input: image padded"].count == 4
+    assert rows["conv_grad_weight: gradient packed"].count == 4
     assert not any("NHWC" in key or key == "conv: image padded" for key in rows)
 
 

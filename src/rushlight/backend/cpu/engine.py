@@ -27,6 +27,8 @@ class Engine(Protocol):
     def instruction_set(self) -> str: ...
     def kernel(self, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any] | None: ...
     def set_threads(self, n: int) -> None: ...
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
     def watch(self, on: bool) -> None: ...
     def conversions(self) -> list[tuple[str, int, float, int]]: ...
 
@@ -47,12 +49,19 @@ _reasons: dict[str, str] = {}  # why an engine could not be had, for error messa
 
 def active() -> Engine | None:
     """The engine in use, loaded on first call; None where NumPy computes alone."""
-    global _active, _chosen
     if not _chosen:
-        _active = _choose(settings.cpu_engine)
-        _chosen = True
-        threads.apply()
+        _change(_choose(settings.cpu_engine))
     return _active
+
+
+def _change(to: Engine | None) -> None:
+    global _active, _chosen
+    if _active is not None:
+        _active.stop()
+    _active, _chosen = to, True
+    if to is not None:
+        to.start()
+    threads.apply()
 
 
 def _choose(name: str) -> Engine | None:
@@ -78,14 +87,9 @@ def _load(name: str) -> Engine | None:
 
 def use(name: str) -> None:
     """Switch to another engine ("auto", "numpy", "native", "onednn") for everything from now on."""
-    global _active, _chosen
-    _active = _choose(name)
+    _change(_choose(name))
     settings.cpu_engine = name
-    _chosen = True
-    threads.apply()
-    for (
-        kernel
-    ) in door.KERNELS.values():  # they are bound again, to the new engine, on their next call
+    for kernel in door.KERNELS.values():  # bound again, to the new engine, on their next call
         kernel.impls.pop(np.ndarray, None)
 
 

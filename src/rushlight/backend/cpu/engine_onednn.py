@@ -7,6 +7,7 @@ behind it for everything else and for what oneDNN refuses.
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,22 @@ class OnednnEngine:
         self.library = library
         self.behind = behind
         self.openmp = ctypes.CDLL("libgomp.so.1")  # the threads of the wheel's oneDNN
+        os.register_at_fork(after_in_child=self._forked)
+
+    def _forked(self) -> None:
+        """OpenMP's threads do not survive a fork: the native engine computes alone in a child."""
+        self.library.usable = False
+
+    def start(self) -> None:
+        """One pool for both: the native kernels work on oneDNN's threads, not beside them."""
+        if self.behind is not None:
+            self.behind.library.set_team(
+                ctypes.cast(self.openmp.GOMP_parallel, ctypes.c_void_p).value
+            )
+
+    def stop(self) -> None:
+        if self.behind is not None:
+            self.behind.library.set_team(0)
 
     def version(self) -> str:
         return self.library.version()

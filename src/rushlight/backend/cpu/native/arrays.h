@@ -72,7 +72,7 @@ static inline void run_parts(Part part, void *what, ptrdiff_t parts, double ns) 
 /* Part i of n items in `parts` equal shares. */
 static inline idx share(idx n, idx i, idx parts) { return n / parts * i + (n % parts < i ? n % parts : i); }
 
-extern const Entry conv_entries[], matmul_entries[], pool_entries[], point_entries[], softmax_entries[],
+extern const Entry conv_entries[], weight_entries[], matmul_entries[], pool_entries[], point_entries[], softmax_entries[],
     norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[], move_entries[], fused_entries[];
 
 #endif

@@ -60,7 +60,7 @@ static void cut(Product *p, idx parts) {
 
 static int multiply(Product *p) {
     const double ns = 2.0 * (double)p->gemm.m * (double)p->gemm.n * (double)p->gemm.k *
-                      (double)(p->batch ? p->batch : 1) / 30.0;
+                      (double)(p->batch ? p->batch : 1) / FLOPS_PER_NS;
     idx parts = threads_parts(ns, p->batch ? p->batch : 1 << 20);
     if (!p->batch) {
         cut(p, parts);

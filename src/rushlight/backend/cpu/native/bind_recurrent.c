@@ -81,7 +81,7 @@ static void columns_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
 }
 
 static void columns_run(Columns *c) {
-    const double ns = 2.0 * (double)(c->g.m * c->g.n) * (double)c->g.k / 25.0;
+    const double ns = 2.0 * (double)(c->g.m * c->g.n) * (double)c->g.k / FLOPS_PER_NS;
     const idx parts = threads_parts(ns, (c->g.n + 23) / 24);
     c->floats = (idx)(RL->gemm_scratch(&c->g) / 4) + 16;
     const size_t bytes = (size_t)(parts * c->floats) * 4;

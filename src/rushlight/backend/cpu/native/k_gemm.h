@@ -87,27 +87,11 @@ INLINE void pack_lines(const float *src, idx line, idx step, idx count, idx dept
         if (line == 1 && here == width) {
             for (; p < depth; p++) memcpy(out + p * width, s + p * step, (size_t)width * 4);
         } else if (step == 1 && here == width && width % 4 == 0) {
-#if defined(__aarch64__)
             for (; p + 4 <= depth; p += 4) {
                 if (p % 16 == 0) /* the lines are too many streams for the hardware to follow */
                     for (int i = 0; i < width; i++) __builtin_prefetch(s + i * line + p + 64);
-                UNROLL for (int i = 0; i < width; i += 4) { /* 4 x 4 at a time, through registers */
-                    const float *q = s + i * line + p;
-                    const float32x4_t r0 = vld1q_f32(q), r1 = vld1q_f32(q + line);
-                    const float32x4_t r2 = vld1q_f32(q + 2 * line), r3 = vld1q_f32(q + 3 * line);
-                    const float32x4_t a = vtrn1q_f32(r0, r1), b = vtrn2q_f32(r0, r1);
-                    const float32x4_t c = vtrn1q_f32(r2, r3), d = vtrn2q_f32(r2, r3);
-                    float *o = out + p * width + i;
-#define HALVES(lohi, x, y) \
-    (float32x4_t) vtrn##lohi##q_f64((float64x2_t)(x), (float64x2_t)(y))
-                    vst1q_f32(o, HALVES(1, a, c));
-                    vst1q_f32(o + width, HALVES(1, b, d));
-                    vst1q_f32(o + 2 * width, HALVES(2, a, c));
-                    vst1q_f32(o + 3 * width, HALVES(2, b, d));
-#undef HALVES
-                }
+                UNROLL for (int i = 0; i < width; i += 4) square(s + i * line + p, line, out + p * width + i, width);
             }
-#endif
             for (; p < depth; p++)
                 UNROLL for (int i = 0; i < width; i++) out[p * width + i] = s[i * line + p];
         } else {

@@ -1,25 +1,44 @@
 /* Pooling: windows of 2 x 2 at once, and one place of every window of a row for all others. */
 
-/* Rows of h x w floats, `row` apart, to h/2 x w/2 maxima and their places; a NaN wins, the last one. */
+typedef int64_t vl __attribute__((vector_size(VL * 8)));
+typedef int64_t vl_any __attribute__((vector_size(VL * 8), aligned(8), may_alias));
+
+/* One candidate of each window against the best so far; a NaN wins, the last one. */
+INLINE void max_take(vf v, int32_t step, vf *best, vi *where) {
+    const vi better = (v > *best) | (v != v);
+    *best = pick(better, v, *best);
+    *where = (better & spread_i(step)) | (~better & *where);
+}
+
+/* Rows of h x w floats, `row` apart, to h/2 x w/2 maxima and their places. */
 static void K(max_2x2)(const float *x, idx h, idx w, idx row, float *y, int64_t *index) {
     const idx wide = w / 2;
+    vi count;
+    for (int i = 0; i < VL; i++) count[i] = 2 * i;
     for (idx i = 0; i < h / 2; i++) {
-        const float *restrict a = x + 2 * i * row, *restrict b = a + row;
+        const float *a = x + 2 * i * row, *b = a + row;
         const int32_t at = (int32_t)(2 * i * w);
-        float *restrict to = y + i * wide;
-        int64_t *restrict where = index + i * wide;
-        for (idx j = 0; j < wide; j++) {
-            const float v0 = a[2 * j], v1 = a[2 * j + 1], v2 = b[2 * j], v3 = b[2 * j + 1];
-            float best = v0;
-            int32_t step = 0;
-            step = v1 > best || v1 != v1 ? 1 : step;
-            best = v1 > best || v1 != v1 ? v1 : best;
-            step = v2 > best || v2 != v2 ? (int32_t)w : step;
-            best = v2 > best || v2 != v2 ? v2 : best;
-            step = v3 > best || v3 != v3 ? (int32_t)w + 1 : step;
-            best = v3 > best || v3 != v3 ? v3 : best;
-            to[j] = best;
-            where[j] = at + (int32_t)(2 * j) + step;
+        float *to = y + i * wide;
+        int64_t *where = index + i * wide;
+        for (idx j = 0; j < wide && wide >= VL; j += VL) {
+            const idx here = j + VL <= wide ? j : wide - VL; /* the last vector overlaps the one before */
+            const vf a0 = load(a + 2 * here), a1 = load(a + 2 * here + VL);
+            const vf b0 = load(b + 2 * here), b1 = load(b + 2 * here + VL);
+            vf best = EVENS(a0, a1);
+            vi step = spread_i(0);
+            max_take(ODDS(a0, a1), 1, &best, &step);
+            max_take(EVENS(b0, b1), (int32_t)w, &best, &step);
+            max_take(ODDS(b0, b1), (int32_t)w + 1, &best, &step);
+            store(to + here, best);
+            step += count + spread_i(at + (int32_t)(2 * here));
+            *(vl_any *)(where + here) = __builtin_convertvector(step, vl);
+        }
+        for (idx j = 0; j < wide && wide < VL; j++) {
+            const float v[4] = {a[2 * j], a[2 * j + 1], b[2 * j], b[2 * j + 1]};
+            int best = 0;
+            for (int k = 1; k < 4; k++) best = (v[k] > v[best]) | (v[k] != v[k]) ? k : best;
+            to[j] = v[best];
+            where[j] = at + 2 * j + (best / 2) * w + best % 2;
         }
     }
 }

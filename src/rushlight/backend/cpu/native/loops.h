@@ -6,6 +6,7 @@
 #include "k_move.h"
 #include "k_gemm.h"
 #include "k_conv.h"
+#include "k_weight.h"
 #include "k_pool.h"
 #include "k_point.h"
 #include "k_softmax.h"
@@ -23,6 +24,8 @@ const Loops K(loops) = {
     .conv_pack = K(conv_pack),
     .conv_run = K(conv_run),
     .corr_run = K(corr_run),
+    .outer_width = K(outer_width),
+    .outer_run = K(outer_run),
     .max_2x2 = K(max_2x2),
     .max_row = K(max_row),
     .add_row = K(add_row),

@@ -90,9 +90,8 @@ static PyTypeObject NativeType = {
 };
 
 static const Entry *const families[] = {
-    conv_entries,   matmul_entries, pool_entries,      point_entries,  softmax_entries,
-    norm_entries,   update_entries, recurrent_entries, gather_entries, reduce_entries,
-    fused_entries,  move_entries,
+    conv_entries, weight_entries, matmul_entries,    pool_entries,   point_entries,  softmax_entries, norm_entries,
+    move_entries, update_entries, recurrent_entries, gather_entries, reduce_entries, fused_entries,
 };
 #define FAMILIES (sizeof families / sizeof *families)
 
@@ -405,6 +404,13 @@ static PyObject *m_set_threads(PyObject *module, PyObject *n) {
     Py_RETURN_NONE;
 }
 
+static PyObject *m_set_team(PyObject *module, PyObject *address) {
+    void *team = PyLong_AsVoidPtr(address);
+    if (!team && PyErr_Occurred()) return NULL;
+    threads_team((Team)(uintptr_t)team);
+    Py_RETURN_NONE;
+}
+
 static PyObject *m_get_threads(PyObject *module, PyObject *unused) { return PyLong_FromLong(threads_get()); }
 static PyObject *m_isa(PyObject *module, PyObject *unused) { return PyUnicode_FromString(RL->name); }
 static PyObject *m_kept(PyObject *module, PyObject *unused) { return PyLong_FromSize_t(memory_kept()); }
@@ -446,6 +452,8 @@ static PyMethodDef methods[] = {
      "into(name, otherwise, arrays): the native kernel with its results in given memory, or None."},
     {"names", m_names, METH_NOARGS, "The names of all native kernels."},
     {"set_threads", m_set_threads, METH_O, "Set how many threads the kernels use."},
+    {"set_team", m_set_team, METH_O,
+     "Work on the threads behind this GOMP_parallel (an address) instead of our own; 0 for our own."},
     {"get_threads", m_get_threads, METH_NOARGS, "How many threads the kernels use."},
     {"set_wake_cost", m_wake_cost, METH_O, "Nanoseconds to start a thread; 0 shares out any work (tests)."},
     {"instruction_set", m_isa, METH_NOARGS, "The vector instructions in use."},

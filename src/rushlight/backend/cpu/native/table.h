@@ -31,7 +31,7 @@ typedef struct {
 typedef struct {
     idx taps;
     const idx *tap;
-    idx outs, rows, width; /* width: floats per row, a multiple of VL */
+    idx outs, rows, width; /* width: places of a row; for dots a multiple of VL */
     const idx *x_row;      /* where each row of results starts in the buffer */
     idx g_row, g_out;      /* strides of the gradient's rows and channels */
     idx images, x_image, g_image;
@@ -50,7 +50,10 @@ typedef struct {
     void (*conv_pack)(const float *w, idx outs, idx o_stride, idx taps, const idx *place, float *packed);
     void (*conv_run)(const Taps *, const float *buf, const float *packed, const float *bias, float *out,
                      idx out_stride);
+    /* weight.h */
     void (*corr_run)(const Corr *, const float *buf, const float *g, float *gw, int first);
+    idx (*outer_width)(idx outs); /* channels of a panel */
+    void (*outer_run)(const Corr *, const float *buf, const float *g, float *sums, int first);
     /* pool.h */
     void (*max_2x2)(const float *x, idx h, idx w, idx row, float *y, int64_t *index);
     void (*max_row)(const float *x, idx n, idx step, int32_t at, float *best, int32_t *index);
@@ -95,6 +98,7 @@ extern const Loops loops_base;
 extern const Loops loops_avx2, loops_avx512;
 #endif
 extern const Loops *RL; /* the best for this machine */
+#define FLOPS_PER_NS (7.5 * RL->lanes) /* of one thread, about */
 const Loops *loops_for_width(idx width); /* the widest whose vectors fit into `width` floats, or NULL */
 
 #endif

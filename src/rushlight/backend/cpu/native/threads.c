@@ -28,6 +28,7 @@ static struct {
     atomic_ptrdiff_t next;
     int started, wanted;
     atomic_int leave; /* workers with a number above `wanted` go home */
+    Team team;        /* another library's threads, in place of our own */
 } pool = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .more = PTHREAD_COND_INITIALIZER,
@@ -134,16 +135,23 @@ static void wait_for_the_others(void) {
     }
 }
 
+static void work_in_team(void *unused) { work(); }
+
 void threads_run(Part part, void *what, ptrdiff_t parts) {
     if (parts <= 1 || pool.wanted <= 1 || atomic_flag_test_and_set(&pool.busy)) {
         for (ptrdiff_t i = 0; i < parts; i++) part(what, i, parts);
         return;
     }
-    if (pool.started < pool.wanted - 1) start(pool.wanted - 1);
     pool.part = part;
     pool.what = what;
     pool.parts = parts;
     atomic_store(&pool.next, 0);
+    if (pool.team) {
+        pool.team(work_in_team, NULL, (unsigned)(parts < pool.wanted ? parts : pool.wanted), 0);
+        atomic_flag_clear(&pool.busy);
+        return;
+    }
+    if (pool.started < pool.wanted - 1) start(pool.wanted - 1);
     atomic_fetch_add(&pool.state, OPEN); /* the open bit is clear: this sets it */
     if (atomic_load(&pool.sleepers)) {
         pthread_mutex_lock(&pool.lock);
@@ -182,6 +190,12 @@ void threads_set(int n) {
     atomic_flag_clear(&pool.busy);
 }
 
+void threads_team(Team team) {
+    while (atomic_flag_test_and_set(&pool.busy)) relax();
+    pool.team = team;
+    atomic_flag_clear(&pool.busy);
+}
+
 /* A child has this thread only: forget the workers, they start again when they are needed. The lock is
  * held across the fork, so that the child does not inherit it from a thread that no longer exists. */
 static void before_fork(void) { pthread_mutex_lock(&pool.lock); }
@@ -197,6 +211,7 @@ static void in_child(void) {
     atomic_store(&pool.leave, 0);
     atomic_flag_clear(&pool.busy);
     pool.started = 0;
+    pool.team = NULL; /* OpenMP's threads do not come back after a fork */
 }
 
 void threads_init(void) { pthread_atfork(before_fork, after_fork, in_child); }

@@ -11,6 +11,12 @@ typedef void (*Part)(void *what, ptrdiff_t i, ptrdiff_t parts);
 void threads_run(Part part, void *what, ptrdiff_t parts); /* returns when all parts are done */
 int threads_get(void);
 void threads_set(int n);
+
+/* Work on the threads of another library instead, so that one process has one pool: libgomp's GOMP_parallel,
+ * which calls a function on so many threads and waits for all. NULL: our own threads. */
+typedef void (*Team)(void (*)(void *), void *, unsigned threads, unsigned flags);
+void threads_team(Team team);
+
 void threads_init(void); /* once, at import: fork handlers */
 
 /* How many parts for work that takes about `ns` nanoseconds on one thread: 1 when waking another

@@ -6,7 +6,8 @@
 int watching;
 
 static const char *const names[CONVERSIONS] = {
-    "image padded", "NHWC to NCHW", "NCHW to NHWC", "strides to contiguous", "weight packed", "phases merged",
+    "image padded",  "NHWC to NCHW",    "NCHW to NHWC", "strides to contiguous",
+    "weight packed", "gradient packed", "phases merged",
 };
 static int64_t counts[CONVERSIONS], times[CONVERSIONS], sizes[CONVERSIONS];
 

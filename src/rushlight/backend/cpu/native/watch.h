@@ -5,7 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PADDED, LAST_TO_FIRST, FIRST_TO_LAST, GAPS_CLOSED, WEIGHT_PACKED, PHASES_MERGED, CONVERSIONS };
+enum {
+    PADDED, LAST_TO_FIRST, FIRST_TO_LAST, GAPS_CLOSED, WEIGHT_PACKED, GRADIENT_PACKED, PHASES_MERGED,
+    CONVERSIONS,
+};
 
 typedef struct {
     const char *name;

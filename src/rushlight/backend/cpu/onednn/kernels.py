@@ -32,7 +32,7 @@ def _kernel(fn: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fn)
     def body(lib: Library, *arrays: Any, **attrs: Any) -> Any:
         kind = arrays[0].dtype
-        if kind != _FLOAT and not (kind == _BFLOAT and lib.has_bfloat16):
+        if not lib.usable or (kind != _FLOAT and not (kind == _BFLOAT and lib.has_bfloat16)):
             return NotImplemented
         for a in arrays:
             if a is not None and (a.__class__ is not np.ndarray or a.dtype != kind or not a.size):

@@ -75,6 +75,7 @@ class Library:
         self.lock = threading.Lock()  # one stream, one buffer: one call at a time
         # Elsewhere bfloat16 is emulated, and slower than NumPy's way through float32.
         self.has_bfloat16 = bool(c.dnnl_get_effective_cpu_isa() & 0x80)
+        self.usable = True  # not in a forked child
         self._buffer: Any = None
         self._buffer_bytes = 0
         self.watching = False  # whether reorders are timed, for a profile

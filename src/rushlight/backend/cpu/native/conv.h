@@ -1,0 +1,170 @@
+/* What the three convolutions share: geometry, and images in buffers with zeros around them.
+ *
+ * All spatial sizes are brought to three dims (depth, height, width). An image that needs padding or has
+ * a stride is copied once into a buffer with zeros around it, sorted by phases: element (i) of a row goes
+ * to plane i % stride, place i / stride. After that every tap is a constant offset (see Taps), whatever
+ * the stride and the dilation. */
+#ifndef RL_CONV_H
+#define RL_CONV_H
+
+#include "arrays.h"
+
+typedef struct {
+    idx n, c, o, groups;              /* images, channels in and out */
+    idx in[3], k[3], out[3], s[3], p[3], d[3];
+    int ndim;                         /* of the arrays: spatial dims + 2 */
+} Geo;
+
+/* A buffer of planes: `pad` zeros before, sizes after sorting by phases of `s`. */
+typedef struct {
+    idx size[3], s[3], pad[3], plane, channel; /* plane: floats of one phase; channel: of all phases */
+} Planes;
+
+#define SLACK 16 /* floats after a buffer that a vector at the end of the last row may read */
+
+static inline int geometry(Geo *g, PyObject *attrs, PyArrayObject *x, const npy_intp *x_shape,
+                    const npy_intp *w_shape, int ndim) {
+    const int n = ndim - 2, lead = 3 - n;
+    g->ndim = ndim;
+    for (int i = 0; i < 3; i++) g->in[i] = g->k[i] = g->s[i] = g->d[i] = 1, g->p[i] = 0;
+    if (attr_dims(attrs, "stride", g->s + lead, n) < 0 || attr_dims(attrs, "padding", g->p + lead, n) < 0 ||
+        attr_dims(attrs, "dilation", g->d + lead, n) < 0 || attr_idx(attrs, "groups", &g->groups) < 0)
+        return -1;
+    g->n = x_shape[0], g->c = x_shape[1], g->o = w_shape[0];
+    for (int i = 0; i < n; i++) {
+        g->in[lead + i] = x_shape[2 + i];
+        g->k[lead + i] = w_shape[2 + i];
+    }
+    for (int i = 0; i < 3; i++) g->out[i] = (g->in[i] + 2 * g->p[i] - g->d[i] * (g->k[i] - 1) - 1) / g->s[i] + 1;
+    return 0;
+}
+
+static inline idx volume(const idx *v) { return v[0] * v[1] * v[2]; }
+
+/* Strides of (image, channel, depth, height, width) in floats. */
+static inline void strides_of(PyArrayObject *a, idx *out) {
+    const int ndim = PyArray_NDIM(a);
+    for (int i = 0; i < 5; i++) out[i] = 0;
+    out[0] = PyArray_STRIDE(a, 0) / 4;
+    out[1] = PyArray_STRIDE(a, 1) / 4;
+    for (int i = 2; i < ndim; i++) out[5 - ndim + i] = PyArray_STRIDE(a, i) / 4;
+}
+
+/* An array the fills below can read: rows or channels lie along memory. New reference. */
+static inline PyArrayObject *readable(PyObject *o) {
+    PyArrayObject *a = ARRAY(o);
+    for (int i = 0; i < PyArray_NDIM(a); i++)
+        if (PyArray_STRIDE(a, i) % 4) return array_plain(o);
+    const int last = PyArray_NDIM(a) - 1;
+    if (PyArray_STRIDE(a, last) == 4 || PyArray_STRIDE(a, 1) == 4) return ARRAY(Py_NewRef(o));
+    return array_plain(o);
+}
+
+/* -- buffers -------------------------------------------------------------------------------------- */
+
+static inline void planes_for(Planes *b, const idx *size, const idx *pad_lo, const idx *pad_hi, const idx *s) {
+    idx phases = 1;
+    for (int i = 0; i < 3; i++) {
+        b->s[i] = s[i];
+        b->pad[i] = pad_lo[i];
+        b->size[i] = (size[i] + pad_lo[i] + pad_hi[i] + s[i] - 1) / s[i];
+        phases *= s[i];
+    }
+    b->plane = volume(b->size);
+    b->channel = b->plane * phases;
+}
+
+/* Where a tap `at` floats into the padded image lies, for a result at place 0. */
+static inline idx tap_at(const Planes *b, const idx *at) {
+    idx phase = 0, place = 0;
+    for (int i = 0; i < 3; i++) {
+        phase = phase * b->s[i] + at[i] % b->s[i];
+        place = place * b->size[i] + at[i] / b->s[i];
+    }
+    return phase * b->plane + place;
+}
+
+/* One row: n places of a phase that starts `shift` after the image's first float. */
+static inline void fill_row(float *to, const float *from, idx n, idx size, idx shift, idx s, idx step) {
+    idx lo = shift < 0 ? (-shift + s - 1) / s : 0;
+    idx hi = size - shift <= 0 ? 0 : (size - shift + s - 1) / s;
+    if (hi > n) hi = n;
+    if (lo > hi) lo = hi;
+    memset(to, 0, (size_t)lo * 4);
+    if (s * step == 1) memcpy(to + lo, from + lo + shift, (size_t)(hi - lo) * 4);
+    else
+        for (idx i = lo; i < hi; i++) to[i] = from[(i * s + shift) * step];
+    memset(to + hi, 0, (size_t)(n - hi) * 4);
+}
+
+/* Channels [first, last) of one image into the buffer. `st`: strides of channel, depth, height, width. */
+static inline void fill(const Planes *b, const float *x, const idx *size, const idx *st, idx first, idx last,
+                 float *buf) {
+    for (idx c = first; c < last; c++) {
+        float *to = buf + c * b->channel;
+        for (idx rz = 0; rz < b->s[0]; rz++)
+            for (idx ry = 0; ry < b->s[1]; ry++)
+                for (idx rx = 0; rx < b->s[2]; rx++)
+                    for (idx pz = 0; pz < b->size[0]; pz++)
+                        for (idx py = 0; py < b->size[1]; py++, to += b->size[2]) {
+                            const idx z = pz * b->s[0] + rz - b->pad[0], y = py * b->s[1] + ry - b->pad[1];
+                            if (z < 0 || z >= size[0] || y < 0 || y >= size[1])
+                                memset(to, 0, (size_t)b->size[2] * 4);
+                            else
+                                fill_row(to, x + c * st[0] + z * st[1] + y * st[2], b->size[2], size[2],
+                                         rx - b->pad[2], b->s[2], st[3]);
+                        }
+    }
+}
+
+/* The same for channels-last images of stride 1: rows are transposed as they are copied. */
+static inline void fill_transposed(const Planes *b, const float *x, const idx *size, const idx *st, idx channels,
+                            float *buf) {
+    memset(buf, 0, (size_t)(channels * b->channel) * 4);
+    for (idx z = 0; z < size[0]; z++)
+        for (idx y = 0; y < size[1]; y++) {
+            if (z + b->pad[0] >= b->size[0] || y + b->pad[1] >= b->size[1]) continue;
+            idx width = b->size[2] - b->pad[2] < size[2] ? b->size[2] - b->pad[2] : size[2];
+            float *to = buf + ((z + b->pad[0]) * b->size[1] + y + b->pad[1]) * b->size[2] + b->pad[2];
+            RL->transpose(x + z * st[1] + y * st[2], width, channels, st[3], to, b->channel);
+        }
+}
+
+static inline void fill_image(const Planes *b, const float *x, const idx *size, const idx *st, idx channels,
+                       float *buf) {
+    const int64_t begin = conversion_begin();
+    const int turns = st[0] == 1 && st[3] != 1;
+    if (turns && b->s[0] * b->s[1] * b->s[2] == 1) fill_transposed(b, x, size, st, channels, buf);
+    else fill(b, x, size, st, 0, channels, buf);
+    conversion_end(turns ? LAST_TO_FIRST : PADDED, begin, (size_t)(channels * b->channel) * 4);
+}
+
+/* -- taps ------------------------------------------------------------------------------------------ */
+
+/* Offsets of the taps of one group, in the order of the weight: channel, depth, height, width. */
+static inline void forward_taps(const Geo *g, const Planes *b, idx channel, const idx *strides, int direct, idx *tap) {
+    for (idx c = 0; c < g->c / g->groups; c++)
+        for (idx z = 0; z < g->k[0]; z++)
+            for (idx y = 0; y < g->k[1]; y++)
+                for (idx x = 0; x < g->k[2]; x++) {
+                    const idx at[3] = {z * g->d[0], y * g->d[1], x * g->d[2]};
+                    *tap++ = c * channel + (direct ? at[0] * strides[2] + at[1] * strides[3] + at[2] * strides[4]
+                                                   : tap_at(b, at));
+                }
+}
+
+static inline int is_direct(const Geo *g, const idx *st) {
+    for (int i = 0; i < 3; i++)
+        if (g->s[i] != 1 || g->p[i]) return 0;
+    return st[4] == 1;
+}
+
+static inline int conv_args(PyObject *const *args, int first, int second) {
+    for (int i = first; i <= second; i++)
+        if (!is_float(args[i])) return 0;
+    const int ndim = PyArray_NDIM(ARRAY(args[first]));
+    if (ndim < 3 || ndim > 5 || PyArray_NDIM(ARRAY(args[second])) != ndim) return 0;
+    return PyArray_SIZE(ARRAY(args[first])) > 0 && PyArray_SIZE(ARRAY(args[second])) > 0;
+}
+
+#endif
