@@ -95,7 +95,15 @@ def set_default_device(value: Any) -> None:
     _default = CPU if value is None else device(value)
 
 
+_named: dict[str, device] = {}
+
+
 def as_device(value: Any) -> device:
     if value is None:
         return get_default_device()
+    if value.__class__ is str:
+        found = _named.get(value)
+        if found is None:
+            found = _named[value] = device(value)
+        return found
     return value if type(value) is device else device(value)

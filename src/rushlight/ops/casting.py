@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..backend import devices
+from ..backend.door import run
 from ..base import dtypes
 from ..base.device import as_device, device
 from ..base.dtypes import as_dtype, dtype
+from ..core.modes import modes
 from ..core.op import Op
 from ..core.public import public
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, current_edge, wrap
 
 
 def _cast(xp: Any, x: Any, *, to: dtype, source: dtype) -> Any:
@@ -44,10 +46,6 @@ class _MoveOp(Op):
     """The one op whose result lives on another device than its input."""
 
     def __call__(self, *inputs: Any, **attrs: Any) -> Any:
-        from ..backend.door import run
-        from ..core.modes import modes
-        from ..core.tensor import current_edge, wrap
-
         (x,) = inputs
         result = wrap(run(self.kernel, x._a.__class__, (x._a,), attrs))
         if current_edge(x) is not None and modes.grad:
@@ -62,11 +60,11 @@ _move_op.derivative(x=lambda g, source: move_to(g, source))
 def move_to(x: Tensor, d: Any, non_blocking: bool = False) -> Tensor:
     """`x` on device `d`; x itself when it is there already."""
     d = as_device(d)
-    backend = devices.backend_of(d)
-    target = backend.check(d)
-    if devices.device_of(x._a) == target:
+    target = devices.backend_of(d).check(d)
+    here = devices.device_of(x._a)
+    if here == target:
         return x
-    return _move_op(x, to=target, source=x.device, non_blocking=non_blocking)
+    return _move_op(x, to=target, source=here, non_blocking=non_blocking)
 
 
 def _parse_to(args: tuple, kwargs: dict) -> tuple[Any, Any]:
@@ -87,9 +85,14 @@ def _parse_to(args: tuple, kwargs: dict) -> tuple[Any, Any]:
     return d, dt
 
 
+_DEVICES = (str, device)
+
+
 @public("Tensor")
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """This tensor in another dtype, on another device, or in another memory format."""
+    if len(args) == 1 and not kwargs and args[0].__class__ in _DEVICES:
+        return move_to(self, args[0])
     unknown = set(kwargs) - {"device", "dtype", "other", "non_blocking", "copy", "memory_format"}
     if unknown:
         raise TypeError(f"to() got an unexpected keyword argument '{unknown.pop()}'")

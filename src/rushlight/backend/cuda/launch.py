@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
-from cupy.cuda import driver
+from cupy.cuda import driver, runtime
 
 from .streams import current
 
@@ -27,7 +27,9 @@ def launch_in_c(pretend: bool = False) -> bool:
     """Let prepared launches go through the C extension; False where it cannot be used."""
     global _in_c
     found = _native is not None and hasattr(cupy.ndarray, "_init")
-    _in_c = found and _native.setup(current, cupy.cuda.alloc, cupy.ndarray, _base_new, pretend)
+    _in_c = found and _native.setup(
+        current, cupy.cuda.alloc, cupy.ndarray, _base_new, runtime.memGetInfo, pretend
+    )
     return bool(_in_c)
 
 

@@ -12,6 +12,7 @@ from cupy.cuda import runtime
 from .streams import current
 
 _TO_DEVICE, _TO_HOST, _PEER = 1, 2, 3
+_single = runtime.getDeviceCount() == 1
 
 # Host memory that a copy in the background still reads or writes, with the event that ends it.
 _in_flight: deque[tuple[Any, Any]] = deque()
@@ -73,7 +74,7 @@ def to_device(a: np.ndarray, index: int, non_blocking: bool = False) -> cupy.nda
     From pageable memory the driver returns when it has taken the values; only pinned memory is read
     later, so then the call waits, unless `non_blocking`, where the memory is kept alive until read.
     """
-    if runtime.getDevice() != index:
+    if not _single and runtime.getDevice() != index:
         with cupy.cuda.Device(index):
             return to_device(a, index, non_blocking)
     a, order = _dense(a)
@@ -84,7 +85,7 @@ def to_device(a: np.ndarray, index: int, non_blocking: bool = False) -> cupy.nda
             if _in_flight:
                 _forget_finished()
             _keep_until_done(a)
-        elif is_pinned(a):
+        elif a.base is not None and is_pinned(a):  # what NumPy allocated itself is pageable
             runtime.streamSynchronize(current.ptr)
     return out if order is None else out.transpose(order)
 
@@ -102,7 +103,7 @@ def _dense(a: np.ndarray) -> tuple[np.ndarray, Any]:
 
 def to_host(a: cupy.ndarray, non_blocking: bool = False) -> np.ndarray:
     """A copy in host memory; the call waits, unless `non_blocking`, where it may still arrive."""
-    if runtime.getDevice() != a.device.id:
+    if not _single and runtime.getDevice() != a.device.id:
         with a.device:
             return to_host(a, non_blocking)
     order = None

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#define NO_CONTEXT 201 /* CUDA_ERROR_INVALID_CONTEXT */
 #define MOST_PARAMETERS 40
 #define MOST_POINTERS 72
 #define MOST_BYTES 4096 /* what the driver takes */
@@ -29,6 +30,8 @@ static PyObject *stream_holder; /* streams.current: its `ptr` is this thread's s
 static PyObject *alloc;         /* cupy.cuda.alloc */
 static PyObject *array_type;    /* cupy.ndarray */
 static PyObject *array_new;     /* _ndarray_base.__new__, without the Python layers of ndarray(...) */
+
+static PyObject *bind_thread;   /* gives the calling thread a CUDA context */
 
 static int pretend_launch(void *f, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned g, unsigned h,
                           void *s, void **p, void **x)
@@ -222,6 +225,14 @@ static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, 
         parameters[i] = values + self->offsets[i];
     int status = launch_kernel(self->function, self->grid[0], self->grid[1], self->grid[2], self->block[0],
                                self->block[1], self->block[2], self->shared, where, parameters, NULL);
+    if (status == NO_CONTEXT) { /* the first launch of this thread */
+        PyObject *done = PyObject_CallNoArgs(bind_thread);
+        if (done == NULL)
+            goto error;
+        Py_DECREF(done);
+        status = launch_kernel(self->function, self->grid[0], self->grid[1], self->grid[2], self->block[0],
+                               self->block[1], self->block[2], self->shared, where, parameters, NULL);
+    }
     if (status) {
         failed(status);
         goto error;
@@ -365,17 +376,18 @@ static PyTypeObject CallType = {
     .tp_doc = "Call(function, grid, block, shared, aligned, image, offsets, places, results, keep)",
 };
 
-/* setup(current, alloc, ndarray, new, pretend): whether launches can be made. */
+/* setup(current, alloc, ndarray, new, bind_thread, pretend): whether launches can be made. */
 static PyObject *setup(PyObject *module, PyObject *args)
 {
-    PyObject *a, *b, *c, *d;
+    PyObject *a, *b, *c, *d, *e;
     int pretend;
-    if (!PyArg_ParseTuple(args, "OOOOp", &a, &b, &c, &d, &pretend))
+    if (!PyArg_ParseTuple(args, "OOOOOp", &a, &b, &c, &d, &e, &pretend))
         return NULL;
     stream_holder = Py_NewRef(a);
     alloc = Py_NewRef(b);
     array_type = Py_NewRef(c);
     array_new = Py_NewRef(d);
+    bind_thread = Py_NewRef(e);
     launch_kernel = NULL;
     if (pretend)
         launch_kernel = pretend_launch;
@@ -431,7 +443,7 @@ static PyMethodDef functions[] = {
     {"idle", idle, METH_NOARGS, "Bytes of results kept for their launches, held by nobody else."},
     {"forget", forget, METH_NOARGS, "Give those bytes back to the pool."},
     {"is_spare", is_spare, METH_O, "Whether a launch keeps a reference to this array."},
-    {"setup", setup, METH_VARARGS, "setup(current, alloc, ndarray, new, pretend) -> usable"},
+    {"setup", setup, METH_VARARGS, "setup(current, alloc, ndarray, new, bind_thread, pretend) -> usable"},
     {"launches", launches, METH_NOARGS, "How many launches were only pretended."},
     {NULL, NULL, 0, NULL},
 };
