@@ -98,6 +98,33 @@ def _batch_norm_backward(
     return gx, gw if needs[1] else None, gb if needs[2] else None
 
 
+def _batch_norm_learn_body(
+    xp: Any, x: Any, weight: Any, bias: Any, means: Any, variances: Any, batches: Any, *,
+    momentum: float, eps: float,
+) -> tuple:  # fmt: skip
+    """batch_norm_train, the running statistics and the count of batches in one call."""
+    out = _batch_norm_train_body(xp, x, weight, bias, eps=eps)
+    n = x.size // x.shape[1]
+    _running_body(xp, means, variances, *out[1:], momentum=momentum, eps=eps, n=n)
+    if batches is not None:
+        batches += 1
+    return out
+
+
+# Only where a device has a body of its own and nobody listens: a recorder is shown the parts.
+batch_norm_learn = Op(
+    _batch_norm_learn_body, "batch_norm_learn", grad_name="NativeBatchNormBackward0",
+    meta=lambda x, weight, bias, *_, momentum, eps: _batch_norm_meta(x, weight, bias, eps=eps),
+)  # fmt: skip
+
+
+@batch_norm_learn.backward
+def _batch_norm_learn_backward(
+    g: Tensor, x: Tensor, weight: Any, out1: Tensor, out2: Tensor, needs: list, eps: float
+) -> tuple:
+    return (*_batch_norm_backward(g, x, weight, out1, out2, needs, eps), None, None, None)
+
+
 def _batch_norm_grad_formula(
     gy: Tensor, x: Tensor, weight: Any, mean: Tensor, invstd: Tensor, eps: float
 ) -> tuple:
@@ -189,6 +216,22 @@ def _check_per_channel(x: Tensor, named: dict[str, Any]) -> None:
             raise RuntimeError(f"{name} should contain {channels} elements not {t._a.size}")
 
 
+def _check(input: Tensor, mean: Any, var: Any, weight: Any, bias: Any) -> None:
+    shape = input._a.shape
+    if len(shape) < 2:
+        raise ValueError(f"expected at least 2D input (got {len(shape)}D input)")
+    named = {"running_mean": mean, "running_var": var, "weight": weight, "bias": bias}
+    _check_per_channel(input, named)
+
+
+def _check_batch(input: Tensor) -> None:
+    shape = input._a.shape
+    if shape[0] * prod(shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {input.shape}"
+        )
+
+
 @public("functional")
 def batch_norm(
     input: Tensor,
@@ -201,26 +244,44 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Each channel (dim 1) normalised over all other dims, by batch or by running statistics."""
-    shape = input._a.shape
-    if len(shape) < 2:
-        raise ValueError(f"expected at least 2D input (got {len(shape)}D input)")
-    _check_per_channel(
-        input,
-        {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias},
-    )
+    if training and batch_norm_learn.joins(input):
+        return learning_batch_norm(
+            input, running_mean, running_var, None, weight, bias, momentum, eps
+        )
+    _check(input, running_mean, running_var, weight, bias)
     if not training:
         for name, t in (("running_mean", running_mean), ("running_var", running_var)):
             if t is None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         return batch_norm_eval(input, weight, bias, running_mean, running_var, eps=float(eps))
+    _check_batch(input)
+    shape = input._a.shape
     n = input._a.size // shape[1] if shape[1] else 0
-    if shape[0] * prod(shape[2:]) == 1:
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {input.shape}"
-        )
     out, mean, invstd = batch_norm_train(input, weight, bias, eps=float(eps))
     with no_grad():
         _learn(running_mean, running_var, mean, invstd, momentum, eps, n)
+    return out
+
+
+def learning_batch_norm(
+    input: Tensor, running_mean: Any, running_var: Any, batches: Any, weight: Any, bias: Any,
+    momentum: float, eps: float,
+) -> Tensor:  # fmt: skip
+    """Batch norm in training where one kernel also changes the statistics and counts the batch.
+
+    For inputs that `batch_norm_learn.joins`.
+    """
+    _check(input, running_mean, running_var, weight, bias)
+    _check_batch(input)
+    held = [t for t in (running_mean, running_var, batches) if t is not None]
+    for t in held:
+        check_writable(t)
+    out = batch_norm_learn(
+        input, weight, bias, running_mean, running_var, batches, momentum=float(momentum),
+        eps=float(eps),
+    )[0]  # fmt: skip
+    for t in held:
+        bump(t)
     return out
 
 

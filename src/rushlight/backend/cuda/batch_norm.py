@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import cupy
 
 from ..door import kernel_for
+from .launch import Result
+from .moves import copy_to
 from .norm import dense, pointer, stored, wide
+from .pointwise import compute
 from .sources import COUNTERS, NUMBERS, PARTIALS, blocks_for, counter, device, load, partials
 
 _PROCESSORS = 132  # of an H200; fewer blocks leave a smaller GPU just as busy
 _SUMS, _EACH = 512, 256  # threads of the blocks that add up, and of those that go over the elements
 _DEEP = 4  # rows a thread has under way at once
-_FULL = {"sums": 2, "apply": 8, "slopes": 6}  # blocks per processor: whole turns of those that fit
+_FULL = {"sums": 2, "apply": 4, "slopes": 3}  # blocks per processor: whole turns of those that fit
 
 PLAIN, RELU, ADD_RELU = "", "_relu", "_add_relu"  # what follows the normalisation
 
@@ -30,18 +33,12 @@ def _is_last(x: Any) -> bool:
     return bool(x.transpose(order)._c_contiguous)
 
 
-def _like(x: Any) -> Any:
-    """An empty array with x's shape and memory order."""
-    memory = cupy.cuda.alloc(x.size * x.itemsize)
-    return cupy.ndarray(x.shape, x.dtype, memory, x.strides)
-
-
 def _as(a: Any, x: Any) -> Any:
     """`a` in the memory order of x, aligned for wide reads."""
     if a is None or (a.strides == x.strides and not a.data.ptr & 15):
         return a
-    out = _like(x)
-    cupy.copyto(out, a)
+    out = cupy.ndarray(x.shape, x.dtype, cupy.cuda.alloc(x.nbytes), x.strides)
+    copy_to(out, a)
     return out
 
 
@@ -72,84 +69,109 @@ class _Layout:
         """How many blocks share a column, of `blocks` that fill the GPU."""
         steps = self.n if self.last else self.n // self.vw
         down = threads // self.across * _DEEP
-        room = PARTIALS // (4 * self.c) if self.columns <= COUNTERS else 1
+        room = PARTIALS // (4 * self.c) - 1 if self.columns <= COUNTERS else 1
         return max(1, min(blocks // self.columns, -(-steps // down), room, 65535))
 
-    def sums(self, name: str, pointers: int, char: str, *numbers: Any, **options: Any) -> Any:
+    def sums(
+        self, name: str, head: int, results: tuple, char: str, kinds: str = "", *numbers: Any,
+        **options: Any,
+    ) -> Any:  # fmt: skip
         """The launch of two sums per channel; the last block of each column finishes them."""
-        formats = ("P",) * pointers + ("i", "i", "q", "q", "d")[: 3 + len(numbers)]
+        formats = ("P",) * head + ("i", "i", "q", *kinds)
         launch = load("batch_norm.cu", name, formats, char, **options, **self.options)
         grid = (self.columns, self._splits(_FULL["sums"] * _PROCESSORS, _SUMS), 1)
         sizes = (self.c, self.inner, self.images)
-        return launch.fixed(grid, (_SUMS, 1, 1), 0, pointers, *sizes, *numbers)
+        return launch.prepared(grid, (_SUMS, 1, 1), 0, head, results, *sizes, *numbers)
 
-    def each(self, name: str, pointers: int, char: str, number: float, **options: Any) -> Any:
+    def each(
+        self, name: str, head: int, result: Result, char: str, number: float, **options: Any
+    ) -> Any:
         """The launch over all elements; `number` is its last argument."""
-        formats = ("P",) * pointers + ("i", "i", "q", "d")
+        formats = ("P",) * head + ("i", "i", "q", "d")
         launch = load("batch_norm.cu", name, formats, char, **options, **self.options)
         grid: tuple = (blocks_for(self.n * self.c // self.vw), 1, 1)
         if self.last:
             blocks = _FULL[name.partition("_")[0]] * _PROCESSORS
             grid = (self.columns, self._splits(blocks, _EACH), 1)
         sizes = (self.c, self.inner, self.images, number)
-        return launch.fixed(grid, (_EACH, 1, 1), 0, pointers, *sizes)
+        return launch.prepared(grid, (_EACH, 1, 1), 0, head, (result,), *sizes)
 
 
-_layouts: dict[tuple, _Layout] = {}
+class _Call(NamedTuple):
+    """The two launches for one shape, order and dtype: sums, then all elements."""
+
+    sums: Any
+    each: Any
+    wide: Any  # dtype of the statistics
 
 
-def _layout(x: Any) -> tuple[Any, _Layout]:
-    """x in an order the kernels know, with its layout."""
-    last = _is_last(x)
-    if not last and not x._c_contiguous:
+_calls: dict[tuple, _Call | None] = {}
+_MOST_CALLS = 4096  # a momentum that changes with every batch must not fill memory
+
+
+def _found(x: Any, key: tuple, make: Any, *given: Any) -> tuple[Any, _Call | None]:
+    """x in an order the kernels know, and its call, made when it is new."""
+    if not x._c_contiguous and not _is_last(x):
         x = cupy.ascontiguousarray(x)
-    if x.data.ptr & 15:
-        x = x.copy(order="K")
-    key = (x.shape, last, x.itemsize)  # a layout knows sizes only
-    found = _layouts.get(key)
-    if found is None:
-        found = _layouts[key] = _Layout(x, last)
-    return x, found
+    x = x.copy(order="K") if x.data.ptr & 15 else x
+    key = (x.shape, x.strides, *key[2:])
+    if key not in _calls:
+        if len(_calls) > _MOST_CALLS:
+            _calls.clear()
+        _calls[key] = make(x, *given)
+    return x, _calls[key]
+
+
+def _like(x: Any, at: int) -> Result:
+    return Result(at, x.shape, x.dtype, None if x._c_contiguous else x.strides)
+
+
+def _kind(a: Any) -> Any:
+    return None if a is None else a.dtype
 
 
 # -- training -------------------------------------------------------------------------------------
 
 
-class _Train:
-    """The two launches of batch norm in training, for one shape."""
-
-    __slots__ = ("apply", "statistics")
-
-    def __init__(self, layout: _Layout, char: str, kind: str, eps: float, after: str) -> None:
-        self.statistics = layout.sums("statistics", 5, char, layout.n, eps, NW=kind)
-        self.apply = layout.each("apply" + after, 7, char, eps, NW=kind)
-
-
-_trains: dict[tuple, _Train] = {}
-
-
-def train(x: Any, weight: Any, bias: Any, eps: float, after: str = PLAIN, other: Any = None) -> Any:
-    """The result, mean and 1 / standard deviation; `other` is added before relu for ADD_RELU."""
+def _make_train(
+    x: Any, weight: Any, bias: Any, eps: float, after: str, momentum: float
+) -> _Call | None:
     char, kind = x.dtype.char, stored(weight, bias)
     if char not in NUMBERS or kind is None or x.size < 2:
-        return NotImplemented
-    if other is not None and (other.shape != x.shape or other.dtype != x.dtype):
-        return NotImplemented
-    x, layout = _layout(x)
-    key = (x.shape, layout.last, char, kind, eps, after, device())
-    call = _trains.get(key)
-    if call is None:
-        call = _trains[key] = _Train(layout, char, kind, eps, after)
-    weight, bias, other = dense(weight), dense(bias), _as(other, x)
-    at, kept = x.data.ptr, wide(char)
-    mean, invstd = cupy.ndarray((layout.c,), kept), cupy.ndarray((layout.c,), kept)
-    call.statistics(at, partials(), counter(), mean.data.ptr, invstd.data.ptr)
-    out = _like(x)
-    call.apply(
-        at, pointer(weight), pointer(bias), mean.data.ptr, invstd.data.ptr, pointer(other),
-        out.data.ptr,
+        return None
+    layout, kept = _Layout(x, _is_last(x)), wide(char)
+    n = layout.n
+    numbers = (n, eps, momentum, n / max(n - 1, 1))
+    statistics = (Result(3, (layout.c,), kept), Result(4, (layout.c,), kept))
+    return _Call(
+        layout.sums("statistics", 8, statistics, char, "qddd", *numbers, NW=kind),
+        layout.each("apply" + after, 7, _like(x, 6), char, eps, NW=kind),
+        kept,
+    )
+
+
+def train(
+    x: Any, weight: Any, bias: Any, eps: float, after: str = PLAIN, other: Any = None,
+    means: Any = None, variances: Any = None, batches: Any = None, momentum: float = 0.0,
+) -> Any:  # fmt: skip
+    """The result, mean and 1 / standard deviation; `other` is added before relu for ADD_RELU.
+
+    Running mean, running variance and the count of batches are changed in place where given.
+    """
+    key = (
+        x.shape, x.strides, x.dtype, _kind(weight), _kind(bias), after, eps, momentum, device()
     )  # fmt: skip
-    return out, mean, invstd
+    call = _calls.get(key)
+    if call is None or x.data.ptr & 15:
+        x, call = _found(x, key, _make_train, weight, bias, eps, after, momentum)
+        if call is None:
+            return NotImplemented
+    if other is not None:
+        if other.shape != x.shape or other.dtype != x.dtype:
+            return NotImplemented
+        other = _as(other, x)
+    mean, invstd = call.sums(x, partials(), counter(), means, variances, batches)
+    return call.each(x, dense(weight), dense(bias), mean, invstd, other), mean, invstd
 
 
 @kernel_for("cuda", "batch_norm_train")
@@ -157,30 +179,54 @@ def batch_norm_train(x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
     return train(x, weight, bias, eps)
 
 
+@kernel_for("cuda", "batch_norm_learn")
+def batch_norm_learn(
+    x: Any, weight: Any, bias: Any, means: Any, variances: Any, batches: Any, *, momentum: float,
+    eps: float,
+) -> Any:  # fmt: skip
+    kept = wide(x.dtype.char)
+    if all([a is None or (a.dtype == kept and a._c_contiguous) for a in (means, variances)]):  # noqa: C419
+        return train(x, weight, bias, eps, PLAIN, None, means, variances, batches, momentum)
+    out = train(x, weight, bias, eps)
+    if out is NotImplemented:
+        return out
+    n = x.size // x.shape[1]
+    done = running_statistics(means, variances, out[1], out[2], momentum=momentum, eps=eps, n=n)
+    if done is NotImplemented:  # nothing is changed yet
+        return done
+    if batches is not None:
+        compute("add", (batches, 1), (), batches)
+    return out
+
+
 # -- its derivative -------------------------------------------------------------------------------
 
 
-class _Back:
-    """The two launches of the derivative, for one shape."""
+def _make_grad(x: Any, weight: Any, bias: Any, after: str) -> _Call | None:
+    char, kind = x.dtype.char, stored(x if weight is None else weight)
+    if char not in NUMBERS or kind is None or not x.size:
+        return None
+    if bias is not None and weight is not None and bias.dtype != weight.dtype:
+        return None
+    layout, kept = _Layout(x, _is_last(x)), wide(char)
+    held = x.dtype if weight is None else weight.dtype
+    per_channel = (
+        Result(11, (2, layout.c), kept), Result(12, (layout.c,), held), Result(13, (layout.c,), held)
+    )  # fmt: skip
+    results = (_like(x, 8), *per_channel) if after == ADD_RELU else per_channel
+    rest = RELU if after == RELU else "_plain"
+    return _Call(
+        layout.sums("grad_sums" + (after or "_plain"), 14, results, char, NW=kind),
+        layout.each("slopes" + rest, 8, _like(x, 7), char, 1.0 / layout.n, NW=kind),
+        kept,
+    )
 
-    __slots__ = ("slopes", "sums")
 
-    def __init__(self, layout: _Layout, char: str, kind: str, after: str) -> None:
-        self.sums = layout.sums("grad_sums" + (after or "_plain"), 14, char, NW=kind)
-        rest = RELU if after == RELU else "_plain"
-        self.slopes = layout.each("slopes" + rest, 8, char, 1.0 / layout.n, NW=kind)
-
-
-_backs: dict[tuple, _Back] = {}
-
-
-def _usable(x: Any, kind: Any, mean: Any, invstd: Any, *gradients: Any) -> bool:
-    kept = wide(x.dtype.char)
-    if x.dtype.char not in NUMBERS or kind is None or not x.size:
-        return False
-    if mean.dtype != kept or invstd.dtype != kept:
-        return False
-    return all(g is None or (g.dtype == x.dtype and g.shape == x.shape) for g in gradients)
+def _alike(x: Any, *arrays: Any) -> bool:
+    for a in arrays:
+        if a is not None and (a.dtype != x.dtype or a.shape != x.shape):
+            return False
+    return True
 
 
 def grad(
@@ -192,32 +238,22 @@ def grad(
     RELU computes the output's sign again from x; ADD_RELU reads it from the output y, and takes a second
     gradient of the output, `more`, on the way.
     """
-    kind = stored(x if weight is None else weight)
-    if bias is not None and weight is not None and bias.dtype != weight.dtype:
+    key = (x.shape, x.strides, x.dtype, _kind(weight), _kind(bias), after, device())
+    call = _calls.get(key)
+    if call is None or x.data.ptr & 15:
+        x, call = _found(x, key, _make_grad, weight, bias, after)
+        if call is None:
+            return NotImplemented
+    if mean.dtype != call.wide or invstd.dtype != call.wide or not _alike(x, g, more, y):
         return NotImplemented
-    if not _usable(x, kind, mean, invstd, g, more, y):
-        return NotImplemented
-    char = x.dtype.char
-    x, layout = _layout(x)
-    key = (x.shape, layout.last, char, kind, after, device())
-    call = _backs.get(key)
-    if call is None:
-        call = _backs[key] = _Back(layout, char, kind, after)
-    g, more, y = _as(g, x), _as(more, x), _as(y, x)
-    weight, bias, mean, invstd = dense(weight), dense(bias), dense(mean), dense(invstd)
-    dtype = x.dtype if weight is None else weight.dtype
-    totals = cupy.ndarray((2, layout.c), wide(char))
-    gw, gb = cupy.ndarray((layout.c,), dtype), cupy.ndarray((layout.c,), dtype)
-    kept = _like(x) if after == ADD_RELU else None
-    known = (pointer(weight), pointer(bias), mean.data.ptr, invstd.data.ptr)
-    call.sums(
-        g.data.ptr, pointer(more), pointer(y), x.data.ptr, *known, pointer(kept), partials(),
-        counter(), totals.data.ptr, gw.data.ptr, gb.data.ptr,
+    g, known = _as(g, x), (dense(weight), dense(bias), dense(mean), dense(invstd))
+    if after != ADD_RELU:
+        totals, gw, gb = call.sums(g, None, None, x, *known, None, partials(), counter())
+        return call.each(g, x, *known, totals), gw, gb
+    kept, totals, gw, gb = call.sums(
+        g, _as(more, x), _as(y, x), x, *known, partials(), counter()
     )  # fmt: skip
-    gx = _like(x)
-    g = g if kept is None else kept
-    call.slopes(g.data.ptr, x.data.ptr, *known, totals.data.ptr, gx.data.ptr)
-    return (gx, gw, gb) if kept is None else (kept, gx, gw, gb)
+    return kept, call.each(kept, x, *known, totals), gw, gb
 
 
 @kernel_for("cuda", "batch_norm_grad")
@@ -227,25 +263,26 @@ def batch_norm_grad(gy: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps
 
 # -- evaluation, running statistics ---------------------------------------------------------------
 
-_evals: dict[tuple, Any] = {}
+
+def _make_eval(x: Any, weight: Any, bias: Any, mean: Any, var: Any, eps: float) -> _Call | None:
+    char, kind, stats = x.dtype.char, stored(weight, bias), stored(mean, var)
+    if char not in NUMBERS or kind is None or stats is None or not x.size:
+        return None
+    layout = _Layout(x, _is_last(x))
+    each = layout.each("apply_eval", 7, _like(x, 6), char, eps, NW=kind, NS=stats)
+    return _Call(None, each, None)
 
 
 @kernel_for("cuda", "batch_norm_eval")
 def batch_norm_eval(x: Any, weight: Any, bias: Any, mean: Any, var: Any, *, eps: float) -> Any:
-    char, kind, stats = x.dtype.char, stored(weight, bias), stored(mean, var)
-    if char not in NUMBERS or kind is None or stats is None or not x.size:
-        return NotImplemented
-    x, layout = _layout(x)
-    key = (x.shape, layout.last, char, kind, stats, eps, device())
-    go = _evals.get(key)
-    if go is None:
-        go = _evals[key] = layout.each("apply_eval", 7, char, eps, NW=kind, NS=stats)
-    weight, bias, mean, var = dense(weight), dense(bias), dense(mean), dense(var)
-    out = _like(x)
-    go(
-        x.data.ptr, pointer(weight), pointer(bias), mean.data.ptr, var.data.ptr, 0, out.data.ptr
-    )  # fmt: skip
-    return out
+    kinds = (x.dtype, _kind(weight), _kind(bias), mean.dtype, var.dtype)
+    key = (x.shape, x.strides, "eval", *kinds, eps, device())
+    call = _calls.get(key)
+    if call is None or x.data.ptr & 15:
+        x, call = _found(x, key, _make_eval, weight, bias, mean, var, eps)
+        if call is None:
+            return NotImplemented
+    return call.each(x, dense(weight), dense(bias), dense(mean), dense(var), None)
 
 
 @kernel_for("cuda", "running_statistics")

@@ -42,19 +42,29 @@ class Convolution(NamedTuple):
 class Plan:
     """A built graph with the plan to run: `plan(a, b, out)` takes device addresses."""
 
-    __slots__ = ("graph", "index", "uids", "workspace")
+    __slots__ = ("graph", "index", "places", "uids", "workspace")
 
     def __init__(self, graph: Any, uids: tuple[int, ...]) -> None:
         self.graph, self.uids = graph, uids
-        self.index = 0
-        self.workspace = 0
+        self.places: dict[Any, tuple[int, Any]] = {}  # working memory and handle, per stream
+        self.choose(0)
+
+    def choose(self, index: int, workspace: int = 0) -> None:
+        """Run the plan at `index` of the list from now on."""
+        self.index, self.workspace = index, workspace
+        self.places.clear()
 
     def __call__(self, *pointers: int) -> None:
-        room = _scratch(self.workspace)
-        own = handle()
-        self.graph._execute_plan_at_index(dict(zip(self.uids, pointers)), room, self.index, own)
+        stream: Any = current.ptr if _single else (runtime.getDevice(), current.ptr)
+        place = self.places.get(stream)
+        if place is None:
+            place = self.places[stream] = (_scratch(self.workspace), handle())
+        self.graph._execute_plan_at_index(
+            dict(zip(self.uids, pointers)), place[0], self.index, place[1]
+        )
 
 
+_single = runtime.getDeviceCount() == 1
 _module: Any = None
 _handles: dict[tuple[int, int], Any] = {}
 _rooms: dict[tuple[int, int], list[Any]] = {}
@@ -118,8 +128,7 @@ def build_first(graph: Any, tensors: tuple) -> Plan | None:
     plan = Plan(graph, tuple([t.get_uid() for t in tensors]))
     for index in range(graph.get_execution_plan_count()):
         if _build(plan, index):
-            plan.index = index
-            plan.workspace = graph.get_workspace_size_plan_at_index(index)
+            plan.choose(index, graph.get_workspace_size_plan_at_index(index))
             return plan
     return None
 
@@ -156,12 +165,11 @@ def _make(what: Convolution) -> Plan | None:
                 break
     if not built:
         return None
+    best = built[0]
     if len(built) > 1:
-        plan.index = _quickest(plan, built, what)
-        _store(what, plan.index)
-    else:
-        plan.index = built[0]
-    plan.workspace = plan.graph.get_workspace_size_plan_at_index(plan.index)
+        best = _quickest(plan, built, what)
+        _store(what, best)
+    plan.choose(best, plan.graph.get_workspace_size_plan_at_index(best))
     return plan
 
 
@@ -247,8 +255,7 @@ def _quickest(plan: Plan, built: list[int], what: Convolution) -> int:
     pointers = [a.data.ptr for a in arrays]
     times = []
     for index in built:
-        plan.index = index
-        plan.workspace = plan.graph.get_workspace_size_plan_at_index(index)
+        plan.choose(index, plan.graph.get_workspace_size_plan_at_index(index))
         try:
             plan(*pointers)
             times.append((_seconds(lambda: plan(*pointers)), index))

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...base import dtypes
 from ...core.tensor import Tensor
+from ...ops.batch_norm import batch_norm_learn, learning_batch_norm
 from ...ops.creation import empty, ones, zeros
 from ...ops.tensor_factory import tensor
 from .. import functional as F
@@ -116,6 +117,11 @@ class _BatchNorm(_NormBase):
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            if self.momentum is not None and batch_norm_learn.joins(input):
+                return learning_batch_norm(
+                    input, self.running_mean, self.running_var, self.num_batches_tracked,
+                    self.weight, self.bias, factor, self.eps,
+                )  # fmt: skip
             self.num_batches_tracked.add_(1)
             if self.momentum is None:  # the plain average of all batches
                 factor = 1.0 / float(self.num_batches_tracked)

@@ -152,10 +152,30 @@ __device__ __forceinline__ bool over_grid(A* parts, unsigned* counters, A* hold,
 
 // -- statistics ---------------------------------------------------------------------------------------
 
-// Sums of (x - pivot) and of its square, the pivot being the channel's first number.
+// Running statistics learn from those of a batch; either may be missing.
+template <class E>
+__device__ __forceinline__ void learn(E* means, E* variances, int c, A mean, A invstd, double momentum,
+                                      double eps, double bessel) {
+    if (means) means[c] = Down<E>::of(up(means[c]) * (A)(1 - momentum) + mean * (A)momentum);
+    if (variances) {
+        double s = invstd;
+        A var = (A)((1.0 / (s * s) - eps) * bessel);
+        variances[c] = Down<E>::of(up(variances[c]) * (A)(1 - momentum) + var * (A)momentum);
+    }
+}
+
+extern "C" __global__ void running(T* means, T* variances, const A* mean, const A* invstd, int C,
+                                   double momentum, double eps, double bessel) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c < C) learn(means, variances, c, mean[c], invstd[c], momentum, eps, bessel);
+}
+
+// Sums of (x - pivot) and of its square, the pivot being the channel's first number. `means`, `variances`
+// and the count of batches may be missing.
 extern "C" __global__ void __launch_bounds__(BLOCK, 2)
-    statistics(const T* x, A* parts, unsigned* counters, A* mean, A* invstd, int C, int inner, i64 images,
-               i64 n, double eps) {
+    statistics(const T* x, A* parts, unsigned* counters, A* mean, A* invstd, A* means, A* variances,
+               i64* batches, int C, int inner, i64 images, i64 n, double eps, double momentum,
+               double bessel) {
     ROOM
     const Walk walk(C, inner, images, BLOCK);
     A s[HELD], q[HELD], pivot[HELD];
@@ -188,8 +208,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 2)
         A shift = total[2 * i] / (A)n;
         A var = total[2 * i + 1] / (A)n - shift * shift;
         if (var < (A)0) var = (A)0;
-        mean[c] = up(x[LAST ? c : (i64)c * inner]) + shift;
-        invstd[c] = (A)(1.0 / sqrt((double)var + eps));
+        const A middle = up(x[LAST ? c : (i64)c * inner]) + shift;
+        const A inverse = (A)(1.0 / sqrt((double)var + eps));
+        mean[c] = middle;
+        invstd[c] = inverse;
+        learn(means, variances, c, middle, inverse, momentum, eps, bessel);
+        if (batches && c == 0) *batches += 1;
     }
 }
 
@@ -432,17 +456,3 @@ __device__ __forceinline__ void slopes(const T* g, const T* x, const NW* w, cons
     }
 SLOPES(slopes_plain, PLAIN)
 SLOPES(slopes_relu, RELU)
-
-// -- running statistics: either array may be missing -----------------------------------------------
-
-extern "C" __global__ void running(T* means, T* variances, const A* mean, const A* invstd, int C,
-                                   double momentum, double eps, double bessel) {
-    int c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c >= C) return;
-    if (means) means[c] = dn(up(means[c]) * (A)(1 - momentum) + mean[c] * (A)momentum);
-    if (variances) {
-        double s = invstd[c];
-        A var = (A)((1.0 / (s * s) - eps) * bessel);
-        variances[c] = dn(up(variances[c]) * (A)(1 - momentum) + var * (A)momentum);
-    }
-}
