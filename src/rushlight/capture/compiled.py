@@ -13,14 +13,18 @@ from typing import Any
 
 from ..base import dtypes
 from ..base.config import settings
+from ..base.errors import HostReadError
 from ..core.modes import modes, switches
 from ..core.tape import AccumulateGrad
 from ..core.tensor import Tensor
 from . import tree
+from .effects import RANDOM_STATE
 from .module import again, optimized_module
 from .record import CannotCapture
 from .recording import Recording, check, is_recording
 from .replay import Replay
+from .segment import Segment
+from .tracer import Tracer
 from .watch import NotReady
 
 PROGRAMS = 16  # kept per function; the oldest goes
@@ -111,9 +115,14 @@ class Compiled:
         """Every program there is, newest last."""
         return [r for e in self.entries.values() for r in e.programs]
 
+    @property
+    def parts(self) -> list[Segment]:
+        """The programs of a function that is split at host reads."""
+        return [s for e in self.entries.values() if e.split for s in e.split.segments]
+
     def program(self) -> Any:
         """The newest program; print it for a table of its instructions."""
-        found = self.replays
+        found: list[Any] = self.replays or self.parts
         if not found:
             raise RuntimeError(
                 "there is no program yet: a function is recorded by its first calls, until two of "
@@ -122,8 +131,11 @@ class Compiled:
         return found[-1].program
 
     def why(self) -> str | None:
-        """Why calls run eagerly, when they do."""
-        return next((e.eager for e in self.entries.values() if e.eager), None)
+        """Why calls run eagerly or are split, when they are."""
+        for e in self.entries.values():
+            if e.eager or e.split is not None:
+                return e.eager or (e.split.reason if e.split else None)
+        return None
 
     def draw(self, path: str) -> None:
         """Write the newest program as an SVG picture."""
@@ -158,10 +170,13 @@ class Entry:
         self.tries = 0
         self.churn = 0
         self.eager: str | None = None
+        self.split: Tracer | None = None  # runs it when Python has to
 
     def call(self, args: tuple, kwargs: dict, tensors: list[Tensor]) -> Any:
         if self.eager is not None:
             return self.owner.fn(*args, **kwargs)
+        if self.split is not None:
+            return self._call_split(args, kwargs)
         for program in reversed(self.programs):
             if program.obstacle(tensors) is None:
                 return program(tensors)
@@ -170,6 +185,14 @@ class Entry:
                 raise RuntimeError(f"a program would be recorded anew: {self._why(tensors)}")
             return self.owner.fn(*args, **kwargs)
         return self._record(args, kwargs)
+
+    def _call_split(self, args: tuple, kwargs: dict) -> Any:
+        assert self.split is not None
+        result = self.split(args, kwargs)
+        if self.split.failed is not None:
+            self.eager, self.split = f"{self.split.reason}, and {self.split.failed}", None
+            self.owner.tell(f"runs eagerly, because {self.eager}")
+        return result
 
     def _why(self, tensors: Any) -> str | None:
         return self.programs[-1].obstacle(tensors)
@@ -186,7 +209,7 @@ class Entry:
         try:
             self._consider(recording)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the call itself is done
-            self._give_up(error)
+            self._give_up(error, bool(recording.watch.mentioned & RANDOM_STATE))
         result = recording.plain_result()
         recording.forget()
         return result
@@ -223,15 +246,23 @@ class Entry:
         if self.churn > _CHURN:
             raise CannotCapture("the Python state it depends on changes all the time")
 
-    def _give_up(self, error: Exception) -> None:
+    def _give_up(self, error: Exception, seeds: bool = False) -> None:
         self.recent.clear()
         self.programs.clear()
         reason = (
             str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
         )
         self.eager = reason
-        if self.owner.fullgraph and isinstance(error, CannotCapture):
+        if self.owner.fullgraph and isinstance(error, (CannotCapture, HostReadError)):
             raise error
+        if isinstance(error, (CannotCapture, HostReadError)) and not seeds:
+            what = reason.partition(". A replay")[0].rpartition("one program: ")[2]
+            self.eager, self.split = None, Tracer(self.owner.fn, what)
+            self.owner.tell(
+                f"is split, because {what}. Python runs every call, and its kernels run as programs "
+                "between host reads; fullgraph=True raises instead, and says what to do"
+            )
+            return
         self.owner.tell(f"runs eagerly, because {reason}")
 
 

@@ -14,6 +14,8 @@ import numpy as np
 
 # Functions that set a random stream of ours: they leave no instruction.
 SEEDING = frozenset(("manual_seed", "manual_seed_all", "set_rng_state", "fork_rng"))
+# Functions that look at it, too: kernels that draw must have run by then.
+RANDOM_STATE = SEEDING | {"get_rng_state", "get_rng_state_all", "initial_seed", "seed", "get_state"}
 _WATCHED = (
     (builtins, "print", "prints"),
     (builtins, "input", "asks for input"),

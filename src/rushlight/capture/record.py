@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from math import copysign
 from typing import Any
 
 import numpy as np
@@ -127,20 +128,30 @@ class Recorder:
             return call()  # a loader's thread works beside us
         if kernel is HOST_READ:
             return self._host_read(arrays[0], call)
-        if kernel.name in VALUES_DECIDE or _picks_by_mask(kernel, arrays):
+        if values_decide(kernel, arrays):
             self.complain(f"calls {kernel.name}, whose result's shape depends on values,")
-        inputs = tuple([self.slot_of(a) if is_array(a) else a for a in arrays])
+        inputs = self.inputs_of(arrays)
+        out = call()
+        self.note(kernel, arrays, attrs, inputs, out, user_line())
+        return out
+
+    def inputs_of(self, arrays: Sequence[Any]) -> tuple:
+        """Slots for arrays, looked up before the kernel can change any."""
+        return tuple([self.slot_of(a) if is_array(a) else a for a in arrays])
+
+    def note(
+        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict, inputs: tuple, out: Any, line: str
+    ) -> None:
+        """Write down one call of a kernel."""
         places = kernel.mutates
         if callable(places):
             places = places(arrays, attrs)
-        out = call()
         several = isinstance(out, (tuple, list))
         slots = tuple([self._output(o, arrays) for o in (out if several else (out,))])
         writes = tuple([inputs[i] for i in places])
         self.instructions.append(
-            Instruction(kernel, inputs, dict(attrs), slots, writes, user_line(), several)
+            Instruction(kernel, inputs, dict(attrs), slots, writes, line, several)
         )
-        return out
 
     def _host_read(self, a: Any, call: Callable[[], Any]) -> Any:
         """Let the host see a value; only a number that is handed back unseen can be replayed."""
@@ -205,8 +216,11 @@ def user_line() -> str:
     return "?"
 
 
-def _picks_by_mask(kernel: Kernel, arrays: Sequence[Any]) -> bool:
-    return kernel.name == "index" and any(is_array(a) and a.dtype.kind == "b" for a in arrays[1:])
+def values_decide(kernel: Kernel, arrays: Sequence[Any]) -> bool:
+    """Whether the shape of the result depends on values: masks pick as many as they are true."""
+    if kernel.name == "index":
+        return any(is_array(a) and a.dtype.kind == "b" for a in arrays[1:])
+    return kernel.name in VALUES_DECIDE
 
 
 def _by_item() -> bool:
@@ -231,6 +245,8 @@ def same(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if isinstance(a, np.ndarray):
         return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    if a.__class__ is float:
+        return (a == b and copysign(1, a) == copysign(1, b)) or (a != a and b != b)
     try:
         return bool(a == b) or (a != a and b != b)
     except Exception:  # noqa: BLE001 - an object that will not say is another object

@@ -27,7 +27,7 @@ def is_recording() -> bool:
 
 
 @contextmanager
-def inside(recorder: Recorder) -> Iterator[None]:
+def inside(recorder: Any) -> Iterator[None]:
     """This thread's ops are part of a recording until the end of the block."""
     _state.depth = getattr(_state, "depth", 0) + 1
     before, _state.recorder = getattr(_state, "recorder", None), recorder
@@ -66,7 +66,7 @@ class Recording:
         fed: list[Any] = []
         self.recorder = Recorder([t._a for t in self.given], self.watch.owned(), fed)
         self.recorder.strict = fullgraph
-        _forget_casts()
+        forget_casts()
         with (
             inside(self.recorder),
             collecting_replay_hooks() as hooks,
@@ -74,7 +74,7 @@ class Recording:
             listening(self.recorder),
         ):
             self.result = self.fn(*self.args, **self.kwargs)
-        _forget_casts()
+        forget_casts()
         del self.fn, self.args, self.kwargs
         if self.watch.mentioned & SEEDING:
             self.recorder.complain("sets the seed of random numbers", "its code")
@@ -256,7 +256,7 @@ class Recording:
                 s.saved = self.recorder.first_values[s.number]
 
 
-def _forget_casts() -> None:
+def forget_casts() -> None:
     """What autocast keeps of parameters would be taken for memory that lasts."""
     if modes.casts is not None:
         modes.casts.cache.clear()
