@@ -30,7 +30,7 @@ def _conv_pool(
         places = xp.where(better, np.uint8(k), places)
     if relu:
         places = xp.where(best <= 0, np.uint8(NOWHERE), places)
-        best = xp.maximum(best, np.zeros((), best.dtype))
+        best = xp.maximum(best, best.dtype.type(0))
     return best, places
 
 
@@ -38,7 +38,7 @@ def _spread(xp: Any, g: Any, places: Any, shape: tuple, window: tuple[int, int])
     """The gradient of the convolution: zero but at the windows' maxima."""
     dense = xp.zeros(shape, g.dtype)
     for k, at in enumerate(_windows(dense, window)):
-        at[...] = xp.where(places == k, g, np.zeros((), g.dtype))
+        at[...] = xp.where(places == k, g, g.dtype.type(0))
     return dense
 
 
