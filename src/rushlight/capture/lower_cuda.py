@@ -187,7 +187,7 @@ class CudaReplay:
             except Exception as error:
                 if ins.name in _JOINED:
                     raise WrongKernel(
-                        f"the kernel {ins.name} made for {ins.line} fails: {error}"
+                        f"the kernel {ins.name} made for {ins.line} fails: {error}", ins.name
                     ) from error
 
     # -- memory ---------------------------------------------------------------------------------
@@ -284,7 +284,9 @@ def _try(ins: Instruction) -> None:
     expected = ins.kernel.generic(CUPY, *[_wide(a) for a in arrays], **attrs)
     pairs = zip(out if ins.several else (out,), expected if ins.several else (expected,))
     if not all(_agree(a, b) for a, b in pairs):
-        raise WrongKernel(f"the kernel {ins.name} made for {ins.line} disagrees with its parts")
+        raise WrongKernel(
+            f"the kernel {ins.name} made for {ins.line} disagrees with its parts", ins.name
+        )
 
 
 def _example(slot: Slot) -> Any:

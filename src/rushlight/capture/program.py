@@ -183,6 +183,8 @@ class Program:
         self.device = device
         self.handed = len(results)  # how many of them the call itself returns; the rest backward
         self.history: list[tuple[str, int]] = []  # (pass, instructions afterwards)
+        self.origin: dict[str, str] = {}  # kernels that a pass made: which one did
+        self.without: frozenset[str] = frozenset()  # passes that were left out
 
     def with_instructions(self, instructions: list[Instruction]) -> Program:
         made = Program(instructions, self.arguments, list(self.results), self.device)

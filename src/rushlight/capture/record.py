@@ -31,6 +31,10 @@ class CannotCapture(RuntimeError):
 class WrongKernel(CannotCapture):
     """A kernel that a pass made does not compute what its parts do."""
 
+    def __init__(self, why: str, kernel: str = "") -> None:
+        super().__init__(why)
+        self.kernel = kernel  # its name
+
 
 class Recorder:
     """Listens at the door during one call; `program()` is what it heard.

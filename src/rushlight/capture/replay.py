@@ -15,7 +15,7 @@ from . import tree
 from .backward import ReplayNode
 from .gradients import Gradients
 from .lower import lower
-from .passes import optimise
+from .passes import again, optimise
 from .program import ARGUMENT, CONSTANT, MADE, STATE, Slot
 from .record import CannotCapture, WrongKernel, extent
 from .recording import Recording
@@ -84,14 +84,15 @@ class Replay:
         self.returned = [self._way(s, r) for s in self.program.results]
         lasting = {i for _, _, i in self.grads if i is not None}
         self.exclusive = {self.program.results[i].storage.number for i in lasting}
-        try:
-            self.lower()
-        except WrongKernel as error:
-            self.complaint = str(error)
-            handed = self.program.handed
-            self.program = optimise(r.program, exact_only=True)
-            self.program.handed = handed
-            self.lower()
+        while True:
+            try:
+                self.lower()
+                break
+            except WrongKernel as error:
+                self.complaint = str(error)
+                handed = self.program.handed
+                self.program = again(r.program, self.program, error)
+                self.program.handed = handed
         self.seconds = time.perf_counter() - began  # what optimising and lowering took
 
     def lower(self) -> None:

@@ -83,12 +83,15 @@ def step(x: Any, target: Any, gy: Any, ignore_index: int, reduction: str) -> Any
         return NotImplemented
     x, target, gy = _dense(x), _dense(target), _dense(gy)
     lanes, mode = _lanes(n), _MODES[reduction]
-    blocks = min(-(-rows * lanes // 256), 1024)
+    # One block need not wait for others; float64 has registers for 512 threads of them.
+    most = 512 if char == "d" else 1024
+    threads = 256 if rows * lanes > 4096 else min(most, -(-rows * lanes // 32) * 32)
+    blocks = 1 if rows * lanes <= 4096 else min(-(-rows * lanes // 256), 1024)
     gx = cupy.ndarray(x.shape, x.dtype)
     out = cupy.ndarray(target.shape if reduction == "none" else (), x.dtype)
     several = blocks > 1 and mode
     load("cross_entropy.cu", f"cross_entropy_step_{lanes}", _STEP, char, LABEL=label)(
-        blocks, 256, x.data.ptr, target.data.ptr, gy.data.ptr, out.data.ptr, gx.data.ptr,
+        blocks, threads, x.data.ptr, target.data.ptr, gy.data.ptr, out.data.ptr, gx.data.ptr,
         partials() if several else 0, counter() if several else 0, rows, n, ignore_index, mode,
     )  # fmt: skip
     return out, gx

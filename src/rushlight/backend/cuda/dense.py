@@ -16,7 +16,7 @@ from .launch import Result
 from .sources import COUNTERS, PARTIALS, counter, device, load, partials
 
 _BLOCKS = 264  # what the tiled kernel's parts are cut for: two blocks on each multiprocessor
-_TM, _TN, _TK, _TILE = 64, 32, 32, 64 * 32 + 64  # of dense_tile.cu
+_MOST_PARTS = 8  # the last block of a tile adds them up alone
 
 _calls: dict[tuple, Any] = {}
 _linears: dict[tuple, Any] = {}
@@ -55,13 +55,13 @@ _TILE_FORMATS = ("P",) * 8 + ("i",) * 5
 
 
 def _parts(m: int, n: int, k: int) -> tuple[tuple[int, int, int], int]:
-    """The grid of the tiled kernel, and the terms of one part."""
-    columns, rows = -(-n // _TN), -(-m // _TM)
-    tiles, turns = rows * columns, -(-k // _TK)
-    parts = max(1, min(_BLOCKS // tiles, turns, PARTIALS // (tiles * _TILE)))
+    """The grid of the tiled kernel, and the terms of one part; the sizes are dense_tile.cu's."""
+    rows, columns, turns = -(-m // 64), -(-n // 32), -(-k // 32)
+    tiles = rows * columns
+    parts = max(1, min(_BLOCKS // tiles, turns, _MOST_PARTS, PARTIALS // (tiles * (64 * 32 + 64))))
     if tiles > COUNTERS or turns < 3:
         parts = 1
-    depth = -(-turns // parts) * _TK
+    depth = -(-turns // parts) * 32
     return (columns, rows, -(-k // depth)), depth
 
 

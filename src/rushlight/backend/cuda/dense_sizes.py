@@ -6,9 +6,9 @@ from ...base.config import settings
 
 FEW = 16  # rows up to which every layer is one launch forward and one backward
 _LITTLE = 1 << 20  # ... and multiply-adds
-# Multiply-adds up to which the tiled kernel is used. A call of 512 x 400 x 120 takes 12 us of the host and
-# 22 through cuBLASLt (H200, 2026-11-15).
-_TILED = 1 << 27
+# Multiply-adds up to which the tiled kernel is used: 256 x 512 x 512 takes it 10.2 us and cuBLASLt 11.0,
+# 100 x 784 x 1000 takes 14.3 and 12.8, 512 x 400 x 120 7.3 and 9.6 (H200, in a graph, 2026-11-15).
+_TILED = 1 << 26
 _TILED_BESIDE_TF32 = 1 << 25  # the library's TF32 kernels are quicker sooner
 _MOST_ROWS = 1 << 20
 _TYPES = frozenset("fdeE")

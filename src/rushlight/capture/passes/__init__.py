@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...base.config import settings
 from ..program import Program
+from ..record import WrongKernel
 from .common import merge_common
 from .conv_pool import join_conv_grads, join_conv_pools
 from .copies import drop_copies
@@ -32,15 +33,37 @@ PASSES = [
 ]
 
 
-def optimise(program: Program, exact_only: bool = False) -> Program:
-    """The program after every pass; `history` says what each left.
+def optimise(
+    program: Program, exact_only: bool = False, without: frozenset[str] = frozenset()
+) -> Program:
+    """The program after every pass but those in `without`; `history` says what each left.
 
     `use_deterministic_algorithms` asks for results that do not depend on whether a step was replayed,
     so then only passes that keep every bit run.
     """
     program.history = [("recorded", len(program))]
+    origin: dict[str, str] = {}
     for name, run, exact in PASSES:
-        if exact or not (exact_only or settings.deterministic):
+        if name not in without and (exact or not (exact_only or settings.deterministic)):
+            before = {ins.name for ins in program.instructions}
             program = run(program)
             program.history.append((name, len(program)))
+            for new in {ins.name for ins in program.instructions} - before:
+                origin[new] = name
+    program.origin, program.without = origin, without
     return program
+
+
+def again(recorded: Program, tried: Program, error: WrongKernel) -> Program:
+    """The recorded program once more, without the pass whose kernel turned out to be wrong."""
+    culprit = tried.origin.get(error.kernel)
+    if culprit is None or tried.without is EVERY_INEXACT:
+        if tried.without is EVERY_INEXACT:
+            raise error
+        made = optimise(recorded, exact_only=True)
+        made.without = EVERY_INEXACT
+        return made
+    return optimise(recorded, without=tried.without | {culprit})
+
+
+EVERY_INEXACT = frozenset(["every pass that rounds in another order"])

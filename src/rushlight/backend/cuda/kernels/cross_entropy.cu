@@ -36,75 +36,96 @@ __device__ __forceinline__ A count_targets(const LABEL* target, i64 rows, i64 ig
     return block_sum(mine, hold);
 }
 
-// Short rows: LANES threads share a row. With STEP the gradient is written in place of the probabilities.
-template <int LANES, bool STEP>
-__device__ __forceinline__ void short_rows(const T* x, const LABEL* target, const T* gy, T* out, T* probs, A* parts,
-                                           unsigned* counter, i64 rows, int n, i64 ignore, int mode) {
+// Short rows: LANES threads share a row, HELD numbers of it each (0: the row is read again where it is needed). With
+// STEP the gradient is written in place of the probabilities.
+template <int LANES, int HELD, bool STEP>
+__device__ __forceinline__ void short_rows(const T* __restrict__ x, const LABEL* __restrict__ target,
+                                           const T* __restrict__ gy, T* __restrict__ out, T* __restrict__ probs,
+                                           A* parts, unsigned* counter, i64 rows, int n, i64 ignore, int mode) {
     __shared__ A counted[32];
-    A loss = (A)0, seen = (A)0, by = (A)1;
-    if (STEP && mode == 1) by = count_targets(target, rows, ignore, counted);
+    A loss = (A)0, seen = (A)0, by = (A)1, slope = STEP && mode ? up(gy[0]) : (A)0;
+    if (STEP && mode == 1) {
+        if (rows <= 128) {  // every warp counts for itself
+            A mine = (A)0;
+            for (i64 i = threadIdx.x % 32; i < rows; i += 32) mine += (i64)target[i] != ignore;
+            by = warp_sum(mine);
+        } else by = count_targets(target, rows, ignore, counted);
+    }
     const int lane = threadIdx.x % LANES;
     const i64 step = (i64)gridDim.x * (blockDim.x / LANES);
     // Every thread of a warp takes every turn, so that shuffles always have all lanes.
     for (i64 first = blockIdx.x * (i64)(blockDim.x / LANES); first < rows; first += step) {
-        i64 row = first + threadIdx.x / LANES;
-        bool live = row < rows;
+        const i64 row = first + threadIdx.x / LANES;
+        const bool live = row < rows;
         const T* p = x + (live ? row : 0) * n;
-        A m = -infinity();
-        for (int i = lane; i < n; i += LANES) {
-            A v = up(p[i]);
-            m = (v > m || v != v) ? v : m;
-        }
+        const i64 t = (i64)target[live ? row : 0];
+        A held[HELD ? HELD : 1], m = -infinity(), sum = (A)0;
+        if (HELD) {
+#pragma unroll
+            for (int j = 0; j < HELD; j++) held[j] = lane + j * LANES < n ? up(p[lane + j * LANES]) : -infinity();
+#pragma unroll
+            for (int j = 0; j < HELD; j++) m = (held[j] > m || held[j] != held[j]) ? held[j] : m;
+        } else
+            for (int i = lane; i < n; i += LANES) {
+                A v = up(p[i]);
+                m = (v > m || v != v) ? v : m;
+            }
 #pragma unroll
         for (int d = LANES / 2; d; d >>= 1) {
             A o = __shfl_xor_sync(0xffffffffu, m, d);
             m = (o > m || o != o) ? o : m;
         }
-        A sum = (A)0;
-        for (int i = lane; i < n; i += LANES) sum += ex(up(p[i]) - m);
+        if (HELD) {
+#pragma unroll
+            for (int j = 0; j < HELD; j++) {
+                held[j] = lane + j * LANES < n ? ex(held[j] - m) : (A)0;
+                sum += held[j];
+            }
+        } else
+            for (int i = lane; i < n; i += LANES) sum += ex(up(p[i]) - m);
 #pragma unroll
         for (int d = LANES / 2; d; d >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, d);
-        if (live) {
-            A inverse = (A)1 / sum;
-            i64 t = (i64)target[row];
-            if (STEP) {
-                A g = t == ignore ? (A)0 : up(gy[mode == 0 ? row : 0]) / by;
-                for (int i = lane; i < n; i += LANES) {
-                    A v = ex(up(p[i]) - m) * inverse * g;
-                    probs[row * n + i] = dn(i == t && t != ignore ? v - g : v);
-                }
-            } else {
-                for (int i = lane; i < n; i += LANES) probs[row * n + i] = dn(ex(up(p[i]) - m) * inverse);
-            }
-            if (lane == 0) {
-                bool valid = t != ignore;
-                A here = (A)0;
-                if (valid && t >= 0 && t < n) here = lg(sum) - (up(p[t]) - m);
-                else if (valid) here = infinity() - infinity();
-                if (mode == 0) out[row] = dn(here);
-                loss += here;
-                seen += valid ? (A)1 : (A)0;
-            }
+        if (!live) continue;
+        const bool valid = t != ignore;
+        const A inverse = (A)1 / sum;
+        const A g = STEP && valid ? (mode ? slope : up(gy[row])) / by : (A)0;
+#pragma unroll
+        for (int j = 0; j < (HELD ? HELD : 1 << 30); j++) {
+            const int i = lane + j * LANES;
+            if (i >= n) break;
+            A v = (HELD ? held[HELD ? j : 0] : ex(up(p[i]) - m)) * inverse;
+            if (STEP) v = i == t && valid ? v * g - g : v * g;
+            probs[row * n + i] = dn(v);
+        }
+        if (lane == 0) {
+            A here = (A)0;
+            if (valid && t >= 0 && t < n) here = lg(sum) - (up(p[t]) - m);
+            else if (valid) here = infinity() - infinity();
+            if (mode == 0) out[row] = dn(here);
+            loss += here;
+            seen += valid ? (A)1 : (A)0;
         }
     }
     if (mode != 0) finish_loss(loss, seen, out, parts, counter, mode);
 }
 
-#define SHORT(LANES)                                                                          \
+#define SHORT(LANES, HELD)                                                                          \
     extern "C" __global__ void cross_entropy_##LANES(                                         \
-        const T* x, const LABEL* target, T* out, T* probs, A* parts, unsigned* counter,        \
+        const T* __restrict__ x, const LABEL* __restrict__ target, T* __restrict__ out,        \
+        T* __restrict__ probs, A* parts, unsigned* counter,                                    \
         i64 rows, int n, i64 ignore, int mode) {                                               \
-        short_rows<LANES, false>(x, target, 0, out, probs, parts, counter, rows, n, ignore, mode); \
+        short_rows<LANES, HELD, false>(x, target, 0, out, probs, parts, counter, rows, n, ignore, mode); \
     }                                                                                         \
     extern "C" __global__ void cross_entropy_step_##LANES(                                    \
-        const T* x, const LABEL* target, const T* gy, T* out, T* gx, A* parts, unsigned* counter, \
+        const T* __restrict__ x, const LABEL* __restrict__ target, const T* __restrict__ gy,   \
+        T* __restrict__ out, T* __restrict__ gx, A* parts, unsigned* counter,                  \
         i64 rows, int n, i64 ignore, int mode) {                                               \
-        short_rows<LANES, true>(x, target, gy, out, gx, parts, counter, rows, n, ignore, mode); \
+        short_rows<LANES, HELD, true>(x, target, gy, out, gx, parts, counter, rows, n, ignore, mode); \
     }
-SHORT(4)
-SHORT(8)
-SHORT(16)
-SHORT(32)
+SHORT(4, 4)
+SHORT(8, 4)
+SHORT(16, 4)
+SHORT(32, 0)
 
 extern "C" __global__ void cross_entropy_block(const T* x, const LABEL* target, T* out, T* probs,
                                                A* parts, unsigned* counter, i64 rows, int n,

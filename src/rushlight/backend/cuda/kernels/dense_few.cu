@@ -14,83 +14,127 @@ __device__ __forceinline__ bool by_fours(const void* a, const void* b, int k) {
     return k % 4 == 0 && (((size_t)a | (size_t)b) & (sizeof(Four) - 1)) == 0;
 }
 
-// out (m, n) = x w' + bias: a warp per column, U loads of w in flight.
-template <int M, int U>
-__device__ __forceinline__ void forward(const T* x, const T* w, const T* bias, T* out, int m, int n, int k,
-                                        int relu) {
-    const int column = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x & 31;
-    if (column >= n) return;
+__device__ __forceinline__ void bring_four(Four* to, const Four* from, bool live) {
+    constexpr int STEP = sizeof(Four) < 16 ? sizeof(Four) : 16;
+#pragma unroll
+    for (int i = 0; i < sizeof(Four); i += STEP) bring<STEP>((char*)to + i, (const char*)from + i, live);
+}
+
+// out (m, n) = x w' + bias: a warp per column, 4 a block.
+template <int M>
+__device__ __forceinline__ void forward(const T* __restrict__ x, const T* __restrict__ w, const T* __restrict__ bias,
+                                        T* __restrict__ out, int m, int n, int k, int relu) {
+    constexpr int WIDE = 512 / M, EACH = WIDE / 32;  // fours of a row that are staged, and those of a lane
+    __shared__ Four xs[M][WIDE], ws[4][WIDE];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x / 32, column = blockIdx.x * 4 + warp;
+    const int here = min(column, n - 1);
     A acc[M];
 #pragma unroll
     for (int i = 0; i < M; i++) acc[i] = (A)0;
-    A add = bias ? up(bias[column]) : (A)0;
+    const A add = bias ? up(bias[here]) : (A)0;
     if (by_fours(x, w, k)) {
         const int fours = k / 4;
-        const Four *ws = (const Four*)(w + (i64)column * k), *xs = (const Four*)x;
-        for (int j0 = lane; j0 < fours; j0 += 32 * U) {
-            Four v[U];
+        const Four *columns = (const Four*)(w + here * k), *rows = (const Four*)x;
+        for (int j0 = 0; j0 < fours; j0 += WIDE) {
+            if (j0) __syncthreads();
 #pragma unroll
-            for (int u = 0; u < U; u++)
-                if (j0 + 32 * u < fours) v[u] = ws[j0 + 32 * u];
+            for (int e = 0; e < EACH; e++) {
+                const int j = lane + 32 * e;
+                bring_four(&ws[warp][j], columns + j0 + j, j0 + j < fours);
+            }
 #pragma unroll
-            for (int u = 0; u < U; u++)
-                if (j0 + 32 * u < fours)
+            for (int e = 0; e < 4; e++) {
+                const int i = threadIdx.x + 128 * e, row = i / WIDE, j = i % WIDE;
+                bring_four(&xs[row][j], rows + row * fours + j0 + j, row < m && j0 + j < fours);
+            }
+            sent();
+            arrived<0>();
+            __syncthreads();
 #pragma unroll
-                    for (int i = 0; i < M; i++)
-                        if (i < m) acc[i] = dot(v[u], xs[i * fours + j0 + 32 * u], acc[i]);
+            for (int e = 0; e < EACH; e++) {
+                const Four v = ws[warp][lane + 32 * e];
+#pragma unroll
+                for (int i = 0; i < M; i++) acc[i] = dot(v, xs[i][lane + 32 * e], acc[i]);
+            }
         }
     } else {
         for (int j = lane; j < k; j += 32) {
-            A v = up(w[(i64)column * k + j]);
+            A v = up(w[here * k + j]);
 #pragma unroll
             for (int i = 0; i < M; i++)
                 if (i < m) acc[i] += v * up(x[i * k + j]);
         }
     }
 #pragma unroll
-    for (int i = 0; i < M; i++) {
-        if (i < m) {
-            A v = warp_sum(acc[i]) + add;
-            if (lane == 0) out[i * n + column] = dn(relu && v < (A)0 ? (A)0 : v);
-        }
-    }
+    for (int i = 0; i < M; i++) acc[i] = warp_sum(acc[i]) + add;
+#pragma unroll
+    for (int i = 0; i < M; i++)
+        if (lane == i && i < m && column < n) out[i * n + column] = dn(relu && acc[i] < (A)0 ? (A)0 : acc[i]);
 }
 
-// gx (m, k) = g w where `mask` is positive: 32 columns a block, 8 warps share the n terms.
+// gx (m, k) = g w where `mask` is positive: 32 columns a block, 8 warps share N terms at a time.
 template <int M>
-__device__ __forceinline__ void to_input(const T* g, const T* w, const T* mask, T* gx, int m, int n, int k,
-                                         int block) {
-    __shared__ A hold[8][M][33];
+__device__ __forceinline__ void to_input(const T* __restrict__ g, const T* __restrict__ w,
+                                         const T* __restrict__ mask, T* __restrict__ gx, int m, int n, int k, int block) {
+    constexpr int N = (sizeof(T) > 4 ? 64 : 128) / (M > 4 ? 2 : 1);
+    __shared__ A hold[8][M][33], gs[M][N];
+    __shared__ __align__(32) T ws[N][32];
     const int lane = threadIdx.x & 31, part = threadIdx.x / 32, column = block * 32 + lane;
-    A acc[M];
+    const bool wide = by_fours(w, w, k);
+    A acc[M], slope[(M + 7) / 8];
 #pragma unroll
     for (int i = 0; i < M; i++) acc[i] = (A)0;
-    if (column < k)
-#pragma unroll 8
-        for (int j = part; j < n; j += 8) {
-            A v = up(w[(i64)j * k + column]);
 #pragma unroll
-            for (int i = 0; i < M; i++)
-                if (i < m) acc[i] += v * up(g[i * n + j]);
+    for (int i = 0; i < (M + 7) / 8; i++) {
+        const int row = part + 8 * i;
+        slope[i] = mask && row < m && column < k ? up(mask[row * k + column]) : (A)1;
+    }
+    for (int n0 = 0; n0 < n; n0 += N) {
+        if (n0) __syncthreads();
+        if (wide) {
+#pragma unroll
+            for (int e = 0; e < N / 32; e++) {
+                const int j = threadIdx.x / 8 + 32 * e, c = threadIdx.x % 8 * 4;
+                const bool live = n0 + j < n && block * 32 + c < k;
+                bring_four((Four*)&ws[j][c], (const Four*)(w + (n0 + j) * k + block * 32 + c), live);
+            }
+            sent();
+        } else
+            for (int j = part; j < N; j += 8)
+                ws[j][lane] = n0 + j < n && column < k ? w[(n0 + j) * k + column] : dn((A)0);
+#pragma unroll
+        for (int e = 0; e < M * N / 256; e++) {
+            const int i = threadIdx.x + 256 * e, row = i / N, j = i % N;
+            gs[row][j] = row < m && n0 + j < n ? up(g[row * n + n0 + j]) : (A)0;
         }
+        arrived<0>();
+        __syncthreads();
+#pragma unroll
+        for (int j = 0; j < N / 8; j++) {
+            const A v = up(ws[part + 8 * j][lane]);
+#pragma unroll
+            for (int i = 0; i < M; i++) acc[i] += v * gs[i][part + 8 * j];
+        }
+    }
 #pragma unroll
     for (int i = 0; i < M; i++) hold[part][i][lane] = acc[i];
     __syncthreads();
-    for (int i = part; i < m; i += 8) {
-        A v = (A)0;
 #pragma unroll
-        for (int p = 0; p < 8; p++) v += hold[p][i][lane];
-        if (column < k) {
-            i64 at = (i64)i * k + column;
-            gx[at] = dn(!mask || up(mask[at]) > (A)0 ? v : (A)0);
+    for (int i = 0; i < (M + 7) / 8; i++) {
+        const int row = part + 8 * i;
+        if (row < m && column < k) {
+            A v = (A)0;
+#pragma unroll
+            for (int p = 0; p < 8; p++) v += hold[p][row][lane];
+            gx[row * k + column] = dn(slope[i] > (A)0 ? v : (A)0);
         }
     }
 }
 
 // gw (n, k) = g' x, four columns a thread where they lie on a boundary; gb (n) the sums of g.
 template <int M>
-__device__ __forceinline__ void to_weight(const T* g, const T* x, T* gw, T* gb, int m, int n, int k,
-                                          int block, int blocks) {
+__device__ __forceinline__ void to_weight(const T* __restrict__ g, const T* __restrict__ x, T* __restrict__ gw,
+                                          T* __restrict__ gb, int m, int n, int k, int block, int blocks) {
     const bool wide = by_fours(x, gw, k);
     const int per = wide ? k / 4 : k;
     for (int i = block * blockDim.x + threadIdx.x; i < n * per; i += blocks * blockDim.x) {
@@ -118,16 +162,18 @@ __device__ __forceinline__ void to_weight(const T* g, const T* x, T* gw, T* gb, 
     }
 }
 
-#define ROWS_UP_TO(M, U)                                                                              \
-    extern "C" __global__ void linear_##M(const T* x, const T* w, const T* bias, T* out, int m, int n,   \
+#define ROWS_UP_TO(M)                                                                              \
+    extern "C" __global__ void linear_##M(const T* __restrict__ x, const T* __restrict__ w,             \
+                                          const T* __restrict__ bias, T* __restrict__ out, int m, int n, \
                                           int k, int relu) {                                           \
-        forward<M, U>(x, w, bias, out, m, n, k, relu);                                                \
+        forward<M>(x, w, bias, out, m, n, k, relu);                                                \
     }                                                                                                 \
     extern "C" __global__ void __launch_bounds__(256)                                                 \
-        linear_backward_##M(const T* g, const T* x, const T* w, const T* mask, T* gx, T* gw, T* gb,    \
+        linear_backward_##M(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ w, \
+                            const T* __restrict__ mask, T* __restrict__ gx, T* __restrict__ gw, T* __restrict__ gb, \
                             int m, int n, int k, int first) {                                         \
         if (blockIdx.x < first) to_input<M>(g, w, mask, gx, m, n, k, blockIdx.x);                     \
         else to_weight<M>(g, x, gw, gb, m, n, k, blockIdx.x - first, gridDim.x - first);              \
     }
-ROWS_UP_TO(4, 4)
-ROWS_UP_TO(16, 1)
+ROWS_UP_TO(4)
+ROWS_UP_TO(16)

@@ -1,127 +1,200 @@
-// Products of some million multiply-adds in float32: 64 x 32 results a block, 4 x 4 a thread. The k terms are
-// cut into gridDim.z parts so that small results fill the GPU too; the block that finishes a tile last adds
-// the parts up, always in the same order.
+// Products of some million multiply-adds in float32: 64 x 32 results a block, 4 x 4 of them a thread. (Tiles of twice the
+// size read half as much shared memory per product and were slower everywhere: too few blocks.) The k terms are cut
+// into gridDim.z parts so that small results fill the GPU too; the block that finishes a tile last adds the parts up,
+// always in the same order.
 #define TM 64
 #define TN 32
 #define TK 32
-#define XP (TM + 4)  // pitches: rows stay 16-byte aligned, and a transposing store touches every bank once
-#define YP (TN + 4)
 #define THREADS 128
+#define STAGES 3  // turns of TK terms that are on their way or being used
 #define TILE (TM * TN + TM)  // numbers of one part: results, then sums
 
-// 8 x 4 elements a warp along and across a dim whose neighbours are `along`; unit u of 4 along, rest across.
-__device__ __forceinline__ int along(int u) { return u % 4 * 8 + threadIdx.x % 8; }
-__device__ __forceinline__ int across(int u) { return u / 4 * 4 + threadIdx.x % 32 / 8; }
+typedef Vec<float, 4> Four;
 
-template <bool FLIP_X, bool FLIP_Y>
-struct Tiles {
-    float x[16], y[8];
+// One operand: SIZE rows (or columns) of a tile, and the threads that share it along that dim. It lies in shared memory
+// as it does outside: ALONG says that neighbours are terms, else they are rows. Both pitches let a warp's
+// reads of 16 bytes touch every bank once.
+template <int SIZE, int SHARED, bool ALONG>
+struct Operand {
+    static constexpr int LINES = ALONG ? SIZE : TK, WIDTH = ALONG ? TK : SIZE, PITCH = WIDTH + 4;
+    typedef float Room[LINES][PITCH];
 
-    __device__ __forceinline__ void load(const float* px, const float* py, int row0, int column0, int k0, int end,
-                                         int m, int n, int k) {
-        const int t = threadIdx.x, w = t / 32;
+    // Row i (of 4) of this thread in the tile, where `who` is its number among SHARED.
+    static __device__ __forceinline__ int at(int who, int i) {
+        return ALONG ? who + SHARED * i : 4 * who + i;
+    }
+
+    // Terms from `k0` on, of which `left` exist, and rows from `first` on, of which `rows` exist.
+    static __device__ __forceinline__ void bring_turn(Room& room, const float* from, int pitch, int first, int rows,
+                                                      int k0, int left, bool by_fours) {
+        const int lines = ALONG ? rows : left, width = ALONG ? left : rows;
+        from += ALONG ? first * pitch + k0 : k0 * pitch + first;
+        if (by_fours) {
 #pragma unroll
-        for (int i = 0; i < 16; i++) {
-            const int kk = k0 + (FLIP_X ? t / 64 + 2 * i : along(4 * i + w));
-            const int r = row0 + (FLIP_X ? t % 64 : across(4 * i + w));
-            x[i] = kk < end && r < m ? px[FLIP_X ? (i64)kk * m + r : (i64)r * k + kk] : 0.f;
-        }
-#pragma unroll
-        for (int i = 0; i < 8; i++) {
-            const int kk = k0 + (FLIP_Y ? along(4 * i + w) : t / 32 + 4 * i);
-            const int c = column0 + (FLIP_Y ? across(4 * i + w) : t % 32);
-            y[i] = kk < end && c < n ? py[FLIP_Y ? (i64)c * k + kk : (i64)kk * n + c] : 0.f;
+            for (int e = 0; e < LINES * WIDTH / 4 / THREADS; e++) {
+                const int i = threadIdx.x + e * THREADS, line = i / (WIDTH / 4), c = i % (WIDTH / 4) * 4;
+                bring<16>(&room[line][c], from + line * pitch + c, line < lines && c < width);
+            }
+        } else {
+#pragma unroll 8
+            for (int e = 0; e < LINES * WIDTH / THREADS; e++) {
+                const int i = threadIdx.x + e * THREADS, line = i / WIDTH, c = i % WIDTH;
+                bring<4>(&room[line][c], from + line * pitch + c, line < lines && c < width);
+            }
         }
     }
 
-    __device__ __forceinline__ void store(float (*xs)[XP], float (*ys)[YP]) const {
-        const int t = threadIdx.x, w = t / 32;
+    // This thread's rows of four terms from j on.
+    static __device__ __forceinline__ void read(float (*into)[4], const Room& room, int who, int j) {
+        if (ALONG) {
 #pragma unroll
-        for (int i = 0; i < 16; i++) {
-            if (FLIP_X) xs[t / 64 + 2 * i][t % 64] = x[i];
-            else xs[along(4 * i + w)][across(4 * i + w)] = x[i];
-        }
+            for (int i = 0; i < 4; i++) *(Four*)into[i] = *(const Four*)&room[at(who, i)][j];
+        } else {
 #pragma unroll
-        for (int i = 0; i < 8; i++) {
-            if (FLIP_Y) ys[along(4 * i + w)][across(4 * i + w)] = y[i];
-            else ys[t / 32 + 4 * i][t % 32] = y[i];
+            for (int q = 0; q < 4; q++) {
+                const Four v = *(const Four*)&room[j + q][at(who, 0)];
+#pragma unroll
+                for (int i = 0; i < 4; i++) into[i][q] = v.v[i];
+            }
         }
     }
 };
 
+template <bool FLIP_X> using Rows = Operand<TM, 16, !FLIP_X>;
+template <bool FLIP_Y> using Columns = Operand<TN, 8, FLIP_Y>;
+
+// One tile's share of the terms from `begin` to `end`.
+template <bool FLIP_X, bool FLIP_Y>
+__device__ __forceinline__ void multiply(const float* x, const float* y, int row0, int column0, int begin, int end,
+                                         int m, int n, int k, bool summing, float (*acc)[4], float* total) {
+    typedef Rows<FLIP_X> X;
+    typedef Columns<FLIP_Y> Y;
+    __shared__ __align__(16) typename X::Room xs[STAGES];
+    __shared__ __align__(16) typename Y::Room ys[STAGES];
+    const int tx = threadIdx.x % 8, ty = threadIdx.x / 8, wide_x = FLIP_X ? m : k, wide_y = FLIP_Y ? k : n;
+    const bool fours_x = wide_x % 4 == 0 && ((size_t)x & 15) == 0, fours_y = wide_y % 4 == 0 && ((size_t)y & 15) == 0;
+    auto bring_turn = [&](int stage, int k0) {
+        if (k0 < end) {
+            X::bring_turn(xs[stage], x, wide_x, row0, m - row0, k0, end - k0, fours_x);
+            Y::bring_turn(ys[stage], y, wide_y, column0, n - column0, k0, end - k0, fours_y);
+        }
+        sent();
+    };
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; s++) bring_turn(s, begin + s * TK);
+    for (int now = 0, k0 = begin; k0 < end; k0 += TK, now = now + 1 == STAGES ? 0 : now + 1) {
+        arrived<STAGES - 2>();
+        __syncthreads();
+        bring_turn(now == 0 ? STAGES - 1 : now - 1, k0 + (STAGES - 1) * TK);  // where the turn before was
+        const int live = min(TK, end - k0);
+#pragma unroll 2
+        for (int j = 0; j < live; j += 4) {  // the rest of a four is zeros
+            float a[4][4], b[4][4];
+            X::read(a, xs[now], ty, j);
+            Y::read(b, ys[now], tx, j);
+#pragma unroll
+            for (int q = 0; q < 4; q++)
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+#pragma unroll
+                    for (int c = 0; c < 4; c++) acc[i][c] += a[i][q] * b[c][q];
+            if (summing)
+#pragma unroll
+                for (int i = 0; i < 4; i++) total[i] += (a[i][0] + a[i][1]) + (a[i][2] + a[i][3]);
+        }
+    }
+}
+
+// Whether this block is the last of its tile; the counter returns to 0. One thread's atomic releases what the whole
+// block wrote before the barrier, and acquires what the others did, at less cost than fences of every thread.
+__device__ __forceinline__ bool last_part(unsigned* counter) {
+    __shared__ unsigned seen;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                     : "=r"(seen) : "l"(counter), "r"(gridDim.z - 1) : "memory");
+    }
+    __syncthreads();
+    return seen == gridDim.z - 1;
+}
+
+// Leaves this block's part, and answers whether it is the last one of its tile and now holds the sum of all.
+template <class X>
+__device__ __forceinline__ bool add_parts(float* parts, unsigned* counters, bool summing, float (*acc)[4],
+                                          float* total) {
+    const int t = threadIdx.x, number = blockIdx.y * gridDim.x + blockIdx.x;
+    const bool owns = summing && t % 8 == 0;
+    float* here = parts + (i64)number * gridDim.z * TILE;
+    float* mine = here + blockIdx.z * TILE;
+#pragma unroll
+    for (int i = 0; i < 16; i++) mine[i * THREADS + t] = acc[i / (4)][i % (4)];
+    if (owns)
+#pragma unroll
+        for (int i = 0; i < 4; i++) mine[TM * TN + X::at(threadIdx.x / 8, i)] = total[i];
+    if (!last_part(counters + number)) return false;
+#pragma unroll
+    for (int i = 0; i < 16; i++) acc[i / (4)][i % (4)] = 0.f;
+#pragma unroll
+    for (int i = 0; i < 4; i++) total[i] = 0.f;
+    const int count = gridDim.z;
+    for (int p0 = 0; p0 < count; p0 += 8) {
+#pragma unroll
+        for (int q = 0; q < 8; q++) {  // without branches, so that all loads are on their way at once
+            const bool live = p0 + q < count;
+            const float* from = here + min(p0 + q, count - 1) * TILE;
+#pragma unroll
+            for (int i = 0; i < 16; i++) {
+                const float v = __ldcg(from + i * THREADS + t);
+                acc[i / (4)][i % (4)] += live ? v : 0.f;
+            }
+        }
+    }
+    if (owns)
+        for (int p = 0; p < count; p++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) total[i] += __ldcg(here + p * TILE + TM * TN + X::at(threadIdx.x / 8, i));
+    return true;
+}
+
 // `sums` receives the sums of x over k, row by row: a bias gradient beside a weight gradient.
 template <bool FLIP_X, bool FLIP_Y>
 __device__ __forceinline__ void tile(const float* x, const float* y, const float* bias, const float* mask,
-                                     float* out, float* sums, float* parts, unsigned* counters, int m, int n,
-                                     int k, int depth, int relu) {
-    __shared__ __align__(16) float xs[2][TK][XP];
-    __shared__ __align__(16) float ys[2][TK][YP];
-    const int t = threadIdx.x, tx = t % 8, ty = t / 8;
-    const int row0 = blockIdx.y * TM, column0 = blockIdx.x * TN;
-    const int begin = blockIdx.z * depth, end = min(begin + depth, k);
+                                     float* __restrict__ out, float* sums, float* parts, unsigned* counters, int m,
+                                     int n, int k, int depth, int relu) {
+    typedef Rows<FLIP_X> X;
+    typedef Columns<FLIP_Y> Y;
+    const int row0 = blockIdx.y * TM, column0 = blockIdx.x * TN, begin = blockIdx.z * depth;
     const bool summing = sums && blockIdx.x == 0;
-    float acc[4][4] = {}, total[4] = {};
-    Tiles<FLIP_X, FLIP_Y> next;
-    next.load(x, y, row0, column0, begin, end, m, n, k);
-    next.store(xs[0], ys[0]);
-    __syncthreads();
-    int now = 0;
-    for (int k0 = begin; k0 < end; k0 += TK, now ^= 1) {
-        const bool more = k0 + TK < end;
-        if (more) next.load(x, y, row0, column0, k0 + TK, end, m, n, k);
+    float acc[4][4] = {}, total[4] = {}, add[4];
 #pragma unroll
-        for (int j = 0; j < TK; j++) {
-            const Vec<float, 4> a = *(const Vec<float, 4>*)&xs[now][j][4 * ty];
-            const Vec<float, 4> b = *(const Vec<float, 4>*)&ys[now][j][4 * tx];
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-#pragma unroll
-                for (int c = 0; c < 4; c++) acc[i][c] += a.v[i] * b.v[c];
-            if (summing)
-#pragma unroll
-                for (int i = 0; i < 4; i++) total[i] += a.v[i];
-        }
-        if (more) next.store(xs[now ^ 1], ys[now ^ 1]);
-        __syncthreads();
+    for (int c = 0; c < 4; c++) {
+        const int column = column0 + Y::at(threadIdx.x % 8, c);
+        add[c] = bias && column < n ? __ldg(bias + column) : 0.f;
     }
-    if (gridDim.z > 1) {
-        const int number = blockIdx.y * gridDim.x + blockIdx.x;
-        float* here = parts + (i64)number * gridDim.z * TILE;
-        float* mine = here + (i64)blockIdx.z * TILE;
+    if (mask)  // so that it is near when it is asked for
 #pragma unroll
-        for (int i = 0; i < 16; i++) mine[i * THREADS + t] = acc[i / 4][i % 4];
-        if (summing && tx == 0)
-#pragma unroll
-            for (int i = 0; i < 4; i++) mine[TM * TN + 4 * ty + i] = total[i];
-        if (!last_block(counters + number, gridDim.z)) return;
-#pragma unroll
-        for (int i = 0; i < 16; i++) acc[i / 4][i % 4] = 0.f;
-#pragma unroll
-        for (int i = 0; i < 4; i++) total[i] = 0.f;
-#pragma unroll 2
-        for (int p = 0; p < gridDim.z; p++) {
-            const float* from = here + (i64)p * TILE;
-#pragma unroll
-            for (int i = 0; i < 16; i++) acc[i / 4][i % 4] += __ldcg(from + i * THREADS + t);
-            if (summing)
-#pragma unroll
-                for (int i = 0; i < 4; i++) total[i] += __ldcg(from + TM * TN + 4 * ty + i);
+        for (int i = 0; i < 4; i++) {
+            const int row = row0 + X::at(threadIdx.x / 8, i), column = column0 + Y::at(threadIdx.x % 8, 0);
+            if (row < m && column < n) asm volatile("prefetch.global.L1 [%0];" ::"l"(mask + row * n + column));
         }
-    }
+    multiply<FLIP_X, FLIP_Y>(x, y, row0, column0, begin, min(begin + depth, k), m, n, k, summing, acc, total);
+    if (gridDim.z > 1 && !add_parts<X>(parts, counters, summing, acc, total)) return;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const int r = row0 + 4 * ty + i;
-        if (r >= m) break;
-        if (summing && tx == 0) sums[r] = total[i];
+        const int row = row0 + X::at(threadIdx.x / 8, i);
+        if (row >= m) continue;
+        if (summing && threadIdx.x % 8 == 0) sums[row] = total[i];
+        float slope[4];
+#pragma unroll
+        for (int c = 0; c < 4; c++) {  // all of a row before its first store, so that they come together
+            const int column = column0 + Y::at(threadIdx.x % 8, c);
+            slope[c] = mask && column < n ? __ldg(mask + row * n + column) : 1.f;
+        }
 #pragma unroll
         for (int c = 0; c < 4; c++) {
-            const int column = column0 + 4 * tx + c;
-            if (column < n) {
-                float v = acc[i][c] + (bias ? bias[column] : 0.f);
-                if (relu && v < 0.f) v = 0.f;
-                if (mask && !(mask[(i64)r * n + column] > 0.f)) v = 0.f;
-                out[(i64)r * n + column] = v;
-            }
+            const int column = column0 + Y::at(threadIdx.x % 8, c);
+            const float v = acc[i][c] + add[c];
+            if (column < n) out[row * n + column] = (relu && v < 0.f) || !(slope[c] > 0.f) ? 0.f : v;
         }
     }
 }

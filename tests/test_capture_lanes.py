@@ -1,0 +1,76 @@
+"""Branches of a captured graph: what may run beside the main lane, and what must live until it has."""
+
+from __future__ import annotations
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight.capture import lanes
+from rushlight.capture.lanes import Branches, keep_longer
+
+
+def program_of(step, *args):
+    compiled = torch.compile(step)
+    for _ in range(4):
+        compiled(*args)
+    assert compiled.replays, compiled.why()
+    return compiled.program()
+
+
+@pytest.fixture
+def program():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 5))
+    opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+    def step(x, y):
+        opt.zero_grad()
+        loss = nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        return loss
+
+    return program_of(step, torch.randn(2, 1, 8, 8), torch.tensor([1, 2]))
+
+
+def test_only_what_the_update_alone_reads_runs_beside(program):
+    code = program.instructions
+    branches = Branches(program, code)
+    update = [i for i, ins in enumerate(code) if ins.name == "sgd_update"]
+    beside = [i for i, lane in enumerate(branches.lane) if lane]
+    assert beside and branches.waits == set(update)
+    assert {code[i].name for i in beside} <= {
+        "mm_tn",
+        "sum",
+        "conv_grad_weight",
+        "conv_grads",
+        "linear_grads",
+    }
+    for i in beside:
+        written = {s.storage.number for s in code[i].outputs}
+        for j, ins in enumerate(code):
+            if written & {s.storage.number for s in ins.reads}:
+                assert j in update and branches.until[i] == update[0]
+    assert {branches.lane[i] for i in beside} == {1, 2}
+
+
+def test_what_a_branch_reads_lives_until_it_is_waited_for(program):
+    code = program.instructions
+    branches = Branches(program, code)
+    end = max(branches.waits)
+    at = next(i for i, lane in enumerate(branches.lane) if lane)
+    number = code[at].reads[0].number
+    kept = keep_longer({at: [number, -1]}, branches, code)
+    assert kept == {end: [number], at: [-1]}
+
+
+def test_large_programs_have_one_lane(program, monkeypatch):
+    monkeypatch.setattr(lanes, "_MOST_BYTES", 16)
+    branches = Branches(program, program.instructions)
+    assert not any(branches.lane) and not branches.waits
+
+
+def test_a_function_without_an_update_has_one_lane():
+    program = program_of(lambda x: (x @ x).relu().sum(), torch.randn(4, 4))
+    assert not any(Branches(program, program.instructions).lane)
