@@ -19,6 +19,7 @@ class Books:
     def __init__(self) -> None:
         self.arrays: list[Any] = []
         self.plain: dict[int, int] = {}
+        self.version = 0
         self.stale = False  # some arrays are not used any more
 
     @contextmanager
@@ -31,6 +32,7 @@ class Books:
             yield new
         finally:
             gc.collect()
+            self.version += 1
             after = references(self.arrays)
             for key, old, now in zip(map(id, self.arrays), before, after):
                 self.plain[key] += now - old
@@ -40,11 +42,6 @@ class Books:
             counts = references(self.arrays)
             for i in range(start, len(counts)):
                 self.plain[id(self.arrays[i])] = counts[i]
-
-    def free(self, arrays: list[Any]) -> bool:
-        """Whether nobody holds any of these."""
-        plain = self.plain
-        return references(arrays) == [plain[id(a)] for a in arrays]
 
 
 def references(arrays: list[Any]) -> list[int]:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..backend.door import KERNELS, run
+from ..base.device import device
+from ..base.dtypes import dtype
 from ..core.tensor import root_array
 from .books import Books, references
 from .lower import lower
@@ -35,6 +37,7 @@ class Expected(NamedTuple):
     outs: tuple[int, ...]
     source: int  # of a view: which operand it looks at
     several: bool
+    plain: bool  # attributes that `==` can compare
 
 
 class Segment:
@@ -55,7 +58,7 @@ class Segment:
         self.steps = [self._expected(step, pairing) for step in second.steps]
         self.state_roots = {id(root_array(a)) for a in pairing.states.values()}
         self.kept_states = list(pairing.states.values())
-        self.books = books
+        self.books, self.version = books, -1
         self._prepare(second, others, new)
         alive = [a or b for a, b in zip(first.alive, second.alive)]
         self._compile(second, pairing, alive)
@@ -94,7 +97,16 @@ class Segment:
             outs = tuple([self._new(o) for o in step.outs])
         if how == MADE:
             self._add_roots(step)
-        return Expected(step.kernel, step.attrs, tuple(operands), how, outs, at, step.several)
+        return Expected(
+            step.kernel,
+            step.attrs,
+            tuple(operands),
+            how,
+            outs,
+            at,
+            step.several,
+            _plain(step.attrs),
+        )
 
     def _kind(self, out: Any, step: Step) -> tuple[int, int]:
         """How a result comes about, and from which operand."""
@@ -178,18 +190,25 @@ class Segment:
                 return at
         return min(len(self.steps), len(other.steps))
 
+    def look_up(self) -> None:
+        """Take the numbers of references from the books, where they have changed."""
+        books = self.books
+        if self.version != books.version:
+            self.version = books.version
+            plain = books.plain
+            self.unheld = {k: [plain[id(a)] for a in group] for k, group in self.held.items()}
+            # One more reference in the list of this call's arrays, and one for each use.
+            self.settled = [
+                plain[id(a)] + 1 + self.uses[j] for a, j in zip(self.dead, self.numbers)
+            ]
+
     def is_free(self, k: int) -> bool:
         """Whether nobody holds a made array, or a view of it, from an earlier call."""
-        return self.books.free(self.held[k])
+        return references(self.held[k]) == self.unheld[k]
 
     def is_settled(self) -> bool:
-        """Whether nobody holds what the program will not compute.
-
-        Then there is one more reference in the list of this call's arrays, and one for each use.
-        """
-        plain, uses, arrays = self.books.plain, self.uses, self.arrays
-        expected = [plain[id(arrays[j])] + 1 + uses[j] for j in self.numbers]
-        return references(self.dead) == expected
+        """Whether nobody holds what the program will not compute."""
+        return references(self.dead) == self.settled
 
     # -- the program ----------------------------------------------------------------------------
 
@@ -268,6 +287,14 @@ class Segment:
                 for k, o in zip(e.outs, step.outs):
                     now[k] = o
         return True
+
+
+def _plain(attrs: dict[str, Any]) -> bool:
+    """Whether equal attributes are the same: no floats, whose zeros differ, and no arrays."""
+    values = [
+        v for value in attrs.values() for v in (value if value.__class__ is tuple else (value,))
+    ]
+    return all(v is None or v.__class__ in (int, bool, str, device, dtype) for v in values)
 
 
 def _copy_out(recorder: Recorder, out: Any, array: Any) -> None:

@@ -13,7 +13,7 @@ from ..backend.door import KERNELS, Kernel, run
 from ..core.tensor import HOST_READ, Tensor, root_array
 from .nodes import Node
 from .record import CannotCapture, is_array, same, values_decide
-from .segment import BIND, FIXED, GIVEN, MADE, VALUE, Expected, Segment, blank
+from .segment import FIXED, GIVEN, KNOWN, MADE, VALUE, Expected, Segment, blank
 from .stretch import Stretch, alike
 
 _BRANCHES = 8  # kinds of values read at one place
@@ -50,6 +50,7 @@ class Trace:
             self.mode, self.stretch = _HEAR, Stretch()
         else:
             self.mode, self.segment = _MATCH, node.segments[0]
+            self.segment.look_up()
             self.now: list[Any] = [None] * len(self.segment.arrays)
             self.pending: list[tuple[Expected, Sequence[Any]]] = []
             self.given: set[int] = set()
@@ -133,20 +134,24 @@ class Trace:
         if self.at == len(segment.steps):
             return None
         e = segment.steps[self.at]
-        if e.kernel is not kernel or len(arrays) != len(e.operands) or not same(attrs, e.attrs):
+        if e.kernel is not kernel or len(arrays) != len(e.operands):
+            return None
+        if not (attrs == e.attrs if e.plain else same(attrs, e.attrs)):
             return None
         now = self.now
         for (kind, v), a in zip(e.operands, arrays):
-            if kind == VALUE:
-                if not same(a, v):
+            if kind == KNOWN:
+                if a is not now[v]:
                     return None
             elif kind == FIXED:
-                if self.known.get(id(a), a) is not v or id(a) in self.replaced:
+                if a is not v and self.known.get(id(a)) is not v:
                     return None
-            elif kind == BIND and now[v] is None:
-                if not self._bind(v, a):
+                if id(a) in self.replaced:
                     return None
-            elif a is not now[v]:
+            elif kind == VALUE:
+                if a is not v and not same(a, v):
+                    return None
+            elif now[v] is not a and (now[v] is not None or not self._bind(v, a)):
                 return None
         return e
 
@@ -159,6 +164,7 @@ class Trace:
                 continue
             bound, given = dict(self.bound), set(self.given)
             now = self.now[: len(other.arrays)] + [None] * (len(other.arrays) - len(self.now))
+            other.look_up()
             self.segment, kept = other, self.now
             self.now = now
             found = expected()
