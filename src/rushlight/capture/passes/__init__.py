@@ -12,6 +12,7 @@ from .dead import drop_dead
 from .epilogue import join_epilogues
 from .fold import fold_constants
 from .fuse import fuse_pointwise
+from .layout import choose_layout
 from .norm import join_norms
 from .pool import pool_before_relu, sum_before_spreading
 from .writes import name_new_values
@@ -25,6 +26,7 @@ PASSES = [
     ("dead code", drop_dead, True),
     ("relu after max_pool", pool_before_relu, True),
     ("sums before pools", sum_before_spreading, False),
+    ("layout", choose_layout, False),
     ("convolutions and pools", join_conv_pools, False),
     ("convolutions' gradients", join_conv_grads, False),
     ("batch norm and relu", join_norms, True),

@@ -1,0 +1,197 @@
+"""Layout choice: convolutions that cuDNN computes in channels_last order are given their arrays in it.
+
+Between convolutions, batch norms, pointwise kernels and sums the order is nobody's business; where someone
+can see it - results, views, other kernels - the old one is restored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from ...backend.cuda.expressions import expression
+from ...backend.door import KERNELS
+from ...base.config import settings
+from ..program import MADE, Instruction, Program, Slot, Storage
+from ..rewrite import new_numbers, once_made
+
+_CONVOLUTIONS = {"conv": 2, "conv_grad_input": 2, "conv_grad_weight": 2}  # inputs in that order
+_NORMS = {"batch_norm_train": 1, "batch_norm_grad": 2}
+_ANY_ORDER = frozenset(("mean", "sum"))  # read in whatever order, their results do not depend on it
+_POINTWISE = frozenset(
+    ("cast", "clamp", "gelu", "gelu_grad", "masked_fill", "pow", "where")
+)  # also
+_LEAST_CHANNELS = 32
+_LEAST_WORK = 1 << 28  # multiplications of a convolution that are worth turning arrays for
+
+
+def choose_layout(program: Program, force: bool = False) -> Program:
+    """Let large convolutions in row-major order work in channels_last; `force` takes small ones, too."""
+    if program.device != "cuda" and not force:
+        return program
+    if not any(_gains(ins, force) for ins in program.instructions):
+        return program
+    return _Turning(program, force).program()
+
+
+def _gains(ins: Instruction, force: bool) -> bool:
+    """Whether cuDNN has tensor cores for a convolution, and it is worth their while."""
+    if ins.name not in _CONVOLUTIONS:
+        return False
+    first, second = ins.inputs[:2]
+    if len(first.shape) != 4 or first.dtype != second.dtype:
+        return False
+    if ins.name == "conv":
+        w, y = second.shape, ins.outputs[0].shape
+    elif ins.name == "conv_grad_input":
+        w, y = second.shape, first.shape
+    else:
+        w, y = ins.attrs["w_shape"], first.shape
+    if force:
+        return True
+    if first.dtype.name not in ("bfloat16", "float16") and not (
+        first.dtype.name == "float32" and settings.cudnn_allow_tf32
+    ):
+        return False
+    work = prod(y) * prod(w[1:])
+    return max(w[0], w[1]) >= _LEAST_CHANNELS and work >= _LEAST_WORK
+
+
+def last_strides(s: Slot) -> tuple[int, ...]:
+    """The strides of an array like s with its channels innermost."""
+    _, c, h, w = s.shape
+    item = s.dtype.itemsize
+    return (h * w * c * item, item, w * c * item, c * item)
+
+
+def _lies(s: Slot, strides: tuple[int, ...]) -> bool:
+    return all(n == 1 or a == b for n, a, b in zip(s.shape, s.strides, strides))
+
+
+class _Turning:
+    """One walk over the program, which keeps track of what lies in which order."""
+
+    def __init__(self, program: Program, force: bool) -> None:
+        self.old = program
+        self.force = force
+        self.once = once_made(program)
+        self.numbers: Iterator[int] = new_numbers(program)
+        self.native: dict[int, Slot] = {}  # slot number -> the slot, made in channels_last order
+        self.copies: dict[int, Slot] = {}  # slot number -> a copy in channels_last order
+        self.sources: dict[int, int] = {}  # and the storage it was copied from
+        self.back: dict[int, Slot] = {}  # number of a native slot -> its row-major copy
+        self.homes: dict[int, Storage] = {}  # where views of what was copied back have their memory
+        self.code: list[Instruction] = []
+
+    def program(self) -> Program:
+        for ins in self.old.instructions:
+            turned = self._turned_inputs(ins)
+            if not turned or not self._turn(ins, turned):
+                self._plain(ins)
+        made = self.old.with_instructions(self.code)
+        made.results = [self._row_major(s) for s in self.old.results]
+        return made
+
+    # -- instructions -----------------------------------------------------------------------------
+
+    def _turned_inputs(self, ins: Instruction) -> int:
+        """How many inputs an instruction takes in the order of its first output; 0 to leave it alone."""
+        if _gains(ins, self.force):
+            return _CONVOLUTIONS[ins.name]
+        count = _NORMS.get(ins.name, 0)
+        pointwise = ins.name in _POINTWISE or expression(ins.name) is not None
+        if pointwise and not ins.has_effect and not ins.is_view and len(ins.outputs) == 1:
+            count = len(ins.inputs)
+        return count if any(self._is_native(i) for i in ins.inputs[:count]) else 0
+
+    def _turn(self, ins: Instruction, count: int) -> bool:
+        """Take inputs and make the first output in channels_last order; False where that cannot be."""
+        out = ins.outputs[0]
+        if out.storage.number not in self.once or not _is_whole(out):
+            return False
+        inputs = [self._here(i) if i.__class__ is Slot else i for i in ins.inputs]
+        if ins.name not in _CONVOLUTIONS and not all(
+            i.shape != out.shape or _is_whole(i) or 0 in i.strides or self._is_native(i)
+            for i in _slots(inputs[:count])
+        ):
+            return False  # an operand with gaps would decide the order of the result
+        for at, i in enumerate(inputs):
+            if i.__class__ is not Slot:
+                continue
+            wanted = ins.name in _CONVOLUTIONS or i.shape == out.shape
+            if at < count and wanted and (_is_whole(i) or self._is_native(i)):
+                inputs[at] = self._channels_last(i)
+            else:
+                inputs[at] = self._row_major(i)
+        made = Slot(out.number, out.storage, out.shape, out.dtype, last_strides(out), out.offset)
+        self.code.append(ins.replaced(inputs=tuple(inputs), outputs=(made, *ins.outputs[1:])))
+        self.native[out.number] = made
+        return True
+
+    def _plain(self, ins: Instruction) -> None:
+        """An instruction as it was, over arrays as they were."""
+        inputs: list = []
+        for i in ins.inputs:
+            if i.__class__ is not Slot:
+                inputs.append(i)
+            elif ins.name in _ANY_ORDER and self._is_native(i):
+                inputs.append(self.native[i.number])
+            else:
+                inputs.append(self._row_major(i))
+        writes = tuple([self._row_major(s) for s in ins.writes])
+        outputs = tuple([self._here(s) for s in ins.outputs])
+        self.code.append(ins.replaced(inputs=tuple(inputs), outputs=outputs, writes=writes))
+        changed = {s.storage.number for s in ins.writes}
+        if changed:  # copies of what is written are old now
+            kept = self.copies.items()
+            self.copies = {n: c for n, c in kept if self.sources[n] not in changed}
+
+    # -- slots ------------------------------------------------------------------------------------
+
+    def _is_native(self, i: object) -> bool:
+        return i.__class__ is Slot and i.number in self.native  # type: ignore[attr-defined]
+
+    def _here(self, s: Slot) -> Slot:
+        """A view of something that was copied back, as a view of that copy."""
+        home = self.homes.get(s.storage.number)
+        if home is None or s.number in self.native:
+            return s
+        return Slot(s.number, home, s.shape, s.dtype, s.strides, s.offset, s.array)
+
+    def _channels_last(self, s: Slot) -> Slot:
+        if s.number in self.native:
+            return self.native[s.number]
+        if _lies(s, last_strides(s)):
+            return s
+        found = self.copies.get(s.number)
+        if found is None:
+            found = self.copies[s.number] = self._copied(s, last_strides(s), (0, 2, 3, 1))
+            self.sources[s.number] = s.storage.number
+        return found
+
+    def _row_major(self, s: Slot) -> Slot:
+        if s.number not in self.native:
+            return self._here(s)
+        found = self.back.get(s.number)
+        if found is None:
+            found = self.back[s.number] = self._copied(self.native[s.number], s.strides, "C")
+            self.homes[s.storage.number] = found.storage
+        return found
+
+    def _copied(self, s: Slot, strides: tuple[int, ...], order: object) -> Slot:
+        """The copy of s in another order."""
+        number = next(self.numbers)
+        storage = Storage(number, MADE, s.nbytes)
+        storage.device = s.storage.device
+        made = Slot(number, storage, s.shape, s.dtype, strides)
+        self.code.append(Instruction(KERNELS["clone"], (s,), {"order": order}, (made,)))
+        return made
+
+
+def _is_whole(s: Slot) -> bool:
+    """Whether it is a row-major array that fills its memory."""
+    return len(s.shape) == 4 and s.dense and s.size > 0 and s.nbytes == s.storage.nbytes
+
+
+def _slots(inputs: list) -> list[Slot]:
+    return [i for i in inputs if i.__class__ is Slot]
