@@ -6,7 +6,11 @@
 typedef struct {
     const Loops *loops;
     Taps taps;          /* of one strip of rows */
+    idx width;          /* results of a row */
     idx per_row;        /* vectors of a row */
+    int flat;           /* rows are too narrow for vectors: they run on over the gaps between the rows */
+    float *scratch;     /* flat: results with gaps, one per part */
+    idx flat_floats;    /* of one channel of a strip */
     idx strip, strips;  /* rows of a strip; strips of a plane of results */
     idx planes, rows;   /* depth and height of the results */
     idx from_plane, from_row, to_plane, to_row;
@@ -27,16 +31,29 @@ typedef struct {
     idx n, channels;
 } Conv;
 
-static void conv_strip(const Conv *v, idx image, idx strip, const float *buf) {
+/* Vectors that cover `rows` rows. */
+static idx vectors_of(const Conv *v, idx rows) {
+    if (!v->flat) return rows * v->per_row;
+    return (rows * v->from_row - (v->from_row - v->width) + v->loops->lanes - 1) / v->loops->lanes;
+}
+
+/* Strip `strip` of an image, by part `part`. */
+static void conv_strip(const Conv *v, idx image, idx strip, const float *buf, idx part) {
     const idx z = strip / v->strips, y0 = strip % v->strips * v->strip;
+    const idx rows = v->rows - y0 < v->strip ? v->rows - y0 : v->strip;
+    float *scratch = v->flat ? v->scratch + part * v->taps.outs * v->flat_floats : NULL;
     Taps t = v->taps;
-    t.vectors = (v->rows - y0 < v->strip ? v->rows - y0 : v->strip) * v->per_row;
-    for (idx g = 0; g < v->groups; g++)
+    t.vectors = vectors_of(v, rows);
+    for (idx g = 0; g < v->groups; g++) {
+        float *out = v->out + image * v->out_image + g * t.outs * v->out_channel + z * v->to_plane + y0 * v->to_row;
         v->loops->conv_run(&t, buf + v->base + g * v->group_channels * v->channel + z * v->from_plane + y0 * v->from_row,
                            v->packed + g * v->packed_group, v->bias ? v->bias + g * t.outs : NULL,
-                           v->out + image * v->out_image + g * t.outs * v->out_channel + z * v->to_plane +
-                               y0 * v->to_row,
-                           v->out_channel);
+                           v->flat ? scratch : out, v->flat ? v->flat_floats : v->out_channel);
+        for (idx o = 0; v->flat && o < t.outs; o++)
+            for (idx y = 0; y < rows; y++)
+                memcpy(out + o * v->out_channel + y * v->to_row, scratch + o * v->flat_floats + y * v->from_row,
+                       (size_t)v->width * 4);
+    }
 }
 
 static void conv_images(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -45,7 +62,7 @@ static void conv_images(void *what, ptrdiff_t i, ptrdiff_t parts) {
     for (idx n = share(v->n, i, parts); n < share(v->n, i + 1, parts); n++) {
         const float *x = v->x + n * v->x_stride[0];
         if (!v->direct) fill_image(&v->buffer, x, v->size, v->x_stride + 1, v->channels, buf);
-        for (idx s = 0; s < v->planes * v->strips; s++) conv_strip(v, n, s, v->direct ? x : buf);
+        for (idx s = 0; s < v->planes * v->strips; s++) conv_strip(v, n, s, v->direct ? x : buf, i);
     }
 }
 
@@ -54,7 +71,7 @@ static void conv_strips(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const idx strips = v->planes * v->strips, all = v->n * strips;
     for (idx j = share(all, i, parts); j < share(all, i + 1, parts); j++) {
         const idx n = j / strips;
-        conv_strip(v, n, j % strips, v->direct ? v->x + n * v->x_stride[0] : v->bufs + n * v->buf_floats);
+        conv_strip(v, n, j % strips, v->direct ? v->x + n * v->x_stride[0] : v->bufs + n * v->buf_floats, i);
     }
 }
 
@@ -65,15 +82,28 @@ static void conv_fills(void *what, ptrdiff_t i, ptrdiff_t parts) {
                    v->bufs + n * v->buf_floats);
 }
 
+/* How vectors lie over `rows` rows of `width` results, whose inputs are `row` apart: the way that takes fewer
+ * of them. False when most of a vector would be wasted either way. */
+static int conv_form(Conv *v, idx width, idx rows, idx row) {
+    const Loops *fit = loops_for_width(width);
+    const idx flat = (rows * row - (row - width) + RL->lanes - 1) / RL->lanes;
+    v->flat = !fit || 6 * flat < 5 * rows * ((width + fit->lanes - 1) / fit->lanes);
+    v->loops = v->flat ? RL : fit;
+    return !v->flat || 4 * rows * width >= flat * RL->lanes;
+}
+
 /* Lists of vectors for a strip of rows of `width` results; the last vector of a row overlaps the one
  * before, so that nothing is read or written beyond the row. */
 static int conv_vectors(Conv *v, idx width) {
     const idx lanes = v->loops->lanes;
+    v->width = width;
     v->per_row = (width + lanes - 1) / lanes;
-    const idx count = v->strip * v->per_row;
+    const idx count = vectors_of(v, v->strip);
+    v->flat_floats = count * lanes;
     idx *list = PyMem_RawMalloc((size_t)(2 * count) * sizeof(idx));
     if (!list) return -1;
-    for (idx y = 0; y < v->strip; y++)
+    for (idx i = 0; v->flat && i < count; i++) list[i] = list[count + i] = i * lanes;
+    for (idx y = 0; !v->flat && y < v->strip; y++)
         for (idx q = 0; q < v->per_row; q++) {
             const idx at = (q + 1) * lanes <= width ? q * lanes : width - lanes;
             list[y * v->per_row + q] = y * v->from_row + at;
@@ -101,7 +131,12 @@ static int conv_compute(Conv *v, double flops) {
     const int by_image = v->n % parts == 0 || v->n >= 4 * parts;
     v->buf_floats = v->channels * v->buffer.channel + SLACK;
     const size_t bytes = v->direct ? 0 : (size_t)(v->buf_floats * (by_image ? parts : v->n)) * 4;
+    const size_t scratch_bytes = v->flat ? (size_t)(parts * v->taps.outs * v->flat_floats) * 4 : 0;
     if (bytes && !(v->bufs = memory_take(bytes))) return -1;
+    if (scratch_bytes && !(v->scratch = memory_take(scratch_bytes))) {
+        if (bytes) memory_give(v->bufs, bytes);
+        return -1;
+    }
     if (by_image) {
         run_parts(conv_images, v, parts, ns);
     } else {
@@ -109,6 +144,7 @@ static int conv_compute(Conv *v, double flops) {
         run_parts(conv_strips, v, parts, ns);
     }
     if (bytes) memory_give(v->bufs, bytes);
+    if (scratch_bytes) memory_give(v->scratch, scratch_bytes);
     return 0;
 }
 
@@ -168,7 +204,7 @@ static int conv_forward(const Geo *g, Conv *v, PyArrayObject *x, PyArrayObject *
     int status = -1;
     strides_of(x, v->x_stride);
     memcpy(v->size, g->in, sizeof v->size);
-    v->direct = is_direct(g, v->x_stride);
+    v->direct = !v->flat && is_direct(g, v->x_stride); /* flat vectors read past the end of the last row */
     planes_for(&v->buffer, g->in, g->p, g->p, g->s);
     v->channel = v->direct ? v->x_stride[1] : v->buffer.channel;
     v->from_plane = v->direct ? v->x_stride[2] : v->buffer.size[1] * v->buffer.size[2];
@@ -203,8 +239,8 @@ static PyObject *conv(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     PyArrayObject *x = ARRAY(args[0]), *w = ARRAY(args[1]);
     Geo g;
     if (geometry(&g, attrs, x, PyArray_DIMS(x), PyArray_DIMS(w), PyArray_NDIM(x)) < 0) return NULL;
-    Conv v = {.loops = loops_for_width(g.out[2])};
-    if (!v.loops) return REFUSE;
+    Conv v = {.n = 0};
+    if (!conv_form(&v, g.out[2], g.out[1], (g.in[2] + 2 * g.p[2] + g.s[2] - 1) / g.s[2])) return REFUSE;
     npy_intp shape[5] = {g.n, g.o};
     for (int i = 2; i < g.ndim; i++) shape[i] = g.out[3 - g.ndim + i];
     const int last = is_channels_last(x) || is_channels_last(w);
@@ -378,8 +414,9 @@ static PyObject *conv_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObje
     for (int i = 0; i < ndim; i++) /* output_padding may make room for more outputs than there are */
         if (x_shape[i] == 0) return REFUSE;
     for (int i = 2; i < ndim; i++) g.out[3 - ndim + i] = PyArray_DIM(gy, i);
-    Conv v = {.loops = loops_for_width(narrowest(&g))};
-    if (!v.loops) return REFUSE;
+    Conv v = {.n = 0};
+    const idx row = (g.k[2] - 1) * g.d[2] / g.s[2] + (g.in[2] - 1 + g.p[2]) / g.s[2] + 1;
+    if (!conv_form(&v, narrowest(&g), (g.in[1] + g.s[1] - 1) / g.s[1], row)) return REFUSE;
     const int last = is_channels_last(gy);
     PyArrayObject *gx = array_new(ndim, x_shape, NPY_FLOAT32);
     gy = readable(args[0]), w = array_plain(args[1]);
