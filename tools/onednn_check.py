@@ -19,6 +19,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / p) for p in ("src", "t
 import numpy as np  # noqa: E402
 
 from engine_cases import Draw, conv, differs, matmul, numpy_body  # noqa: E402
+from rushlight.backend.cpu import threads  # noqa: E402
 from rushlight.backend.cpu.onednn import kernels  # noqa: E402
 from rushlight.backend.cpu.onednn.library import Library, find  # noqa: E402
 from rushlight.base.dtypes import bfloat16  # noqa: E402
@@ -94,6 +95,8 @@ def times(lib: Library) -> None:
     kernels._plans.clear()
     try:
         from rushlight.backend.cpu import _native
+
+        _native.set_threads(threads.usable())
     except ImportError:
         _native = None
     print(f"\n{'microseconds':<58}{'NumPy':>10}{'native':>10}{'oneDNN':>10}  conversions, bfloat16")
