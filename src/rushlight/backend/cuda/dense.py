@@ -11,7 +11,7 @@ from typing import Any
 
 import cupy
 
-from .dense_sizes import is_few, is_small, is_tiled
+from .dense_sizes import head_share, is_few, is_head, is_head_input, is_small, is_tiled
 from .launch import Result
 from .sources import COUNTERS, PARTIALS, counter, device, load, partials
 
@@ -47,6 +47,35 @@ def _backward_call(
     shapes = ((to_input, (m, k)), (to_weight, (n, k)), (to_bias, (n,)))
     results = tuple([Result(4 + i, shape, dtype) for i, (ask, shape) in enumerate(shapes) if ask])
     return launch.prepared((blocks, 1, 1), (256, 1, 1), 0, 7, results, m, n, k, first)
+
+
+# -- few classes ----------------------------------------------------------------------------------
+
+_HEAD_INPUT = ("P",) * 4 + ("i",) * 3
+
+
+def _head_call(m: int, n: int, k: int, dtype: Any, relu: bool) -> Callable[..., Any]:
+    share = head_share(k)
+    rows = 256 // share
+    launch = load("dense_thin.cu", f"head_{share}", _FORWARD, dtype.char)
+    room = (n + rows) * k * dtype.itemsize
+    results = (Result(3, (m, n), dtype),)
+    return launch.prepared((-(-m // rows), 1, 1), (256, 1, 1), room, 4, results, m, n, k, int(relu))
+
+
+def _head_input(g: Any, w: Any, mask: Any) -> Any:
+    """`g @ w` of few terms, where `mask` is positive."""
+    (m, n), k = g.shape, w.shape[1]
+    key = ("input", m, n, k, g.dtype, device())
+    call = _calls.get(key)
+    if call is None:
+        launch = load("dense_thin.cu", "head_input", _HEAD_INPUT, g.dtype.char)
+        grid = (-(-k // 128), -(-m // 32), 1)
+        results = (Result(3, (m, k), g.dtype),)
+        call = _calls[key] = launch.prepared(
+            grid, (256, 1, 1), 0, 4, results, m, n, k, aligned=(1, 2)
+        )
+    return call(g, w, mask)
 
 
 # -- tiles ----------------------------------------------------------------------------------------
@@ -100,11 +129,14 @@ def linear(x: Any, w: Any, b: Any, relu: bool = False) -> Any:
     key = (x.shape, w.shape[0], x.dtype, relu, device())
     call = _linears.get(key)
     if call is None:
-        (m, k), n = x.shape, w.shape[0]
-        few = is_few(m, n, k, x.dtype.char)
-        call = _linears[key] = _forward_call(m, n, k, x.dtype, relu) if few else False
+        (m, k), n, char = x.shape, w.shape[0], x.dtype.char
+        make = _forward_call if is_few(m, n, k, char) else _head_call
+        fits = make is _forward_call or is_head(n, k, char)
+        call = _linears[key] = make(m, n, k, x.dtype, relu) if fits else False
     if call:
-        return call(x, w, b)
+        out = call(x, w, b)
+        if out is not NotImplemented:
+            return out
     (m, k), n = x.shape, w.shape[0]
     if not is_small(m, n, k, x.dtype.char):
         return None
@@ -125,6 +157,10 @@ def product(form: str, x: Any, y: Any, m: int, n: int, k: int, mask: Any = None)
         return _backward_few(x, y, None, None, False)[1]
     if form == "nn" and is_few(m, k, n, char):
         return _backward_few(x, None, y, mask, False)[0]
+    if form == "nn" and is_head_input(m, k, n, char):
+        out = _head_input(x, y, mask)
+        if out is not NotImplemented:
+            return out
     if is_tiled(m, n, k, char):
         return tiled(form, x, y, m, n, k, mask=mask)
     return None

@@ -12,11 +12,29 @@ _TILED = 1 << 26
 _TILED_BESIDE_TF32 = 1 << 25  # the library's TF32 kernels are quicker sooner
 _MOST_ROWS = 1 << 20
 _TYPES = frozenset("fdeE")
+_SIZES = {"f": 4, "e": 2, "E": 2}  # bytes of a number; float64 would not fit beside the rest
+_ROOM = 48 * 1024 - 1024  # shared memory that every GPU gives a block
 
 
 def is_few(m: int, n: int, k: int, char: str) -> bool:
     """Whether m rows are few enough for the kernels that keep them in registers."""
     return m <= FEW and m * n * k <= _LITTLE and char in _TYPES
+
+
+def head_share(k: int) -> int:
+    """Threads that share a row of a layer with few classes."""
+    return 32 if k <= 256 else 128
+
+
+def is_head(n: int, k: int, char: str) -> bool:
+    """Whether a layer of n classes has its weight in shared memory whole, beside some rows."""
+    rows = 256 // head_share(k)
+    return n <= FEW and k % 4 == 0 and char in _SIZES and (n + rows) * k * _SIZES[char] <= _ROOM
+
+
+def is_head_input(m: int, n: int, k: int, char: str) -> bool:
+    """Whether the gradient of its input, (m, n) by (n, k), is a kernel of its own."""
+    return n <= FEW and k % 4 == 0 and char in _SIZES and m <= _MOST_ROWS and n * k < 1 << 24
 
 
 def is_tiled(m: int, n: int, k: int, char: str) -> bool:
@@ -26,5 +44,5 @@ def is_tiled(m: int, n: int, k: int, char: str) -> bool:
 
 
 def is_small(m: int, n: int, k: int, char: str) -> bool:
-    """Whether either kind takes it."""
+    """Whether some kind takes it, wherever it lies in memory."""
     return is_few(m, n, k, char) or is_tiled(m, n, k, char)

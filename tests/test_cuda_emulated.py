@@ -1,0 +1,177 @@
+"""The dense layers' CUDA kernels, compiled for the host and run there: arithmetic without a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rushlight
+
+KERNELS = Path(rushlight.__file__).parent / "backend" / "cuda" / "kernels"
+EMULATOR = Path(__file__).parent / "cuda_emulator.h"
+COMPILER = shutil.which("g++")
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="g++ compiles the kernels for the host")
+
+# What only a GPU's assembler understands, and what stands for it here.
+ASSEMBLY = [
+    (r'asm volatile\("atom\.acq_rel[^;]*;"[^;]*;', "seen = atomicInc(counter, gridDim.z - 1);"),
+    (r'asm volatile\("prefetch[^;]*;"[^;]*;', ";"),
+    (r"extern __shared__ (__align__\(\d+\)) char room\[\];", r"static \1 char room[1 << 17];"),
+]
+LAUNCHES = {
+    "dense_few": {"linear_4": "pppp iiii", "linear_16": "pppp iiii",
+                  "linear_backward_4": "ppppppp iiii", "linear_backward_16": "ppppppp iiii"},
+    "dense_tile": dict.fromkeys(("nn", "nt", "tn"), "ppppppup iiiii"),
+    "dense_thin": {"head_32": "pppp iiii", "head_128": "pppp iiii", "head_input": "pppp iii"},
+}  # fmt: skip
+
+
+def text_of(file: str) -> str:
+    text = (KERNELS / "common.cu").read_text() + (KERNELS / f"{file}.cu").read_text()
+    for found, instead in ASSEMBLY:
+        text = re.sub(found, instead, text)
+    entries = []
+    for name, parameters in LAUNCHES[file].items():
+        pointers, numbers = parameters.split()
+        values = [f"(float*)p[{i}]" for i in range(len(pointers))]
+        if file == "dense_tile":
+            values[7] = "(unsigned*)p[7]"
+        values += [f"n[{i}]" for i in range(len(numbers))]
+        entries.append(
+            f'extern "C" void run_{name}(unsigned x, unsigned y, unsigned z, unsigned threads, void** p, int* n)'
+            f" {{ launch({{x, y, z}}, threads, [=] {{ {name}({', '.join(values)}); }}); }}"
+        )
+    return f'#include "{EMULATOR}"\n{text}\n' + "\n".join(entries)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Compile on first use; run(file, kernel, grid, threads, arrays, numbers)."""
+    folder, loaded = tmp_path_factory.mktemp("emulated"), {}
+
+    def library(file):
+        if file not in loaded:
+            source, made = folder / f"{file}.cpp", folder / f"{file}.so"
+            source.write_text(text_of(file))
+            command = [
+                COMPILER,
+                "-std=c++20",
+                "-O1",
+                "-w",
+                "-pthread",
+                "-shared",
+                "-fPIC",
+                "-o",
+                made,
+                source,
+            ]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if "barrier" in done.stderr and "No such file" in done.stderr:
+                pytest.skip("this g++ has no <barrier>")
+            assert done.returncode == 0, done.stderr[:3000]
+            loaded[file] = ctypes.CDLL(str(made))
+        return loaded[file]
+
+    def call(file, kernel, grid, threads, arrays, numbers):
+        pointers = (ctypes.c_void_p * len(arrays))(
+            *[None if a is None else a.ctypes.data for a in arrays]
+        )
+        getattr(library(file), f"run_{kernel}")(
+            *grid, threads, pointers, (ctypes.c_int * len(numbers))(*numbers)
+        )
+
+    return call
+
+
+def random(*shape, rng=np.random.default_rng(0)):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def blank(*shape):
+    return np.full(shape, np.nan, np.float32)
+
+
+def near(a, b):
+    np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+def relu(a):
+    return np.maximum(a, 0)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k"), [(4, 6, 36), (3, 5, 7), (1, 9, 520), (16, 5, 132), (7, 3, 10)]
+)
+def test_few_rows(run, m, n, k):
+    x, w, b, g, mask = random(m, k), random(n, k), random(n), random(m, n), random(m, k)
+    size = 4 if m <= 4 else 16
+    out = blank(m, n)
+    run("dense_few", f"linear_{size}", (-(-n // 4), 1, 1), 128, (x, w, b, out), (m, n, k, 1))
+    near(out, relu(x @ w.T + b))
+    gx, gw, gb = blank(m, k), blank(n, k), blank(n)
+    first = -(-k // 32)
+    blocks = first + -(-n * (k // 4 if k % 4 == 0 else k) // 256)
+    run(
+        "dense_few",
+        f"linear_backward_{size}",
+        (blocks, 1, 1),
+        256,
+        (g, x, w, mask, gx, gw, gb),
+        (m, n, k, first),
+    )
+    near(gx, (g @ w) * (mask > 0))
+    near(gw, g.T @ x)
+    near(gb, g.sum(0))
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "parts"), [(5, 7, 3, 1), (70, 40, 68, 1), (64, 33, 132, 3)]
+)
+@pytest.mark.parametrize("form", ["nn", "nt", "tn"])
+def test_tiles(run, form, m, n, k, parts):
+    a, b, bias, mask = random(m, k), random(k, n), random(n), random(m, n)
+    x = np.ascontiguousarray(a.T) if form == "tn" else a
+    y = np.ascontiguousarray(b.T) if form == "nt" else b
+    depth = -(-k // (32 * parts)) * 32
+    grid = (-(-n // 32), -(-m // 64), -(-k // depth))
+    assert (grid[2] > 1) == (parts > 1)
+    out, sums = blank(m, n), blank(m)
+    room, counters = blank(grid[0] * grid[1] * grid[2] * (64 * 32 + 64)), np.zeros(8, np.uint32)
+    for _ in range(2):  # the counters return to zero
+        run(
+            "dense_tile",
+            form,
+            grid,
+            128,
+            (x, y, bias, mask, out, sums, room, counters),
+            (m, n, k, depth, 1),
+        )
+        near(out, relu(a @ b + bias) * (mask > 0))
+        near(sums, a.sum(1))
+    assert not counters.any()
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(9, 10, 84), (33, 16, 132), (3, 1, 4), (5, 10, 300)])
+def test_few_classes(run, m, n, k):
+    x, w, b, g, mask = random(m, k), random(n, k), random(n), random(m, n), random(m, k)
+    for share in (32, 128):
+        out = blank(m, n)
+        grid = (-(-m // (256 // share)), 1, 1)
+        run("dense_thin", f"head_{share}", grid, 256, (x, w, b, out), (m, n, k, 1))
+        near(out, relu(x @ w.T + b))
+    gx = blank(m, k)
+    run(
+        "dense_thin", "head_input", (-(-k // 128), -(-m // 32), 1), 256, (g, w, mask, gx), (m, n, k)
+    )
+    near(gx, (g @ w) * (mask > 0))
+    run(
+        "dense_thin", "head_input", (-(-k // 128), -(-m // 32), 1), 256, (g, w, None, gx), (m, n, k)
+    )
+    near(gx, g @ w)
