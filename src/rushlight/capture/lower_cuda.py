@@ -9,24 +9,17 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
-from ..backend.cuda.arrays import CUPY
 from ..backend.cuda.lt import library
 from ..backend.cuda.sources import counter, partials
 from ..backend.cuda.streams import current, using
-from ..backend.door import KERNELS, collecting_replay_hooks, run
-from ..base.dtypes import from_np
-from . import convs_cuda, epilogues_cuda, fused_cuda, norms_cuda  # noqa: F401 - register the GPU's
-from .convs import JOINED_CONVS
-from .epilogues import JOINED
+from ..backend.door import collecting_replay_hooks, run
 from .lanes import LANES, Branches, keep_longer
-from .norms import JOINED_NORMS
 from .phases import Phases
 from .program import MADE, Instruction, Program, Slot
-from .record import CannotCapture, WrongKernel
+from .record import CannotCapture
+from .trial_cuda import try_kernels
 
 _TO_DEVICE, _ON_DEVICE = 1, 3
-_JOINED = JOINED | JOINED_CONVS | JOINED_NORMS | {"fused"}
-_MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}
 _RELAXED = 2  # memory may be allocated while the stream captures
 
 
@@ -57,7 +50,8 @@ class Graph:
         code = self.phases.graph
         branches = Branches(low.program, code)
         last = keep_longer(_last_uses(code, keep | given), branches, code)
-        streams = capture_streams()
+        self.turn = turn_of_this_gpu()
+        streams = self.turn.streams
         stream = streams[0]
         runtime.deviceSynchronize()
         with using(stream), cupy.cuda.using_allocator(low.pool.malloc):
@@ -98,34 +92,40 @@ class Graph:
         for refresh in self.hooks:
             refresh()
         if self.graph is not None:
-            _take_turns()
-            self.graph.launch(cupy.cuda.get_current_stream())
+            stream = current.ptr
+            if stream != self.turn.ptr:
+                self.turn.take()
+            runtime.graphLaunch(self.graph.graphExec, stream)
         for ins in self.phases.after:
             self.low.execute(ins)
 
 
-_streams: dict[int, list[Any]] = {}
-_latest: dict[int, Any] = {}  # the stream of the last launch, per GPU
+class Turn:
+    """Whose turn it is: graphs of one GPU share scratch memory, so one in another stream waits for the last."""
 
-
-def capture_streams() -> list[Any]:
-    """The streams that graphs of this GPU are captured in; their kernels' scratch memory is shared."""
-    device = runtime.getDevice()
-    if device not in _streams:
-        _streams[device] = [cupy.cuda.Stream(non_blocking=True) for _ in range(1 + LANES)]
-        for stream in _streams[device]:
+    def __init__(self) -> None:
+        self.streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(1 + LANES)]
+        for stream in self.streams:  # no memory need be found for them during a capture
             with using(stream):
                 counter(), partials(), library().workspace(stream.ptr)
-    return _streams[device]
+        self.take()
+
+    def take(self) -> None:
+        if hasattr(self, "holder"):
+            self.holder.synchronize()
+        self.holder = cupy.cuda.get_current_stream()
+        self.ptr = self.holder.ptr
 
 
-def _take_turns() -> None:
-    """Graphs share scratch memory, so one in another stream waits for the one before it."""
-    device, stream = runtime.getDevice(), cupy.cuda.get_current_stream()
-    before = _latest.get(device)
-    if before is not None and before.ptr != stream.ptr:
-        before.synchronize()
-    _latest[device] = stream
+_turns: dict[int, Turn] = {}
+
+
+def turn_of_this_gpu() -> Turn:
+    """The streams that graphs of this GPU are captured in, and the one that the last was launched in."""
+    device = runtime.getDevice()
+    if device not in _turns:
+        _turns[device] = Turn()
+    return _turns[device]
 
 
 def _come_together(streams: list[Any]) -> None:
@@ -159,7 +159,7 @@ class CudaReplay:
         self._restore = [
             (s.array, s.saved) for s in program.storages if s.rewritten and s.saved is not None
         ]
-        self._warm_up()
+        try_kernels(program)
         keep = {s.number for s in program.results}
         cut = program.hand_over
         if cut is None:
@@ -169,31 +169,6 @@ class CudaReplay:
             self.first = Graph(self, program.instructions[:cut], keep | later)
             self.second = Graph(self, program.instructions[cut + 1 :], keep | later)
         self.results = program.results
-
-    def _warm_up(self) -> None:
-        """Run what passes made once: kernels cannot be compiled during a capture.
-
-        Kernels that join several are compared with their generic bodies on the way.
-        """
-        tried: set[tuple] = set()
-        for ins in self.program.instructions:
-            if not (ins.name in _MADE_BY_PASSES or _is_turned(ins)) or ins.has_effect:
-                continue
-            if any(s.storage.device == "cpu" for s in ins.reads):
-                continue
-            kind = _kind(ins)
-            if kind in tried:
-                continue
-            tried.add(kind)
-            try:
-                _try(ins)
-            except WrongKernel:
-                raise
-            except Exception as error:
-                if ins.name in _JOINED:
-                    raise WrongKernel(
-                        f"the kernel {ins.name} made for {ins.line} fails: {error}", ins.name
-                    ) from error
 
     # -- memory ---------------------------------------------------------------------------------
 
@@ -277,76 +252,6 @@ class CudaReplay:
             )
         else:
             array[...] = value
-
-
-def _is_turned(ins: Instruction) -> bool:
-    """Whether a pass may have chosen the memory order of its images."""
-    return not ins.is_view and any(
-        len(s.shape) == 4 and s.strides[1] == s.dtype.itemsize and not s.dense
-        for s in (*ins.reads, *ins.outputs)
-    )
-
-
-def _kind(ins: Instruction) -> tuple:
-    """Equal for instructions that run the same kernels in the same way."""
-    operands = [
-        (i.shape, i.strides, i.dtype) if i.__class__ is Slot else repr(i) for i in ins.inputs
-    ]
-    return (ins.name, repr(sorted(ins.attrs.items())), *operands)
-
-
-def _try(ins: Instruction) -> None:
-    """Run an instruction on random numbers, and a joined one beside its parts."""
-    arrays = [_example(i) if i.__class__ is Slot else i for i in ins.inputs]
-    out = run(ins.kernel, cupy.ndarray, arrays, ins.attrs)
-    if ins.name not in _JOINED:
-        return
-    attrs = {k: "float32" if v == "bfloat16" else v for k, v in ins.attrs.items()}
-    expected = ins.kernel.generic(CUPY, *[_wide(a) for a in arrays], **attrs)
-    pairs = zip(out if ins.several else (out,), expected if ins.several else (expected,))
-    if not all(_agree(a, b) for a, b in pairs):
-        raise WrongKernel(
-            f"the kernel {ins.name} made for {ins.line} disagrees with its parts", ins.name
-        )
-
-
-def _example(slot: Slot) -> Any:
-    """Numbers laid out as a slot is: small random ones, over and over."""
-    low, span = slot.extent()
-    memory = cupy.zeros(max(span, 1), np.uint8)
-    array = cupy.ndarray(slot.shape, slot.dtype, memory.data - low, slot.strides)
-    if slot.dtype.kind in "fV" and slot.size:
-        some = np.random.RandomState(slot.number).randn(4093)
-        some = np.round(some * 8).astype(np.float32) / 8  # few digits: sums are exact in any dtype
-        values = cupy.asarray(some)[cupy.arange(slot.size) % some.size].reshape(slot.shape)
-        run(KERNELS["copy_into"], cupy.ndarray, (array, _cast(values, slot.dtype)), {})
-    return array
-
-
-def _cast(a: Any, dtype: np.dtype) -> Any:
-    """By our own kernel: CuPy does not know bfloat16 well."""
-    if a.dtype == dtype:
-        return a
-    attrs = {"to": from_np(dtype), "source": from_np(a.dtype)}
-    return run(KERNELS["cast"], cupy.ndarray, (a,), attrs)
-
-
-def _wide(a: Any) -> Any:
-    wide = isinstance(a, cupy.ndarray) and a.dtype.kind == "V"
-    return _cast(a, np.dtype(np.float32)) if wide else a
-
-
-def _agree(a: Any, b: Any) -> bool:
-    tolerance = 3e-2 if a.dtype.itemsize == 2 else 1e-3 if a.dtype.itemsize == 4 else 1e-8
-    x, y = _wide(a).astype(np.float64), cupy.asarray(b).astype(np.float64)
-    if x.shape != y.shape:
-        return False
-    if not x.size:
-        return True
-    if a.dtype == np.uint8:  # places of maxima: rounding makes some numbers equal
-        return bool((x == y).mean() > 0.9)
-    near = tolerance * cupy.abs(y) + tolerance * 10 * cupy.maximum(cupy.abs(y).mean(), 1e-6)
-    return bool(((cupy.abs(x - y) <= near) | (cupy.isnan(x) & cupy.isnan(y))).all())
 
 
 def upload(target: Any, source: np.ndarray) -> None:
