@@ -108,10 +108,11 @@ class Turn:
         for stream in self.streams:  # no memory need be found for them during a capture
             with using(stream):
                 counter(), partials(), library().workspace(stream.ptr)
+        self.holder: Any = None
         self.take()
 
     def take(self) -> None:
-        if hasattr(self, "holder"):
+        if self.holder is not None:
             self.holder.synchronize()
         self.holder = cupy.cuda.get_current_stream()
         self.ptr = self.holder.ptr

@@ -130,9 +130,10 @@ def linear(x: Any, w: Any, b: Any, relu: bool = False) -> Any:
     call = _linears.get(key)
     if call is None:
         (m, k), n, char = x.shape, w.shape[0], x.dtype.char
-        make = _forward_call if is_few(m, n, k, char) else _head_call
-        fits = make is _forward_call or is_head(n, k, char)
-        call = _linears[key] = make(m, n, k, x.dtype, relu) if fits else False
+        make: Any = _forward_call if is_few(m, n, k, char) else None
+        if make is None and is_head(n, k, char):
+            make = _head_call
+        call = _linears[key] = make(m, n, k, x.dtype, relu) if make else False
     if call:
         out = call(x, w, b)
         if out is not NotImplemented:
@@ -195,8 +196,9 @@ def _backward_few(g: Any, x: Any, w: Any, mask: Any, bias: bool) -> tuple:
     key = (g.shape, k, g.dtype, x is None, w is None, bias, device())
     call = _calls.get(key)
     if call is None:
+        m, n = g.shape
         asked = w is not None, x is not None, bias
-        call = _calls[key] = _backward_call(*g.shape, k, g.dtype, *asked)
+        call = _calls[key] = _backward_call(m, n, k, g.dtype, *asked)
     if w is None:
         return (
             (None, *call(g, x, w, mask, None))
