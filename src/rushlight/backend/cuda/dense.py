@@ -127,7 +127,7 @@ def linear(x: Any, w: Any, b: Any, relu: bool = False) -> Any:
     if not (x._c_contiguous and w._c_contiguous):
         return None
     key = (x.shape, w.shape[0], x.dtype, relu, device())
-    call = _linears.get(key)
+    call: Any = _linears.get(key)
     if call is None:
         (m, k), n, char = x.shape, w.shape[0], x.dtype.char
         make: Any = _forward_call if is_few(m, n, k, char) else None
