@@ -9,6 +9,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
+from rushlight.backend.door import KERNELS
 from rushlight.capture import norms
 from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.norm import join_norms
@@ -158,6 +159,35 @@ def test_norms_join_forward_and_backward(inplace, shortcut):
         np.testing.assert_allclose(b, a, rtol=1e-9, atol=1e-9)
     for a, b in zip(seen, net.buffers()):
         np.testing.assert_allclose(b.numpy(), a, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", sorted(norms.JOINED_NORMS))
+def test_the_trial_tells_right_kernels_from_wrong_ones(name, dtype, monkeypatch):
+    kind = getattr(torch, dtype)
+    torch.manual_seed(0)
+    x, other, g, more, y = [torch.randn(4, 6, 5, 5).to(kind).numpy() for _ in range(5)]
+    weight, bias, mean, invstd = [torch.rand(6).numpy() + 0.5 for _ in range(4)]
+    arrays = {
+        "batch_norm_relu": [x, weight, bias],
+        "batch_norm_add_relu": [x, weight, bias, other],
+        "batch_norm_relu_grad": [g, x, weight, bias, mean, invstd],
+        "batch_norm_add_relu_grad": [g, more, y, x, weight, mean, invstd],
+    }[name]
+    assert norms.agrees(name, arrays, {"eps": 1e-5})
+    if "add_relu_grad" in name:
+        assert norms.agrees(name, [g, None, *arrays[2:]], {"eps": 1e-5})
+    kernel = KERNELS[name]
+    right = kernel.generic
+
+    def wrong(xp, *given, **attrs):
+        first, *rest = right(xp, *given, **attrs)
+        return (first + first.dtype.type(0.5), *rest)
+
+    monkeypatch.setattr(kernel, "generic", wrong)
+    kernel.impls.clear()
+    assert not norms.agrees(name, arrays, {"eps": 1e-5})
+    kernel.impls.clear()
 
 
 def test_a_value_used_elsewhere_is_not_swallowed():

@@ -13,7 +13,7 @@ from ..base.dtypes import from_np
 from . import convs_cuda, epilogues_cuda, fused_cuda, norms_cuda  # noqa: F401 - register the GPU's
 from .convs import JOINED_CONVS
 from .epilogues import JOINED
-from .norms import JOINED_NORMS
+from .norms import JOINED_NORMS, agrees
 from .program import Instruction, Program, Slot
 from .record import WrongKernel
 
@@ -66,6 +66,12 @@ def _kind(ins: Instruction) -> tuple:
 def _try(ins: Instruction) -> None:
     """Run an instruction on random numbers, and a joined one beside its parts."""
     arrays = [_example(i) if i.__class__ is Slot else i for i in ins.inputs]
+    if ins.name in JOINED_NORMS:
+        if not agrees(ins.name, arrays, ins.attrs):
+            raise WrongKernel(
+                f"the kernel {ins.name} made for {ins.line} disagrees with its parts", ins.name
+            )
+        return
     out = run(ins.kernel, cupy.ndarray, arrays, ins.attrs)
     if ins.name not in _JOINED:
         return

@@ -17,7 +17,7 @@ from .compile import kernel
 from .lt import is_capturing
 from .streams import current
 
-_TRIED = 20  # plans measured when `backends.cudnn.benchmark` is on
+_TRIED = 12  # plans measured when `backends.cudnn.benchmark` is on
 _RUNS = 6  # of each
 _MOST_WORKSPACE = 1 << 30
 

@@ -11,7 +11,6 @@ from math import prod
 
 from ...backend.cuda.expressions import expression
 from ...backend.door import KERNELS
-from ...base.config import settings
 from ..program import MADE, Instruction, Program, Slot, Storage
 from ..rewrite import new_numbers, once_made
 
@@ -21,6 +20,7 @@ _ANY_ORDER = frozenset(("mean", "sum"))  # read in whatever order, their results
 _POINTWISE = frozenset(
     ("cast", "clamp", "gelu", "gelu_grad", "masked_fill", "pow", "where")
 )  # also
+_HALVES = ("bfloat16", "float16")  # TF32 would be possible; whether it gains has not been measured
 _LEAST_CHANNELS = 32
 _LEAST_WORK = 1 << 28  # multiplications of a convolution that are worth turning arrays for
 
@@ -49,9 +49,7 @@ def _gains(ins: Instruction, force: bool) -> bool:
         w, y = ins.attrs["w_shape"], first.shape
     if force:
         return True
-    if first.dtype.name not in ("bfloat16", "float16") and not (
-        first.dtype.name == "float32" and settings.cudnn_allow_tf32
-    ):
+    if first.dtype.name not in _HALVES:
         return False
     work = prod(y) * prod(w[1:])
     return max(w[0], w[1]) >= _LEAST_CHANNELS and work >= _LEAST_WORK
@@ -170,7 +168,7 @@ class _Turning:
         return found
 
     def _row_major(self, s: Slot) -> Slot:
-        if s.number not in self.native:
+        if s.number not in self.native or _lies(s, last_strides(s)):
             return self._here(s)
         found = self.back.get(s.number)
         if found is None:
