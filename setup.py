@@ -5,7 +5,11 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 NATIVE = Path("src/rushlight/backend/cpu/native")
-LAUNCH = "src/rushlight/backend/cuda/native/launch.c"
+# Pieces in C of what is in Python too: extension -> source
+PIECES = {
+    "rushlight.backend.cuda._launch": "src/rushlight/backend/cuda/native/launch.c",
+    "rushlight.core._call": "src/rushlight/core/native/call.c",
+}
 
 
 def native() -> list[Extension]:
@@ -34,17 +38,18 @@ def native() -> list[Extension]:
     ]
 
 
-def launch() -> list[Extension]:
-    """Kernel launches in C; it needs no CUDA to be built, and without it they are made in Python."""
+def pieces() -> list[Extension]:
+    """Calls of ops and launches of kernels; without a compiler both are made in Python."""
     return [
         Extension(
-            "rushlight.backend.cuda._launch",
-            sources=[LAUNCH],
+            name,
+            sources=[source],
             extra_compile_args=["-O2", "-std=gnu11"],
             libraries=["dl"],
             optional=True,
         )
+        for name, source in PIECES.items()
     ]
 
 
-setup(ext_modules=native() + launch())
+setup(ext_modules=native() + pieces())

@@ -31,6 +31,11 @@ class Op:
     `needs` which inputs want one. Only what is named is kept for backward.
     """
 
+    # Slots for what every call looks at; _call.c reads them at their offsets.
+    __slots__ = (
+        "differentiable", "impls", "is_view", "kernel", "plans", "rule", "variadic", "__dict__",
+    )  # fmt: skip
+
     def __init__(
         self,
         fn: Callable[..., Any],
@@ -286,7 +291,7 @@ class _Plan:
                 elif kind == _REST:
                     keep.update(range(key, n))
         self.keep = tuple(sorted(keep))
-        self.shapes = op.broadcasts or _SHAPE in kinds or _REST_SHAPES in kinds
+        self.shapes = bool(op.broadcasts) or _SHAPE in kinds or _REST_SHAPES in kinds
         self.outputs = _OUTPUT in kinds
         self.sums = op.broadcasts
         # (function of the node and its gradients, the input it serves, several, or None for all)
@@ -531,3 +536,21 @@ def _version_error(node: OpNode, a: Any, now: int, then: int, edge: Any) -> Runt
         "operation that failed to compute its gradient, with "
         f"{settings.module}.autograd.set_detect_anomaly(True)."
     )
+
+
+python_calls = (Op.__call__, Op.pair)
+
+
+def _in_c() -> None:
+    """Let ops be called through the C extension, where it was built."""
+    try:
+        from . import _call
+    except ImportError:
+        return
+    Op.__call__, Op.pair = _call.quicken(  # type: ignore[method-assign]
+        Tensor, Op, OpNode, _Plan, modes, switches, listeners, numbers, tensor_over, mark_view,
+        current_edge,
+    )  # fmt: skip
+
+
+_in_c()

@@ -1,0 +1,502 @@
+/* Op.__call__ and Op.pair in C: collect the arrays, run the kernel, wrap its results, put a node on the tape.
+ *
+ * core/op.py has the same in Python, line by line, and is what to read first. Whatever is unusual here (somebody listens
+ * at the door, tensors of several devices, inference mode, anomaly mode) is handed to that version, before anything was
+ * computed. Slots of Tensor, Op, OpNode and _Plan are read at the offsets that Python gave them.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <structmember.h>
+
+#define MOST_INPUTS 16
+
+static PyTypeObject *tensor_type, *node_type;
+static PyObject *modes, *switches, *listeners, *numbers;
+static PyObject *python_call, *tensor_over, *mark_view, *current_edge;
+static PyObject *s_grad, *s_inference, *s_anomaly, *s_fallbacks, *s_dtype, *s_kind, *s_shape, *s_record, *empty;
+
+/* -- slots ------------------------------------------------------------------------------------- */
+
+static Py_ssize_t t_a, t_edge, t_grad, t_ver, t_ext;
+static Py_ssize_t o_rule, o_impls, o_kernel, o_view, o_differentiable, o_plans, o_variadic;
+static Py_ssize_t n_seq, n_op, n_plan, n_attrs, n_edges, n_hooks, n_pre, n_where, n_saved, n_outputs, n_shapes, n_count;
+static Py_ssize_t p_keep, p_shapes, p_outputs, p_calls;
+
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+
+static void put(PyObject *object, Py_ssize_t offset, PyObject *value) /* takes the reference */
+{
+    PyObject *before = SLOT(object, offset);
+    SLOT(object, offset) = value;
+    Py_XDECREF(before);
+}
+
+static int offset_of(PyObject *type, const char *name, Py_ssize_t *offset)
+{
+    PyObject *descriptor = PyObject_GetAttrString(type, name);
+    if (descriptor == NULL)
+        return -1;
+    int is_slot = Py_IS_TYPE(descriptor, &PyMemberDescr_Type);
+    if (is_slot)
+        *offset = ((PyMemberDescrObject *)descriptor)->d_member->offset;
+    Py_DECREF(descriptor);
+    if (!is_slot)
+        PyErr_Format(PyExc_TypeError, "%s is not a slot", name);
+    return is_slot ? 0 : -1;
+}
+
+/* -- tensors ----------------------------------------------------------------------------------- */
+
+static int is_tensor(PyObject *value)
+{
+    return Py_IS_TYPE(value, tensor_type) || PyType_IsSubtype(Py_TYPE(value), tensor_type);
+}
+
+/* A tensor without history over an array, which it takes. */
+static PyObject *new_tensor(PyObject *a, PyTypeObject *cls)
+{
+    if (!Py_IS_TYPE(a, cls)) { /* a NumPy scalar */
+        PyObject *made = PyObject_CallFunctionObjArgs(tensor_over, a, (PyObject *)cls, NULL);
+        Py_DECREF(a);
+        return made;
+    }
+    PyObject *t = PyBaseObject_Type.tp_new(tensor_type, empty, NULL);
+    if (t == NULL) {
+        Py_DECREF(a);
+        return NULL;
+    }
+    SLOT(t, t_a) = a;
+    SLOT(t, t_edge) = Py_NewRef(Py_None);
+    SLOT(t, t_grad) = Py_NewRef(Py_None);
+    SLOT(t, t_ver) = Py_NewRef(Py_None);
+    SLOT(t, t_ext) = Py_NewRef(Py_None);
+    return t;
+}
+
+/* (array, version cell, version): what a node keeps of a tensor. */
+static PyObject *kept(PyObject *t)
+{
+    PyObject *cell = SLOT(t, t_ver);
+    if (cell == Py_None) {
+        cell = PyList_New(1);
+        if (cell == NULL)
+            return NULL;
+        PyList_SET_ITEM(cell, 0, PyLong_FromLong(0));
+        put(t, t_ver, cell);
+    }
+    return PyTuple_Pack(3, SLOT(t, t_a), cell, PyList_GET_ITEM(cell, 0));
+}
+
+/* The letter of an array's kind of dtype, -1 on error. */
+static int kind_of(PyObject *a)
+{
+    PyObject *dtype = PyObject_GetAttr(a, s_dtype);
+    PyObject *kind = dtype == NULL ? NULL : PyObject_GetAttr(dtype, s_kind);
+    int letter = kind == NULL ? -1 : (int)PyUnicode_READ_CHAR(kind, 0);
+    Py_XDECREF(kind);
+    Py_XDECREF(dtype);
+    return letter;
+}
+
+/* -- the tape ---------------------------------------------------------------------------------- */
+
+static int keep_inputs(PyObject *node, PyObject *plan, PyObject *inputs, int shapes_too)
+{
+    PyObject *keep = SLOT(plan, p_keep);
+    Py_ssize_t count = PyTuple_GET_SIZE(keep);
+    if (count) {
+        PyObject *saved = PyDict_New();
+        if (saved == NULL)
+            return -1;
+        put(node, n_saved, saved);
+        for (Py_ssize_t k = 0; k < count; k++) {
+            PyObject *number = PyTuple_GET_ITEM(keep, k);
+            PyObject *t = PyTuple_GET_ITEM(inputs, PyLong_AsSsize_t(number));
+            PyObject *value = is_tensor(t) ? kept(t) : Py_NewRef(t);
+            if (value == NULL || PyDict_SetItem(saved, number, value) < 0) {
+                Py_XDECREF(value);
+                return -1;
+            }
+            Py_DECREF(value);
+        }
+    }
+    if (!shapes_too || SLOT(plan, p_shapes) != Py_True)
+        return 0;
+    Py_ssize_t n = PyTuple_GET_SIZE(inputs);
+    PyObject *shapes = PyList_New(n);
+    if (shapes == NULL)
+        return -1;
+    put(node, n_shapes, shapes);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *t = PyTuple_GET_ITEM(inputs, i);
+        PyObject *shape = is_tensor(t) ? PyObject_GetAttr(SLOT(t, t_a), s_shape) : Py_NewRef(Py_None);
+        if (shape == NULL)
+            return -1;
+        PyList_SET_ITEM(shapes, i, shape);
+    }
+    return 0;
+}
+
+static int point_to(PyObject *node, PyObject *const *outs, Py_ssize_t count, int keep)
+{
+    PyObject *outputs = NULL;
+    if (keep) {
+        outputs = PyList_New(count);
+        if (outputs == NULL)
+            return -1;
+        put(node, n_outputs, outputs);
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        int kind = kind_of(SLOT(outs[i], t_a));
+        if (kind < 0)
+            return -1;
+        if (kind == 'f' || kind == 'c' || kind == 'V') { /* V: bfloat16 of ml_dtypes */
+            PyObject *edge = Py_BuildValue("(On)", node, i);
+            if (edge == NULL)
+                return -1;
+            put(outs[i], t_edge, edge);
+        }
+        if (keep) {
+            PyObject *pair = kept(outs[i]);
+            if (pair == NULL)
+                return -1;
+            PyList_SET_ITEM(outputs, i, pair);
+        }
+    }
+    return 0;
+}
+
+/* Op.record for a plan that is known. */
+static int record(PyObject *op, PyObject *plan, PyObject *inputs, PyObject *attrs, PyObject *edges, int same_shape,
+                  PyObject *const *outs, Py_ssize_t count)
+{
+    if (!PyTuple_GET_SIZE(SLOT(plan, p_calls)))
+        return 0;
+    PyObject *seq = PyIter_Next(numbers);
+    PyObject *node = seq == NULL ? NULL : PyBaseObject_Type.tp_new(node_type, empty, NULL);
+    if (node == NULL) {
+        Py_XDECREF(seq);
+        return -1;
+    }
+    SLOT(node, n_seq) = seq;
+    SLOT(node, n_op) = Py_NewRef(op);
+    SLOT(node, n_plan) = Py_NewRef(plan);
+    SLOT(node, n_attrs) = attrs == NULL ? PyDict_New() : Py_NewRef(attrs);
+    SLOT(node, n_edges) = Py_NewRef(edges);
+    SLOT(node, n_count) = PyLong_FromSsize_t(count);
+    const Py_ssize_t none[] = {n_hooks, n_pre, n_where, n_saved, n_outputs, n_shapes};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        SLOT(node, none[i]) = Py_NewRef(Py_None);
+    int status = keep_inputs(node, plan, inputs, !same_shape);
+    if (status == 0)
+        status = point_to(node, outs, count, SLOT(plan, p_outputs) == Py_True);
+    Py_DECREF(node);
+    return status;
+}
+
+static int record_in_python(PyObject *op, unsigned long mask, PyObject *inputs, PyObject *attrs, PyObject *edges,
+                            int same_shape, PyObject *const *outs, Py_ssize_t count)
+{
+    PyObject *all = PyTuple_New(count), *given = attrs == NULL ? PyDict_New() : Py_NewRef(attrs), *done = NULL;
+    if (all != NULL && given != NULL) {
+        for (Py_ssize_t i = 0; i < count; i++)
+            PyTuple_SET_ITEM(all, i, Py_NewRef(outs[i]));
+        PyObject *bits = PyLong_FromUnsignedLong(mask);
+        done = PyObject_CallMethodObjArgs(op, s_record, bits, inputs, given, all, edges, same_shape ? Py_True : Py_False,
+                                          NULL);
+        Py_XDECREF(bits);
+    }
+    Py_XDECREF(all);
+    Py_XDECREF(given);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+/* -- the call ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyTypeObject *cls;             /* the arrays' type */
+    PyObject *arrays[MOST_INPUTS]; /* borrowed from the inputs */
+    PyObject *edges;               /* a list, or NULL when nothing is recorded */
+    unsigned long mask;            /* which inputs want a gradient */
+    int same_shape;                /* nothing is broadcast */
+} Inputs;
+
+/* 1 when done, 0 when the Python version must take over, -1 on error. */
+static int collect(PyObject *inputs, int grad, Inputs *in)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(inputs);
+    if (n > MOST_INPUTS)
+        return 0;
+    if (grad && (in->edges = PyList_New(n)) == NULL)
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *t = PyTuple_GET_ITEM(inputs, i), *edge = Py_None;
+        in->arrays[i] = t;
+        if (is_tensor(t)) {
+            PyObject *a = SLOT(t, t_a);
+            if (a == NULL || (in->cls != NULL && !Py_IS_TYPE(a, in->cls)))
+                return 0;
+            in->cls = Py_TYPE(a);
+            in->arrays[i] = a;
+            if (grad && SLOT(t, t_ext) != Py_None) {
+                edge = PyObject_CallOneArg(current_edge, t);
+                if (edge == NULL)
+                    return -1;
+                Py_DECREF(edge); /* the tensor holds it */
+                PyObject *inference = PyObject_GetAttr(SLOT(t, t_ext), s_inference);
+                Py_XDECREF(inference);
+                if (inference != Py_False)
+                    return inference == NULL ? -1 : 0;
+            } else if (grad)
+                edge = SLOT(t, t_edge);
+            if (edge != Py_None)
+                in->mask |= 1ul << i;
+        }
+        if (grad)
+            PyList_SET_ITEM(in->edges, i, Py_NewRef(edge));
+    }
+    return in->cls != NULL;
+}
+
+/* The kernel's answer; NULL without an error when there is no body yet. */
+static PyObject *compute(PyObject *op, const Inputs *in, Py_ssize_t n, PyObject *attrs)
+{
+    PyObject *impl = PyDict_GetItemWithError(SLOT(op, o_impls), (PyObject *)in->cls);
+    if (impl == NULL)
+        return NULL;
+    PyObject *out = PyObject_VectorcallDict(impl, in->arrays, n, attrs);
+    if (out != Py_NotImplemented)
+        return out;
+    Py_DECREF(out);
+    PyObject *fallbacks = PyObject_GetAttr(SLOT(op, o_kernel), s_fallbacks);
+    if (fallbacks == NULL)
+        return NULL;
+    impl = PyObject_GetItem(fallbacks, (PyObject *)in->cls);
+    Py_DECREF(fallbacks);
+    if (impl == NULL)
+        return NULL;
+    out = PyObject_VectorcallDict(impl, in->arrays, n, attrs);
+    Py_DECREF(impl);
+    return out;
+}
+
+static int note(PyObject *op, Inputs *in, PyObject *inputs, PyObject *attrs, PyObject *const *outs, Py_ssize_t count)
+{
+    PyObject *plan = NULL;
+    if (SLOT(op, o_variadic) != Py_True) {
+        PyObject *key = PyLong_FromUnsignedLong(in->mask);
+        plan = key == NULL ? NULL : PyDict_GetItemWithError(SLOT(op, o_plans), key);
+        Py_XDECREF(key);
+        if (plan == NULL && PyErr_Occurred())
+            return -1;
+    }
+    if (plan == NULL)
+        return record_in_python(op, in->mask, inputs, attrs, in->edges, in->same_shape, outs, count);
+    return record(op, plan, inputs, attrs, in->edges, in->same_shape, outs, count);
+}
+
+static PyObject *wrap_one(PyObject *op, Inputs *in, PyObject *inputs, PyObject *attrs, PyObject *out)
+{
+    PyObject *result = new_tensor(out, in->cls);
+    if (result == NULL)
+        return NULL;
+    if (SLOT(op, o_view) == Py_True) {
+        PyObject *given = attrs == NULL ? PyDict_New() : Py_NewRef(attrs);
+        PyObject *done = PyObject_CallFunctionObjArgs(mark_view, result, PyTuple_GET_ITEM(inputs, 0), op, given, NULL);
+        Py_XDECREF(given);
+        if (done == NULL) {
+            Py_DECREF(result);
+            return NULL;
+        }
+        Py_DECREF(done);
+    }
+    if (in->mask && note(op, in, inputs, attrs, &result, 1) < 0)
+        Py_CLEAR(result);
+    return result;
+}
+
+static PyObject *wrap_all(PyObject *op, Inputs *in, PyObject *inputs, PyObject *attrs, PyObject *out)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(out);
+    PyObject *results = PyTuple_New(count);
+    for (Py_ssize_t i = 0; results != NULL && i < count; i++) {
+        PyObject *t = new_tensor(Py_NewRef(PyTuple_GET_ITEM(out, i)), in->cls);
+        if (t == NULL)
+            Py_CLEAR(results);
+        else
+            PyTuple_SET_ITEM(results, i, t);
+    }
+    Py_DECREF(out);
+    if (results != NULL && in->mask && note(op, in, inputs, attrs, ((PyTupleObject *)results)->ob_item, count) < 0)
+        Py_CLEAR(results);
+    return results;
+}
+
+static int is_set(PyObject *object, PyObject *name)
+{
+    PyObject *value = PyObject_GetAttr(object, name);
+    int truth = value == NULL ? -1 : PyObject_IsTrue(value);
+    Py_XDECREF(value);
+    return truth;
+}
+
+static PyObject *give_up(PyObject *op, PyObject *args, PyObject *attrs)
+{
+    PyObject *all = PyTuple_New(PyTuple_GET_SIZE(args) + 1);
+    if (all == NULL)
+        return NULL;
+    PyTuple_SET_ITEM(all, 0, Py_NewRef(op));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+        PyTuple_SET_ITEM(all, i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
+    PyObject *out = PyObject_Call(python_call, all, attrs);
+    Py_DECREF(all);
+    return out;
+}
+
+static PyObject *op_call(PyObject *op, PyObject *args, PyObject *attrs)
+{
+    int grad = is_set(modes, s_grad);
+    int odd = grad < 0 ? -1 : PyList_GET_SIZE(listeners) ? 1 : is_set(grad ? switches : modes, grad ? s_anomaly : s_inference);
+    if (odd)
+        return odd < 0 ? NULL : give_up(op, args, attrs);
+    PyObject *rule = SLOT(op, o_rule);
+    PyObject *inputs = rule == Py_None ? Py_NewRef(args) : PyObject_CallOneArg(rule, args);
+    if (inputs == NULL)
+        return NULL;
+    PyObject *result = NULL;
+    Inputs in = {0};
+    int found = PyTuple_CheckExact(inputs) ? collect(inputs, grad && SLOT(op, o_differentiable) == Py_True, &in) : 0;
+    PyObject *out = found > 0 ? compute(op, &in, PyTuple_GET_SIZE(inputs), attrs) : NULL;
+    if (out != NULL)
+        result = (PyTuple_CheckExact(out) ? wrap_all : wrap_one)(op, &in, inputs, attrs, out);
+    else if (!PyErr_Occurred())
+        result = give_up(op, args, attrs);
+    Py_XDECREF(in.edges);
+    Py_DECREF(inputs);
+    return result;
+}
+
+/* Whether two arrays are floats of one dtype and shape. */
+static int are_alike(PyObject *a, PyObject *b)
+{
+    PyObject *first = PyObject_GetAttr(a, s_dtype), *second = PyObject_GetAttr(b, s_dtype);
+    int alike = first == NULL || second == NULL ? -1 : first == second && kind_of(a) == 'f';
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    if (alike <= 0)
+        return alike;
+    first = PyObject_GetAttr(a, s_shape), second = PyObject_GetAttr(b, s_shape);
+    alike = first == NULL || second == NULL ? -1 : PyObject_RichCompareBool(first, second, Py_EQ);
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    return alike;
+}
+
+static PyObject *op_pair(PyObject *op, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *x = n == 2 ? args[0] : NULL, *y = n == 2 ? args[1] : NULL;
+    int grad = is_set(modes, s_grad);
+    int odd = grad < 0 ? -1 : PyList_GET_SIZE(listeners) ? 1 : is_set(grad ? switches : modes, grad ? s_anomaly : s_inference);
+    if (odd < 0)
+        return NULL;
+    if (odd || n != 2 || !is_tensor(x) || !is_tensor(y) || SLOT(x, t_ext) != Py_None || SLOT(y, t_ext) != Py_None ||
+        !Py_IS_TYPE(SLOT(x, t_a), Py_TYPE(SLOT(y, t_a))))
+        return PyObject_Vectorcall(op, args, n, NULL);
+    int alike = are_alike(SLOT(x, t_a), SLOT(y, t_a));
+    if (alike <= 0)
+        return alike < 0 ? NULL : PyObject_Vectorcall(op, args, n, NULL);
+    PyObject *inputs = PyTuple_Pack(2, x, y), *result = NULL;
+    Inputs in = {.same_shape = 1};
+    int found = inputs == NULL ? -1 : collect(inputs, grad && SLOT(op, o_differentiable) == Py_True, &in);
+    PyObject *out = found > 0 ? compute(op, &in, 2, NULL) : NULL;
+    if (out != NULL)
+        result = wrap_one(op, &in, inputs, NULL, out);
+    else if (!PyErr_Occurred())
+        result = PyObject_Vectorcall(op, args, n, NULL);
+    Py_XDECREF(in.edges);
+    Py_XDECREF(inputs);
+    return result;
+}
+
+/* -- the module -------------------------------------------------------------------------------- */
+
+static PyMethodDef pair_method = {"pair", (PyCFunction)(void (*)(void))op_pair, METH_FASTCALL,
+                                  "self(x, y), with a short way for two tensors that are alike."};
+static PyMethodDef call_method = {"__call__", (PyCFunction)(void (*)(void))op_call, METH_VARARGS | METH_KEYWORDS,
+                                  "Compute, and record for backward."};
+
+static int find_slots(PyObject *tensor, PyObject *op, PyObject *node, PyObject *plan)
+{
+    const struct {
+        PyObject *type;
+        const char *name;
+        Py_ssize_t *offset;
+    } slots[] = {
+        {tensor, "_a", &t_a},           {tensor, "_edge", &t_edge},       {tensor, "_grad", &t_grad},
+        {tensor, "_ver", &t_ver},       {tensor, "_ext", &t_ext},         {op, "rule", &o_rule},
+        {op, "impls", &o_impls},        {op, "kernel", &o_kernel},        {op, "is_view", &o_view},
+        {op, "plans", &o_plans},        {op, "variadic", &o_variadic},    {op, "differentiable", &o_differentiable},
+        {node, "seq", &n_seq},          {node, "op", &n_op},              {node, "plan", &n_plan},
+        {node, "attrs", &n_attrs},      {node, "edges", &n_edges},        {node, "hooks", &n_hooks},
+        {node, "pre_hooks", &n_pre},    {node, "where", &n_where},        {node, "saved", &n_saved},
+        {node, "outputs", &n_outputs},  {node, "shapes", &n_shapes},      {node, "n_outputs", &n_count},
+        {plan, "keep", &p_keep},        {plan, "shapes", &p_shapes},      {plan, "outputs", &p_outputs},
+        {plan, "calls", &p_calls},
+    };
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+        if (offset_of(slots[i].type, slots[i].name, slots[i].offset) < 0)
+            return -1;
+    return 0;
+}
+
+/* quicken(Tensor, Op, OpNode, _Plan, modes, switches, listeners, numbers, tensor_over, mark_view, current_edge) */
+static PyObject *quicken(PyObject *module, PyObject *args)
+{
+    PyObject *tensor, *op, *node, *plan;
+    if (!PyArg_ParseTuple(args, "OOOOOOO!OOOO", &tensor, &op, &node, &plan, &modes, &switches, &PyList_Type, &listeners,
+                          &numbers, &tensor_over, &mark_view, &current_edge))
+        return NULL;
+    if (find_slots(tensor, op, node, plan) < 0)
+        return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+        Py_INCREF(PyTuple_GET_ITEM(args, i)); /* for as long as the process lives */
+    tensor_type = (PyTypeObject *)tensor;
+    node_type = (PyTypeObject *)node;
+    python_call = PyObject_GetAttrString(op, "__call__");
+    if (python_call == NULL)
+        return NULL;
+    PyTypeObject *type = (PyTypeObject *)op;
+    return Py_BuildValue("(NN)", PyDescr_NewMethod(type, &call_method), PyDescr_NewMethod(type, &pair_method));
+}
+
+static PyMethodDef functions[] = {
+    {"quicken", quicken, METH_VARARGS, "quicken(...) -> methods that do what Op.__call__ and Op.pair do."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_call",
+    .m_doc = "Op.__call__ and Op.pair in C.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC PyInit__call(void)
+{
+    const struct {
+        PyObject **name;
+        const char *text;
+    } names[] = {
+        {&s_grad, "grad"},   {&s_inference, "inference"}, {&s_anomaly, "anomaly"}, {&s_fallbacks, "fallbacks"},
+        {&s_dtype, "dtype"}, {&s_kind, "kind"},           {&s_shape, "shape"},
+        {&s_record, "record"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
+            return NULL;
+    empty = PyTuple_New(0);
+    return empty == NULL ? NULL : PyModule_Create(&definition);
+}

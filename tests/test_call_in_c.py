@@ -1,0 +1,124 @@
+"""Calls of ops in C do what those in Python do: values, tape, errors, and no reference left behind."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+from rushlight.core import op as op_module
+from rushlight.core.op import Op
+from rushlight.nn import functional as F
+
+pytest.importorskip("rushlight.core._call", reason="the C extension is not built here")
+
+
+def _t(*shape: int, grad: bool = True) -> Any:
+    rng = np.random.default_rng(sum(shape))
+    return rl.tensor(rng.standard_normal(shape), requires_grad=grad)
+
+
+CASES: dict[str, Callable[[], Any]] = {
+    "pair": lambda: _t(3, 4) + _t(3, 4),
+    "pair that broadcasts": lambda: _t(3, 4) * _t(4),
+    "pair of two dtypes": lambda: _t(3).float() + _t(3),
+    "a number": lambda: _t(3) * 2.5,
+    "a bool": lambda: _t(3) > 0,
+    "several results": lambda: _t(3, 4).max(1),
+    "a view": lambda: _t(3, 4).view(2, 6),
+    "a view of a view": lambda: (_t(3, 4)[1:].t() * 2).reshape(-1),
+    "any number of inputs": lambda: rl.cat([_t(2, 3), _t(1, 3), _t(4, 3)]),
+    "attributes": lambda: F.conv2d(_t(1, 2, 5, 5), _t(3, 2, 3, 3), _t(3), padding=1),
+    "an input left out": lambda: F.linear(_t(2, 3), _t(4, 3)),
+    "a scalar": lambda: (_t(5) ** 2).sum(),
+    "outputs kept": lambda: rl.softmax(_t(2, 5).exp(), 1),
+    "in place": lambda: (_t(4) * 2).add_(_t(4)).mul_(3),
+    "nothing to record": lambda: _t(3, grad=False) + _t(3, grad=False),
+}
+
+
+def _seen(make: Callable[[], Any]) -> list:
+    """Values, history and gradients of what `make` makes."""
+    out = make()
+    outs = out if isinstance(out, tuple) else (out,)
+    found: list[Any] = []
+    for o in outs:
+        found += [o.detach().numpy().copy(), o.requires_grad, o.dtype, o._version]
+        found += [None if o.grad_fn is None else o.grad_fn.name(), o._is_view()]
+        node = o.grad_fn
+        if node is not None and hasattr(node, "saved"):
+            found += [
+                sorted(node.saved or {}),
+                node.shapes,
+                len(node.outputs or ()),
+                node.n_outputs,
+            ]
+    first = outs[0]
+    if first.requires_grad:
+        leaves: list[Any] = []
+        stack = [first.grad_fn]
+        while stack:
+            for node, _ in stack.pop().next_functions:
+                if node is not None:
+                    leaf = getattr(node, "variable", None)
+                    (leaves if leaf is not None else stack).append(
+                        leaf if leaf is not None else node
+                    )
+        first.sum().backward()
+        found += [leaf.grad.numpy() for leaf in leaves]
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_calls_do_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    CASES[name]()  # kernels are bound on their first call
+    in_c = _seen(CASES[name])
+    call, pair = op_module.python_calls
+    monkeypatch.setattr(Op, "__call__", call)
+    monkeypatch.setattr(Op, "pair", pair)
+    in_python = _seen(CASES[name])
+    assert len(in_c) == len(in_python)
+    for a, b in zip(in_c, in_python):
+        if isinstance(a, np.ndarray):
+            np.testing.assert_array_equal(a, b)
+        else:
+            assert a == b
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_left_behind(name: str) -> None:
+    make = CASES[name]
+    counts = []
+    for _ in range(4):
+        for _ in range(20):
+            make()
+        gc.collect()
+        counts.append((len(gc.get_objects()), sys.getrefcount(None) // 1000))
+    assert counts[-1][0] <= counts[1][0] + 5, counts
+
+
+def test_modes_are_obeyed() -> None:
+    x = _t(3)
+    with rl.no_grad():
+        assert not (x + x).requires_grad and not rl.relu(x).requires_grad
+    with rl.inference_mode():
+        assert (x + x).is_inference() and rl.relu(x).is_inference()
+        frozen = rl.relu(x)
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
+        _ = frozen * x
+    with rl.autograd.set_detect_anomaly(True):
+        assert rl.relu(x).grad_fn.where is not None
+
+
+def test_errors_are_the_same() -> None:
+    with pytest.raises(TypeError, match="must be Tensor"):
+        op_module.OPS["relu"](3)
+    with pytest.raises(RuntimeError, match="size of tensor a"):
+        _ = _t(3) + _t(4)
+    with pytest.raises(TypeError):
+        op_module.OPS["relu"](_t(3), nonsense=1)
