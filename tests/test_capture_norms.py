@@ -11,6 +11,7 @@ import rushlight as torch
 from rushlight import nn
 from rushlight.backend.door import KERNELS
 from rushlight.capture import norms
+from rushlight.capture.parts import agrees
 from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.norm import join_norms
 from rushlight.capture.passes.writes import name_new_values
@@ -174,9 +175,9 @@ def test_the_trial_tells_right_kernels_from_wrong_ones(name, dtype, monkeypatch)
         "batch_norm_relu_grad": [g, x, weight, bias, mean, invstd],
         "batch_norm_add_relu_grad": [g, more, y, x, weight, mean, invstd],
     }[name]
-    assert norms.agrees(name, arrays, {"eps": 1e-5})
+    assert agrees(name, arrays, {"eps": 1e-5})
     if "add_relu_grad" in name:
-        assert norms.agrees(name, [g, None, *arrays[2:]], {"eps": 1e-5})
+        assert agrees(name, [g, None, *arrays[2:]], {"eps": 1e-5})
     kernel = KERNELS[name]
     right = kernel.generic
 
@@ -186,7 +187,7 @@ def test_the_trial_tells_right_kernels_from_wrong_ones(name, dtype, monkeypatch)
 
     monkeypatch.setattr(kernel, "generic", wrong)
     kernel.impls.clear()
-    assert not norms.agrees(name, arrays, {"eps": 1e-5})
+    assert not agrees(name, arrays, {"eps": 1e-5})
     kernel.impls.clear()
 
 

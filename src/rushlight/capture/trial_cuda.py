@@ -13,7 +13,8 @@ from ..base.dtypes import from_np
 from . import convs_cuda, epilogues_cuda, fused_cuda, norms_cuda  # noqa: F401 - register the GPU's
 from .convs import JOINED_CONVS
 from .epilogues import JOINED
-from .norms import JOINED_NORMS, agrees
+from .norms import JOINED_NORMS
+from .parts import PARTS, agrees
 from .program import Instruction, Program, Slot
 from .record import WrongKernel
 
@@ -66,7 +67,7 @@ def _kind(ins: Instruction) -> tuple:
 def _try(ins: Instruction) -> None:
     """Run an instruction on random numbers, and a joined one beside its parts."""
     arrays = [_example(i) if i.__class__ is Slot else i for i in ins.inputs]
-    if ins.name in JOINED_NORMS:
+    if ins.name in PARTS:
         if not agrees(ins.name, arrays, ins.attrs):
             raise WrongKernel(
                 f"the kernel {ins.name} made for {ins.line} disagrees with its parts", ins.name
