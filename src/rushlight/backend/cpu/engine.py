@@ -12,10 +12,9 @@ from ...base.config import settings
 from .. import door
 from . import threads
 
-# Tried in this order by "auto"; "numpy" is always there. The native engine comes first: it computes in
-# the user's layout, where oneDNN has to convert to channels-last and back in every layer, and it has
-# one pool of threads for all kernels.
-NAMES = ("native", "onednn")
+# Tried in this order by "auto"; "numpy" is always there. oneDNN exists on x86-64 only, and leaves to the
+# native engine all that it does no better (benchmarks/results/2026-11-15-xeon.md).
+NAMES = ("onednn", "native")
 
 
 class Engine(Protocol):
@@ -27,7 +26,6 @@ class Engine(Protocol):
     def instruction_set(self) -> str: ...
     def kernel(self, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any] | None: ...
     def set_threads(self, n: int) -> None: ...
-    def start(self) -> None: ...
     def stop(self) -> None: ...
     def watch(self, on: bool) -> None: ...
     def conversions(self) -> list[tuple[str, int, float, int]]: ...
@@ -59,8 +57,6 @@ def _change(to: Engine | None) -> None:
     if _active is not None:
         _active.stop()
     _active, _chosen = to, True
-    if to is not None:
-        to.start()
     threads.apply()
 
 

@@ -37,11 +37,8 @@ class NativeEngine:
     def conversions(self) -> list[tuple[str, int, float, int]]:
         return self.library.conversions()
 
-    def start(self) -> None:
-        """Nothing to prepare."""
-
     def stop(self) -> None:
-        """Nothing to undo."""
+        """Nothing to undo when another engine takes over."""
 
     def set_threads(self, n: int) -> None:
         self.library.set_threads(n)

@@ -1,7 +1,8 @@
 """The engine of oneDNN, on x86-64 Linux where the wheel onednn-cpu-gomp is installed.
 
-It computes convolutions and matrix products; the native engine, where it was built, and NumPy stand
-behind it for everything else and for what oneDNN refuses.
+It computes what it does best: bfloat16 products and convolutions on the matrix units of new Xeons, and
+float32 convolutions of many channels. The native engine, where it was built, and NumPy stand behind it
+for everything else.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import ctypes
 import os
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from .onednn.kernels import KERNELS
 from .onednn.library import Library, find
@@ -23,6 +26,8 @@ class OnednnEngine:
     def __init__(self, library: Library, behind: Any) -> None:
         self.library = library
         self.behind = behind
+        self.shared = False
+        library.picky = behind is not None
         self.openmp = ctypes.CDLL("libgomp.so.1")  # the threads of the wheel's oneDNN
         os.register_at_fork(after_in_child=self._forked)
 
@@ -30,14 +35,16 @@ class OnednnEngine:
         """OpenMP's threads do not survive a fork: the native engine computes alone in a child."""
         self.library.usable = False
 
-    def start(self) -> None:
-        """One pool for both: the native kernels work on oneDNN's threads, not beside them."""
+    def _share_threads(self) -> None:
+        """One pool for both, once oneDNN computes: the native kernels work on its threads, not beside
+        them. Before, they have their own, which wait for nobody on a busy machine."""
+        self.shared = True
         if self.behind is not None:
-            self.behind.library.set_team(
-                ctypes.cast(self.openmp.GOMP_parallel, ctypes.c_void_p).value
-            )
+            address = ctypes.cast(self.openmp.GOMP_parallel, ctypes.c_void_p).value
+            self.behind.library.set_team(address)
 
     def stop(self) -> None:
+        self.shared = False
         if self.behind is not None:
             self.behind.library.set_team(0)
 
@@ -56,7 +63,33 @@ class OnednnEngine:
 
         def first(*arrays: Any, **attrs: Any) -> Any:
             out = own(library, *arrays, **attrs)
-            return second(*arrays, **attrs) if out is NotImplemented else out
+            if out is NotImplemented:
+                return second(*arrays, **attrs)
+            if not self.shared:
+                self._share_threads()
+            return out
+
+        return first
+
+    def into(
+        self, name: str, otherwise: Callable[..., Any], outs: tuple
+    ) -> Callable[..., None] | None:
+        """A kernel whose results go into given arrays, for steps that allocate nothing."""
+        native = None if self.behind is None else self.behind.into(name, otherwise, outs)
+        own = KERNELS.get(name)
+        if own is None:
+            return native
+        library = self.library
+
+        def first(*arrays: Any, **attrs: Any) -> None:
+            with library.lending(outs[0]):
+                out = own(library, *arrays, **attrs)
+            if out is not NotImplemented and not self.shared:
+                self._share_threads()
+            if out is NotImplemented and native is not None:
+                native(*arrays, **attrs)
+            elif out is not outs[0]:
+                np.copyto(outs[0], otherwise(*arrays, **attrs) if out is NotImplemented else out)
 
         return first
 

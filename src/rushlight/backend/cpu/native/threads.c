@@ -147,7 +147,8 @@ void threads_run(Part part, void *what, ptrdiff_t parts) {
     pool.parts = parts;
     atomic_store(&pool.next, 0);
     if (pool.team) {
-        pool.team(work_in_team, NULL, (unsigned)(parts < pool.wanted ? parts : pool.wanted), 0);
+        /* Always as many: OpenMP ends and starts threads when the number changes. */
+        pool.team(work_in_team, NULL, (unsigned)pool.wanted, 0);
         atomic_flag_clear(&pool.busy);
         return;
     }

@@ -20,6 +20,8 @@ from .library import Library, Plan, Refused, dims
 # Below so many multiplications a call through ctypes costs more than it gains.
 _SMALLEST = 1 << 18
 _MOST_PLANS = 512
+# With fewer channels the native engine is quicker: oneDNN's vectors lie along the channels.
+_CHANNELS = 16
 
 _FLOAT, _BFLOAT = np.dtype(np.float32), dtypes.bfloat16.np
 
@@ -104,7 +106,11 @@ def _is_last(a: np.ndarray) -> bool:
     return a.ndim > 3 and not a.flags.c_contiguous and steps == _last_steps(a.shape)
 
 
-def _empty(shape: tuple[int, ...], last: bool, dtype: Any) -> np.ndarray:
+def _empty(lib: Library, shape: tuple[int, ...], last: bool, dtype: Any) -> np.ndarray:
+    """Memory for a result: what the caller lends, if it lies as it must, or new."""
+    lent = lib.lent(shape, dtype)
+    if lent is not None and (_is_last(lent) if last else lent.flags.c_contiguous):
+        return lent
     if not last:
         return np.empty(shape, dtype)
     return np.moveaxis(np.empty((shape[0], *shape[2:], shape[1]), dtype), -1, 1)
@@ -158,8 +164,12 @@ def _out_shape(x: tuple, w: tuple, how: dict) -> tuple[int, ...]:
     return (x[0], w[0], *size)
 
 
-def _check_work(out: tuple, w_shape: tuple) -> None:
+def _check_work(lib: Library, like: np.ndarray, out: tuple, w_shape: tuple, groups: int) -> None:
+    """Refuse convolutions that are too small, or that the native engine behind does as well."""
     if prod(out) * prod(w_shape[1:]) < _SMALLEST:
+        raise Refused
+    few = min(w_shape[0] // groups, w_shape[1]) < _CHANNELS
+    if few and lib.picky and like.dtype == _FLOAT:
         raise Refused
 
 
@@ -171,8 +181,8 @@ def _key(name: str, arrays: tuple, how: dict) -> Hashable:
 @_kernel
 def conv(lib: Library, x: Any, w: Any, b: Any, **how: Any) -> Any:
     shape = _out_shape(x.shape, w.shape, how)
-    _check_work(shape, w.shape)
-    out = _empty(shape, _is_last(x) or _is_last(w), x.dtype)
+    _check_work(lib, x, shape, w.shape, how["groups"])
+    out = _empty(lib, shape, _is_last(x) or _is_last(w), x.dtype)
 
     def make() -> Plan:
         g = _Geometry(lib, _kind(x), x.shape, w.shape, shape, how)
@@ -200,8 +210,8 @@ def conv(lib: Library, x: Any, w: Any, b: Any, **how: Any) -> Any:
 def conv_grad_input(lib: Library, gy: Any, w: Any, *, x_shape: tuple, **how: Any) -> Any:
     if _out_shape(x_shape, w.shape, how) != gy.shape or 0 in x_shape:
         raise Refused  # a transposed convolution with more room than outputs
-    _check_work(gy.shape, w.shape)
-    gx = _empty(x_shape, _is_last(gy), gy.dtype)
+    _check_work(lib, gy, gy.shape, w.shape, how["groups"])
+    gx = _empty(lib, x_shape, _is_last(gy), gy.dtype)
 
     def make() -> Plan:
         g = _Geometry(lib, _kind(gy), x_shape, w.shape, gy.shape, how)
@@ -222,8 +232,8 @@ def conv_grad_input(lib: Library, gy: Any, w: Any, *, x_shape: tuple, **how: Any
 def conv_grad_weight(lib: Library, gy: Any, x: Any, *, w_shape: tuple, **how: Any) -> Any:
     if _out_shape(x.shape, w_shape, how) != gy.shape or 0 in w_shape:
         raise Refused
-    _check_work(gy.shape, w_shape)
-    gw = np.empty(w_shape, gy.dtype)
+    _check_work(lib, gy, gy.shape, w_shape, how["groups"])
+    gw = _empty(lib, w_shape, False, gy.dtype)
 
     def make() -> Plan:
         g = _Geometry(lib, _kind(x), x.shape, w_shape, gy.shape, how)
@@ -247,9 +257,11 @@ def _product(lib: Library, x: Any, y: Any, b: Any, shape: tuple[int, ...]) -> np
     """x (..., m, k) times y (..., k, n) of equal leading dims, plus a row b."""
     if prod(shape) * x.shape[-1] < _SMALLEST or x.shape[:-2] != y.shape[:-2] or x.ndim > 3:
         raise Refused
+    if lib.picky and x.dtype == _FLOAT:  # no quicker than the native engine's
+        raise Refused
     if b is not None and b.strides != (b.itemsize,):
         raise Refused
-    out = np.empty(shape, x.dtype)
+    out = _empty(lib, shape, False, x.dtype)
 
     def make() -> Plan:
         given = {

@@ -9,7 +9,8 @@ import ctypes
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -76,10 +77,14 @@ class Library:
         # Elsewhere bfloat16 is emulated, and slower than NumPy's way through float32.
         self.has_bfloat16 = bool(c.dnnl_get_effective_cpu_isa() & 0x80)
         self.usable = True  # not in a forked child
+        self.picky = (
+            False  # whether a good engine stands behind, for all that oneDNN does no better
+        )
         self._buffer: Any = None
         self._buffer_bytes = 0
         self.watching = False  # whether reorders are timed, for a profile
         self._reorders: dict[str, list] = {}
+        self._lent = threading.local()
 
     @staticmethod
     def check(status: int) -> None:
@@ -97,6 +102,24 @@ class Library:
             if bits & wanted == wanted:
                 return name
         return "SSE4.1"
+
+    # -- results in given memory ------------------------------------------------------------------
+
+    @contextmanager
+    def lending(self, array: Any) -> Iterator[None]:
+        """Let a kernel called in the block have its result in `array`, if that looks as it must."""
+        self._lent.array = array
+        try:
+            yield
+        finally:
+            self._lent.array = None
+
+    def lent(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """The array lent to this thread, where it has this shape and dtype."""
+        found = getattr(self._lent, "array", None)
+        if found is None or found.shape != shape or found.dtype != dtype:
+            return None
+        return found
 
     # -- conversions, for a profile ---------------------------------------------------------------
 
