@@ -13,12 +13,11 @@ from ..base.dtypes import from_np
 from . import convs_cuda, epilogues_cuda, fused_cuda, norms_cuda  # noqa: F401 - register the GPU's
 from .convs import JOINED_CONVS
 from .epilogues import JOINED
-from .norms import JOINED_NORMS
 from .parts import PARTS, agrees
 from .program import Instruction, Program, Slot
 from .record import WrongKernel
 
-_JOINED = JOINED | JOINED_CONVS | JOINED_NORMS | {"fused"}
+_JOINED = JOINED | JOINED_CONVS | frozenset(PARTS) | {"fused"}
 _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}
 
 

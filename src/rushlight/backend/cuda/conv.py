@@ -11,6 +11,7 @@ from ...base.config import settings
 from ..door import kernel_for
 from . import conv_small as small
 from .cudnn_graph import Convolution, Plan, plan_for
+from .pointwise import compute
 from .reduce import reduce
 from .sources import NUMBERS, blocks_for, device, load
 
@@ -76,8 +77,9 @@ class _Library:
     """One convolution of cuDNN: brings its arrays into order and runs the plan."""
 
     def __init__(
-        self, kind: str, a: Any, b: Any, out_shape: tuple, attrs: dict[str, Any], bias: bool = False
-    ) -> None:
+        self, kind: str, a: Any, b: Any, out_shape: tuple, attrs: dict[str, Any],
+        bias: bool = False, relu: bool = False,
+    ) -> None:  # fmt: skip
         lead = a if kind != "wgrad" else b
         self.last = _channels_last(a) or _channels_last(lead)
         self.shape = out_shape
@@ -86,19 +88,26 @@ class _Library:
         steps = _strides(out_shape, self.last)
         self.strides = tuple([s * a.itemsize for s in steps])
         self.bytes = prod(out_shape) * a.itemsize
-        self.fused = bias
-        made = self._plan(kind, a, b, attrs, bias)
+        self.fused, self.relu = bias, False  # what the plan does behind the convolution
+        made = self._plan(kind, a, b, attrs, True, True) if bias and relu else None
+        if made is not None:
+            self.relu = True
+        else:
+            made = self._plan(kind, a, b, attrs, bias)
         if made is None and bias:
             self.fused = False
             made = self._plan(kind, a, b, attrs, False)
         self.plan: Plan | None = made
+        self.relu_after = relu and not self.relu
 
     def _is_ready(self, a: Any) -> bool:
         """Whether an array lies as the plan expects it."""
         steps = [s * a.itemsize for s in _strides(a.shape, self.last)]
         return all(n == 1 or s == t for n, s, t in zip(a.shape, a.strides, steps))
 
-    def _plan(self, kind: str, a: Any, b: Any, attrs: dict[str, Any], bias: bool) -> Plan | None:
+    def _plan(
+        self, kind: str, a: Any, b: Any, attrs: dict[str, Any], bias: bool, relu: bool = False
+    ) -> Plan | None:
         flat = a.ndim == 3  # cuDNN has no 1-d convolution: a second dim of size 1 goes in front
 
         def side(shape: tuple) -> tuple[tuple, tuple]:
@@ -115,7 +124,7 @@ class _Library:
                 one(attrs["padding"], 0), one(attrs["dilation"], 1), a.dtype.char,
                 settings.cudnn_allow_tf32,
                 settings.cudnn_deterministic or settings.deterministic, settings.cudnn_benchmark,
-                bias,
+                bias, relu,
             )
         )  # fmt: skip
 
@@ -129,11 +138,11 @@ class _Library:
             if bias.data.ptr & 15:
                 bias = bias.copy()
             self.plan(a.data.ptr, b.data.ptr, bias.data.ptr, out.data.ptr)  # type: ignore[misc]
-            return out
-        self.plan(a.data.ptr, b.data.ptr, out.data.ptr)  # type: ignore[misc]
-        if bias is not None:
-            _add_bias(out, bias, self.last)
-        return out
+        else:
+            self.plan(a.data.ptr, b.data.ptr, out.data.ptr)  # type: ignore[misc]
+            if bias is not None:
+                _add_bias(out, bias, self.last)
+        return compute("relu", (out,), (), out) if self.relu_after else out
 
 
 def _add_bias(out: Any, bias: Any, last: bool) -> None:
@@ -144,11 +153,12 @@ def _add_bias(out: Any, bias: Any, last: bool) -> None:
 
 
 def _library(
-    kind: str, a: Any, b: Any, shape: tuple, attrs: dict[str, Any], bias: bool = False
-) -> Any:
+    kind: str, a: Any, b: Any, shape: tuple, attrs: dict[str, Any], bias: bool = False,
+    relu: bool = False,
+) -> Any:  # fmt: skip
     if not settings.cudnn_enabled:
         return None
-    made = _Library(kind, a, b, shape, attrs, bias)
+    made = _Library(kind, a, b, shape, attrs, bias, relu)
     return made if made.plan is not None else None
 
 
@@ -194,6 +204,23 @@ def conv(
     if call.__class__ is small.Forward:
         w = _dense(w)
     return call(x, w, b)
+
+
+@kernel_for("cuda", "conv_relu")
+def conv_relu(
+    x: Any, w: Any, b: Any, *, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
+    """relu(convolution + bias), in one kernel where cuDNN has one; only for what cuDNN computes."""
+    key = _key("relu", x, w, stride, padding, dilation, groups)
+    call = _calls.get(key, _MISSING)
+    if call is _MISSING:
+        attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        out = _out_size(x.shape[2:], w.shape[2:], stride, padding, dilation)
+        fits = _usable(x, w) and min(out) > 0 and b is not None and b.dtype == x.dtype
+        shape = (x.shape[0], w.shape[0], *out)
+        call = _library("fprop", x, w, shape, attrs, True, True) if fits else None
+        _calls[key] = call
+    return NotImplemented if call is None else call(x, w, _dense(b))
 
 
 def _choose_input(gy: Any, w: Any, x_shape: tuple, attrs: dict[str, Any]) -> Any:

@@ -37,6 +37,7 @@ class Convolution(NamedTuple):
     deterministic: bool
     benchmark: bool
     bias: bool = False
+    relu: bool = False  # after the bias
 
 
 class Plan:
@@ -210,6 +211,9 @@ def _describe(what: Convolution) -> tuple[Plan, int]:
             inputs.append(bias)
             out.set_data_type(wide)
             out = graph.bias(input=out, bias=bias)
+            if what.relu:
+                out.set_data_type(wide)
+                out = graph.relu(input=out)
     elif what.kind == "dgrad":
         out = graph.conv_dgrad(loss=a, filter=b, **how)
     else:

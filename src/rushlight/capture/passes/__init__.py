@@ -7,6 +7,7 @@ from ..program import Program
 from ..record import WrongKernel
 from .common import merge_common
 from .conv_pool import join_conv_grads, join_conv_pools
+from .conv_relu import join_conv_relus
 from .copies import drop_copies
 from .dead import drop_dead
 from .epilogue import join_epilogues
@@ -30,6 +31,7 @@ PASSES = [
     ("convolutions and pools", join_conv_pools, False),
     ("convolutions' gradients", join_conv_grads, False),
     ("batch norm and relu", join_norms, True),
+    ("convolution and relu", join_conv_relus, False),
     ("epilogues", join_epilogues, False),
     ("pointwise fusion", fuse_pointwise, False),
 ]
