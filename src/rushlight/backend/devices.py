@@ -31,6 +31,10 @@ _by_name: dict[str, Backend] = {}
 _by_type: dict[type, Backend] = {}
 _overrides: dict[str, dict[str, Callable]] = {}
 
+# Array types whose backend may hold a reference to an array that nobody else needs to count, with the
+# function that tells whether it does.
+keepers: dict[type, Callable[[Any], bool]] = {}
+
 
 def overrides(device_type: str) -> dict[str, Callable]:
     """The device's own kernel bodies, by kernel name."""
@@ -85,14 +89,6 @@ def is_array(value: Any) -> bool:
 def device_of(a: Any) -> device:
     """The device a raw array lives on."""
     return backend_of_type(a.__class__).device_of(a)
-
-
-def is_alone(count: int, a: Any, plain: int) -> bool:
-    """Whether `count` references are the `plain` ones, beside one that a backend may keep itself."""
-    if count != plain + 1:
-        return count <= plain
-    keeps = getattr(backend_of_type(a.__class__), "keeps", None)
-    return keeps is not None and keeps(a)
 
 
 def open_streams(device_type: str) -> list[Any]:

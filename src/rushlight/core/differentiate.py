@@ -62,7 +62,7 @@ def _one(out: Tensor, reuse: bool) -> Tensor:
         return _new_one(a, place, out.dtype)
     if node.pre_hooks or node.hooks:
         return _new_one(a, place, out.dtype)
-    key = (a.shape, a.dtype, place)
+    key = (a.shape, a.dtype, a.__class__, place.index)
     found = _ones.get(key)
     if found is None or found._version:
         found = _ones[key] = _new_one(a, place, out.dtype)

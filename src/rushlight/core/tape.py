@@ -203,6 +203,12 @@ class _Pass:
         """Give the leaves what arrived for them."""
         leaves = self.leaves
         for node in list(leaves):
+            if self.targets is None and not (node.pre_hooks or node.hooks or node.post_hooks):
+                leaf, g = node.leaf(), leaves.pop(node)
+                if leaf is not None:
+                    with _accumulating:
+                        leaf._accumulate(g)
+                continue
             gs = [leaves.pop(node)]
             if node.pre_hooks:
                 _run_pre_hooks(node, gs)

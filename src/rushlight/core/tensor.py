@@ -537,11 +537,14 @@ def root_array(a: Any) -> Any:
 
 def _owns_plainly(g: Any, like: Any) -> bool:
     """Whether a gradient's array can become `.grad`: own memory, dense, the leaf's dtype."""
+    owners = sys.getrefcount(g)  # the tensor, this frame and the argument are three
+    if owners > 3:
+        keeps = devices.keepers.get(g.__class__)
+        if owners > 4 or keeps is None or not keeps(g):
+            return False
     return (
         g.base is None
         and g.__class__ is like.__class__
         and g.dtype == like.dtype
-        # 3: the tensor's, this frame's, the argument's; counted before `g` is pushed a second time
-        and devices.is_alone(sys.getrefcount(g), g, 3)
         and (g.strides == like.strides or g.flags.c_contiguous)  # laid out as the leaf, or dense
     )

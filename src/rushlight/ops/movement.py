@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..backend.door import listeners
 from ..base.dtypes import dtype as dtype_type
 from ..base.shapes import Size, as_size, broadcast_shapes, infer_view, wrap_dim
 from ..core.inplace import _title as title
+from ..core.modes import modes
 from ..core.op import Op
 from ..core.public import public
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, tensor_over
 
 # -- view ---------------------------------------------------------------------------------------
 
@@ -49,7 +51,17 @@ def view_strides(
 
 
 _view = Op(lambda xp, x, *, shape: x.reshape(shape), "view", view=True)
-_view.derivative(x=lambda g, x_shape: reshape(g, x_shape))
+
+
+def _view_back(g: Tensor, x_shape: tuple[int, ...]) -> Tensor:
+    """The gradient in the shape of before; a plain array where nothing is recorded."""
+    a = g._a
+    if modes.grad or listeners or not a.flags.c_contiguous:
+        return reshape(g, x_shape)
+    return tensor_over(a.reshape(x_shape), a.__class__)
+
+
+_view.derivative(x=_view_back)
 _copy_reshape = Op(
     lambda xp, x, *, shape: xp.ascontiguousarray(x).reshape(shape),
     "reshape_copy",

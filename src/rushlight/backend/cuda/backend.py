@@ -39,6 +39,7 @@ class CudaBackend:
         self._devices = tuple([device("cuda", i) for i in range(self._count)])
         self._streams: dict[int, Any] = {}
         memory.install()
+        devices.keepers[cupy.ndarray] = is_kept
         package = __name__.rpartition(".")[0]
         for family in _FAMILIES:
             if find_spec(f"{package}.{family}") is not None:
@@ -101,10 +102,6 @@ class CudaBackend:
 
     def asarray(self, value: Any, like: Any = None) -> Any:
         return value if value.__class__ is cupy.ndarray else cupy.asarray(value)
-
-    def keeps(self, a: Any) -> bool:
-        """Whether a launch holds a reference to `a`, to hand it out again when nobody else does."""
-        return is_kept(a)
 
     def synchronize(self, d: device) -> None:
         with cupy.cuda.Device(d.index or 0):
