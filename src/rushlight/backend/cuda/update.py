@@ -205,12 +205,13 @@ _live: list[
 class _Again:
     """A step over the parameters and states of an earlier one: only gradients and numbers are new."""
 
-    __slots__ = ("at", "call", "dtype", "numbers", "refs")
+    __slots__ = ("at", "call", "dtype", "numbers", "refs", "strides")
 
     def __init__(self, call: Any, at: int, arrays: list[Any], n: int) -> None:
         self.call, self.at, self.dtype = call, at, arrays[0].dtype
         self.numbers: list[float] = []
         self.refs = [ref(a) for a in (*arrays[:n], *arrays[2 * n :])]
+        self.strides = [True if a._c_contiguous else a.strides for a in arrays[:n]]
 
     def step(self, hyper: np.ndarray, arrays: tuple, n: int) -> bool:
         """Launch, if these are the same arrays still and the gradients lie as they must."""
@@ -218,8 +219,8 @@ class _Again:
             if held() is not a:
                 return False
         gradients = arrays[n : 2 * n]
-        for g in gradients:
-            if not g._c_contiguous or g.dtype != self.dtype:
+        for g, order in zip(gradients, self.strides):
+            if (g._c_contiguous or g.strides) != order or g.dtype != self.dtype:
                 return False
         numbers = hyper.tolist()
         if numbers != self.numbers:
@@ -266,7 +267,7 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, 
         launch = _launch(name, char, states, room, options_)
         values += [*sizes, *fill, *numbers, live]
         launch.on_grid((across, count, 1), (256, 1, 1), 0, *values)
-        if count == n and not live and all(a._c_contiguous for a in held):
+        if count == n and not live:
             places = tuple([8 * (room + i) for i in range(n)])
             call = launch.with_places((across, count, 1), (256, 1, 1), places, *values)
             _remember(key, call, 8 * room * (states + 1), held, n)
