@@ -10,7 +10,7 @@ import numpy as np
 from ..backend.cuda.arrays import CUPY
 from ..backend.door import KERNELS, run
 from ..base.dtypes import from_np
-from . import convs_cuda, epilogues_cuda, fused_cuda, norms_cuda  # noqa: F401 - register the GPU's
+from . import casts, conv_relu, convs_cuda, epilogues_cuda, fused_cuda, norms_cuda  # noqa: F401 - register
 from .convs import JOINED_CONVS
 from .epilogues import JOINED
 from .parts import PARTS, agrees

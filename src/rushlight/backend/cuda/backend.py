@@ -21,7 +21,7 @@ from .launch import is_kept
 
 # Every file that registers kernels of its own; those of other families join when they are there.
 _FAMILIES = (
-    "moves", "pointwise", "reduce", "indexing", "numeric", "draws", "scaling",
+    "moves", "casts", "pointwise", "reduce", "indexing", "numeric", "draws", "scaling",
     "blas", "conv", "pool", "softmax", "cross_entropy", "norm", "batch_norm", "update", "embedding",
     "attention",
 )  # fmt: skip

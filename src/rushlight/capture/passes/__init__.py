@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...base.config import settings
 from ..program import Program
 from ..record import WrongKernel
+from .casts import join_casts
 from .common import merge_common
 from .conv_pool import join_conv_grads, join_conv_pools
 from .conv_relu import join_conv_relus
@@ -32,6 +33,7 @@ PASSES = [
     ("convolutions' gradients", join_conv_grads, False),
     ("batch norm and relu", join_norms, True),
     ("convolution and relu", join_conv_relus, False),
+    ("casts", join_casts, True),
     ("epilogues", join_epilogues, False),
     ("pointwise fusion", fuse_pointwise, False),
 ]

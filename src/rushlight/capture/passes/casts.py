@@ -1,0 +1,86 @@
+"""Casts of many small arrays as one kernel: autocast's weights in front, their gradients at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..casts import CASTS
+from ..program import MADE, Instruction, Program, Slot, readers, writers
+from ..rewrite import once_made
+
+_FEWEST = 4  # casts that are worth moving
+_LARGEST = 64 << 20  # bytes; a larger array keeps the GPU busy by itself
+_FLOATS = frozenset(("float32", "float16", "bfloat16", "float64"))
+
+
+def join_casts(program: Program, force: bool = False) -> Program:
+    """Casts of lasting arrays go to the first of them, casts nobody waits for to the last; `force`
+    on any device."""
+    if program.device != "cuda" and not force:
+        return program
+    return _gather(_gather(program, _is_early, False), _is_late, True)
+
+
+def _gather(
+    program: Program, fits: Callable[[Program, int, int, int], bool], at_the_end: bool
+) -> Program:
+    code: list[Instruction | None] = list(program.instructions)
+    for kind in {_kind(ins) for ins in program.instructions if _is_cast(ins)}:
+        places = [
+            at for at, ins in enumerate(program.instructions)
+            if _is_cast(ins) and _kind(ins) == kind
+        ]  # fmt: skip
+        start, end = places[0], places[-1]
+        once = once_made(program)
+        group = [
+            at for at in places
+            if program.instructions[at].outputs[0].storage.number in once
+            and fits(program, at, start, end)
+        ]  # fmt: skip
+        if len(group) < _FEWEST:
+            continue
+        casts = [program.instructions[at] for at in group]
+        inputs = tuple([ins.inputs[0] for ins in casts])
+        outputs = tuple([ins.outputs[0] for ins in casts])
+        for at in group:
+            code[at] = None
+        place = group[-1] if at_the_end else group[0]
+        code[place] = Instruction(CASTS, inputs, casts[0].attrs, outputs, (), casts[0].line, True)
+    return program.with_instructions([ins for ins in code if ins is not None])
+
+
+def _is_cast(ins: Instruction) -> bool:
+    """A cast between floats of an array without gaps, which keeps its order."""
+    if ins.name != "cast" or len(ins.reads) != 1 or ins.is_view:
+        return False
+    x, y = ins.inputs[0], ins.outputs[0]
+    if x.dtype.name not in _FLOATS or y.dtype.name not in _FLOATS or y.nbytes > _LARGEST:
+        return False
+    steps = [s // x.dtype.itemsize for s in x.strides]
+    same = steps == [s // y.dtype.itemsize for s in y.strides]
+    return same and x.size > 0 and x.extent() == (0, x.nbytes)
+
+
+def _kind(ins: Instruction) -> tuple[str, str]:
+    return ins.inputs[0].dtype.name, ins.outputs[0].dtype.name
+
+
+def _is_early(program: Program, at: int, start: int, end: int) -> bool:
+    """Whether what it reads lies there from the beginning, unchanged until it is read."""
+    x: Slot = program.instructions[at].inputs[0]
+    written = writers(program.instructions).get(x.storage.number, ())
+    return x.storage.kind != MADE and not any(w < at for w in written)
+
+
+def _is_late(program: Program, at: int, start: int, end: int) -> bool:
+    """Whether nobody reads its result before the last of them, nor changes what it reads."""
+    ins = program.instructions[at]
+    x, y = ins.inputs[0], ins.outputs[0]
+    if x.storage.kind != MADE or any(r <= end for r in _read(program, y)):
+        return False
+    written = writers(program.instructions).get(x.storage.number, ())
+    return not any(at < w <= end for w in written)
+
+
+def _read(program: Program, s: Slot) -> list[int]:
+    return readers(program.instructions).get(s.storage.number, [])
