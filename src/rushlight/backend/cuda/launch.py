@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -47,6 +48,13 @@ def forget_idle() -> None:
 def is_kept(a: Any) -> bool:
     """Whether one of the references to an array is a launch's that may hand it out again."""
     return bool(_in_c and _native.is_spare(a))
+
+
+def of_words(function: Any) -> Callable[..., int]:
+    """A library's function of 16 addresses and sizes, called from C where that was built."""
+    if not _in_c:
+        return function
+    return partial(_native.call_words, ctypes.cast(function, ctypes.c_void_p).value)
 
 
 class Result(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import cupy
 from cupy.cuda import runtime
 
+from .launch import of_words
 from .streams import current
 
 WORKSPACE = 32 << 20
@@ -111,6 +112,7 @@ class Library:
         self.address = self.handle.value
         self.matmul = self.lib.cublasLtMatmul
         self.matmul.argtypes = [c_void_p] * 14 + [c_size_t, c_void_p]
+        self.matmul = of_words(self.matmul)
         self.set = self.lib.cublasLtMatmulDescSetAttribute
         self.set.argtypes = [c_void_p, c_int, c_void_p, c_size_t]
         self.plans: dict[Any, Any] = {}
