@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from test_capture_passes import check, names, record
 
 import rushlight as torch
 import rushlight.nn.functional as F
@@ -12,6 +11,7 @@ from rushlight.capture.passes.conv_pool import join_conv_grads, join_conv_pools
 from rushlight.capture.passes.copies import drop_copies
 from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.pool import pool_before_relu, sum_before_spreading
+from test_capture_passes import check, names, record
 
 JOINED = {"conv_pool", "conv_pool_grad_input", "conv_pool_grads"}
 PARTS = {

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from math import ceil, prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from cupy.cuda import driver
 
 from .compile import arch
+from .conv_sizes import Shape, few_gradients, fits
+from .conv_sizes import forward_shape as forward_shape
+from .conv_sizes import input_shape as input_shape
 from .launch import Launch, Result
 from .sources import COUNTERS, NUMBERS, PARTIALS, counter, load, partials
 from .tiling import Cut, Job, best_cut, taps_tile, weight_tile
 
-# What is taken: beyond this the tensor cores of cuDNN win.
-_MOST_INNER = 200  # channels in x kernel elements
-_MOST_OUTER = 32  # channels out
-_MOST_INNER_BACK = 512
-_STAY = 264  # blocks that stay on the GPU: two for every multiprocessor of an H200
+_MULTIPROCESSORS = 132  # of an H200
 _FINISH_INSIDE = 24  # so few blocks are added up by the last of them
 _PLAIN_SHARED = 48 << 10  # more has to be asked for
 _SHARED_LIMIT = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -27,40 +26,9 @@ _WEIGHT = ("P", "P", "P", "P", "P", "P", "P", "i")
 ANY, DENSE, POOLED = 0, 1, 2  # how an input lies: FROM in the sources
 
 
-class Shape(NamedTuple):
-    """A 2-d convolution; the one that runs, which for a gradient is not the one the user asked."""
-
-    images: int
-    c: int
-    o: int
-    kernel: tuple[int, int]
-    size: tuple[int, int]
-    out: tuple[int, int]
-    stride: tuple[int, int]
-    front: tuple[int, int]  # zeros in front
-    spread: tuple[int, int]  # input elements lie this far apart
-    flip: bool
-
-    def constants(self) -> dict[str, int]:
-        names = ("R", "S", "H", "W", "OH", "OW", "SH", "SW", "PH", "PW", "DH", "DW")
-        values = (*self.kernel, *self.size, *self.out, *self.stride, *self.front, *self.spread)
-        return {"C": self.c, "O": self.o, "FLIP": int(self.flip), **dict(zip(names, values))}
-
-
 def takes(x: Any, w_shape: tuple, dilation: tuple, groups: int) -> bool:
     """Whether a convolution is one of the small ones."""
     return x.dtype.char in NUMBERS and fits(x.dtype, x.size, w_shape, dilation, groups)
-
-
-def fits(dtype: np.dtype, size: int, w_shape: tuple, dilation: tuple, groups: int) -> bool:
-    """The same without an array."""
-    if groups != 1 or len(w_shape) != 4 or dtype == np.float64:
-        return False
-    o, c, r, s = w_shape
-    return (
-        dilation == (1, 1) and 4 <= r * s <= 49 and c * r * s <= _MOST_INNER and o <= _MOST_OUTER
-        and size > 0
-    )  # fmt: skip
 
 
 def _window(window: tuple[int, int] | None) -> dict[str, int]:
@@ -76,6 +44,12 @@ def _copies(char: str) -> dict[str, int]:
 def _allow(launch: Launch, shared: int) -> None:
     if shared > _PLAIN_SHARED:
         driver.funcSetAttribute(launch.function, _SHARED_LIMIT, shared)
+
+
+def _resident(launch: Launch, threads: int, shared: int) -> int:
+    """Blocks that the GPU holds at once."""
+    each = driver.occupancyMaxActiveBlocksPerMultiprocessor(launch.function, threads, shared)
+    return max(1, each) * _MULTIPROCESSORS
 
 
 class Forward:
@@ -105,16 +79,16 @@ class Forward:
         self.result = (shape.images, shape.o, *out)
         constants = {
             **shape.constants(), **cut.constants(), **_window(pool or spread), "FROM": self.source,
-            "POOL": int(self.pooled), "RELU": int(relu),
-            **(_copies(char) if self.source == DENSE else {}),
+            "POOL": int(self.pooled), "RELU": int(relu), **_copies(char),
         }  # fmt: skip
         launch = load("conv_small.cu", "conv_small", _FORWARD, char, **constants)
         _allow(launch, cut.shared)
         steps = [s // x.itemsize for s in x.strides]
         results = (Result(4, self.result, x.dtype), Result(5, self.result, np.uint8))
         self.go = launch.prepared(
-            cut.grid(), (cut.threads, 1, 1), cut.shared, 6, results if pool else results[:1],
-            shape.images, *steps, aligned=(0,) if self.source == DENSE else (),
+            cut.grid(_resident(launch, cut.threads, cut.shared)), (cut.threads, 1, 1), cut.shared, 6,
+            results if pool else results[:1], shape.images, *steps,
+            aligned=(0,) if self.source == DENSE else (),
         )  # fmt: skip
 
     def __call__(self, x: Any, w: Any, b: Any, places: Any = None) -> Any:
@@ -143,7 +117,7 @@ class Weight:
         self.needs_parts = self.needs_counter = True
         made = {**shape.constants(), **_window(spread), "FROM": POOLED if spread else DENSE}
         if taps is None:
-            taps = few_gradients(shape, spread)
+            taps = few_gradients(shape.images, spread or (1, 1))
         self.ok = (taps and self._by_taps(made, char, spread)) or self._by_images(made, char)
 
     def _by_taps(self, made: dict[str, int], char: str, spread: tuple[int, int] | None) -> bool:
@@ -152,13 +126,14 @@ class Weight:
         tile = taps_tile(shape, spread or (1, 1))
         if tile is None:
             return False
-        groups, pairs = tile.pop("groups"), shape.o * shape.c // tile["CB"]
-        size = tile["CB"] * prod(shape.kernel) + 1
+        groups, pairs = tile.pop("groups"), tile.pop("pairs")
+        size = tile["CB"] * tile["RB"] * shape.kernel[1] + 1
         if pairs > COUNTERS or groups * pairs * size > PARTIALS:
             return False
         self.needs_parts = self.needs_counter = groups > 1
         block, shared = (tile.pop("threads"), 1, 1), tile.pop("shared")
-        launch = load("conv_small_taps.cu", "conv_small_taps", _WEIGHT, char, **made, **tile)
+        made = {**made, **tile, **_copies(char)}
+        launch = load("conv_small_taps.cu", "conv_small_taps", _WEIGHT, char, **made)
         _allow(launch, shared)
         self._prepare(launch, (pairs, groups, 1), block, shared)
         return True
@@ -177,13 +152,14 @@ class Weight:
         if tile is None:
             return False
         count = prod(self.result) + shape.o
-        blocks = min(shape.images, _STAY, PARTIALS // count)
-        self.needs_parts, self.needs_counter = blocks > 1, 1 < blocks <= _FINISH_INSIDE
-        block, shared = (tile.pop("threads"), 1, 1), tile.pop("shared")
+        threads, shared = tile.pop("threads"), tile.pop("shared")
         made = {**made, **tile, **_copies(char)}
         launch = load("conv_small_weight.cu", "conv_small_weight", _WEIGHT, char, **made)
         _allow(launch, shared)
-        self._prepare(launch, (blocks, 1, 1), block, shared)
+        stay = min(_resident(launch, threads, shared), PARTIALS // count)
+        blocks = min(shape.images, stay)
+        self.needs_parts, self.needs_counter = blocks > 1, 1 < blocks <= _FINISH_INSIDE
+        self._prepare(launch, (blocks, 1, 1), (threads, 1, 1), shared)
         if blocks > _FINISH_INSIDE:
             total = load("conv_small_weight.cu", "sum_parts", ("P", "P", "P", "i"), char, **made)
             self.finish = total.fixed((ceil(count / 32), 1, 1), (256, 1, 1), 0, 3, blocks)
@@ -202,24 +178,3 @@ class Weight:
         if self.finish is not None:
             self.finish(parts, *(made if bias else (made, None)))
         return made
-
-
-def few_gradients(shape: Shape, spread: tuple[int, int] | None) -> bool:
-    """Whether one thread a kernel element is quicker than one block an image."""
-    kh, kw = spread or (1, 1)
-    return shape.images * (shape.out[0] // kh) * (shape.out[1] // kw) <= _FEW
-
-
-_FEW = 1 << 13
-
-
-def forward_shape(x: tuple, w: tuple, out: tuple, stride: tuple, padding: tuple) -> Shape:
-    return Shape(x[0], x[1], w[0], w[2:], x[2:], out, stride, padding, (1, 1), False)
-
-
-def input_shape(x: tuple, w: tuple, gy: tuple, stride: tuple, padding: tuple) -> Shape | None:
-    """The gradient of the input is a convolution of gy, spread by the stride, with the kernel turned."""
-    front = tuple([k - 1 - p for k, p in zip(w[2:], padding)])
-    if min(front) < 0 or w[0] * w[2] * w[3] > _MOST_INNER_BACK:
-        return None
-    return Shape(gy[0], w[0], w[1], w[2:], gy[2:], x[2:], (1, 1), front, stride, True)

@@ -8,7 +8,7 @@
 //   TRIM           blocks hold all rows and threads one: no zero rows are staged
 //   FROM           0: x of any strides, 1: dense x, VS neighbours at once, 2: a pooled gradient (below)
 //   BUFFERS        2: the next images are staged while these are computed
-//   UNROLL         kernel rows unrolled: R for speed, 1 for code that is fetched quickly
+//   VX, VY         neighbours read from shared memory and written at once
 //   POOL           maxima of KH x KW windows are written, with their places in the window as bytes,
 //   RELU           and 255 where the maximum is not above zero: gradients stop there
 // FLIP reads the weight as the transposed convolution does: channels swapped, kernel turned round.
@@ -25,8 +25,9 @@
 #define THREADS (KS * NX * TY * IB * GB)
 #define QH (OH / KH)
 #define QW (OW / KW)
-#define CLEAR (!ONE || (FROM == 2 && !TRIM))
-#define SHIFT (SH == 1 && UNROLL > 1)  // rows move up through the registers
+#define PADDED (PW > 0 || (OW - 1) * SW + S - PW > COLS)
+#define CLEAR ((FROM == 1 && !ONE && PADDED) || (FROM == 2 && !(ONE && TRIM)))  // zeros that no stage writes
+#define AT_ONCE (BUFFERS == 1 && CC == C)  // one turn does it
 #define ROOM (IB * IMAGE)
 
 struct Strides { i64 n, c, h, w; };
@@ -51,39 +52,40 @@ __device__ __forceinline__ A input_at(const T* x, Strides st, int n, int c, int 
     return up(x[n * st.n + c * st.c + iy * st.h + ix * st.w]);
 }
 
-// CC channels of IB images, the rows from `top` on, become a tile.
+// Every thread's share of `count` places. A thread beyond the last place repeats that one, so that no branch parts
+// the loads of a thread: they are all under way before the first is waited for.
+#define SHARE(i, count) \
+    for (int i##_k = 0, i = min((int)threadIdx.x, (count) - 1); i##_k < ((count) + THREADS - 1) / THREADS; \
+         i##_k++, i = min((int)threadIdx.x + i##_k * THREADS, (count) - 1))
+
+// CC channels of IB images, the rows from `top` on, become a tile; images beyond the last repeat that one.
 #if FROM == 0
-__device__ __forceinline__ void stage(A* tile, const T* x, const u8*, Strides st, int n0, int c0,
-                                      int top, int images) {
+__device__ __forceinline__ void stage(A* tile, const T* x, Strides st, int n0, int c0, int top,
+                                      int images) {
     const int wide = ONE ? COLS : WP, each = wide * TILE_ROWS;
-    for (int i = threadIdx.x; i < IB * CC * each; i += THREADS) {
+#pragma unroll 8
+    SHARE(i, IB * CC * each) {
         int col = i % wide, row = i / wide % TILE_ROWS, c = i / each % CC, k = i / (each * CC);
-        A v = (A)0;
-        if (n0 + k < images) v = input_at(x, st, n0 + k, c0 + c, top + row, col - LEFT);
-        tile[k * IMAGE + c * PLANE + row * WP + col] = v;
+        int n = min(n0 + k, images - 1);
+        tile[k * IMAGE + c * PLANE + row * WP + col] = input_at(x, st, n, c0 + c, top + row, col - LEFT);
     }
 }
 #elif FROM == 1
-__device__ __forceinline__ void stage(A* tile, const T* x, const u8*, Strides, int n0, int c0,
-                                      int top, int images) {
+__device__ __forceinline__ void stage(A* tile, const T* x, Strides, int n0, int c0, int top,
+                                      int images) {
     const int across = W / VS, each = across * TILE_ROWS;
-    const T* from = x + ((i64)n0 * C + c0) * (H * W);
 #pragma unroll 8
-    for (int i = threadIdx.x; i < IB * CC * each; i += THREADS) {
+    SHARE(i, IB * CC * each) {
         int col = i % across * VS, row = i / across % TILE_ROWS, c = i / each % CC, k = i / (each * CC);
-        int iy = top + row;
-        bool inside = n0 + k < images && (TRIM || (unsigned)iy < H);
-        const T* at = from + ((k * C + c) * H + iy) * W + col;
+        int iy = top + row, n = min(n0 + k, images - 1);
+        bool inside = TRIM || (unsigned)iy < H;
+        const T* at = x + ((i64)n * C + c0 + c) * (H * W) + (inside ? iy : 0) * W + col;
         A* to = tile + k * IMAGE + c * PLANE + row * WP + col + LEFT;
 #ifdef ASYNC
-        unsigned shared = (unsigned)__cvta_generic_to_shared(to);
-        int bytes = inside ? 4 * VS : 0;  // what is not copied becomes zero
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                     ::"r"(shared), "l"(inside ? at : x), "n"(4 * VS), "r"(bytes) : "memory");
+        bring<4 * VS>(to, at, inside);
 #else
-        Vec<T, VS> v;
+        Vec<T, VS> v = *(const Vec<T, VS>*)at;
         Vec<A, VS> wide;
-        if (inside) v = *(const Vec<T, VS>*)at;
 #pragma unroll
         for (int j = 0; j < VS; j++) wide.v[j] = inside ? up(v.v[j]) : (A)0;
         *(Vec<A, VS>*)to = wide;
@@ -91,57 +93,75 @@ __device__ __forceinline__ void stage(A* tile, const T* x, const u8*, Strides, i
     }
 }
 #else
-__device__ __forceinline__ void stage(A* tile, const T* g, const u8* places, Strides, int n0, int c0,
-                                      int top, int images) {
-    const int ph = H / KH, pw = W / KW;
-    const int tall = TRIM ? ph : min(ph, (TILE_ROWS - 1) / (KH * DH) + 2), each = pw * tall;
-    const int first = TRIM || tall == ph ? 0 : max(top, 0) / (KH * DH);
-#pragma unroll 4
-    for (int i = threadIdx.x; i < IB * CC * each; i += THREADS) {
-        int px = i % pw, py = first + i / pw % tall, c = i / each % CC, k = i / (each * CC);
-        if (n0 + k >= images || py >= ph) continue;
-        i64 at = (((i64)(n0 + k) * C + c0 + c) * ph + py) * pw + px;
-        A v = up(g[at]);
-        int place = places[at];
-        A* to = tile + k * IMAGE + c * PLANE + px * (KW * DW) + LEFT;
+#define TALL (TRIM || H / KH < (TILE_ROWS - 1) / (KH * DH) + 2 ? H / KH : (TILE_ROWS - 1) / (KH * DH) + 2)
+#define WINDOWS (IB * CC * TALL * (W / KW))
+#define HELD ((WINDOWS + THREADS - 1) / THREADS)
+
+// A thread's share of the pooled gradient on its way from memory to a tile.
+struct Held {
+    A v[HELD];
+    u8 place[HELD];
+
+    static __device__ __forceinline__ int first(int top) { return min(max(top, 0) / (KH * DH), H / KH - TALL); }
+
+    __device__ __forceinline__ void fetch(const T* g, const u8* places, int n0, int c0, int top, int images) {
+        const int pw = W / KW, each = pw * TALL;
 #pragma unroll
-        for (int a = 0; a < KH; a++) {
-            int row = (py * KH + a) * DH - top;
-            if (TRIM || (unsigned)row < TILE_ROWS) {
+        for (int j = 0; j < HELD; j++) {
+            int i = min((int)threadIdx.x + j * THREADS, WINDOWS - 1);
+            int px = i % pw, py = first(top) + i / pw % TALL, c = i / each % CC, k = i / (each * CC);
+            i64 at = (((i64)min(n0 + k, images - 1) * C + c0 + c) * (H / KH) + py) * pw + px;
+            v[j] = up(g[at]);
+            place[j] = places[at];
+        }
+    }
+    __device__ __forceinline__ void put(A* tile, int top) const {
+        const int pw = W / KW, each = pw * TALL;
 #pragma unroll
-                for (int b = 0; b < KW; b++)
-                    to[row * WP + b * DW] = place == a * KW + b ? v : (A)0;
+        for (int j = 0; j < HELD; j++) {
+            int i = min((int)threadIdx.x + j * THREADS, WINDOWS - 1);
+            int px = i % pw, py = first(top) + i / pw % TALL, c = i / each % CC, k = i / (each * CC);
+            A* to = tile + k * IMAGE + c * PLANE + px * (KW * DW) + LEFT;
+#pragma unroll
+            for (int a = 0; a < KH; a++) {
+                int row = (py * KH + a) * DH - top;
+                if (TRIM || (unsigned)row < TILE_ROWS) {
+#pragma unroll
+                    for (int b = 0; b < KW; b++) to[row * WP + b * DW] = place[j] == a * KW + b ? v[j] : (A)0;
+                }
             }
         }
     }
-}
+};
 #endif
 
 __device__ __forceinline__ void stage_weight(A* ws, const T* w) {
 #pragma unroll 8
-    for (int i = threadIdx.x; i < C * R * S * GB * OP; i += THREADS) {
+    SHARE(i, C * R * S * GB * OP) {
         int o = i % OP, g = i / OP % GB, rs = i / (OP * GB) % (R * S), c = i / (OP * GB * R * S);
         int out = (blockIdx.z * GB + g) * OT + o;
-        A v = (A)0;
-        if (o < OT && out < O)
-            v = up(FLIP ? w[(c * O + out) * (R * S) + (R * S - 1 - rs)] : w[(out * C + c) * (R * S) + rs]);
-        ws[i] = v;
+        bool live = (OP == OT || o < OT) && (O % (OT * GB) == 0 || out < O);
+        if (!live) out = 0;
+        const T* at = w + (FLIP ? (c * O + out) * (R * S) + (R * S - 1 - rs) : (out * C + c) * (R * S) + rs);
+#ifdef ASYNC
+        bring<4>(ws + i, at, live);
+#else
+        ws[i] = live ? up(*at) : (A)0;
+#endif
     }
 }
-
-constexpr int rows_at_once = UNROLL;  // a pragma does not see macros
 
 // One input channel's part of a thread's outputs.
 __device__ __forceinline__ void add_channel(A (&acc)[OT][PY][PX], const A* plane, const A* ws, int gy) {
     A xs[PY][XS];
-#pragma unroll rows_at_once
+#pragma unroll
     for (int r = 0; r < R; r++) {
         if (TRIM) {
             const int row = gy + r - PH;
             if (PH + H < TY + R - 1 || PH > 0)
                 if ((unsigned)row >= H) continue;
             take<XS, VX>(xs[0], plane + row * WP);
-        } else if (SHIFT && r > 0) {
+        } else if (SH == 1 && r > 0) {  // rows move up through the registers
 #pragma unroll
             for (int a = 0; a + 1 < PY; a++)
 #pragma unroll
@@ -168,45 +188,61 @@ __device__ __forceinline__ void add_channel(A (&acc)[OT][PY][PX], const A* plane
     }
 }
 
+// Lanes that shared the input channels add up what they found.
+__device__ __forceinline__ void meet(A (&acc)[OT][PY][PX]) {
+    const unsigned group = ((KS == 32 ? 0u : 1u << (KS % 32)) - 1u) << (threadIdx.x % 32 / KS * KS);
+#pragma unroll
+    for (int d = KS / 2; d; d /= 2)
+#pragma unroll
+        for (int i = 0; i < OT * PY * PX; i++) {
+            A& v = acc[i / (PY * PX)][i / PX % PY][i % PX];
+            v += __shfl_xor_sync(group, v, d);
+        }
+}
+
 #if POOL
-__device__ __forceinline__ void finish(A (&acc)[OT][PY][PX], const T* bias, T* y, u8* places, int n,
+__device__ __forceinline__ void finish(A (&acc)[OT][PY][PX], const A (&add)[OT], T* y, u8* places, int n,
                                        int og, int oy, int ox) {
 #pragma unroll
     for (int o = 0; o < OT; o++) {
         const int out = og * OT + o;
         if (out >= O) break;
-        A add = bias ? up(bias[out]) : (A)0;
 #pragma unroll
-        for (int a = 0; a < PY / KH; a++)
+        for (int a = 0; a < PY / KH; a++) {
+            Vec<T, VY> kept;
+            Vec<u8, VY> where;
 #pragma unroll
             for (int b = 0; b < PX / KW; b++) {
-                if (oy / KH + a >= QH || ox / KW + b >= QW) continue;
                 A best = (A)0;
                 int place = 0;
 #pragma unroll
                 for (int k = 0; k < KH * KW; k++) {
                     // Rounded as it would be in memory: equal numbers must stay equal.
-                    A v = up(dn(acc[o][a * KH + k / KW][b * KW + k % KW] + add));
+                    A v = up(dn(acc[o][a * KH + k / KW][b * KW + k % KW] + add[o]));
                     if (k == 0 || v > best || v != v) { best = v; place = k; }
                 }
                 if (RELU && best <= (A)0) {
                     place = 255;
                     best = (A)0;
                 }
-                i64 at = (((i64)n * O + out) * QH + oy / KH + a) * QW + ox / KW + b;
-                y[at] = dn(best);
-                places[at] = (u8)place;
+                kept.v[b % VY] = dn(best);
+                where.v[b % VY] = (u8)place;
+                if (b % VY == VY - 1 && oy / KH + a < QH && ox / KW + b < QW) {
+                    i64 at = (((i64)n * O + out) * QH + oy / KH + a) * QW + ox / KW + b - (VY - 1);
+                    *(Vec<T, VY>*)(y + at) = kept;
+                    *(Vec<u8, VY>*)(places + at) = where;
+                }
             }
+        }
     }
 }
 #else
-__device__ __forceinline__ void finish(A (&acc)[OT][PY][PX], const T* bias, T* y, u8*, int n, int og,
+__device__ __forceinline__ void finish(A (&acc)[OT][PY][PX], const A (&add)[OT], T* y, u8*, int n, int og,
                                        int oy, int ox) {
 #pragma unroll
     for (int o = 0; o < OT; o++) {
         const int out = og * OT + o;
         if (out >= O) break;
-        A add = bias ? up(bias[out]) : (A)0;
 #pragma unroll
         for (int a = 0; a < PY; a++) {
             if (oy + a >= OH) break;
@@ -216,7 +252,7 @@ __device__ __forceinline__ void finish(A (&acc)[OT][PY][PX], const T* bias, T* y
                 Vec<T, VY> v;
 #pragma unroll
                 for (int j = 0; j < VY; j++)
-                    if (b + j < PX) v.v[j] = dn(acc[o][a][b + j] + add);
+                    if (b + j < PX) v.v[j] = dn(acc[o][a][b + j] + add[o]);
                 if (ox + b < OW) *(Vec<T, VY>*)(to + b) = v;
             }
         }
@@ -225,8 +261,8 @@ __device__ __forceinline__ void finish(A (&acc)[OT][PY][PX], const T* bias, T* y
 #endif
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    conv_small(const T* x, const u8* from, const T* w, const T* bias, T* y, u8* places, int images,
-               Strides st) {
+    conv_small(const T* __restrict__ x, const u8* __restrict__ from, const T* __restrict__ w,
+               const T* __restrict__ bias, T* __restrict__ y, u8* __restrict__ places, int images, Strides st) {
     extern __shared__ __align__(16) char room[];
     A* tiles = (A*)room;                          // BUFFERS, IB, CC, TILE_ROWS, WP
     A* ws = tiles + (BUFFERS * ROOM + 3) / 4 * 4;  // C, R, S, GB, OP
@@ -235,24 +271,40 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int ks = t % KS, sx = t / KS % NX, im = TRIM ? t / (KS * NX) % IB : t / (KS * NX * TY) % IB;
     const int og = TRIM ? t / (KS * NX * IB) % GB : t / (KS * NX * TY * IB);
     const int gy = TRIM ? t / (KS * NX * IB * GB) : t / (KS * NX) % TY;
-    const int row0 = blockIdx.y * (TY * PY), top = row0 * SH - TOP;
+    const int row0 = blockIdx.y * (TY * PY), top = row0 * SH - TOP, group = blockIdx.z * GB + og;
+    int n0 = blockIdx.x * IB, c0 = 0;
+    stage_weight(ws, w);
+#if FROM == 2
+    Held held;
+    held.fetch(x, from, n0, 0, top, images);
+#endif
+    A add[OT];
+#pragma unroll
+    for (int o = 0; o < OT; o++) add[o] = bias && group * OT + o < O ? up(bias[group * OT + o]) : (A)0;
     if (CLEAR) {
         for (int i = t; i < BUFFERS * ROOM; i += THREADS) tiles[i] = (A)0;
         __syncthreads();
     }
-    int n0 = blockIdx.x * IB, c0 = 0;
-    stage(tiles, x, from, st, n0, 0, top, images);
-    stage_weight(ws, w);
+#if FROM == 2
+    held.put(tiles, top);
+#else
+    stage(tiles, x, st, n0, 0, top, images);
+#endif
     A acc[OT][PY][PX];
     for (int turn = 0;; turn ^= BUFFERS - 1) {
-#ifdef ASYNC
-        asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
+        sent();
+        arrived<0>();
         __syncthreads();
         const bool same = c0 + CC < C;
-        const int n1 = same ? n0 : n0 + gridDim.x * IB, c1 = same ? c0 + CC : 0;
-        if (BUFFERS == 2 && n1 < images)
-            stage(tiles + (turn ^ 1) * ROOM, x, from, st, n1, c1, top, images);
+        const int n1 = AT_ONCE ? images : same ? n0 : n0 + gridDim.x * IB, c1 = same ? c0 + CC : 0;
+        A* other = tiles + (turn ^ (BUFFERS - 1)) * ROOM;
+        if (n1 < images) {  // on their way while these are computed
+#if FROM == 2
+            held.fetch(x, from, n1, c1, top, images);
+#else
+            if (BUFFERS == 2) stage(other, x, st, n1, c1, top, images);
+#endif
+        }
         if (c0 == 0) {
 #pragma unroll
             for (int i = 0; i < OT * PY * PX; i++) acc[i / (PY * PX)][i / PX % PY][i % PX] = (A)0;
@@ -263,22 +315,16 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         for (int c = ks; c < CC; c += KS)
             add_channel(acc, base + c * PLANE, ws + ((c0 + c) * (R * S) * GB + og) * OP, gy);
         if (!same) {
-            const unsigned group = ((KS == 32 ? 0u : 1u << (KS % 32)) - 1u) << (t % 32 / KS * KS);
-#pragma unroll
-            for (int d = KS / 2; d; d /= 2)
-#pragma unroll
-                for (int i = 0; i < OT * PY * PX; i++) {
-                    A& v = acc[i / (PY * PX)][i / PX % PY][i % PX];
-                    v += __shfl_xor_sync(group, v, d);
-                }
-            if (n0 + im < images && ks == 0)
-                finish(acc, bias, y, places, n0 + im, blockIdx.z * GB + og, row0 + gy * PY, sx * PX);
+            meet(acc);
+            if (n0 + im < images && ks == 0) finish(acc, add, y, places, n0 + im, group, row0 + gy * PY, sx * PX);
         }
         if (n1 >= images) return;
-        if (BUFFERS == 1) {
-            __syncthreads();
-            stage(tiles, x, from, st, n1, c1, top, images);
-        }
+        if (BUFFERS == 1) __syncthreads();
+#if FROM == 2
+        held.put(other, top);
+#else
+        if (BUFFERS == 1) stage(other, x, st, n1, c1, top, images);
+#endif
         n0 = n1;
         c0 = c1;
     }

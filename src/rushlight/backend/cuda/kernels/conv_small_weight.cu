@@ -18,6 +18,12 @@
 #define XROOM ((C * XPLANE + 3) / 4 * 4)
 #define ROOM (XROOM + (O * GPLANE + 3) / 4 * 4)
 #define SEEN (H < ROWS - PH ? H : ROWS - PH)  // rows of x that any window touches
+#define CLEAR (PH > 0 || PW > 0 || SEEN < ROWS || GP > OW || W < (OW - 1) * SW + S)
+
+// Every thread's share of `count` places, without branches (see conv_small.cu).
+#define SHARE(i, count) \
+    for (int i##_k = 0, i = min((int)threadIdx.x, (count) - 1); i##_k < ((count) + THREADS - 1) / THREADS; \
+         i##_k++, i = min((int)threadIdx.x + i##_k * THREADS, (count) - 1))
 
 __device__ __forceinline__ void load_row(A* xs, const A* row) {
 #pragma unroll
@@ -31,8 +37,7 @@ __device__ __forceinline__ void load_row(A* xs, const A* row) {
 
 template <int V> __device__ __forceinline__ void copy(A* to, const T* from) {
 #ifdef ASYNC
-    unsigned shared = (unsigned)__cvta_generic_to_shared(to);
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(4 * V) : "memory");
+    bring<4 * V>(to, from, true);
 #else
     Vec<T, V> v = *(const Vec<T, V>*)from;
     Vec<A, V> wide;
@@ -46,16 +51,16 @@ template <int V> __device__ __forceinline__ void copy(A* to, const T* from) {
 __device__ __forceinline__ void stage(A* xt, const T* x, const T* g, const u8* places, int n) {
     const int across = W / VS, each = SEEN * across;
     const T* xn = x + (i64)n * (C * H * W);
-#pragma unroll 4
-    for (int i = threadIdx.x; i < C * each; i += THREADS) {
+#pragma unroll 8
+    SHARE(i, C * each) {
         int col = i % across * VS, row = i / across % SEEN, c = i / each;
         copy<VS>(xt + c * XPLANE + (row + PH) * WP + col + PW, xn + (c * H + row) * W + col);
     }
     A* gt = xt + XROOM;
 #if FROM == 2
     const int pw = OW / KW, count = O * (OH / KH) * pw;
-#pragma unroll 4
-    for (int i = threadIdx.x; i < count; i += THREADS) {
+#pragma unroll 8
+    SHARE(i, count) {
         int px = i % pw, py = i / pw % (OH / KH), o = i / (pw * (OH / KH));
         A v = up(g[(i64)n * count + i]);
         int place = places[(i64)n * count + i];
@@ -65,8 +70,8 @@ __device__ __forceinline__ void stage(A* xt, const T* x, const T* g, const u8* p
     }
 #else
     const T* gn = g + (i64)n * (O * OH * OW);
-#pragma unroll 4
-    for (int i = threadIdx.x; i < O * OH * OW / VG; i += THREADS) {
+#pragma unroll 8
+    SHARE(i, O * OH * OW / VG) {
         int col = i % (OW / VG) * VG, row = i / (OW / VG) % OH, o = i / (OH * (OW / VG));
         copy<VG>(gt + o * GPLANE + row * GP + col, gn + i * VG);
     }
@@ -112,7 +117,8 @@ __device__ __forceinline__ void add_rows(A (&acc)[OT][R][S], A (&bias)[OT], cons
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, THREADS > 256 ? 1 : 2)
-    conv_small_weight(const T* g, const u8* places, const T* x, T* out, T* bias, A* parts,
+    conv_small_weight(const T* __restrict__ g, const u8* __restrict__ places, const T* __restrict__ x,
+                      T* __restrict__ out, T* __restrict__ bias, A* parts,
                       unsigned* counter, int images) {
     extern __shared__ __align__(16) char room[];
     A* tiles = (A*)room;
@@ -127,13 +133,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, THREADS > 256 ? 1 : 2)
 #pragma unroll
         for (int i = 0; i < TAPS; i++) acc[o][i / S][i % S] = (A)0;
     }
-    for (int i = t; i < BUFFERS * ROOM; i += THREADS) tiles[i] = (A)0;
-    __syncthreads();
+    if (CLEAR) {
+        for (int i = t; i < BUFFERS * ROOM; i += THREADS) tiles[i] = (A)0;
+        __syncthreads();
+    }
     stage(tiles, x, g, places, blockIdx.x);
     for (int n = blockIdx.x, turn = 0; n < images; n += gridDim.x, turn ^= BUFFERS - 1) {
-#ifdef ASYNC
-        asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
+        sent();
+        arrived<0>();
         __syncthreads();
         const int next = n + gridDim.x;
         if (BUFFERS == 2 && next < images) stage(tiles + (turn ^ 1) * ROOM, x, g, places, next);

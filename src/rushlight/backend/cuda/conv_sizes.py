@@ -1,0 +1,64 @@
+"""Which convolutions are small, and their shapes: known without a GPU."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+# What is taken: beyond this the tensor cores of cuDNN win.
+_MOST_INNER = 200  # channels in x kernel elements
+_MOST_OUTER = 32  # channels out
+_MOST_INNER_BACK = 512
+_FEW, _MOST_FEW = (
+    10,
+    40,
+)  # images whose gradients are taken one by one, for every element of a window
+
+
+class Shape(NamedTuple):
+    """A 2-d convolution; the one that runs, which for a gradient is not the one the user asked."""
+
+    images: int
+    c: int
+    o: int
+    kernel: tuple[int, int]
+    size: tuple[int, int]
+    out: tuple[int, int]
+    stride: tuple[int, int]
+    front: tuple[int, int]  # zeros in front
+    spread: tuple[int, int]  # input elements lie this far apart
+    flip: bool
+
+    def constants(self) -> dict[str, int]:
+        names = ("R", "S", "H", "W", "OH", "OW", "SH", "SW", "PH", "PW", "DH", "DW")
+        values = (*self.kernel, *self.size, *self.out, *self.stride, *self.front, *self.spread)
+        return {"C": self.c, "O": self.o, "FLIP": int(self.flip), **dict(zip(names, values))}
+
+
+def fits(dtype: np.dtype, size: int, w_shape: tuple, dilation: tuple, groups: int) -> bool:
+    """Whether a convolution of `size` numbers with such a weight is one of the small ones."""
+    if groups != 1 or len(w_shape) != 4 or dtype == np.float64:
+        return False
+    o, c, r, s = w_shape
+    return (
+        dilation == (1, 1) and 4 <= r * s <= 49 and c * r * s <= _MOST_INNER and o <= _MOST_OUTER
+        and size > 0
+    )  # fmt: skip
+
+
+def few_gradients(images: int, window: tuple[int, int]) -> bool:
+    """Whether one thread a kernel element is quicker than one block an image, as measured."""
+    return images <= min(_FEW * window[0] * window[1], _MOST_FEW)
+
+
+def forward_shape(x: tuple, w: tuple, out: tuple, stride: tuple, padding: tuple) -> Shape:
+    return Shape(x[0], x[1], w[0], w[2:], x[2:], out, stride, padding, (1, 1), False)
+
+
+def input_shape(x: tuple, w: tuple, gy: tuple, stride: tuple, padding: tuple) -> Shape | None:
+    """The gradient of the input is a convolution of gy, spread by the stride, with the kernel turned."""
+    front = tuple([k - 1 - p for k, p in zip(w[2:], padding)])
+    if min(front) < 0 or w[0] * w[2] * w[3] > _MOST_INNER_BACK:
+        return None
+    return Shape(gy[0], w[0], w[1], w[2:], gy[2:], x[2:], (1, 1), front, stride, True)

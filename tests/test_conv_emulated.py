@@ -1,0 +1,154 @@
+"""The small convolutions' CUDA kernels, compiled for the host and run there: cuts, indices, barriers."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+
+import numpy as np
+import pytest
+
+import rushlight  # noqa: F401 - defines the kernels whose bodies are compared with
+from rushlight.backend.cuda.conv_sizes import Shape
+from rushlight.backend.cuda.tiling import Job, cuts, taps_tile, weight_tile
+from rushlight.backend.door import KERNELS as BODIES
+from test_cuda_emulated import COMPILER, EMULATOR, KERNELS, blank, near, random
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="g++ compiles the kernels for the host")
+
+FORWARD = "conv_small((T*)p[0], (u8*)p[1], (T*)p[2], (T*)p[3], (T*)p[4], (u8*)p[5], n[0], {n[1], n[2], n[3], n[4]})"
+WEIGHT = "{}((T*)p[0], (u8*)p[1], (T*)p[2], (T*)p[3], (T*)p[4], (A*)p[5], (unsigned*)p[6], n[0])"
+MANY = 4096  # images for which a cut is made that then computes fewer
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """run(file, call, constants, grid, threads, arrays, numbers), compiled for these constants."""
+    folder = tmp_path_factory.mktemp("emulated")
+
+    def go(file, call, constants, grid, threads, arrays, numbers):
+        text = (KERNELS / "common.cu").read_text() + "".join(
+            f"#define {k} {v}\n" for k, v in {**constants, "ASYNC": 1}.items()
+        )
+        body = (KERNELS / file).read_text()
+        text += body.replace(
+            "extern __shared__ __align__(16) char room[];", "static char* room = shared;"
+        )
+        entry = (
+            f'extern "C" void go(unsigned x, unsigned y, unsigned z, unsigned t, void** p, int* n) {{\
+            launch({{x, y, z}}, t, [=] {{ {call}; }}); }}'
+        )
+        number = len(list(folder.iterdir()))
+        source, made = folder / f"{number}.cpp", folder / f"{number}.so"
+        shared = "alignas(64) static char shared[1 << 18];"
+        source.write_text(f'#include "{EMULATOR}"\n{shared}\n{text}\n{entry}')
+        command = [
+            COMPILER,
+            "-std=c++20",
+            "-O1",
+            "-w",
+            "-pthread",
+            "-shared",
+            "-fPIC",
+            "-o",
+            made,
+            source,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if "barrier" in done.stderr and "No such file" in done.stderr:
+            pytest.skip("this g++ has no <barrier>")
+        assert done.returncode == 0, done.stderr[:3000]
+        pointers = (ctypes.c_void_p * 8)(*[None if a is None else a.ctypes.data for a in arrays])
+        ctypes.CDLL(str(made)).go(*grid, threads, pointers, (ctypes.c_int * 8)(*numbers))
+
+    return go
+
+
+class Layer:
+    """A convolution, relu and max_pool with all their gradients, by the generic bodies."""
+
+    def __init__(self, n, c, o, kernel, size, stride, padding, window):
+        how = {"stride": stride, "padding": padding, "dilation": (1, 1), "groups": 1}
+        self.x, self.w, self.b = random(n, c, *size), random(o, c, *kernel), random(o)
+        self.window = window
+        self.y = BODIES["conv"].generic(np, self.x, self.w, self.b, **how)
+        pooled = BODIES["conv_pool"].generic
+        self.top, self.places = pooled(np, self.x, self.w, self.b, window=window, relu=True, **how)
+        self.g = random(*self.top.shape)
+        rest = {"y_shape": self.y.shape, "window": window, **how}
+        self.gx = BODIES["conv_pool_grad_input"].generic(
+            np, self.g, self.places, self.w, x_shape=self.x.shape, **rest
+        )
+        self.gw, self.gb = BODIES["conv_pool_grads"].generic(
+            np, self.g, self.places, self.x, w_shape=self.w.shape, **rest
+        )
+        whole = tuple([m // k * k for m, k in zip(self.y.shape[2:], window)])
+        self.shape = Shape(n, c, o, kernel, size, whole, stride, padding, (1, 1), False)
+        front = tuple([k - 1 - p for k, p in zip(kernel, padding)])
+        self.back = Shape(n, o, c, kernel, whole, size, (1, 1), front, stride, True)
+
+
+LAYERS = {
+    "lab": (3, 3, 4, (5, 5), (14, 14), (1, 1), (0, 0), (2, 2)),
+    "padded": (2, 2, 5, (3, 3), (11, 9), (1, 1), (1, 1), (2, 3)),
+    "stride": (3, 3, 4, (3, 3), (12, 13), (2, 2), (1, 1), (2, 2)),
+}
+
+
+@pytest.fixture(scope="module", params=LAYERS)
+def layer(request):
+    import rushlight.capture.convs  # noqa: F401, PLC0415 - the joined kernels' bodies
+
+    return Layer(*LAYERS[request.param])
+
+
+def windows(kh, kw, **more):
+    return {"KH": kh, "KW": kw, "POOL": 0, "RELU": 0, **more}
+
+
+@pytest.mark.parametrize("images", [None, MANY], ids=["few", "many"])
+def test_convolution_with_pool(run, layer, images):
+    s = layer.shape
+    cut = cuts(Job(s._replace(images=images or s.images), layer.window), 1)[0]
+    top, places = blank(*layer.top.shape), np.zeros(layer.top.shape, np.uint8)
+    constants = windows(*layer.window, FROM=1) | {"POOL": 1, "RELU": 1}
+    grid = (1, *cut.grid(1)[1:]) if cut.buffers == 2 else cut.grid(1)
+    run(
+        "conv_small.cu", FORWARD, {**s.constants(), **cut.constants(), **constants}, grid, cut.threads,
+        (layer.x, None, layer.w, layer.b, top, places), (s.images,),
+    )  # fmt: skip
+    near(top, layer.top)
+    assert (places != layer.places).mean() < 0.01  # sums in another order may change a tie
+
+
+@pytest.mark.parametrize("images", [None, MANY], ids=["few", "many"])
+def test_gradient_of_the_input(run, layer, images):
+    s = layer.back
+    cut = cuts(Job(s._replace(images=images or s.images), source=2), 1)[0]
+    gx = blank(*layer.gx.shape)
+    grid = (1, *cut.grid(1)[1:]) if cut.buffers == 2 else cut.grid(1)
+    run(
+        "conv_small.cu", FORWARD,
+        {**s.constants(), **cut.constants(), **windows(*layer.window, FROM=2)}, grid, cut.threads,
+        (layer.g, layer.places, layer.w, None, gx, None), (s.images,),
+    )  # fmt: skip
+    near(gx, layer.gx)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("kind", ["taps", "weight"])
+def test_gradients_of_weight_and_bias(run, layer, kind, groups):
+    s = layer.shape
+    tile = taps_tile(s, layer.window) if kind == "taps" else weight_tile(s)
+    constants = {k: v for k, v in tile.items() if k.isupper()}
+    grid = (tile["pairs"], groups, 1) if kind == "taps" else (groups, 1, 1)
+    gw, gb = blank(*layer.gw.shape), blank(*layer.gb.shape)
+    counters = np.zeros(2048, np.uint32)
+    run(
+        f"conv_small_{kind}.cu", WEIGHT.format(f"conv_small_{kind}"),
+        {**s.constants(), **constants, **windows(*layer.window, FROM=2)}, grid, tile["threads"],
+        (layer.g, layer.places, layer.x, gw, gb, blank(1 << 16), counters), (s.images,),
+    )  # fmt: skip
+    near(gw, layer.gw)
+    near(gb, layer.gb)
+    assert not counters.any()
