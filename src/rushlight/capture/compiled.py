@@ -11,14 +11,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ..base import dtypes
-from ..base.config import settings
 from ..base.errors import HostReadError
-from ..core.modes import modes, switches
-from ..core.tape import AccumulateGrad
+from ..core.modes import switches
 from ..core.tensor import Tensor
 from . import tree
 from .effects import RANDOM_STATE
+from .keys import like_these, mode, signature
 from .module import again, optimized_module
 from .record import CannotCapture
 from .recording import Recording, check, is_recording
@@ -48,17 +46,16 @@ class Compiled:
         self.told: set[str] = set()
         _everyone.add(self)
         self.last: Any = None
-        self.last_mode: Any = None
-        self.last_signature: Any = None
+        self.like: Callable[[tuple], bool] | None = None  # whether arguments are as the last were
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.disabled or stance[0] == "force_eager" or is_recording() or switches.anomaly:
             return self.fn(*args, **kwargs)
-        if not kwargs and self._like_last(args):
+        if self.like is not None and not kwargs and self.like(args):
             return self.last.call(args, kwargs, args)
         tensors: list[Tensor] = []
         shape = tree.flatten((args, kwargs), tensors)
-        key = (shape, _signature(tensors), _mode())
+        key = (shape, signature(tensors), mode())
         entry = self.entries.get(key)
         if entry is None:
             entry = self.entries[key] = Entry(self)
@@ -68,29 +65,10 @@ class Compiled:
                     f"more than {PROGRAMS} kinds of arguments: the oldest program is dropped. "
                     "Calls whose shapes differ each time are better left uncompiled."
                 )
-        self.last, self.last_mode = entry, key[2]
-        self.last_signature = _quick_signature(args, kwargs, tensors)
+        if entry.like is None and not kwargs and len(tensors) == len(args):
+            entry.like = like_these(tensors)  # tensors and nothing else, the usual case
+        self.last, self.like = entry, entry.like
         return entry.call(args, kwargs, tensors)
-
-    def _like_last(self, args: tuple) -> bool:
-        """Whether these are the arguments of the last call, but for their values; the usual case."""
-        signature = self.last_signature
-        if signature is None or len(signature) != len(args):
-            return False
-        for t, (shape, dtype, strides, role, cls) in zip(args, signature):
-            if not isinstance(t, Tensor):
-                return False
-            a = t._a
-            if (
-                a.__class__ is not cls
-                or a.shape != shape
-                or a.dtype is not dtype
-                or a.strides != strides
-                or (role if t._edge is None else _role(t) - role)
-            ):
-                return False
-        distinct = len(args) == 1 or len({id(t._a) for t in args}) == len(args)
-        return distinct and _mode() == self.last_mode
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
@@ -113,7 +91,7 @@ class Compiled:
     @property
     def replays(self) -> list[Replay]:
         """Every program there is, newest last."""
-        return [r for e in self.entries.values() for r in e.programs]
+        return [r for e in self.entries.values() for r in reversed(e.programs)]
 
     @property
     def parts(self) -> list[Segment]:
@@ -157,7 +135,7 @@ class Compiled:
         """Forget every program."""
         self.entries.clear()
         self.told.clear()
-        self.last = self.last_signature = None
+        self.last = self.like = None
 
 
 class Entry:
@@ -171,13 +149,14 @@ class Entry:
         self.churn = 0
         self.eager: str | None = None
         self.split: Tracer | None = None  # runs it when Python has to
+        self.like: Callable[[tuple], bool] | None = None
 
     def call(self, args: tuple, kwargs: dict, tensors: list[Tensor]) -> Any:
         if self.eager is not None:
             return self.owner.fn(*args, **kwargs)
         if self.split is not None:
             return self._call_split(args, kwargs)
-        for program in reversed(self.programs):
+        for program in self.programs:
             if program.obstacle(tensors) is None:
                 return program(tensors)
         if stance[0] != "default" and self.programs:
@@ -195,7 +174,7 @@ class Entry:
         return result
 
     def _why(self, tensors: Any) -> str | None:
-        return self.programs[-1].obstacle(tensors)
+        return self.programs[0].obstacle(tensors)
 
     def _record(self, args: tuple, kwargs: dict) -> Any:
         try:
@@ -240,7 +219,7 @@ class Entry:
     def _adopt(self, replay: Replay) -> None:
         if replay.complaint is not None:
             self.owner.tell(f"some passes were left out, because {replay.complaint}")
-        self.programs = [*self.programs[1 - _STATES :], replay]
+        self.programs = [replay, *self.programs[: _STATES - 1]]
         self.tries = 0
         self.churn += 1
         if self.churn > _CHURN:
@@ -264,44 +243,6 @@ class Entry:
             )
             return
         self.owner.tell(f"runs eagerly, because {reason}")
-
-
-def _signature(tensors: list[Tensor]) -> tuple:
-    """What of the arguments decides the program: everything but the values."""
-    found: list[Any] = []
-    seen: dict[int, int] = {}
-    for i, t in enumerate(tensors):
-        a = t._a
-        found.append((a.__class__, a.shape, a.dtype, a.strides, _role(t)))
-        first = seen.setdefault(id(a), i)
-        if first != i:
-            found.append(first)
-    return tuple(found)
-
-
-def _role(t: Tensor) -> int:
-    """0 without history, 1 for a leaf that wants its gradient, 2 for a result of a graph."""
-    if t._edge is None:
-        return 0
-    return 1 if isinstance(t._edge[0], AccumulateGrad) else 2
-
-
-def _quick_signature(args: tuple, kwargs: dict, tensors: list[Tensor]) -> Any:
-    """What `_like_last` compares, where the arguments are distinct tensors and nothing else."""
-    if kwargs or len(tensors) != len(args) or len({id(t._a) for t in tensors}) != len(args):
-        return None
-    return [(t._a.shape, t._a.dtype, t._a.strides, _role(t), t._a.__class__) for t in tensors]
-
-
-def _mode() -> tuple:
-    """The switches that change what an op does."""
-    casts = modes.casts
-    if casts is not None:
-        casts = (*casts.enabled.items(), *casts.dtype.items())
-    return (
-        modes.grad, modes.inference, dtypes.get_default_dtype(), casts, settings.deterministic,
-        settings.float32_matmul_precision, settings.cpu_engine,
-    )  # fmt: skip
 
 
 def _outside() -> int:

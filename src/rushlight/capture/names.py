@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dis
+import sys
 import types
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _ATTRIBUTES = frozenset(("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR"))
 _KEEPS = frozenset(("COPY", "PUSH_NULL", "CACHE", "EXTENDED_ARG", "RESUME"))
@@ -63,3 +64,33 @@ def codes(code: types.CodeType) -> Iterator[types.CodeType]:
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
             yield from codes(const)
+
+
+# What a class does beside computing: how it is made, shown, filled and copied.
+_APART = frozenset((
+    "__init__", "__init_subclass__", "__repr__", "extra_repr", "reset_parameters", "__setstate__",
+    "__getstate__", "_load_from_state_dict", "_save_to_state_dict", "__deepcopy__", "__copy__",
+))  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def attributes_used(cls: Any, root: str) -> frozenset[str]:
+    """Attributes that the code of a class below `root` may look at, helpers in its files included."""
+    found: set[str] = set()
+    for base in cls.__mro__:
+        if base.__name__ == root:
+            break
+        members = [m for name, m in vars(base).items() if name not in _APART]
+        file = vars(sys.modules.get(base.__module__, object))
+        members += [m for m in file.values() if getattr(m, "__module__", "") == base.__module__]
+        for member in members:
+            member = getattr(member, "fget", None) or getattr(member, "__func__", member)
+            while isinstance(getattr(member, "__wrapped__", None), types.FunctionType):
+                member = member.__wrapped__
+            if isinstance(member, types.FunctionType):
+                for code in codes(member.__code__):
+                    names = names_of(code)
+                    found |= names.loose
+                    for _, _, path in names.paths:
+                        found.update(path)
+    return frozenset(found)

@@ -51,12 +51,15 @@ class Replay:
         self.lock = threading.Lock()
         self.runs = 0
         r = recording
-        self.watch = r.watch
+        self.watch, self.intact = r.watch, r.watch.quick.unchanged
         self.hooks = r.hooks
         self.after = r.after
         self.makers = r.leaf_makers
         self.shape = tree.rebuild(r.result, lambda v: None)
         self.recorded = r.program
+        first: tuple = self.makers[0] if self.shape is None and len(self.makers) == 1 else ("",)
+        self.alone = first[0] == "tensor" and r.backward is None
+        self.spent = SpentNode(first[2] if self.alone and first[2] else "")
         self.complaint: str | None = None  # what had to be left out of the program
         self.program = optimise(r.program)
         places = {id(t): i for i, t in enumerate(r.given)}
@@ -68,7 +71,9 @@ class Replay:
             for t, how in zip(r.leaves, r.exit_grads)
             if how[0] != "kept"
         ]
-        self.bumps = [(places.get(id(t)), t, n) for t, n in r.bumps]
+        bumps = [(places.get(id(t)), t, n) for t, n in r.bumps]
+        self.versions = [(t._ver, n) for at, t, n in bumps if at is None]
+        self.bumped_arguments = [(at, n) for at, _, n in bumps if at is not None]
         self._check_arguments(r)
         self.backward: Any = r.backward
         self.needed_later: set[int] = set()  # results that the backward half reads, too
@@ -158,10 +163,12 @@ class Replay:
 
     def obstacle(self, tensors: Sequence[Tensor]) -> str | None:
         """Why this program does not fit the state of things now, or None."""
-        if not self.watch.intact():
+        if not self.intact():
             why = self.watch.changed()
             if why is not None:
                 return why
+        if not (self.backward or self.entry or self.added_to):
+            return None
         if self.backward is not None and self._free() is None:
             return "too many calls wait for their backward"
         for at, t, there in self.entry:
@@ -203,11 +210,10 @@ class Replay:
             settle()
         for i in self.written:
             tensors[i]._a[...] = inputs[i]
-        for at, t, n in self.bumps:
-            t = t if at is None else tensors[at]
-            if t._ver is None:
-                t._ver = [0]
-            t._ver[0] += n
+        for version, n in self.versions:
+            version[0] += n
+        for which, n in self.bumped_arguments:
+            bump(tensors[which], n)
         for at, t, place in self.loose_grads:
             t = t if at is None else tensors[at]
             if place is None:
@@ -217,10 +223,20 @@ class Replay:
                 t._grad = tensor_over(array, low.array_type)
         if self.lent_grads:
             self.lent.attach(self.lent_grads, outs)
-        result = self._results(outs, tensors, node)
+        result = (self._one if self.alone else self._results)(outs, tensors, node)
         del outs
         self.lent.measure()
         return result
+
+    def _one(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Tensor:
+        """The result that is one tensor alone, most often the loss after its backward."""
+        _, place, label = self.makers[0]
+        t = self._tensor(place, outs, tensors)
+        if label is not None:
+            if self.spent.hooks or self.spent.pre_hooks:
+                self.spent = SpentNode(label)  # somebody hung a hook on an earlier result
+            t._edge = (self.spent, 0)
+        return t
 
     def _with_grads(self, tensors: Sequence[Tensor]) -> list[Any]:
         """The arguments, and in their places behind them the gradients that are added to."""
@@ -249,9 +265,7 @@ class Replay:
                 return tensors[maker[1]]
             return maker[1]
 
-        if self.shape is None:  # one value alone, most often the loss
-            return leaf(None)
-        return tree.rebuild(self.shape, leaf)
+        return leaf(None) if self.shape is None else tree.rebuild(self.shape, leaf)
 
     def _tensor(self, i: int, outs: tuple, tensors: Sequence[Tensor]) -> Tensor:
         array, way = outs[i], self.returned[i]
@@ -262,6 +276,12 @@ class Replay:
             at, shift, slot = way
             array = _look(tensors[at]._a, shift, slot)
         return tensor_over(array, self.lowered.array_type)
+
+
+def bump(t: Tensor, n: int) -> None:
+    if t._ver is None:
+        t._ver = [0]
+    t._ver[0] += n
 
 
 def _used_after(program: Any, t: Tensor) -> bool:

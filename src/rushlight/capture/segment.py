@@ -18,7 +18,7 @@ from ..base.dtypes import dtype
 from ..core.tensor import root_array
 from .books import Books, references
 from .lower import lower
-from .passes import optimise
+from .passes import again, optimise
 from .program import ARGUMENT, Instruction
 from .record import CannotCapture, Recorder, WrongKernel, extent, is_array, same
 from .stretch import Pairing, Step, Stretch, alike
@@ -236,12 +236,13 @@ class Segment:
         ) in program.arguments:  # what the host makes anew for each call, like learning rates
             slot.storage.fed = slot.storage.device == "cpu" and program.device == "cuda"
         self.places = {k: i for i, k in enumerate(self.inputs)}
-        try:
-            self.program = optimise(program)
-            self.low = lower(self.program, set(), [])
-        except WrongKernel:
-            self.program = optimise(program, exact_only=True)
-            self.low = lower(self.program, set(), [])
+        self.program = optimise(program)
+        while True:
+            try:
+                self.low = lower(self.program, set(), [])
+                break
+            except WrongKernel as error:
+                self.program = again(program, self.program, error)
         self.touched = {id(root_array(self.arrays[k])) for k in self.live} | self.state_roots
 
     def _check(self, recorder: Recorder, inputs: list[Any]) -> None:

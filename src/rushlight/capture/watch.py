@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Iterable
-from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,8 @@ from .kinds import (
     peek,
     short,
 )
-from .names import codes, names_of
+from .names import attributes_used, codes, names_of
+from .quick import Quick
 
 _PACKAGE = __name__.split(".")[0]
 _LONG = 256  # containers longer than this are watched by their length only
@@ -57,10 +57,11 @@ class Watch:
         self.cells: list[tuple[str, Any, Any]] = []
         self.optimizers: list[Any] = []
         self.generators: list[Any] = []
+        self.announced: set[int] = set()  # tables of modules: whoever changes them says so
         self._grow(fn, list(arguments))
         self.held = [t for t, _ in self.tensors.values()]
         self.groups = [(o, group_shape(o)) for o in self.optimizers]
-        self._settle()
+        self.quick = Quick(self)
 
     def _grow(self, fn: Callable[..., Any], arguments: list[Any]) -> None:
         """Read functions until no new names turn up; names decide which attributes matter."""
@@ -245,22 +246,24 @@ class Watch:
 
     def _module(self, m: Any, label: str) -> None:
         own = m.__dict__
-        user = is_user_module(type(m).__module__)
-        asked = self._names(m)
+        self.announced.add(id(own))
+        asked = self._names(m) | attributes_used(type(m), "Module")
         for name, value in own.items():
             if name in ("_parameters", "_buffers", "_modules"):
+                self.announced.add(id(value))
                 self.lengths.append((f"{label}.{name}", value, len(value)))
                 for key, item in value.items():
                     self._row(value, key, item, f"{label}.{key}")
             elif name.endswith("hooks"):
                 if "state_dict" in name:
                     continue
+                self.announced.add(id(value))
                 self.lengths.append((f"{label}.{name}", value, len(value)))
                 for item in value.values():
                     self.visit(item, f"{label}.{name}")
-            elif not user or name in asked or name == "training":
+            elif name in asked:
                 self._row(own, name, value, f"{label}.{name}")
-        if user:
+        if is_user_module(type(m).__module__):
             self._methods(m, type(m), label)
 
     def _optimizer(self, o: Any, label: str) -> None:
@@ -268,73 +271,28 @@ class Watch:
         self.rows.append((f"{label}.state", o.__dict__, "state", o.state))
         self.rows.append((f"{label}.param_groups", o.__dict__, "param_groups", o.param_groups))
         for i, group in enumerate(o.param_groups):
-            for j, p in enumerate(group["params"]):
+            params = group["params"]
+            self.contents.append((f"{label}.param_groups[{i}]", params, tuple(params)))
+            for j, p in enumerate(params):
                 self._tensor(p, f"{label}.param_groups[{i}].params[{j}]")
+        self.lengths.append((f"{label}.state", o.state, len(o.state)))
         for held in list(o.state.values()):
             if isinstance(held, dict):
                 for name, value in held.items():
                     if isinstance(value, Tensor):
-                        self._tensor(value, f"{label}.{name}")
+                        self._row(held, name, value, f"{label}.{name}")
         for name in ("_pre_hooks", "_post_hooks"):
             hooks = getattr(o, name, {})
+            self.announced.add(id(hooks))
             self.lengths.append((f"{label}.{name}", hooks, len(hooks)))
             for hook in hooks.values():
                 self.visit(hook, f"{label}.{name}")
 
     # -- checking -------------------------------------------------------------------------------
 
-    def _settle(self) -> None:
-        """Gather the checks so that an unchanged state is seen in a few calls of C."""
-        tables: dict[int, tuple[Any, list]] = {}
-        single: list[tuple] = []
-        for row in self.rows:
-            if isinstance(row[1], dict):
-                tables.setdefault(id(row[1]), (row[1], []))[1].append(row)
-            else:
-                single.append(row)
-        self._tables = [
-            (_getter([r[2] for r in rows]), table, tuple([r[3] for r in rows]))
-            for table, rows in tables.values()
-        ]
-        self._single = single
-        self._empty = [c for _, c, n in self.lengths if n == 0]
-        self._sized = [c for _, c, n in self.lengths if n]
-        self._sizes = [n for _, _, n in self.lengths if n]
-        self._arrays = [t._a for t in self.held]
-        self._edges = [t._edge for t in self.held]
-        nodes = [e[0] for e in self._edges if e is not None]
-        self._nodes = [(n, hooks_on(n)) for n in nodes]
-        self._unhooked = [n for n, hooks in self._nodes if not any(hooks)]
-        self._leaves = [n for n in self._unhooked if hasattr(n, "post_hooks")]
-        self._hooked = [(n, hooks) for n, hooks in self._nodes if any(hooks)]
-
     def intact(self) -> bool:
         """Whether everything is as it was, told quickly; False may be a false alarm."""
-        try:
-            for get, table, values in self._tables:
-                if get(table) != values:
-                    return False
-            if (
-                any(self._empty)
-                or list(map(_array, self.held)) != self._arrays
-                or list(map(_edge, self.held)) != self._edges
-                or any(map(_pre_hooks, self._unhooked))
-                or any(map(_post_hooks, self._leaves))
-                or list(map(len, self._sized)) != self._sizes
-            ):
-                return False
-            return self._rest_intact()
-        except Exception:  # noqa: BLE001 - a missing key, or arrays compared by value: changed
-            return False
-
-    def _rest_intact(self) -> bool:
-        return (
-            all(hooks_on(n) == hooks for n, hooks in self._hooked)
-            and all(group_shape(o) == shape for o, shape in self.groups)
-            and all(content(cell) is value for _, cell, value in self.cells)
-            and all(tuple(c) == items for _, c, items in self.contents)
-            and all(table.get(key, MISSING) is value for _, table, key, value in self._single)
-        )
+        return self.quick.unchanged()
 
     def changed(self) -> str | None:
         """What is no longer as it was, or None."""
@@ -360,13 +318,14 @@ class Watch:
         return self._changed_tensor()
 
     def _changed_tensor(self) -> str | None:
-        for t, array, edge in zip(self.held, self._arrays, self._edges):
+        quick = self.quick
+        for t, array, edge in zip(self.held, quick.arrays, quick.edges):
             label = self.tensors[id(t)][1]
             if t._a is not array:
                 return f"{label} has new memory"
             if t._edge is not edge:
                 return f"requires_grad or the history of {label} changed"
-        if any(hooks_on(node) != hooks for node, hooks in self._nodes):
+        if any(hooks_on(node) != hooks for node, hooks in quick.nodes):
             return "the hooks of a parameter changed"
         return None
 
@@ -376,15 +335,3 @@ class Watch:
         for array, label in self.arrays.values():
             found.setdefault(id(array), label)
         return found
-
-
-_array, _edge = attrgetter("_a"), attrgetter("_edge")
-_pre_hooks, _post_hooks = attrgetter("pre_hooks"), attrgetter("post_hooks")
-
-
-def _getter(keys: list) -> Callable[[Any], tuple]:
-    """All keys of a dict at once, as a tuple."""
-    if len(keys) == 1:
-        (key,) = keys
-        return lambda table: (table[key],)
-    return itemgetter(*keys)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
+from .changes import changes
 from .modes import modes, switches
 
 if TYPE_CHECKING:
@@ -89,8 +90,10 @@ class RemovableHandle:
         self.id = next(self._ids)
         self.hooks = hooks
         hooks[self.id] = fn
+        changes[0] += 1
 
     def remove(self) -> None:
+        changes[0] += 1
         self.hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:

@@ -136,8 +136,17 @@ class Optimizer:
                 c._a += 1
             return numbers()
 
-        hyper = np.array(today(), np.float64)
-        each_replay(lambda: hyper.__setitem__(slice(None), today()), hyper)
+        latest = today()
+        hyper = np.array(latest, np.float64)
+
+        def refresh() -> None:
+            nonlocal latest
+            now = today()
+            if now != latest:
+                latest = now
+                hyper[:] = now
+
+        each_replay(refresh, hyper)
         arrays = [hyper]
         arrays += [p._a for p in params]
         arrays += [p._grad._a for p in params]

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...base import dtypes
 from ...base.dtypes import as_dtype
+from ...core.changes import changes
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
 from ...ops.casting import _parse_to
@@ -36,6 +37,7 @@ class Convert(Members):
                 if is_lazy(buf):
                     _replace(buf, fn)
                 else:
+                    changes[0] += 1
                     self._buffers[name] = fn(buf)
         return self
 

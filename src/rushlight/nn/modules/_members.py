@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...base.config import settings
+from ...core.changes import changes
 from ...core.tensor import Tensor
 from ..parameter import Parameter
 from ._global_hooks import on_registration
@@ -55,6 +56,7 @@ class Members:
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
                 f"({settings.module} Tensor or None required)"
             )
+        changes[0] += 1
         self._buffers[name] = on_registration("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -79,6 +81,7 @@ class Members:
                     "compute the value in the forward() method."
                 )
             param = on_registration("parameter", self, name, param)
+        changes[0] += 1
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -86,6 +89,7 @@ class Members:
         if module is not None and not isinstance(module, Members):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         _check_name(self, "module", name, self._modules)
+        changes[0] += 1
         self._modules[name] = on_registration("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:

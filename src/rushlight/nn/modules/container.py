@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from ...core.changes import changes
 from ._parameter_containers import ParameterDict, ParameterList
 from .module import Module, indent
 
@@ -200,6 +201,7 @@ class ModuleList(Module):
 
     def insert(self, index: int, module: Module) -> None:
         """Put a module before position `index`."""
+        changes[0] += 1
         for i in range(len(self), index, -1):
             self._modules[str(i)] = self._modules[str(i - 1)]
         self._modules[str(index)] = module
@@ -264,6 +266,7 @@ class ModuleDict(Module):
         self.add_module(key, module)
 
     def __delitem__(self, key: str) -> None:
+        changes[0] += 1
         del self._modules[key]
 
     def __len__(self) -> int:
@@ -277,6 +280,7 @@ class ModuleDict(Module):
 
     def clear(self) -> None:
         """Remove every module."""
+        changes[0] += 1
         self._modules.clear()
 
     def pop(self, key: str) -> Module:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...base.config import settings
+from ...core.changes import changes
 from ...core.tensor import Tensor
 from ..parameter import Buffer, Parameter
 from ._convert import Convert
@@ -141,6 +142,7 @@ class Module(Convert, State, Hooks):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
+        changes[0] += 1
         own = self.__dict__
         parameters = own.get("_parameters")
         is_tensor = isinstance(value, Tensor)  # quick, while asking for a Parameter is not
@@ -186,6 +188,7 @@ class Module(Convert, State, Hooks):
             self._non_persistent_buffers_set.discard(name)
 
     def __delattr__(self, name: str) -> None:
+        changes[0] += 1
         if name in self._parameters:
             del self._parameters[name]
         elif name in self._buffers:
