@@ -47,8 +47,9 @@ def _allow(launch: Launch, shared: int) -> None:
 
 
 def _resident(launch: Launch, threads: int, shared: int) -> int:
-    """Blocks that the GPU holds at once."""
-    each = driver.occupancyMaxActiveBlocksPerMultiprocessor(launch.function, threads, shared)
+    """Blocks that the GPU holds at once; two a multiprocessor where CuPy cannot ask."""
+    ask = getattr(driver, "occupancyMaxActiveBlocksPerMultiprocessor", None)
+    each = 2 if ask is None else ask(launch.function, threads, shared)
     return max(1, each) * _MULTIPROCESSORS
 
 
