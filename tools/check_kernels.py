@@ -97,6 +97,31 @@ def file_sources(few: bool) -> dict[str, str]:
     return sources
 
 
+FAMILIES = {
+    "batch_norm": [
+        {"NW": "float", "LAST": 1, "VW": 2, "ACROSS": 8, "IX": "unsigned"},
+        {"NW": "float", "LAST": 0, "VW": 1, "ACROSS": 1, "IX": "i64"},
+        {"NW": "NT", "LAST": 1, "VW": 1, "ACROSS": 32, "IX": "i64"},
+    ],
+    "casts": [{"SRC": source, "MAXT": 64} for source in ("float", "bf16_t")],
+}
+STORED = {"float": "float", "double": "double", "half_t": "float", "bf16_t": "float"}
+
+
+def family_sources(few: bool) -> dict[str, str]:
+    """Files over common.cu with a few constants, per type that numbers are stored in."""
+    folder = FOLDER / "kernels"
+    sources = {}
+    for name, forms in FAMILIES.items():
+        for number, form in enumerate(forms):
+            for stored, computed in list(STORED.items())[: 1 if few else None]:
+                constants = {"NT": stored, "NA": computed, **form}
+                lines = [f"#define {k} {v}" for k, v in constants.items()]
+                files = [(folder / f"{f}.cu").read_text() for f in ("common", name)]
+                sources[f"{name}-{stored}-{number}"] = "\n".join([*lines, *files])
+    return sources
+
+
 MACROS = ("INIT", "MAP", "JOIN", "FINAL", "KEPT", "GONE", "PAIR")
 
 
@@ -134,7 +159,8 @@ def main() -> int:
     for start in range(0, len(labels), 150):
         part = {k: sources[k] for k in labels[start : start + 150]}
         good &= compile_text(f"kernels {start} and on", bundle(part, prelude))
-    files = {k: v for k, v in file_sources(options.few).items() if options.only in k}
+    whole = {**file_sources(options.few), **family_sources(options.few)}
+    files = {k: v for k, v in whole.items() if options.only in k}
     for label, text in files.items():
         good &= compile_text(label, text)
     print(f"{len(sources) + len(files)} sources: {'ok' if good else 'FAILED'}")

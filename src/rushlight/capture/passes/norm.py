@@ -32,8 +32,8 @@ def _join_forward(program: Program) -> Program:
         if ins.name == "batch_norm_train":
             _join_relu(program, code, at, late)
     made: list[Instruction] = []
-    for at, ins in enumerate(code):
-        made += [] if ins is None else [ins]
+    for at, kept in enumerate(code):
+        made += [] if kept is None else [kept]
         made += late.get(at, ())
     return program.with_instructions(made)
 
