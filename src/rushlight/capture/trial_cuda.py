@@ -94,6 +94,9 @@ def _example(slot: Slot) -> Any:
         some = np.round(some * 8).astype(np.float32) / 8  # few digits: sums are exact in any dtype
         values = cupy.asarray(some)[cupy.arange(slot.size) % some.size].reshape(slot.shape)
         run(KERNELS["copy_into"], cupy.ndarray, (array, _cast(values, slot.dtype)), {})
+    elif slot.dtype == np.uint8 and slot.size:  # places of maxima, some of them nowhere
+        some = np.random.RandomState(slot.number).choice([0, 1, 255], slot.size).astype(np.uint8)
+        array[...] = cupy.asarray(some.reshape(slot.shape))
     return array
 
 

@@ -138,7 +138,7 @@ def _side_by_side(pool: Instruction) -> bool:
     kernel = how["kernel"]
     return (
         len(kernel) == 2 and how["stride"] == kernel and not any(how["padding"])
-        and how["dilation"] == (1, 1) and kernel[0] * kernel[1] <= _MOST_IN_WINDOW
+        and how["dilation"] == (1, 1) and 1 < kernel[0] * kernel[1] <= _MOST_IN_WINDOW
         and y[2:] == tuple([n // k for n, k in zip(x[2:], kernel)])
     )  # fmt: skip
 
