@@ -12,6 +12,7 @@
 #define KC 448  /* most depth of a panel: NR * KC floats of B and MR * KC of A stay in the first cache */
 #define MC 128  /* most rows of A packed at once: MC * KC floats stay in the second */
 #define NC 3072 /* most columns of B packed at once */
+#define NC_ONCE 192 /* of them where they are used once */
 
 /* Equal pieces: one of 784 becomes two of 392, not one of 448 and a poor 336. */
 INLINE idx piece(idx n, idx most, idx unit) {
@@ -165,33 +166,36 @@ static void K(gemm_blocks)(const Gemm *g, const float *pa, const float *pb, idx 
         }
 }
 
+/* What columns [j0, j0 + nc) get from depth [p0, p0 + kc); A is packed once where one piece holds it. */
+INLINE void gemm_columns(const Gemm *g, idx p0, idx kc, idx j0, idx nc, idx mc_most, float *pa, float *pb) {
+    const int add = g->add || p0 > 0;
+    const float *bias = p0 == 0 ? g->bias : NULL;
+    const float *b = g->b + p0 * g->b_row + j0 * g->b_col;
+    /* Packing B pays when many rows use it; with few, whole tiles read it where it lies. */
+    const int lies = g->m <= MR && g->b_col == 1 && kc * nc <= 8192;
+    const idx straight = lies ? nc - nc % NR : 0;
+    if (straight < nc) pack_lines(b + straight * g->b_col, g->b_col, g->b_row, nc - straight, kc, NR, pb);
+    for (idx i0 = 0; i0 < g->m; i0 += mc_most) {
+        const idx mc = g->m - i0 < mc_most ? g->m - i0 : mc_most;
+        if (j0 == 0 || mc < g->m)
+            pack_lines(g->a + i0 * g->a_row + p0 * g->a_col, g->a_row, g->a_col, mc, kc, MR, pa);
+        if (straight) K(gemm_blocks)(g, pa, b, g->b_row, i0, mc, j0, straight, kc, add, bias);
+        if (straight < nc) K(gemm_blocks)(g, pa, pb, NR, i0, mc, j0 + straight, nc - straight, kc, add, bias);
+    }
+}
+
 static void K(gemm)(const Gemm *g, float *scratch) {
     if ((g->m <= 8 || g->n <= 16) && g->a_col == 1 && g->b_row == 1 && g->k >= VL) {
         K(gemm_few)(g);
         return;
     }
-    const idx kc_most = piece(g->k, KC, 1), mc_most = piece(g->m, MC, MR), nc_most = piece(g->n, NC, NR);
+    /* With few rows a piece of B is used once: it need not outlast the second cache. */
+    const idx kc_most = piece(g->k, KC, 1), mc_most = piece(g->m, MC, MR);
+    const idx nc_most = piece(g->n, g->m <= MC ? NC_ONCE : NC, NR);
     float *pa = scratch, *pb = scratch + kc_most * mc_most;
-    for (idx j0 = 0; j0 < g->n; j0 += nc_most) {
-        const idx nc = g->n - j0 < nc_most ? g->n - j0 : nc_most;
-        for (idx p0 = 0; p0 < g->k; p0 += kc_most) {
-            const idx kc = g->k - p0 < kc_most ? g->k - p0 : kc_most;
-            const int add = g->add || p0 > 0;
-            const float *bias = p0 == 0 ? g->bias : NULL;
-            const float *b = g->b + p0 * g->b_row + j0 * g->b_col;
-            /* Packing B pays when many rows use it; with few, whole tiles read it where it lies. */
-            const int lies = g->m <= MR && g->b_col == 1 && kc * nc <= 8192;
-            const idx straight = lies ? nc - nc % NR : 0;
-            if (straight < nc)
-                pack_lines(b + straight * g->b_col, g->b_col, g->b_row, nc - straight, kc, NR, pb);
-            for (idx i0 = 0; i0 < g->m; i0 += mc_most) {
-                const idx mc = g->m - i0 < mc_most ? g->m - i0 : mc_most;
-                pack_lines(g->a + i0 * g->a_row + p0 * g->a_col, g->a_row, g->a_col, mc, kc, MR, pa);
-                if (straight)
-                    K(gemm_blocks)(g, pa, b, g->b_row, i0, mc, j0, straight, kc, add, bias);
-                if (straight < nc)
-                    K(gemm_blocks)(g, pa, pb, NR, i0, mc, j0 + straight, nc - straight, kc, add, bias);
-            }
-        }
+    for (idx p0 = 0; p0 < g->k; p0 += kc_most) {
+        const idx kc = g->k - p0 < kc_most ? g->k - p0 : kc_most;
+        for (idx j0 = 0; j0 < g->n; j0 += nc_most)
+            gemm_columns(g, p0, kc, j0, g->n - j0 < nc_most ? g->n - j0 : nc_most, mc_most, pa, pb);
     }
 }
