@@ -7,7 +7,7 @@ from typing import Any
 
 from .inplace import adopt_history, bump
 from .modes import modes, no_grad
-from .op import FREED, _freed_error
+from .node import FREED, freed_error
 from .tape import Node
 from .tensor import Tensor, current_edge, tensor_over
 
@@ -94,7 +94,7 @@ class FunctionNode(Node):
 
     def unpack(self) -> tuple:
         if self.saved is FREED:
-            raise _freed_error()
+            raise freed_error()
         tensors = []
         for held, cell, version, at in self.saved:
             if cell is not None and cell[0] != version:

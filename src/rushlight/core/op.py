@@ -1,25 +1,22 @@
-"""Op: a kernel with a rule in front of it and derivatives behind it, and how a call is recorded."""
+"""Op: a kernel with a rule in front of it and derivatives behind it, and what a call of it does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from ..backend import devices
 from ..backend.door import Kernel, listeners, run
 from ..base.errors import mixed_devices
 from .modes import modes, switches
-from .tape import Node, numbers
+from .node import FREED, Derivative, OpNode, Plan, code_of  # noqa: F401 - FREED is asked for here
+from .tape import numbers
 from .tensor import Tensor, current_edge, extra, mark_view, tensor_over
 
 _new = object.__new__
 
 OPS: dict[str, Op] = {}
-
-# Where a derivative's argument comes from, decided once from its parameter names.
-_G, _GS, _INPUT, _OUTPUT, _SHAPE, _ATTR, _NEEDS, _REST, _REST_SHAPES = range(9)
-
-FREED = object()
 
 
 class Op:
@@ -58,11 +55,11 @@ class Op:
         self.new_gradients = new_gradients  # derivatives never hand the incoming gradient itself on
         self.grad_name = grad_name or _camel(self.name) + "Backward0"
         self.inputs, self.variadic = _input_names(fn)
-        self.derivatives: dict[int, _Derivative] = {}
-        self.shared: list[tuple[tuple[int, ...], _Derivative]] = []
-        self.joint: _Derivative | None = None
+        self.derivatives: dict[int, Derivative] = {}
+        self.shared: list[tuple[tuple[int, ...], Derivative]] = []
+        self.joint: Derivative | None = None
         self.differentiable = False
-        self.plans: dict[Any, _Plan] = {}
+        self.plans: dict[Any, Plan] = {}
         self.own: dict[type, bool] = {}  # array types with a body of their own, see `joins`
         self.__doc__ = fn.__doc__
         OPS[self.name] = self
@@ -70,7 +67,7 @@ class Op:
     def derivative(self, **by_input: Callable[..., Any]) -> Op:
         """Give one derivative function per input name."""
         for name, fn in by_input.items():
-            self.derivatives[self.inputs.index(name)] = _Derivative(self, fn)
+            self.derivatives[self.inputs.index(name)] = Derivative(self, fn)
         self.differentiable = True
         return self
 
@@ -79,14 +76,14 @@ class Op:
 
         def register(fn: Callable[..., Any]) -> Callable[..., Any]:
             places = tuple([self.inputs.index(name) for name in names])
-            self.shared.append((places, _Derivative(self, fn)))
+            self.shared.append((places, Derivative(self, fn)))
             return fn
 
         return register
 
     def backward(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """Give one function that returns the gradients of all inputs, for shared work."""
-        self.joint = _Derivative(self, fn)
+        self.joint = Derivative(self, fn)
         self.differentiable = True
         return fn
 
@@ -230,7 +227,7 @@ class Op:
         key = (mask, len(inputs)) if self.variadic else mask
         plan = self.plans.get(key)
         if plan is None:
-            plan = self.plans[key] = _Plan(self, mask, len(inputs))
+            plan = self.plans[key] = Plan(self, mask, len(inputs))
         if not plan.calls:
             return
         node = _new(OpNode)  # filled in here: a constructor's call is a tenth of a small op
@@ -273,176 +270,6 @@ class Op:
         return f"<op {self.name}({', '.join(self.inputs)})>"
 
 
-class _Plan:
-    """What a call keeps when certain inputs want gradients, and the derivatives it will need."""
-
-    __slots__ = ("calls", "keep", "needs", "outputs", "shapes", "sums")
-
-    def __init__(self, op: Op, mask: int, n: int) -> None:
-        self.needs = [bool(mask >> i & 1) for i in range(n)]
-        wanted = self._wanted(op, mask)
-        keep: set[int] = set()
-        kinds = set()
-        for derivative, _ in wanted:
-            for kind, key in derivative.sources:
-                kinds.add(kind)
-                if kind == _INPUT:
-                    keep.add(key)
-                elif kind == _REST:
-                    keep.update(range(key, n))
-        self.keep = tuple(sorted(keep))
-        self.shapes = bool(op.broadcasts) or _SHAPE in kinds or _REST_SHAPES in kinds
-        self.outputs = _OUTPUT in kinds
-        self.sums = op.broadcasts
-        # (function of the node and its gradients, the input it serves, several, or None for all)
-        self.calls = tuple([(d.call or d._compile(), at) for d, at in wanted])
-
-    @staticmethod
-    def _wanted(op: Op, mask: int) -> list[tuple[_Derivative, Any]]:
-        if op.joint is not None:
-            return [(op.joint, None)]
-        wanted: list[tuple[_Derivative, Any]] = []
-        left = mask
-        for places, derivative in op.shared:
-            bits = sum([1 << i for i in places])
-            if left & bits == bits:
-                wanted.append((derivative, places))
-                left &= ~bits
-        return [(d, i) for i, d in op.derivatives.items() if left >> i & 1] + wanted
-
-
-class _Derivative:
-    """A derivative function and where each of its arguments comes from."""
-
-    def __init__(self, op: Op, fn: Callable[..., Any]) -> None:
-        self.fn = fn
-        names = getattr(fn, "takes", None)  # made by a maker, which says it by attribute
-        if names is None:
-            code = _code(fn)
-            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        self.sources = [self._source(op, name) for name in names]
-        self.call: Any = None
-
-    def _source(self, op: Op, name: str) -> tuple[int, Any]:
-        if name == "g":
-            return _G, None
-        if name == "gs":
-            return _GS, None
-        if name == "needs":
-            return _NEEDS, None
-        if op.variadic and name == op.inputs[-1]:
-            return _REST, len(op.inputs) - 1
-        if name in op.inputs:
-            return _INPUT, op.inputs.index(name)
-        if name == "out" or (name.startswith("out") and name[3:].isdigit()):
-            return _OUTPUT, int(name[3:] or 0)
-        stem = name.removesuffix("_shape")
-        if stem != name and stem in op.inputs:
-            many = op.variadic and stem == op.inputs[-1]
-            return _REST_SHAPES if many else _SHAPE, op.inputs.index(stem)
-        return _ATTR, name
-
-    def _compile(self) -> Callable[..., Any]:
-        """One expression that fetches the arguments: a loop over `sources` costs a microsecond."""
-        texts = {
-            _G: "gs[0]",
-            _GS: "gs",
-            _INPUT: "node.input({key})",
-            _OUTPUT: "node.output({key})",
-            _SHAPE: "node.shapes[{key}]",
-            _REST: "[node.input(i) for i in range({key}, len(node.edges))]",
-            _REST_SHAPES: "node.shapes[{key}:]",
-            _ATTR: "node.attrs.get({key!r})",
-            _NEEDS: "node.plan.needs",
-        }
-        arguments = ", ".join(texts[kind].format(key=key) for kind, key in self.sources)
-        self.call = eval(f"lambda node, gs: fn({arguments})", {"fn": self.fn})
-        return self.call
-
-
-class OpNode(Node):
-    """The tape's record of one Op call, made by `Op.record`."""
-
-    __slots__ = ("op", "plan", "attrs", "shapes", "saved", "outputs", "n_outputs")
-
-    op: Op
-    plan: _Plan
-    attrs: dict
-    shapes: Any
-    saved: Any
-    outputs: Any
-
-    def keep_outputs(self, outs: tuple) -> None:
-        """Keep the results without a reference cycle: their arrays, not the tensors."""
-        kept = []
-        for out in outs:
-            if out._ver is None:
-                out._ver = [0]
-            kept.append((out._a, out._ver, out._ver[0]))
-        self.outputs = kept
-
-    def input(self, i: int) -> Any:
-        """An input as it was; RuntimeError when it has been changed in place since."""
-        if self.saved is FREED:
-            raise _freed_error()
-        kept = self.saved[i]
-        if kept.__class__ is not tuple:
-            return kept
-        a, cell, version = kept
-        if cell[0] != version:
-            raise _version_error(self, a, cell[0], version, self.edges[i])
-        t = _new(Tensor)
-        t._a = a
-        t._edge = self.edges[i]
-        t._ver = cell
-        t._grad = t._ext = None
-        return t
-
-    def output(self, i: int) -> Tensor:
-        if self.outputs is FREED:
-            raise _freed_error()
-        a, cell, version = self.outputs[i]
-        if cell[0] != version:
-            raise _version_error(self, a, cell[0], version, (self, i))
-        out = _new(Tensor)
-        out._a = a
-        out._edge = (self, i) if a.dtype.kind in "fcV" else None
-        out._ver = cell
-        out._grad = out._ext = None
-        return out
-
-    def apply(self, gs: list[Any]) -> Sequence[Any]:
-        plan = self.plan
-        results: list[Any] = [None] * len(self.edges)
-        for call, at in plan.calls:
-            if at is None:
-                return call(self, gs)
-            if gs[0] is None:
-                continue
-            g = call(self, gs)
-            if at.__class__ is not int:
-                for i, part in zip(at, g):
-                    results[i] = part
-            elif plan.sums and g is not None:
-                # without shapes nothing was broadcast
-                if self.shapes is not None and g._a.shape != self.shapes[at]:
-                    g = g.sum_to_size(self.shapes[at])
-                results[at] = g
-            else:
-                results[at] = g
-        return results
-
-    def release(self) -> None:
-        if self.saved:
-            self.saved = FREED
-        if self.outputs is not None:
-            self.outputs = FREED
-
-    def name(self) -> str:
-        name = self.op.grad_name
-        return name if isinstance(name, str) else name(self.attrs)
-
-
 def op(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Decorator: make an Op of a generic kernel body."""
     if fn is None:
@@ -450,16 +277,9 @@ def op(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     return Op(fn, **options)
 
 
-def _code(fn: Any) -> Any:
-    """The code that holds a function's parameter names; `inspect.signature` costs 20 ms at import."""
-    while hasattr(fn, "__wrapped__"):
-        fn = fn.__wrapped__
-    return fn.__code__
-
-
 def _input_names(fn: Callable) -> tuple[list[str], bool]:
     """A body's positional names after `xp`."""
-    code = _code(fn)
+    code = code_of(fn)
     names = list(code.co_varnames[1 : code.co_argcount])
     variadic = bool(code.co_flags & 0x04)  # CO_VARARGS: *name follows the named ones
     if variadic:
@@ -507,48 +327,17 @@ def _inference_error() -> RuntimeError:
     )
 
 
-def _freed_error() -> RuntimeError:
-    return RuntimeError(
-        "Trying to backward through the graph a second time (or directly access saved tensors after "
-        "they have already been freed). Saved intermediate values of the graph are freed when you "
-        "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
-        "through the graph a second time or if you need to access saved tensors after calling "
-        "backward."
-    )
-
-
-def _version_error(node: OpNode, a: Any, now: int, then: int, edge: Any) -> RuntimeError:
-    from ..base.config import settings
-    from ..base.dtypes import from_np
-    from .inplace import _title as title
-
-    place = "cuda." if devices.device_of(a).type == "cuda" else ""
-    kind = f"{settings.module}.{place}{title(from_np(a.dtype))}Tensor"
-    maker = (
-        ""
-        if edge is None or not edge[0].edges
-        else (f", which is output {edge[1]} of {edge[0].name()},")
-    )
-    return RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: [{kind} {list(a.shape)}]{maker} is at version {now}; expected version {then} "
-        f"instead. {node.name()} needs it as it was. Hint: enable anomaly detection to find the "
-        "operation that failed to compute its gradient, with "
-        f"{settings.module}.autograd.set_detect_anomaly(True)."
-    )
-
-
 python_calls = (Op.__call__, Op.pair)
 
 
 def _in_c() -> None:
     """Let ops be called through the C extension, where it was built."""
     try:
-        from . import _call
+        native = import_module("._call", __package__)
     except ImportError:
         return
-    Op.__call__, Op.pair = _call.quicken(  # type: ignore[method-assign]
-        Tensor, Op, OpNode, _Plan, modes, switches, listeners, numbers, tensor_over, mark_view,
+    Op.__call__, Op.pair = native.quicken(  # type: ignore[method-assign]
+        Tensor, Op, OpNode, Plan, modes, switches, listeners, numbers, tensor_over, mark_view,
         current_edge,
     )  # fmt: skip
 

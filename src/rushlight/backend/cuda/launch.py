@@ -6,6 +6,7 @@ import ctypes
 import struct
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from math import prod
 from typing import Any, NamedTuple
 
@@ -15,10 +16,11 @@ from cupy.cuda import driver, runtime
 
 from .streams import current
 
+_native: Any = None
 try:
-    from . import _launch as _native
+    _native = import_module("._launch", __package__)
 except ImportError:  # not built: launches are packed and made in Python
-    _native: Any = None  # type: ignore[no-redef]
+    pass
 
 _base_new: Any = cupy.ndarray.__mro__[1].__new__
 _in_c = False

@@ -1,8 +1,8 @@
 /* Op.__call__ and Op.pair in C: collect the arrays, run the kernel, wrap its results, put a node on the tape.
  *
- * core/op.py has the same in Python, line by line, and is what to read first. Whatever is unusual here (somebody listens
+ * core/op.py has the same in Python, and is what to read first. Whatever is unusual here (somebody listens
  * at the door, tensors of several devices, inference mode, anomaly mode) is handed to that version, before anything was
- * computed. Slots of Tensor, Op, OpNode and _Plan are read at the offsets that Python gave them.
+ * computed. Slots of Tensor, Op, OpNode and Plan are read at the offsets that Python gave them.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -451,7 +451,7 @@ static int find_slots(PyObject *tensor, PyObject *op, PyObject *node, PyObject *
     return 0;
 }
 
-/* quicken(Tensor, Op, OpNode, _Plan, modes, switches, listeners, numbers, tensor_over, mark_view, current_edge) */
+/* quicken(Tensor, Op, OpNode, Plan, modes, switches, listeners, numbers, tensor_over, mark_view, current_edge) */
 static PyObject *quicken(PyObject *module, PyObject *args)
 {
     PyObject *tensor, *op, *node, *plan;
