@@ -155,3 +155,53 @@ def test_autocast_step():
         with torch.autocast("cuda", dtype=torch.bfloat16):
             close(steps[0](x, y), compiled(x, y), 3e-2)
     assert compiled.replays, compiled.why()
+
+
+@pytest.mark.parametrize("batch", [4, 64, 600])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_convolutions_join_their_pools(dtype, batch):
+    torch.manual_seed(0)
+    leaves = [torch.randn(*s).mul(0.2).to("cuda", dtype).requires_grad_() for s in (
+        (6, 3, 5, 5), (6,), (16, 6, 5, 5), (16,))]  # fmt: skip
+
+    def fn(x):
+        y = F.max_pool2d(F.conv2d(x, leaves[0], leaves[1]).relu(), 2)
+        y = F.max_pool2d(F.conv2d(y, leaves[2], leaves[3]).relu(), 2)
+        return y.detach(), *torch.autograd.grad(y.float().mean(), leaves)
+
+    compiled = torch.compile(fn)
+    for _ in range(CALLS):
+        x = torch.randn(batch, 3, 32, 32).to("cuda", dtype)
+        for a, b in zip(fn(x), compiled(x)):
+            close(a, b, 1e-4 if dtype == torch.float32 else 3e-2)
+    assert compiled.replays, compiled.why()
+    found = [i.name for i in compiled.program().instructions]
+    assert found.count("conv_pool") == 2
+    assert found.count("conv_pool_grads") == 2
+    assert "conv_pool_grad_input" in found
+    assert not {"conv", "max_pool", "max_pool_grad"} & set(found)
+
+
+@pytest.mark.parametrize("batch", [3, 700])
+@pytest.mark.parametrize(
+    ("size", "kernel", "pool", "how"),
+    [((11, 14), 3, (2, 3), {"padding": 1}), ((13, 12), 3, 2, {"stride": 2, "padding": 2}), ((28, 28), 5, 3, {})],
+)  # fmt: skip
+def test_odd_windows_join(batch, size, kernel, pool, how):
+    torch.manual_seed(0)
+    w, b = (
+        torch.randn(5, 2, kernel, kernel).cuda().requires_grad_(),
+        torch.randn(5).cuda().requires_grad_(),
+    )
+
+    def fn(x):
+        x = x.detach().requires_grad_()
+        y = F.max_pool2d(F.conv2d(x, w, b, **how), pool)
+        return y.detach(), *torch.autograd.grad(y.pow(2).mean(), [x, w, b])
+
+    compiled = torch.compile(fn)
+    for _ in range(CALLS):
+        x = torch.randn(batch, 2, *size).cuda()
+        for a, c in zip(fn(x), compiled(x)):
+            close(a, c)
+    assert "conv_pool" in [i.name for i in compiled.program().instructions], compiled.why()

@@ -125,6 +125,45 @@ def family_sources(few: bool) -> dict[str, str]:
 MACROS = ("INIT", "MAP", "JOIN", "FINAL", "KEPT", "GONE", "PAIR")
 
 
+def conv_sources(few: bool) -> dict[str, str]:
+    """The small convolutions of the lab's network, cut for few images and for many."""
+    shapes, tiling = load("conv_sizes"), load("tiling")
+    folder, none = FOLDER / "kernels", (0, 0)
+    layers = {
+        "conv1": shapes.forward_shape((1, 3, 32, 32), (6, 3, 5, 5), (28, 28), (1, 1), none),
+        "conv2": shapes.forward_shape((1, 6, 14, 14), (16, 6, 5, 5), (10, 10), (1, 1), none),
+    }
+    back = shapes.input_shape((1, 6, 14, 14), (16, 6, 5, 5), (1, 16, 10, 10), (1, 1), none)
+    pool = {"KH": 2, "KW": 2, "POOL": 0, "RELU": 0, "FROM": 2}
+    made: dict[str, tuple[str, dict[str, int]]] = {}
+    for images in (4, 4096):
+        for name, one in layers.items():
+            s = one._replace(images=images)
+            cut = tiling.best_cut(tiling.Job(s, (2, 2)))
+            joined = {**s.constants(), **cut.constants(), **pool, "POOL": 1, "RELU": 1, "FROM": 1}
+            made[f"{name}-pool-{images}"] = ("conv_small", joined)
+            for kind, tile in (
+                ("weight", tiling.weight_tile(s)),
+                ("taps", tiling.taps_tile(s, (2, 2))),
+            ):
+                tile = {k: v for k, v in tile.items() if k.isupper()}
+                made[f"{name}-{kind}-{images}"] = (
+                    f"conv_small_{kind}",
+                    {**s.constants(), **tile, **pool},
+                )
+        s = back._replace(images=images)
+        cut = tiling.best_cut(tiling.Job(s, source=2))
+        made[f"conv2-input-{images}"] = ("conv_small", {**s.constants(), **cut.constants(), **pool})
+    sources = {}
+    for stored in ("float",) if few else ("float", "bf16_t"):
+        for label, (file, constants) in made.items():
+            lines = [f"#define {k} {v}" for k, v in constants.items()]
+            lines += [f"#define NT {stored}", "#define ASYNC" if stored == "float" else ""]
+            files = [(folder / f"{f}.cu").read_text() for f in ("common", file)]
+            sources[f"{label}-{stored}"] = "\n".join([lines[-2], files[0], *lines, files[1]])
+    return sources
+
+
 def bundle(sources: dict[str, str], prelude: str) -> str:
     """Many kernels as one file: the prelude once, each kernel in a namespace of its own."""
     parts = [prelude]
@@ -159,7 +198,11 @@ def main() -> int:
     for start in range(0, len(labels), 150):
         part = {k: sources[k] for k in labels[start : start + 150]}
         good &= compile_text(f"kernels {start} and on", bundle(part, prelude))
-    whole = {**file_sources(options.few), **family_sources(options.few)}
+    whole = {
+        **file_sources(options.few),
+        **family_sources(options.few),
+        **conv_sources(options.few),
+    }
     files = {k: v for k, v in whole.items() if options.only in k}
     for label, text in files.items():
         good &= compile_text(label, text)
