@@ -119,6 +119,8 @@ def no_driver() -> None:
     cupy.copyto = lambda to, source: count()
     cupy.ascontiguousarray = lambda a: count() or cupy.empty(a.shape, a.dtype)
     driver.launchKernel = count
+    driver.funcSetAttribute = lambda function, attribute, value: None
+    driver.occupancyMaxActiveBlocksPerMultiprocessor = lambda function, threads, shared: 2
     function.Module = Module
     nvrtc.getVersion = lambda: (13, 0)
     answers: dict[str, Callable] = {

@@ -9,7 +9,7 @@ from ..core.modes import modes
 from ..core.public import public, publish
 from ..core.tensor import Tensor
 from .conv_grad import Dims, conv_grad_input, conv_op
-from .guards import remember
+from .guards import recall, remember
 from .naming import c_name
 
 _TYPE_NAMES = {"float32": "FloatTensor", "float64": "DoubleTensor", "int64": "LongTensor",
@@ -149,9 +149,8 @@ def convolve(
     """The n-d convolution behind conv1d, conv2d and conv3d."""
     shapes = (x._a.shape, w._a.shape, None if b is None else b._a.shape)
     key = (n, shapes, stride, padding, dilation, groups)
-    try:
-        how = _checked[key]
-    except (KeyError, TypeError):  # not seen yet; a list among the arguments
+    how = recall(_checked, key)
+    if how is None:
         return _convolve_checked(key, n, x, w, b, stride, padding, dilation, groups)
     dtype = x._a.dtype
     if w._a.dtype != dtype or (b is not None and b._a.dtype != dtype):

@@ -10,7 +10,7 @@ from ..core.tensor import Tensor
 from . import fractional  # noqa: F401 - defines fractional_max_pool2d and 3d
 from .adaptive import adaptive_max, averaged
 from .conv_grad import Dims
-from .guards import remember
+from .guards import recall, remember
 from .pool_ops import avg_pool, max_pool, max_pool_grad, pool_size
 
 _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
@@ -100,9 +100,8 @@ _checked: dict[tuple, dict[str, Any]] = {}  # arguments that were found right ->
 def _max(n: int, fn: str, x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
          ceil_mode: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
     key = (n, x._a.shape, kernel_size, stride, padding, dilation, ceil_mode)
-    try:
-        how = _checked[key]
-    except (KeyError, TypeError):  # not seen yet; a list among the arguments
+    how = recall(_checked, key)
+    if how is None:
         return _max_checked(key, n, fn, x, kernel_size, stride, padding, dilation, ceil_mode)
     return max_pool(x, **how)
 
