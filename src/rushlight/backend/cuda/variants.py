@@ -14,6 +14,7 @@ from .codegen import ARRAY, NUMBER, ONE
 from .compile import Launch, kernel
 from .expressions import TABLE
 from .geometry import allocate, collapse, layout_like
+from .launch import Result
 
 ndarray = cupy.ndarray
 THREADS = 256
@@ -100,8 +101,8 @@ def number(value: Any, form: str) -> tuple:
 class _Ready:
     """All that shapes, strides and dtypes decide about one call."""
 
-    __slots__ = ("aligned", "arrays", "blocks", "form", "go", "ints", "n", "numbers", "order", "out",
-                 "plan", "shape", "slow", "tail", "units")  # fmt: skip
+    __slots__ = ("aligned", "arrays", "blocks", "call", "form", "ints", "launch", "n", "numbers", "order",
+                 "out", "plan", "shape", "slow", "tail", "units")  # fmt: skip
 
     plan: Plan
     shape: tuple[int, ...]
@@ -110,8 +111,9 @@ class _Ready:
     n: int  # elements
     units: int  # what the kernel counts: elements, or vectors of them
     blocks: int
-    go: Callable[..., None]
-    slow: Callable[[], tuple] | None  # (go, units, blocks, tail) for memory that is not aligned
+    launch: Launch
+    call: Any  # the launch with all but the arrays packed, where there is nothing else to give
+    slow: Callable[[], tuple] | None  # (launch, units, blocks, tail) for memory that is not aligned
     tail: tuple
     arrays: tuple[int, ...]
     aligned: tuple[int, ...]  # which of the arrays are read by vectors
@@ -147,6 +149,11 @@ def compute(
         ready = _ready[key] = _prepare(name, operands, out, to)
     if ready is None:
         return NotImplemented
+    call = ready.call
+    if call is not None:
+        got = call(*operands) if out is None else call(out, *operands)
+        if got is not NotImplemented:
+            return got if out is None else out
     if out is None:
         order = ready.order
         out = ndarray(ready.shape, ready.out) if order is None else allocate(
@@ -162,20 +169,20 @@ def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: Any) -> None:
     values = [start]
     for i in ready.arrays:
         values.append(operands[i].data.ptr)
-    go, units, blocks, tail = ready.go, ready.units, ready.blocks, ready.tail
+    launch, units, blocks, tail = ready.launch, ready.units, ready.blocks, ready.tail
     if ready.slow is not None:
         joined = start
         for k in ready.aligned:
             joined |= values[k]
         if joined & 15:
-            go, units, blocks, tail = ready.slow()
+            launch, units, blocks, tail = ready.slow()
     form = ready.form
     for i in ready.numbers:
         values += number(operands[i], form)
     if attrs:
         for is_int, value in zip(ready.ints, attrs):
             values += (int(value),) if is_int else number(value, form)
-    go(blocks, THREADS, units, *values, *tail)
+    launch.go(blocks, THREADS, units, *values, *tail)
 
 
 def _prepare(name: str, operands: tuple, out: Any, to: str | None) -> _Ready | None:
@@ -208,10 +215,24 @@ def _prepare(name: str, operands: tuple, out: Any, to: str | None) -> _Ready | N
     r.arrays = tuple([i for i, way in enumerate(ways) if way != NUMBER])
     r.numbers = tuple([i for i, way in enumerate(ways) if way == NUMBER])
     r.ints = tuple([a.endswith(":int") for a in e.attrs])
+    r.call = None
     if n:
         model = allocate(shape, plan.out, r.order) if out is None else out
         _choose(r, model, whole, [operands[i] for i in r.arrays])
+        if not r.numbers and not r.ints:
+            r.call = _packed(r, model, out is not None)
     return r
+
+
+def _packed(r: _Ready, out: Any, given: bool) -> Any:
+    """The launch that takes arrays only, and makes its result unless that is given, too."""
+    strides = None if out._c_contiguous else out.strides
+    results = () if given else (Result(0, r.shape, r.out, strides),)
+    aligned = () if r.slow is None else r.aligned
+    return r.launch.prepared(
+        (r.blocks, 1, 1), (THREADS, 1, 1), 0, 1 + len(r.arrays), results, *r.tail,
+        front=(r.units,), aligned=(0, *aligned) if given and aligned else aligned,
+    )  # fmt: skip
 
 
 def _choose(r: _Ready, out: Any, whole: list[Any], arrays: list[Any]) -> None:
@@ -223,10 +244,10 @@ def _choose(r: _Ready, out: Any, whole: list[Any], arrays: list[Any]) -> None:
     if alike and _gapless(out):
         index = "unsigned" if n < MANY else "i64"
         r.aligned = tuple([k + 1 for k, way in enumerate(ways) if way == ARRAY])
-        r.go, r.units, r.tail = plan.flat(plan.vector, index).go, n, ()
+        r.launch, r.units, r.tail = plan.flat(plan.vector, index), n, ()
         r.blocks = min(-(-n // plan.per_block), _MOST_BLOCKS)
         last = min(-(-n // THREADS), _MOST_BLOCKS)
-        r.slow = lambda: (plan.flat(1, index).go, n, last, ())
+        r.slow = lambda: (plan.flat(1, index), n, last, ())
         return
     sizes, steps, short = collapse(r.shape, out, arrays)
     dims = len(sizes)
@@ -243,12 +264,12 @@ def _choose(r: _Ready, out: Any, whole: list[Any], arrays: list[Any]) -> None:
         or sizes[-1] % vector
         or any(row[-1] and any(s % vector for s in row[:-1]) for row in rows)
     ):
-        r.go = plan.with_strides(dims, index, 1, ()).go
+        r.launch = plan.with_strides(dims, index, 1, ())
         r.units, r.blocks, r.tail = n, blocks, tail
         return
-    r.slow = lambda: (plan.with_strides(dims, index, 1, ()).go, n, blocks, tail)
+    r.slow = lambda: (plan.with_strides(dims, index, 1, ()), n, blocks, tail)
     r.aligned = tuple([k for k in range(1, 1 + len(arrays)) if inner[k]])
-    r.go = plan.with_strides(dims, index, vector, inner[1:]).go
+    r.launch = plan.with_strides(dims, index, vector, inner[1:])
     r.units = n // vector
     r.blocks = min(-(-r.units // THREADS), _MOST_BLOCKS)
     packed = [[*row[:-1], row[-1] * vector] for row in rows]
