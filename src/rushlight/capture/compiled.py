@@ -8,7 +8,7 @@ import sys
 import warnings
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..base.errors import HostReadError
@@ -45,6 +45,7 @@ class Compiled:
         self.entries: OrderedDict[Any, Entry] = OrderedDict()
         self.told: set[str] = set()
         _everyone.add(self)
+        self.gathered: list[Any] = []  # steps over loaders whose data lie on the device
         self.last: Any = None
         self.like: Callable[[tuple], bool] | None = None  # whether arguments are as the last were
 
@@ -85,6 +86,16 @@ class Compiled:
             self.told.add(what)
             name = getattr(self.fn, "__qualname__", type(self.fn).__name__)
             warnings.warn(f"compile({name}): {what}", stacklevel=_outside())
+
+    def epoch(self, loader: Any) -> Iterator[Any]:
+        """The results of this function for every batch of a loader, as `self(*batch)` would give.
+
+        Where the loader's data lie on a device (or are a TensorDataset in memory), the program
+        gathers its batches itself, and a step needs nothing from the host.
+        """
+        from .epoch import epoch
+
+        return epoch(self, loader)
 
     # -- looking at it --------------------------------------------------------------------------
 
@@ -134,6 +145,7 @@ class Compiled:
     def reset(self) -> None:
         """Forget every program."""
         self.entries.clear()
+        self.gathered.clear()
         self.told.clear()
         self.last = self.like = None
 

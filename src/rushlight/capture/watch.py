@@ -247,7 +247,7 @@ class Watch:
     def _module(self, m: Any, label: str) -> None:
         own = m.__dict__
         self.announced.add(id(own))
-        asked = self._names(m) | attributes_used(type(m), "Module")
+        asked = self._names(m) | attributes_used(type(m), "Module")  # type: ignore[arg-type]
         for name, value in own.items():
             if name in ("_parameters", "_buffers", "_modules"):
                 self.announced.add(id(value))

@@ -38,6 +38,7 @@ class Batcher(NamedTuple):
 
     fetch: Fetch
     draws: bool = False
+    resident: Any = None  # the same as arrays and a gather, for programs: data.resident.Resident
 
 
 def words(stream: Stream, samples: int, each: int) -> np.ndarray:

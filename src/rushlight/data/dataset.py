@@ -87,7 +87,21 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         if not self.tensors:
             return None
         rows = [_row_taker(t) for t in self.tensors]
-        return Batcher(lambda indices, stream: [take(indices) for take in rows])
+        return Batcher(
+            lambda indices, stream: [take(indices) for take in rows], resident=self._resident()
+        )
+
+    def _resident(self) -> Any:
+        """The tensors and how to gather rows of them, where all lie on one device."""
+        from .resident import Resident
+
+        kinds = {(t._a.__class__, t._a.dtype.kind != "V", current_edge(t)) for t in self.tensors}
+        plain = len(kinds) == 1 and next(iter(kinds))[1:] == (True, None)
+        return Resident(self.tensors, _take_rows) if plain else None
+
+
+def _take_rows(places: Any, *arrays: Any) -> list[Any]:
+    return [a.take(places, axis=0) for a in arrays]
 
 
 def _row_taker(t: Tensor) -> Any:

@@ -11,6 +11,7 @@ from ...base.device import as_device
 from ...core.tensor import Tensor, wrap
 from ...data.batching import Batcher, words
 from ...data.collate import default_collate
+from ...data.resident import Resident
 from ...data.seeding import default_stream
 from .. import _pillow
 from ..transforms._batch import Stage, Step, plan, xp_of
@@ -23,6 +24,7 @@ class ArrayDataset(VisionDataset):
     data: Any
     targets: Any
     _resident: tuple[Any, Any] | None = None  # pictures and class numbers on another device
+    _gathers: tuple[Any, Resident] | None = None
 
     def __len__(self) -> int:
         return len(self.data)
@@ -69,7 +71,26 @@ class ArrayDataset(VisionDataset):
             if self._resident is not None:
                 raise RuntimeError(self._unbatched())
             return None
-        return Batcher(lambda indices, stream: self._batch(indices, stream, step), step.words > 0)
+        return Batcher(
+            lambda indices, stream: self._batch(indices, stream, step),
+            step.words > 0,
+            None if self._resident is None or step.words else self._gather_for_programs(step),
+        )
+
+    def _gather_for_programs(self, step: Step) -> Resident:
+        """Pictures and class numbers on their device, and how a program makes a batch of them."""
+        assert self._resident is not None
+        described = (repr(self.transform), id(self._resident))
+        if self._gathers is None or self._gathers[0] != described:
+
+            def fetch(places: Any, pictures: Any, labels: Any) -> tuple[Any, Any]:
+                none = np.empty((len(places), 0), np.uint32)
+                x = step.run(pictures.take(places, axis=0), none)
+                return xp_of(x).ascontiguousarray(x), labels.take(places)
+
+            pictures, labels = self._resident
+            self._gathers = (described, Resident((wrap(pictures), wrap(labels)), fetch))
+        return self._gathers[1]
 
     def _batch(self, indices: np.ndarray, stream: Any, step: Step) -> list[Tensor]:
         n = len(indices)
