@@ -120,6 +120,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=HERE / "results")
     args = parser.parse_args()
+    sys.path.insert(0, str(HERE.parent / "src"))
+    from rushlight.backend.cuda import why_not
+
+    reason = why_not()
+    if reason is not None:
+        raise SystemExit(f"benchmarks/gpu.py needs an NVIDIA GPU: {reason}")
     names = [n for n in WORK if not args.only or any(o in n for o in args.only)]
     print(f"{'':40} {'rushlight':>12} {'PyTorch':>12}")
     results = measure(names, args.rounds)
