@@ -141,7 +141,7 @@ def test_gradients_of_weight_and_bias(run, layer, kind, groups):
     s = layer.shape
     tile = taps_tile(s, layer.window) if kind == "taps" else weight_tile(s)
     constants = {k: v for k, v in tile.items() if k.isupper()}
-    grid = (tile["pairs"], groups, 1) if kind == "taps" else (groups, 1, 1)
+    grid = (tile["pairs"], groups, 1) if kind == "taps" else (groups, tile["YB"], 1)
     gw, gb = blank(*layer.gw.shape), blank(*layer.gb.shape)
     counters = np.zeros(2048, np.uint32)
     run(

@@ -158,9 +158,10 @@ class Weight:
         launch = load("conv_small_weight.cu", "conv_small_weight", _WEIGHT, char, **made)
         _allow(launch, shared)
         stay = min(_resident(launch, threads, shared), PARTIALS // count)
-        blocks = min(shape.images, stay)
+        across = min(shape.images, max(1, stay // tile["YB"]))
+        blocks = across * tile["YB"]
         self.needs_parts, self.needs_counter = blocks > 1, 1 < blocks <= _FINISH_INSIDE
-        self._prepare(launch, (blocks, 1, 1), (threads, 1, 1), shared)
+        self._prepare(launch, (across, tile["YB"], 1), (threads, 1, 1), shared)
         if blocks > _FINISH_INSIDE:
             total = load("conv_small_weight.cu", "sum_parts", ("P", "P", "P", "i"), char, **made)
             self.finish = total.fixed((ceil(count / 32), 1, 1), (256, 1, 1), 0, 3, blocks)

@@ -286,6 +286,7 @@ def weight_tile(shape: Any) -> dict[str, int] | None:
     wp = ceil(max((gp - 1) * sw + s, shape.size[1] + shape.front[1]) / unit) * unit
     strips = shape.c * ceil(shape.o / ot) * (gp // v)
     ys = max(1, min(oh // 2, 192 // strips))
+    yb = max(1, min(oh // (2 * ys), _SM // shape.images))  # few images: more blocks for each
     threads = strips * ys
     one = ceil(shape.c * (rows * wp + 4) / 4) * 4 + ceil(shape.o * (oh * gp + 4) / 4) * 4
     buffers = 2 if 8 * one <= 100 << 10 else 1
@@ -293,7 +294,7 @@ def weight_tile(shape: Any) -> dict[str, int] | None:
     if shared > 100 << 10:
         return None
     return {
-        "OT": ot, "YS": ys, "WP": wp, "GP": gp, "VP": v, "VX": vx, "VS": vs, "BUFFERS": buffers,
+        "OT": ot, "YS": ys, "YB": yb, "WP": wp, "GP": gp, "VP": v, "VX": vx, "VS": vs, "BUFFERS": buffers,
         "VG": _wide(ow, gp, oh * gp), "threads": threads, "shared": shared,
     }  # fmt: skip
 

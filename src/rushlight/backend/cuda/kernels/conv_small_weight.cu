@@ -2,13 +2,14 @@
 // take images in turn; a thread owns one input channel, OT output channels and the whole kernel, and walks
 // down a strip of VP columns, keeping the R input rows of its window in registers. Constants as in
 // conv_small.cu (FROM says what the gradient is), and
-//   YS      parts the rows of an image are cut into; GP  pitch of a staged gradient row
+//   YS, YB  parts the rows of an image are cut into, within a block and over blocks
+//   GP      pitch of a staged gradient row
 //   VS, VG  neighbours copied at once, of images and of gradients
 #define NG ((O + OT - 1) / OT)
 #define NX (GP / VP)
 #define COMBOS (C * NG)
 #define THREADS (COMBOS * NX * YS)
-#define SEGMENT ((OH + YS - 1) / YS)
+#define SEGMENT ((OH + YS * YB - 1) / (YS * YB))
 #define ROWS ((OH - 1) * SH + R)
 #define XPLANE (ROWS * WP + 4)
 #define GPLANE (OH * GP + 4)
@@ -124,7 +125,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, THREADS > 256 ? 1 : 2)
     A* tiles = (A*)room;
     const int t = threadIdx.x;
     const int c = t % C, og = t / C % NG, q = t / COMBOS, sx = q % NX, seg = q / NX;
-    const int first = seg * SEGMENT, end = min(first + SEGMENT, OH);
+    const int first = (blockIdx.y * YS + seg) * SEGMENT, end = min(first + SEGMENT, OH);
+    const int block = blockIdx.y * gridDim.x + blockIdx.x, blocks = gridDim.x * YB;
 
     A acc[OT][R][S], sums[OT];
 #pragma unroll
@@ -154,7 +156,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, THREADS > 256 ? 1 : 2)
     }
     // Threads of one place add up, strip after strip, so that the sum has one order.
     A* hold = (A*)room;  // NX * YS, COMBOS, TAPS and the bias
-    T* final = gridDim.x == 1 ? out : (T*)0;
+    T* final = blocks == 1 ? out : (T*)0;
     for (int o = 0; o < OT; o++) {
         __syncthreads();
         A* mine = hold + t * (TAPS + 1);
@@ -173,15 +175,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, THREADS > 256 ? 1 : 2)
             A total = (A)0;
             for (int k = 0; k < NX * YS; k++) total += hold[k * (COMBOS * (TAPS + 1)) + i];
             const int at = tap == TAPS ? COUNT + to : (to * C + ch) * TAPS + tap;
-            if (!final) parts[(i64)blockIdx.x * (COUNT + O) + at] = total;
+            if (!final) parts[(i64)block * (COUNT + O) + at] = total;
             else if (at < COUNT) final[at] = dn(total);
             else if (bias) bias[to] = dn(total);
         }
     }
-    if (final || !counter || !last_block(counter, gridDim.x)) return;
+    if (final || !counter || !last_block(counter, blocks)) return;
     for (int i = t; i < COUNT + O; i += THREADS) {
         A total = (A)0;
-        for (unsigned k = 0; k < gridDim.x; k++) total += __ldcg(parts + (i64)k * (COUNT + O) + i);
+        for (int k = 0; k < blocks; k++) total += __ldcg(parts + (i64)k * (COUNT + O) + i);
         if (i < COUNT) out[i] = dn(total);
         else if (bias) bias[i - COUNT] = dn(total);
     }
