@@ -864,3 +864,271 @@ def test_gradient_kept_while_the_parameter_lets_it_go():
             np.testing.assert_array_equal(g.numpy(), values)
 
     run_both(Step, between, calls=9)
+
+
+# -- changes of structure, options and modes between calls -----------------------------------------------
+
+
+def test_module_added_and_removed():
+    def between(step, i):
+        if i == 4:
+            step.net.append(nn.Linear(3, 3))
+            with torch.no_grad():
+                step.net[-1].weight.copy_(torch.eye(3) * 2)
+                step.net[-1].bias.zero_()
+        if i == 9:
+            del step.net[-1]
+
+    run_both(Step, between, calls=14)
+
+
+def test_module_replaced_through_its_private_table_is_told():
+    """Not announced by any assignment: found some calls later, and loudly."""
+    net = nn.Sequential(nn.Linear(4, 3))
+    compiled = torch.compile(lambda x: net(x))
+    x = torch.ones(2, 4)
+    with torch.no_grad():
+        for _ in range(4):
+            compiled(x)
+        net._modules["0"].__dict__["_parameters"]["weight"] = nn.Parameter(torch.zeros(3, 4))
+        with pytest.warns(UserWarning, match="behind its own back"):
+            for _ in range(20):
+                compiled(x)
+        equal(compiled(x), net(x))
+
+
+def test_hook_removed_later():
+    def make():
+        step = Step()
+        step.handle = step.net[0].register_forward_hook(lambda m, a, out: out * 2)
+        return step
+
+    run_both(make, lambda step, i: step.handle.remove() if i == 5 else None, calls=10)
+
+
+def test_backward_and_optimizer_hooks_added_later():
+    def between(step, i):
+        if i == 4:
+            step.net[2].register_full_backward_hook(lambda m, gi, go: tuple(g * 2 for g in gi))
+        if i == 8:
+            step.opt.register_step_pre_hook(
+                lambda o, a, k: [p.grad.mul_(0.5) for g in o.param_groups for p in g["params"]]
+                and None
+            )
+
+    run_both(Step, between, calls=13)
+
+
+def test_requires_grad_toggled_back_and_forth():
+    def between(step, i):
+        if i in (4, 8):
+            step.net[0].weight.requires_grad_(i == 8)
+
+    run_both(Step, between, calls=13)
+
+
+def test_parameter_group_added():
+    extra = {}
+
+    def between(step, i):
+        if i == 4:
+            extra[id(step)] = w = nn.Parameter(torch.ones(3))
+            step.net.register_parameter("extra", w)
+            step.net.register_forward_hook(lambda m, a, out: out * m.extra)
+            step.opt.add_param_group({"params": [w], "lr": 0.5})
+
+    _, other, _ = run_both(Step, between, calls=10)
+    assert not bool((extra[id(other)] == 1).all())  # it was trained
+
+
+def test_parameter_of_a_group_exchanged_in_place():
+    """The list stays, its length stays, what is in it does not."""
+
+    def between(step, i):
+        if i == 4:
+            new = nn.Parameter(step.net[0].bias.detach() + 1)
+            step.opt.param_groups[0]["params"][1] = new
+            step.net[0].bias = new
+
+    run_both(Step, between, calls=10)
+
+
+def test_optimizer_state_entry_exchanged():
+    def between(step, i):
+        if i == 5:
+            state = step.opt.state[step.net[0].weight]
+            state["momentum_buffer"] = torch.ones(8, 4)
+
+    run_both(Step, between, calls=10)
+
+
+def test_optimizer_state_cleared():
+    run_both(Step, lambda step, i: step.opt.state.clear() if i == 5 else None, calls=10)
+
+
+@pytest.mark.parametrize(
+    "kind", ["OneCycleLR", "CosineAnnealingLR", "LambdaLR", "ReduceLROnPlateau"]
+)
+def test_schedulers_of_every_kind(kind):
+    makers = {
+        "OneCycleLR": lambda o: torch.optim.lr_scheduler.OneCycleLR(o, 0.5, total_steps=20),
+        "CosineAnnealingLR": lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, 5),
+        "LambdaLR": lambda o: torch.optim.lr_scheduler.LambdaLR(o, lambda n: 0.8**n),
+        "ReduceLROnPlateau": lambda o: torch.optim.lr_scheduler.ReduceLROnPlateau(o, patience=1),
+    }
+
+    def make():
+        step = Step()
+        step.plan = makers[kind](step.opt)
+        return step
+
+    def between(step, i):
+        if i:
+            step.plan.step(*((1.0,) if kind == "ReduceLROnPlateau" else ()))
+
+    _, _, compiled = run_both(make, between, calls=12)
+    assert compiled.replays[-1].runs >= 6  # a number that changes is data: nothing is recorded anew
+
+
+def test_learning_rate_zero_and_back():
+    def between(step, i):
+        step.opt.param_groups[0]["lr"] = 0.0 if i in (5, 6) else 0.1
+
+    run_both(Step, between, calls=12)
+
+
+def test_gradients_set_to_none_or_zero_outside():
+    def between(step, i):
+        for p in step.net.parameters():
+            if i % 3 == 0:
+                p.grad = None
+            elif p.grad is not None and i % 3 == 1:
+                p.grad.zero_()
+
+    run_both(lambda: Step(zero=False), between, calls=14)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3])
+def test_arguments_that_overlap(offset):
+    def fn(a, b):
+        a.add_(b)
+        return a * b
+
+    compiled = torch.compile(fn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(CALLS):
+            x, y = torch.arange(6.0), torch.arange(6.0)
+            equal(fn(x[:3], x[offset : offset + 3]), compiled(y[:3], y[offset : offset + 3]))
+            equal(x, y)
+
+
+def test_argument_that_is_also_captured():
+    w = torch.ones(3)
+
+    def fn(x):
+        w.mul_(2)
+        return x + w
+
+    compiled = torch.compile(fn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for i in range(8):
+            w.fill_(1.0)
+            x = torch.zeros(3) if i < 4 else w
+            expected = torch.full((3,), 2.0 if i < 4 else 4.0)
+            equal(expected, compiled(x))
+
+
+CONSTANT = torch.arange(3.0)
+
+
+def test_captured_constant_changed_in_place_by_numpy_and_by_us():
+    def fn(x):
+        return x * CONSTANT
+
+    compiled = torch.compile(fn)
+    for i in range(10):
+        if i == 4:
+            CONSTANT.numpy()[0] = 9.0
+        if i == 6:
+            CONSTANT.add_(1)
+        equal(fn(torch.ones(3)), compiled(torch.ones(3)))
+    assert compiled.replays
+
+
+def test_number_that_changes_its_type_only():
+    box = {"n": 2}
+    compiled = torch.compile(lambda x: x * box["n"])
+    for i in range(10):
+        box["n"] = 2 if i < 5 else 2.0
+        x = torch.arange(3)
+        equal(x * box["n"], compiled(x))
+
+
+def test_autocast_switched_on_and_off():
+    lin = nn.Linear(4, 4)
+    compiled = torch.compile(lambda x: lin(x))
+    x = torch.randn(3, 4)
+    for i in range(10):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=i % 2 == 0):
+            expected, got = lin(x), compiled(x)
+        assert got.dtype == expected.dtype == (torch.bfloat16 if i % 2 == 0 else torch.float32)
+        equal(expected.float(), got.float())
+    assert len(compiled.replays) == 2
+
+
+def test_default_dtype_changed():
+    compiled = torch.compile(lambda x: x + torch.ones(3))
+    try:
+        for i in range(10):
+            torch.set_default_dtype(torch.float64 if i % 2 else torch.float32)
+            got = compiled(torch.zeros(3, dtype=torch.float32))
+            assert got.dtype == (torch.float64 if i % 2 else torch.float32)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_deterministic_switch_is_part_of_the_key():
+    compiled = torch.compile(lambda x: torch.tanh(x * 2 + 1) / 3)
+    try:
+        for i in range(10):
+            torch.use_deterministic_algorithms(bool(i % 2))
+            x = torch.randn(50)
+            if i % 2:
+                equal(torch.tanh(x * 2 + 1) / 3, compiled(x))
+            else:
+                compiled(x)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert len(compiled.replays) == 2
+
+
+def test_no_grad_and_inference_mode():
+    lin = nn.Linear(3, 2)
+    compiled = torch.compile(lambda x: lin(x).relu())
+    x = torch.randn(4, 3)
+    for _ in range(4):
+        with torch.no_grad():
+            assert not compiled(x).requires_grad
+        with torch.inference_mode():
+            assert not compiled(x).requires_grad
+        assert compiled(x).requires_grad
+
+
+def test_an_error_while_compiling_is_told_once_and_runs_eagerly(monkeypatch):
+    from rushlight.capture import replay
+
+    def broken(*args):
+        raise ValueError("this machine cannot")
+
+    monkeypatch.setattr(replay, "lower", broken)
+    eager, other, compiled = pair(Step)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(8):
+            x, y = batch()
+            equal(eager.step(x, y), compiled(x, y))
+    told = [str(w.message) for w in caught]
+    assert len(told) == 1 and "runs eagerly, because ValueError: this machine cannot" in told[0]
+    eager.same_as(other)

@@ -89,7 +89,14 @@ def hooks_on(node: Any) -> tuple:
 
 def group_shape(o: Any) -> list[list]:
     """An optimiser's options, as far as they decide which kernels run: numbers by being zero."""
-    return [[len(g["params"]), *map(option, g.values())] for g in o.param_groups]
+    return [
+        [len(g["params"]), *[option(v) for k, v in g.items() if k not in _RATES]]
+        for g in o.param_groups
+    ]
+
+
+# Schedules lead these through zero, and no rule looks whether they are.
+_RATES = frozenset(("lr", "initial_lr", "max_lr", "min_lr"))
 
 
 def option(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..core.tape import Node
-from ..core.tensor import Tensor, current_edge, data_pointer, tensor_over
+from ..core.tensor import Tensor, current_edge, data_pointer, root_array, tensor_over
 from . import tree
 from .backward import ReplayNode
 from .gradients import Gradients
@@ -75,6 +75,7 @@ class Replay:
         self.versions = [(t._ver, n) for at, t, n in bumps if at is None]
         self.bumped_arguments = [(at, n) for at, _, n in bumps if at is not None]
         self._check_arguments(r)
+        self._note_memory(r)
         self.backward: Any = r.backward
         self.needed_later: set[int] = set()  # results that the backward half reads, too
         self.device = r.program.device
@@ -167,6 +168,8 @@ class Replay:
             why = self.watch.changed()
             if why is not None:
                 return why
+        if self._shared(tensors):
+            return "an argument shares memory with what the function keeps, or with another one"
         if not (self.backward or self.entry or self.added_to):
             return None
         if self.backward is not None and self._free() is None:
@@ -179,6 +182,29 @@ class Replay:
             if a.shape != slot.shape or a.dtype != slot.dtype or a.strides != slot.strides:
                 return "a gradient has another layout"
         return None
+
+    def _note_memory(self, r: Recording) -> None:
+        """Which memory is the function's own; an argument that lies there is known by identity."""
+        kept = [*r.watch.owned_arrays(), *[t._a for t in r.watch.held]]
+        self.own = {id(root_array(a)) for a in kept}
+        arrays = [t._a for t in r.tensors]
+        self.inside = [a if id(root_array(a)) in self.own else None for a in arrays]
+        self.roots = len({id(root_array(a)) for a in arrays})
+        self.apart = not self.written and not any(a is not None for a in self.inside)
+
+    def _shared(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether memory is shared otherwise than it was when the call was recorded."""
+        own = self.own
+        if self.apart:  # the usual case
+            for t in tensors:
+                a = t._a
+                if id(a if a.base is None else root_array(a)) in own:
+                    return True
+            return False
+        for t, same in zip(tensors, self.inside):
+            if t._a is not same and (same is not None or id(root_array(t._a)) in own):
+                return True
+        return bool(self.written) and len({id(root_array(t._a)) for t in tensors}) != self.roots
 
     # -- the call -------------------------------------------------------------------------------
 

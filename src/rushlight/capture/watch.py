@@ -54,6 +54,7 @@ class Watch:
         self.rows: list[tuple[str, Any, str, Any]] = []  # label, dict, key, value
         self.lengths: list[tuple[str, Any, int]] = []
         self.contents: list[tuple[str, Any, tuple]] = []
+        self.states: list[tuple[str, Any, list]] = []  # of optimisers, whatever the keys
         self.cells: list[tuple[str, Any, Any]] = []
         self.optimizers: list[Any] = []
         self.generators: list[Any] = []
@@ -73,6 +74,7 @@ class Watch:
                 self.rows,
                 self.lengths,
                 self.contents,
+                self.states,
                 self.cells,
                 self.optimizers,
                 self.generators,
@@ -275,7 +277,7 @@ class Watch:
             self.contents.append((f"{label}.param_groups[{i}]", params, tuple(params)))
             for j, p in enumerate(params):
                 self._tensor(p, f"{label}.param_groups[{i}].params[{j}]")
-        self.lengths.append((f"{label}.state", o.state, len(o.state)))
+        self.states.append((f"{label}.state", o.state, list(o.state.values())))
         for held in list(o.state.values()):
             if isinstance(held, dict):
                 for name, value in held.items():
@@ -308,6 +310,10 @@ class Watch:
                 a is not b and not equal(a, b) for a, b in zip(container, items)
             ):
                 return f"the contents of {label} changed"
+        for label, table, held in self.states:
+            now = list(table.values())
+            if len(now) != len(held) or any(a is not b for a, b in zip(now, held)):
+                return f"{label} has other entries"
         for label, cell, value in self.cells:
             now = content(cell)
             if now is not value and not equal(now, value):
@@ -328,6 +334,10 @@ class Watch:
         if any(hooks_on(node) != hooks for node, hooks in quick.nodes):
             return "the hooks of a parameter changed"
         return None
+
+    def owned_arrays(self) -> list[Any]:
+        """NumPy arrays that the function can reach."""
+        return [array for array, _ in self.arrays.values()]
 
     def owned(self) -> dict[int, str]:
         """Arrays that outlive the call, by id, with their names."""
