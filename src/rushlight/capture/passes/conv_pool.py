@@ -76,7 +76,7 @@ class _Finder:
             return None
         top, places = self.code[pool].outputs
         relu = self.only(top, "relu") if with_relu else -1
-        if with_relu and relu < 0:
+        if with_relu and (relu < 0 or self.code[relu].outputs[0].storage.number not in self.once):
             return None
         spreads = self.own(places)
         if spreads is None or len(spreads) > 1 or top.storage.number not in self.once:
