@@ -103,6 +103,7 @@ FAMILIES = {
         {"NW": "float", "LAST": 0, "VW": 1, "ACROSS": 1, "IX": "i64"},
         {"NW": "NT", "LAST": 1, "VW": 1, "ACROSS": 32, "IX": "i64"},
     ],
+    "pool_last": [{"VW": 1}, {"VW": 2}],
     "casts": [{"SRC": source, "MAXT": 64} for source in ("float", "bf16_t")],
 }
 STORED = {"float": "float", "double": "double", "half_t": "float", "bf16_t": "float"}

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...base.config import settings
 from ..door import kernel_for
+from . import pool_last
 from .launch import Result
 from .sources import NUMBERS, blocks_for, device, load
 
@@ -98,6 +99,9 @@ _max_pools: dict[tuple, _MaxPool] = {}
 def max_pool(
     x: Any, *, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool
 ) -> Any:
+    if not x._c_contiguous and pool_last.takes(x):
+        win = _window(x.shape, kernel, stride, padding, dilation, ceil_mode)
+        return pool_last.max_pool(x, win.shape, win.numbers) if win.count else NotImplemented
     key = (x.shape, x.dtype.char, kernel, stride, padding, dilation, ceil_mode, device())
     found = _max_pools.get(key)
     if found is None:
@@ -140,6 +144,8 @@ def max_pool_grad(gy: Any, index: Any, *, x_shape: tuple, overlap: bool) -> Any:
     if gy.dtype.char not in NUMBERS or not gy.size or 0 in x_shape:
         return NotImplemented
     how = _how(overlap)
+    if not index._c_contiguous and how != 2 and pool_last.lies_last(index):
+        return pool_last.max_pool_grad(gy, index, x_shape, how == 1)
     key = (gy.shape, gy.dtype.char, x_shape, how, device())
     go = _gathers.get(key)
     if go is None:
@@ -189,6 +195,8 @@ def avg_pool(
     win = _window(x.shape, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
     if not win.count:
         return NotImplemented
+    if not x._c_contiguous and pool_last.takes(x):
+        return pool_last.avg_pool(x, win.shape, win.numbers, int(include_pad), divisor or 0)
     x = _dense(x)
     y = cupy.ndarray(win.shape, x.dtype)
     load("pool.cu", "avg_pool", _MEAN, x.dtype.char)(
@@ -207,6 +215,8 @@ def avg_pool_grad(
     if gy.dtype.char not in NUMBERS or not gy.size or not count:
         return NotImplemented
     win = _window(x_shape, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
+    if not gy._c_contiguous and pool_last.takes(gy):
+        return pool_last.avg_pool_grad(gy, x_shape, win.numbers, int(include_pad), divisor or 0)
     gy = _dense(gy)
     gx = cupy.ndarray(x_shape, gy.dtype)
     load("pool.cu", "avg_pool_grad", _MEAN, gy.dtype.char)(

@@ -1,6 +1,6 @@
 """Layout choice: convolutions that cuDNN computes in channels_last order are given their arrays in it.
 
-Between convolutions, batch norms, pointwise kernels and sums the order is nobody's business; where someone
+Between convolutions, pools, batch norms, pointwise kernels and sums the order is nobody's business; where someone
 can see it - results, views, other kernels - the old one is restored.
 """
 
@@ -14,8 +14,13 @@ from ...backend.door import KERNELS
 from ..program import MADE, Instruction, Program, Slot, Storage
 from ..rewrite import new_numbers, once_made
 
-_CONVOLUTIONS = {"conv": 2, "conv_grad_input": 2, "conv_grad_weight": 2}  # inputs in that order
-_NORMS = {"batch_norm_train": 1, "batch_norm_grad": 2}
+# Kernel -> how many inputs and outputs are in that order.
+_CONVOLUTIONS = {"conv": (2, 1), "conv_grad_input": (2, 1), "conv_grad_weight": (2, 1)}
+_POOLS = {"max_pool": (1, 2), "max_pool_grad": (2, 1), "avg_pool": (1, 1), "avg_pool_grad": (1, 1)}
+_NORMS = {"batch_norm_train": (1, 1), "batch_norm_grad": (2, 1)}
+_RESHAPING = {**_CONVOLUTIONS, **_POOLS}
+# The inputs whose order these follow, where it can be told.
+_LEADS = {"conv_grad_weight": (0, 1), "max_pool_grad": (1,)}
 _ANY_ORDER = frozenset(("mean", "sum"))  # read in whatever order, their results do not depend on it
 _POINTWISE = frozenset(
     ("cast", "clamp", "gelu", "gelu_grad", "masked_fill", "pow", "where")
@@ -83,8 +88,8 @@ class _Turning:
 
     def program(self) -> Program:
         for ins in self.old.instructions:
-            turned = self._turned_inputs(ins)
-            if not turned or not self._turn(ins, turned):
+            count, outputs = self._turned(ins)
+            if not count or not self._turn(ins, count, outputs):
                 self._plain(ins)
         made = self.old.with_instructions(self.code)
         made.results = [self._row_major(s) for s in self.old.results]
@@ -92,39 +97,53 @@ class _Turning:
 
     # -- instructions -----------------------------------------------------------------------------
 
-    def _turned_inputs(self, ins: Instruction) -> int:
-        """How many inputs an instruction takes in the order of its first output; 0 to leave it alone."""
+    def _turned(self, ins: Instruction) -> tuple[int, int]:
+        """How many inputs and outputs an instruction has in channels_last order; none to leave it alone."""
         if _gains(ins, self.force):
             return _CONVOLUTIONS[ins.name]
-        count = _NORMS.get(ins.name, 0)
+        counts = _NORMS.get(ins.name) or _POOLS.get(ins.name) or (0, 0)
         pointwise = ins.name in _POINTWISE or expression(ins.name) is not None
         if pointwise and not ins.has_effect and not ins.is_view and len(ins.outputs) == 1:
-            count = len(ins.inputs)
-        return count if any(self._is_native(i) for i in ins.inputs[:count]) else 0
+            counts = (len(ins.inputs), 1)
+        native = any(self._is_native(i) for i in ins.inputs[: counts[0]])
+        return counts if native else (0, 0)
 
-    def _turn(self, ins: Instruction, count: int) -> bool:
-        """Take inputs and make the first output in channels_last order; False where that cannot be."""
-        out = ins.outputs[0]
-        if out.storage.number not in self.once or not _is_whole(out):
+    def _turn(self, ins: Instruction, count: int, outputs: int) -> bool:
+        """Take inputs and make outputs in channels_last order; False where that cannot be."""
+        outs = ins.outputs[:outputs]
+        if any(s.storage.number not in self.once or not _is_whole(s) for s in outs):
             return False
         inputs = [self._here(i) if i.__class__ is Slot else i for i in ins.inputs]
-        if ins.name not in _CONVOLUTIONS and not all(
-            i.shape != out.shape or _is_whole(i) or 0 in i.strides or self._is_native(i)
-            for i in _slots(inputs[:count])
-        ):
-            return False  # an operand with gaps would decide the order of the result
+        if not self._decides(ins, inputs[:count]):
+            return False
         for at, i in enumerate(inputs):
             if i.__class__ is not Slot:
                 continue
-            wanted = ins.name in _CONVOLUTIONS or i.shape == out.shape
+            wanted = ins.name in _RESHAPING or i.shape == outs[0].shape
             if at < count and wanted and (_is_whole(i) or self._is_native(i)):
                 inputs[at] = self._channels_last(i)
             else:
                 inputs[at] = self._row_major(i)
-        made = Slot(out.number, out.storage, out.shape, out.dtype, last_strides(out), out.offset)
-        self.code.append(ins.replaced(inputs=tuple(inputs), outputs=(made, *ins.outputs[1:])))
-        self.native[out.number] = made
+        for s in outs:
+            made = Slot(s.number, s.storage, s.shape, s.dtype, last_strides(s), s.offset)
+            self.native[s.number] = made
+        turned = tuple([self.native[s.number] for s in outs])
+        self.code.append(
+            ins.replaced(inputs=tuple(inputs), outputs=(*turned, *ins.outputs[outputs:]))
+        )
         return True
+
+    def _decides(self, ins: Instruction, inputs: list) -> bool:
+        """Whether the kernel will see from its inputs which order is meant, and follow it."""
+        out = ins.outputs[0]
+        if ins.name in _RESHAPING:
+            leads = [inputs[i] for i in _LEADS.get(ins.name, (0,))]
+            return _is_either(out) or not all(_is_either(s) for s in leads)
+        # An operand with gaps would decide the order of the result.
+        return all(
+            i.shape != out.shape or _is_whole(i) or 0 in i.strides or self._is_native(i)
+            for i in _slots(inputs)
+        )
 
     def _plain(self, ins: Instruction) -> None:
         """An instruction as it was, over arrays as they were."""
@@ -189,6 +208,11 @@ class _Turning:
 def _is_whole(s: Slot) -> bool:
     """Whether it is a row-major array that fills its memory."""
     return len(s.shape) == 4 and s.dense and s.size > 0 and s.nbytes == s.storage.nbytes
+
+
+def _is_either(s: Slot) -> bool:
+    """Whether both orders are the same for its shape."""
+    return s.shape[1] == 1 or prod(s.shape[2:]) == 1
 
 
 def _slots(inputs: list) -> list[Slot]:

@@ -54,14 +54,15 @@ def _pattern(program: Program, at: int) -> tuple[int, ...] | None:
 
 
 def _like(number: int, s: Slot) -> Slot:
-    """A new slot in memory of its own, dense, shaped as another."""
+    """A new slot in memory of its own, shaped and ordered as another, without gaps."""
     strides, step = [], s.dtype.itemsize
     for n in reversed(s.shape):
         strides.append(step)
         step *= n
     storage = Storage(number, "made", s.nbytes)
     storage.device = s.storage.device
-    return Slot(number, storage, s.shape, s.dtype, tuple(reversed(strides)))
+    order = s.strides if s.extent() == (0, s.nbytes) else tuple(reversed(strides))
+    return Slot(number, storage, s.shape, s.dtype, order)
 
 
 def _exchange(code: list[Instruction], found: tuple[int, ...], numbers: object) -> None:

@@ -1,0 +1,137 @@
+"""Pooling in channels_last order: its CUDA kernels, compiled for the host and run there."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import rushlight
+from rushlight.backend.door import KERNELS
+from rushlight.ops.pool_ops import pool_size
+
+FOLDER = Path(rushlight.__file__).parent / "backend" / "cuda" / "kernels"
+EMULATOR = Path(__file__).parent / "cuda_emulator.h"
+COMPILER = shutil.which("g++")
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="g++ compiles the kernels for the host")
+
+ENTRIES = """
+inline void atomicAdd(A* p, A v) { static std::mutex one; std::lock_guard<std::mutex> hold(one); *p += v; }
+%s
+static Win window(int* w) { Win k; memcpy(&k, w, sizeof k); return k; }
+#define LAUNCH(call) launch({2, 1, 1}, 64, [=] { call; })
+extern "C" void run_max(void** p, i64 n, int C, int* w) {
+    Win k = window(w); LAUNCH(max_pool_last((T*)p[0], (T*)p[1], (i64*)p[2], n, C, k)); }
+extern "C" void run_max_grad(void** p, i64 n, int C, i64 size, i64 out) {
+    LAUNCH(max_pool_grad_last((T*)p[0], (i64*)p[1], (T*)p[2], n, C, size, out)); }
+extern "C" void run_max_grad_meeting(void** p, i64 n, int C, i64 size, i64 out) {
+    LAUNCH(max_pool_grad_last_meeting((T*)p[0], (i64*)p[1], (A*)p[2], n, C, size, out)); }
+extern "C" void run_avg(void** p, i64 n, int C, int* w, int include, int divisor) {
+    Win k = window(w); LAUNCH(avg_pool_last((T*)p[0], (T*)p[1], n, C, k, include, divisor)); }
+extern "C" void run_avg_grad(void** p, i64 n, int C, int* w, int include, int divisor) {
+    Win k = window(w); LAUNCH(avg_pool_grad_last((T*)p[0], (T*)p[1], n, C, k, include, divisor)); }
+"""
+FORMS = {"float": (np.float32, 4), "bf16_t": (ml_dtypes.bfloat16, 2), "double": (np.float64, 1)}
+WINDOWS = [
+    ((7, 6), (2, 2), (2, 2), (0, 0), (1, 1), False),
+    ((7, 9), (3, 3), (2, 2), (1, 1), (1, 1), False),
+    ((8, 7), (3, 2), (1, 3), (1, 0), (2, 1), True),
+    ((3, 5, 4), (2, 3, 2), (1, 2, 2), (1, 1, 0), (1, 1, 1), True),
+]
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def library(request, tmp_path_factory):
+    dtype, vw = FORMS[request.param]
+    folder = tmp_path_factory.mktemp("pool")
+    wide = "double" if request.param == "double" else "float"
+    macros = {"NT": request.param, "NA": wide, "VW": vw}
+    lines = [f'#include "{EMULATOR}"', "#include <mutex>"]
+    lines += [*[f"#define {k} {v}" for k, v in macros.items()], (FOLDER / "common.cu").read_text()]
+    lines.append(ENTRIES % (FOLDER / "pool_last.cu").read_text())
+    (folder / "pool.cpp").write_text("\n".join(lines))
+    command = [COMPILER, "-std=c++20", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-o",
+               folder / "pool.so", folder / "pool.cpp"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "barrier" in done.stderr and "No such file" in done.stderr:
+        pytest.skip("this g++ has no <barrier>")
+    assert done.returncode == 0, done.stderr[:3000]
+    return ctypes.CDLL(str(folder / "pool.so")), np.dtype(dtype), vw
+
+
+def last(a):
+    """A copy with its channels innermost."""
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(a, 1, -1)), -1, 1)
+
+
+def three(values, fill):
+    return (fill,) * (3 - len(values)) + tuple(values)
+
+
+def numbers(size, out, kernel, stride, padding, dilation):
+    groups = ((size, 1), (out, 1), (kernel, 1), (stride, 1), (padding, 0), (dilation, 1))
+    return (ctypes.c_int * 18)(*[v for values, fill in groups for v in three(values, fill)])
+
+
+def pointers(*arrays):
+    return (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
+
+
+def same(a, b, dtype):
+    tol = 3e-2 if dtype.itemsize == 2 else 1e-5
+    np.testing.assert_allclose(a.astype(np.float64), b.astype(np.float64), rtol=tol, atol=tol)
+
+
+@pytest.mark.parametrize("how", WINDOWS, ids=str)
+def test_maxima(library, how):
+    lib, dtype, vw = library
+    size, kernel, stride, padding, dilation, ceil = how
+    x = last(np.random.default_rng(0).standard_normal((2, 4, *size)).astype(dtype))
+    x[0, 0, 1, 1] = np.nan
+    x[1, 1] = -np.inf
+    attrs = {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
+    with np.errstate(invalid="ignore"):
+        y, index = KERNELS["max_pool"].generic(np, x, **attrs, ceil_mode=ceil)
+    mine, places = last(np.zeros_like(y)), last(np.zeros_like(index))
+    window = numbers(size, y.shape[2:], kernel, stride, padding, dilation)
+    lib.run_max(pointers(x, mine, places), ctypes.c_longlong(y.size // vw), 4, window)
+    np.testing.assert_array_equal(mine.astype(np.float64), y.astype(np.float64))
+    np.testing.assert_array_equal(places, index)
+    g = last(np.random.default_rng(1).standard_normal(y.shape).astype(dtype))
+    overlap = any(s < d * (k - 1) + 1 for s, d, k in zip(stride, dilation, kernel))
+    expected = KERNELS["max_pool_grad"].generic(
+        np, g.astype(np.float64), index, x_shape=x.shape, overlap=overlap
+    )
+    wide = np.float64 if dtype == np.float64 else np.float32
+    gx = last(np.zeros(x.shape, wide if overlap else dtype))
+    name = "run_max_grad_meeting" if overlap else "run_max_grad"
+    sizes = [ctypes.c_longlong(int(np.prod(s))) for s in (size, y.shape[2:])]
+    getattr(lib, name)(pointers(g, places, gx), ctypes.c_longlong(g.size), 4, *sizes)
+    same(gx, expected, dtype)
+
+
+@pytest.mark.parametrize("include, divisor", [(True, None), (False, None), (True, 3)])
+@pytest.mark.parametrize("how", WINDOWS[:2] + WINDOWS[3:], ids=str)
+def test_means(library, how, include, divisor):
+    lib, dtype, vw = library
+    size, kernel, stride, padding, dilation, ceil = how
+    x = last(np.random.default_rng(0).standard_normal((2, 4, *size)).astype(dtype))
+    attrs = {"kernel": kernel, "stride": stride, "padding": padding, "ceil_mode": ceil,
+             "include_pad": include, "divisor": divisor}  # fmt: skip
+    out = pool_size(size, kernel, stride, padding, dilation, ceil)
+    y = KERNELS["avg_pool"].generic(np, x.astype(np.float64), **attrs)
+    window = numbers(size, out, kernel, stride, padding, dilation)
+    mine = last(np.zeros(y.shape, dtype))
+    rest = (4, window, int(include), divisor or 0)
+    lib.run_avg(pointers(x, mine), ctypes.c_longlong(y.size // vw), *rest)
+    same(mine, y, dtype)
+    g = last(np.random.default_rng(1).standard_normal(y.shape).astype(dtype))
+    expected = KERNELS["avg_pool_grad"].generic(np, g.astype(np.float64), x_shape=x.shape, **attrs)
+    gx = last(np.zeros(x.shape, dtype))
+    lib.run_avg_grad(pointers(g, gx), ctypes.c_longlong(gx.size // vw), *rest)
+    same(gx, expected, dtype)
