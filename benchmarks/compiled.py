@@ -4,6 +4,8 @@
     python benchmarks/compiled.py --device cuda       on the GPU, against PyTorch's CUDA graph
     python benchmarks/compiled.py --rows lab4,mlp     some rows only
     python benchmarks/compiled.py --program           also the table of each program
+    python benchmarks/compiled.py --recording lab64   seconds until the first replay, cache cold and warm
+    python benchmarks/compiled.py --out table.json    everything, for a file of results
 
 Each side runs in a process of its own (two OpenMP libraries in one process slow each other down);
 sides take turns, and the figure is the median of their rounds.
@@ -13,9 +15,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -27,14 +32,22 @@ ROWS = {
     "lab4096": ("lab", 4096),
     "mlp": ("mlp", 100),
     "wide": ("wide", 64),
+    "resnet": ("resnet", 512),  # bfloat16 by autocast, channels_last
 }
 GOALS = {
     "cpu": {"lab4": 4.0, "lab64": 3.0, "lab512": 1.8, "mlp": 1.7, "wide": 1.5},
-    "cuda": {"lab4": 40, "lab64": 60, "lab512": 150, "lab4096": 700, "mlp": 35},
+    "cuda": {
+        "lab4": 40,
+        "lab64": 60,
+        "lab512": 150,
+        "lab4096": 700,
+        "mlp": 35,
+        "resnet": 512 / 75_000 * 1e6,
+    },
 }
 DEFAULT = {
     "cpu": "lab4,lab64,lab512,mlp",
-    "cuda": "lab4,lab64,lab512,lab4096,mlp",
+    "cuda": "lab4,lab64,lab512,lab4096,mlp,resnet",
 }
 
 
@@ -60,7 +73,26 @@ def wide(nn: Any) -> Any:
     )  # fmt: skip
 
 
-NETS = {"lab": (lab, (3, 32, 32)), "mlp": (mlp, (784,)), "wide": (wide, (3, 32, 32))}
+def resnet(nn: Any) -> Any:
+    """ResNet-18 with the 3x3 stem for pictures of 32x32; PyTorch's by way of torchvision."""
+    if nn.__name__.startswith("rushlight"):
+        from rushlight.vision.models import resnet18_cifar
+
+        return resnet18_cifar()
+    from torchvision.models import resnet18
+
+    net = resnet18(num_classes=10)
+    net.conv1 = nn.Conv2d(3, 64, 3, 1, 1, bias=False)
+    net.maxpool = nn.Identity()
+    return net
+
+
+NETS = {
+    "resnet": (resnet, (3, 32, 32)),
+    "lab": (lab, (3, 32, 32)),
+    "mlp": (mlp, (784,)),
+    "wide": (wide, (3, 32, 32)),
+}
 
 
 def step_of(lib: Any, row: str, device: str) -> tuple[Callable, Any, Any]:
@@ -72,10 +104,15 @@ def step_of(lib: Any, row: str, device: str) -> tuple[Callable, Any, Any]:
     opt = lib.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9)
     loss_of = lib.nn.CrossEntropyLoss()
     x, y = lib.randn(n, *shape).to(device), lib.randint(0, 10, (n,)).to(device)
+    half = name == "resnet"
+    if half:
+        net = net.to(memory_format=lib.channels_last)
+        x = x.contiguous(memory_format=lib.channels_last)
 
     def step(x: Any, y: Any) -> Any:
         opt.zero_grad()
-        loss = loss_of(net(x), y)
+        with lib.autocast(device, dtype=lib.bfloat16, enabled=half):
+            loss = loss_of(net(x), y)
         loss.backward()
         opt.step()
         return loss
@@ -134,10 +171,27 @@ def worker(side: str, row: str, device: str, seconds: float, program: bool) -> d
     elif side == "compiled":
         fn = lib.compile(step)
         found.update(preparation(fn, x, y, wait))
+        if "why" not in found and seconds:
+            found.update(against_floor(lib, fn, row, device, wait))
         if program:
             print(fn.program(), file=sys.stderr)
-    found["us"] = measure(fn, x, y, wait, seconds)
+    if seconds:
+        found["us"] = measure(fn, x, y, wait, seconds)
     return found
+
+
+def against_floor(lib: Any, fn: Any, row: str, device: str, wait: Callable) -> dict[str, Any]:
+    """What the machine can do, and the least time it needs for this step."""
+    from floor import floor_us, flops, speeds
+
+    replay = fn.replays[-1]
+    bandwidth, rate = speeds(lib, device, row == "resnet", wait)
+    return {
+        "floor_us": floor_us(replay.program, replay.recorded, bandwidth, rate),
+        "flops": flops(replay.recorded),
+        "copy_GBps": round(bandwidth / 1e9, 1),
+        "product_TFps": round(rate / 1e12, 3),
+    }
 
 
 def preparation(fn: Any, x: Any, y: Any, wait: Callable) -> dict[str, Any]:
@@ -154,19 +208,31 @@ def preparation(fn: Any, x: Any, y: Any, wait: Callable) -> dict[str, Any]:
         "prepare_ms": round(spent * 1e3, 1),
         "make_ms": round(fn.replays[-1].seconds * 1e3, 1),
         "passes": program.history,
-        "views": sum(ins.is_view for ins in program.instructions),
+        "kernels": launched(low, program),
         "moved": program.bytes_moved(),
         "least": program.least_bytes(),
         "arena": getattr(low, "arena_bytes", None),
     }
 
 
-def run(side: str, row: str, args: argparse.Namespace) -> dict[str, Any]:
+def launched(low: Any, program: Any) -> int:
+    """Kernels of one replay: on a GPU those in the graph and beside it, views apart."""
+    code = program.instructions
+    graphs = [g for g in (getattr(low, "first", None), getattr(low, "second", None)) if g]
+    if graphs:
+        code = [i for g in graphs for i in (*g.phases.before, *g.phases.graph, *g.phases.after)]
+    return sum(not ins.is_view for ins in code)
+
+
+def run(
+    side: str, row: str, args: argparse.Namespace, seconds: float, cache: str | None = None
+) -> dict[str, Any]:
     command = [sys.executable, __file__, "--worker", side, "--rows", row, "--device", args.device,
-               "--seconds", str(args.seconds)]  # fmt: skip
+               "--seconds", str(seconds)]  # fmt: skip
+    environment = {**os.environ, **({"RUSHLIGHT_CACHE": cache} if cache else {})}
     if args.program:
         command.append("--program")
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.stderr and (args.program or done.returncode):
         print(done.stderr, file=sys.stderr)
     if done.returncode:
@@ -180,7 +246,11 @@ def report(row: str, found: dict[str, dict], device: str) -> None:
     goal = GOALS[device].get(row)
     line = "".join(f"{us.get(s, float('nan')):>13.1f}" for s in us)
     told = f"{peer / us['compiled']:>8.2f}x"
-    print(f"{row:<10}{line}{told}   goal {goal}{'x' if device == 'cpu' else ' us'}", flush=True)
+    if goal is not None:
+        told += f"   goal {goal:.4g}{'x' if device == 'cpu' else ' us'}"
+    if row == "resnet":
+        told += f"   {ROWS[row][1] / us['compiled'] * 1e6:,.0f} images/s"
+    print(f"{row:<10}{line}{told}", flush=True)
 
 
 def report_program(row: str, f: dict[str, Any]) -> None:
@@ -189,13 +259,31 @@ def report_program(row: str, f: dict[str, Any]) -> None:
         return
     if "passes" not in f:
         return
-    passes = ", ".join(f"{name} {n}" for name, n in f["passes"])
-    calls = f["passes"][-1][1] - f["views"]
+    steps = list(zip([["", -1], *f["passes"]], f["passes"]))  # those that left it as it was apart
+    passes = ", ".join(f"{name} {n}" for (_, before), (name, n) in steps if n != before)
+    floor = (
+        f"{f['us']:.0f} us, {f['us'] / f['floor_us']:.1f} times the floor of {f['floor_us']:.1f}; "
+    )
     print(
-        f"{row:<10}{passes}; {calls} kernels; moves {f['moved'] / 1e6:.2f} MB, least "
+        f"{row:<10}{floor}{passes}; {f['kernels']} kernels; moves {f['moved'] / 1e6:.2f} MB, least "
         f"{f['least'] / 1e6:.2f} MB; arena {(f['arena'] or 0) / 1e6:.2f} MB; "
         f"made in {f['make_ms']} ms, ready after {f['prepare_ms']} ms"
     )
+
+
+def report_recording(args: argparse.Namespace) -> None:
+    """Milliseconds from the first call to the first program: with an empty cache, and once more."""
+    found = {}
+    with tempfile.TemporaryDirectory() as cache:
+        for name in ("cold", "warm"):
+            f = found[name] = run("compiled", args.recording, args, 0.0, cache)
+            print(
+                f"{args.recording:<10}{name}: first program after {f.get('prepare_ms')} ms, of which "
+                f"optimising and lowering {f.get('make_ms')} ms"
+            )
+    if args.out:
+        with open(args.out, "w") as f:
+            json.dump({"device": args.device, "recording": {args.recording: found}}, f)
 
 
 def main() -> None:
@@ -204,13 +292,18 @@ def main() -> None:
     parser.add_argument("--rows", default=None)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--program", action="store_true")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="print everything found as JSON")
+    parser.add_argument("--out", help="write everything found as JSON")
+    parser.add_argument("--recording", metavar="ROW", help="only how long recording takes")
     parser.add_argument("--without-torch", action="store_true")
     parser.add_argument("--worker")
     args = parser.parse_args()
     if args.worker:
         found = worker(args.worker, args.rows, args.device, args.seconds, args.program)
         print(json.dumps(found))
+        return
+    if args.recording:
+        report_recording(args)
         return
     rows = (args.rows or DEFAULT[args.device]).split(",")
     sides = ["rushlight", "compiled"]
@@ -221,12 +314,15 @@ def main() -> None:
     )
     table = {}
     for row in rows:
-        table[row] = {side: run(side, row, args) for side in sides}
+        table[row] = {side: run(side, row, args, args.seconds) for side in sides}
         report(row, table[row], args.device)
     for row in rows:
         report_program(row, table[row]["compiled"])
     if args.json:
         print(json.dumps(table))
+    if args.out:
+        with open(args.out, "w") as f:
+            json.dump({"device": args.device, "machine": platform.platform(), "rows": table}, f)
 
 
 if __name__ == "__main__":
