@@ -155,6 +155,29 @@ def point(d: Draw) -> Iterator[Case]:
         yield name, (d.floats(*shape), y), {}, 2e-6
 
 
+def active(d: Draw) -> Iterator[Case]:
+    shape = tuple(d.one(1, 2, 3, 5, 17) for _ in range(d.one(1, 2, 4)))
+    x, y, g = d.laid(*shape) * 4, d.floats(*shape) * 4, d.floats(*shape)
+    if d.one(0, 1):
+        x[(0,) * x.ndim] = d.one(np.nan, np.inf, -np.inf, 0.0, -1e-4, 1e-6, 90.0, -90.0, 3.0)
+        y[(0,) * y.ndim] = x[(0,) * x.ndim]
+    low, high = d.one((-1.0, 1.0), (0.0, 6.0))
+    for name, how in (
+        ("leaky_relu", {"slope": d.one(0.01, 0.0, -0.5)}),
+        ("hardtanh", {"low": low, "high": high}),
+        ("hardsigmoid", {}),
+        ("hardswish", {}),
+        ("elu", {"alpha": d.one(1.0, 0.3), "scale": d.one(1.0, 1.05), "inner": d.one(1.0, 2.0)}),
+        ("softplus", {"beta": d.one(1.0, 2.0, 0.5), "limit": 20.0}),
+        ("mish", {}),
+    ):
+        yield name, (x,), how, 2e-6
+        yield name + "_grad", (g, y), how, 4e-6
+    bounds = d.one((low, high), (low, None), (None, high), (high, low), (0, np.nan))
+    yield "clamp", (x, *bounds), {}, 0.0
+    yield "clamp_backward", (g, y, *bounds), {}, 0.0
+
+
 def softmax(d: Draw) -> Iterator[Case]:
     shape = tuple(d.one(1, 2, 3, 5, 17, 40) for _ in range(d.one(1, 2, 3)))
     x = d.floats(*shape) * np.float32(d.one(1, 20))
@@ -311,7 +334,7 @@ def move(d: Draw) -> Iterator[Case]:
 
 
 FAMILIES = {f.__name__: f for f in (
-    conv, matmul, pool, point, softmax, norm, reduce, update, recurrent, gather, move, fused,
+    conv, matmul, pool, point, active, softmax, norm, reduce, update, recurrent, gather, move, fused,
 )}  # fmt: skip
 
 

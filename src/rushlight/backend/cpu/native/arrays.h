@@ -27,8 +27,11 @@ typedef PyObject *(*Body)(PyObject *const *args, Py_ssize_t nargs, PyObject *att
 typedef struct {
     const char *name;
     Body body;
-    int copies; /* where the body wants plain arrays, it is worth to copy others for it */
+    int copies; /* where the body wants plain arrays: COPIES or TURNS */
 } Entry;
+
+#define COPIES 1 /* it is worth to copy others for it */
+#define TURNS 2  /* channels-last ones too, whose results are turned back */
 
 #define DATA(a) ((float *)PyArray_DATA(a))
 #define ARRAY(o) ((PyArrayObject *)(o))
@@ -46,8 +49,11 @@ static inline int is_plain(PyObject *o) { /* float32 and C-contiguous */
 PyArrayObject *array_new(int ndim, const npy_intp *shape, int type); /* uninitialised, C order */
 PyArrayObject *array_like(PyArrayObject *a);                          /* same shape, C order, float32 */
 PyArrayObject *array_plain(PyObject *o); /* a new reference to o, or to a C-contiguous copy of it */
+PyArrayObject *array_copy(PyArrayObject *a); /* uninitialised, C order, of a's shape and type; no result */
 PyArrayObject *array_channels_last(int ndim, const npy_intp *shape); /* (N, C, ...) with C innermost */
 int is_channels_last(PyArrayObject *a); /* so, and not C-contiguous at the same time */
+PyArrayObject *array_turned(PyArrayObject *a); /* a plain (N, C, ...) as channels-last; takes a's reference */
+PyArrayObject *array_first(PyArrayObject *a);  /* a plain copy of a channels-last array */
 
 /* Attributes; -1 with an exception when one is absent. */
 int attr_dims(PyObject *attrs, const char *name, idx *out, int n);

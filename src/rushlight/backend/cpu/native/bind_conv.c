@@ -169,35 +169,6 @@ static void pack_weights(const Conv *v, const float *w, idx group, idx o_stride,
 
 /* -- conv ----------------------------------------------------------------------------------------- */
 
-/* NCHW results copied to a channels-last array. */
-typedef struct {
-    const float *from;
-    float *to;
-    idx n, channels, places;
-} Turn;
-
-static void turn_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
-    const Turn *t = what;
-    const idx image = t->channels * t->places;
-    for (idx n = share(t->n, i, parts); n < share(t->n, i + 1, parts); n++)
-        RL->transpose(t->from + n * image, t->channels, t->places, t->places, t->to + n * image, t->channels);
-}
-
-static PyArrayObject *turned(PyArrayObject *a) {
-    PyArrayObject *out = array_channels_last(PyArray_NDIM(a), PyArray_DIMS(a));
-    if (out) {
-        const npy_intp *shape = PyArray_DIMS(a);
-        Turn t = {DATA(a), DATA(out), shape[0], shape[1], 1};
-        for (int i = 2; i < PyArray_NDIM(a); i++) t.places *= shape[i];
-        const double ns = (double)PyArray_SIZE(a) * 0.6;
-        const int64_t begin = conversion_begin();
-        run_parts(turn_part, &t, threads_parts(ns, t.n), ns);
-        conversion_end(FIRST_TO_LAST, begin, (size_t)PyArray_NBYTES(out));
-    }
-    Py_DECREF(a);
-    return out;
-}
-
 static int conv_forward(const Geo *g, Conv *v, PyArrayObject *x, PyArrayObject *w, PyArrayObject *b,
                         PyArrayObject *out) {
     const idx outs = g->o / g->groups, taps = g->c / g->groups * volume(g->k);
@@ -252,7 +223,7 @@ static PyObject *conv(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     }
     Py_XDECREF(x);
     Py_XDECREF(w);
-    return (PyObject *)(out && last ? turned(out) : out);
+    return (PyObject *)(out && last ? array_turned(out) : out);
 }
 
 /* -- conv_grad_input ------------------------------------------------------------------------------ */
@@ -426,7 +397,7 @@ static PyObject *conv_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObje
     }
     Py_XDECREF(gy);
     Py_XDECREF(w);
-    return (PyObject *)(gx && last ? turned(gx) : gx);
+    return (PyObject *)(gx && last ? array_turned(gx) : gx);
 }
 
 const Entry conv_entries[] = {{"conv", conv}, {"conv_grad_input", conv_grad_input}, {NULL, NULL}};

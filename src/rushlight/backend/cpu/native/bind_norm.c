@@ -216,7 +216,7 @@ static PyObject *layer_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObje
 }
 
 const Entry norm_entries[] = {
-    {"batch_norm_train", batch_norm_train, 1}, {"batch_norm_grad", batch_norm_grad, 1},
-    {"batch_norm_eval", batch_norm_eval, 1}, {"layer_norm", layer_norm, 1}, {"layer_norm_grad", layer_norm_grad, 1},
+    {"batch_norm_train", batch_norm_train, TURNS}, {"batch_norm_grad", batch_norm_grad, TURNS},
+    {"batch_norm_eval", batch_norm_eval, TURNS}, {"layer_norm", layer_norm, 1}, {"layer_norm_grad", layer_norm_grad, 1},
     {NULL, NULL},
 };

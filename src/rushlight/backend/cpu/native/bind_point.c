@@ -27,12 +27,13 @@ typedef struct {
     int which, kind;
     const float *x, *y;
     float scalar;
+    float h[3];       /* an activation's parameters */
     float *out;
     idx n;            /* floats in all, or in a row */
     idx rows, period; /* broadcasting: see broadcast_part */
 } Point;
 
-enum { ONE, TWO, UNARY, BINARY, SCALAR, GRAD };
+enum { ONE, TWO, UNARY, BINARY, SCALAR, GRAD, ACTIVE, ACTIVE_GRAD };
 
 static void point_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Point *p = what;
@@ -48,6 +49,8 @@ static void point_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     case BINARY: RL->binary(p->which, x, y, out, n); break;
     case SCALAR: RL->binary_scalar(p->which, x, p->scalar, out, n); break;
     case GRAD: RL->unary_grad(p->which, x, y, out, n); break;
+    case ACTIVE: RL->active(p->which, p->h, x, out, n); break;
+    case ACTIVE_GRAD: RL->active_grad(p->which, p->h, x, y, out, n); break;
     }
 }
 
@@ -204,6 +207,70 @@ static PyObject *gelu_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *at
     return tanh_form < 0 ? NULL : slope(args, tanh_form ? G_GELU_TANH : G_GELU, 3 * DEAR);
 }
 
+/* -- activations with parameters --------------------------------------------------------------------- */
+
+static int as_number(PyObject *o, float *out);
+
+/* The attributes that are an activation's parameters, in the order in which the loops read them. */
+static int parameters(PyObject *attrs, const char *const *names, float *h) {
+    for (int i = 0; i < 3 && names[i]; i++) {
+        double value;
+        if (attr_double(attrs, names[i], &value) < 0) return -1;
+        h[i] = (float)value;
+    }
+    return 0;
+}
+
+static PyObject *active(PyObject *const *args, PyObject *attrs, int which, const char *const *names, double ns) {
+    if (!is_dense(args[0])) return REFUSE;
+    Point p = {.kind = ACTIVE, .which = which, .x = DATA(ARRAY(args[0]))};
+    return parameters(attrs, names, p.h) < 0 ? NULL : point_run(&p, ARRAY(args[0]), ns);
+}
+
+static PyObject *active_grad(PyObject *const *args, PyObject *attrs, int which, const char *const *names, double ns) {
+    if (!is_dense(args[0]) || !is_dense(args[1]) || !same_layout(ARRAY(args[0]), ARRAY(args[1]))) return REFUSE;
+    Point p = {.kind = ACTIVE_GRAD, .which = which, .x = DATA(ARRAY(args[0])), .y = DATA(ARRAY(args[1]))};
+    return parameters(attrs, names, p.h) < 0 ? NULL : point_run(&p, ARRAY(args[0]), ns);
+}
+
+#define ACTIVATION(name, code, cost, ...) \
+    static const char *const name##_names[] = {__VA_ARGS__, NULL}; \
+    static PyObject *name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { \
+        return active(a, attrs, code, name##_names, cost); \
+    } \
+    static PyObject *name##_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { \
+        return active_grad(a, attrs, code, name##_names, cost); \
+    }
+ACTIVATION(leaky_relu, A_LEAKY, CHEAP, "slope")
+ACTIVATION(hardtanh, A_CLIP, CHEAP, "low", "high")
+ACTIVATION(hardsigmoid, A_HARDSIGMOID, CHEAP, NULL)
+ACTIVATION(hardswish, A_HARDSWISH, CHEAP, NULL)
+ACTIVATION(elu, A_ELU, DEAR, "alpha", "scale", "inner")
+ACTIVATION(softplus, A_SOFTPLUS, 2 * DEAR, "beta", "limit")
+ACTIVATION(mish, A_MISH, 3 * DEAR, NULL)
+
+/* Bounds given as numbers; None is no bound. */
+static int bounds(PyObject *low, PyObject *high, float *h) {
+    h[0] = -INFINITY, h[1] = INFINITY;
+    return (low == Py_None || (!PyArray_Check(low) && as_number(low, h))) &&
+           (high == Py_None || (!PyArray_Check(high) && as_number(high, h + 1)));
+}
+
+static PyObject *clamp(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (nargs != 3 || !is_dense(args[0])) return REFUSE;
+    Point p = {.kind = ACTIVE, .which = A_CLIP, .x = DATA(ARRAY(args[0]))};
+    return bounds(args[1], args[2], p.h) ? point_run(&p, ARRAY(args[0]), CHEAP) : REFUSE;
+}
+
+static PyObject *clamp_backward(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (nargs != 4 || !is_dense(args[0]) || !is_dense(args[1])) return REFUSE;
+    if (!same_layout(ARRAY(args[0]), ARRAY(args[1]))) return REFUSE;
+    Point p = {.kind = ACTIVE_GRAD, .which = A_CLAMP, .x = DATA(ARRAY(args[0])), .y = DATA(ARRAY(args[1]))};
+    return bounds(args[2], args[3], p.h) ? point_run(&p, ARRAY(args[0]), CHEAP) : REFUSE;
+}
+
+/* -- the table --------------------------------------------------------------------------------------- */
+
 #define ONE_OPERAND(name, code, cost) \
     static PyObject *point_##name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return unary(a, code, cost); }
 #define TWO_OPERANDS(name, code) \
@@ -236,5 +303,10 @@ const Entry point_entries[] = {
     {"abs", point_abs}, {"square", point_square}, {"add", point_add}, {"sub", point_sub},
     {"mul", point_mul}, {"div", point_div}, {"maximum", point_maximum}, {"minimum", point_minimum},
     {"sigmoid_backward", point_sigmoid_backward, 1}, {"tanh_backward", point_tanh_backward, 1},
-    {"silu_grad", point_silu_grad, 1}, {"log", point_log}, {"gelu", gelu}, {"gelu_grad", gelu_grad, 1}, {NULL, NULL},
+    {"silu_grad", point_silu_grad, 1}, {"log", point_log}, {"gelu", gelu}, {"gelu_grad", gelu_grad, 1},
+    {"leaky_relu", leaky_relu}, {"leaky_relu_grad", leaky_relu_grad, 1}, {"hardtanh", hardtanh},
+    {"hardtanh_grad", hardtanh_grad, 1}, {"hardsigmoid", hardsigmoid}, {"hardsigmoid_grad", hardsigmoid_grad, 1},
+    {"hardswish", hardswish}, {"hardswish_grad", hardswish_grad, 1}, {"elu", elu}, {"elu_grad", elu_grad, 1},
+    {"softplus", softplus}, {"softplus_grad", softplus_grad, 1}, {"mish", mish}, {"mish_grad", mish_grad, 1},
+    {"clamp", clamp}, {"clamp_backward", clamp_backward}, {NULL, NULL},
 };

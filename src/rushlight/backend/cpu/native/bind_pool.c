@@ -329,6 +329,6 @@ static PyObject *avg_pool_grad(PyObject *const *args, Py_ssize_t nargs, PyObject
 }
 
 const Entry pool_entries[] = {
-    {"max_pool", max_pool, 1}, {"max_pool_grad", max_pool_grad, 1}, {"avg_pool", avg_pool, 1},
-    {"avg_pool_grad", avg_pool_grad, 1}, {NULL, NULL},
+    {"max_pool", max_pool, TURNS}, {"max_pool_grad", max_pool_grad, TURNS}, {"avg_pool", avg_pool, TURNS},
+    {"avg_pool_grad", avg_pool_grad, TURNS}, {NULL, NULL},
 };

@@ -6,6 +6,7 @@ enum { U_EXP, U_TANH, U_SIGMOID, U_SILU, U_SQRT, U_NEG, U_ABS, U_SQUARE, U_LOG,
        U_GELU, U_GELU_TANH };
 enum { B_ADD, B_SUB, B_MUL, B_DIV, B_MAX, B_MIN, B_RSUB, B_RDIV }; /* R: the scalar first */
 enum { G_SIGMOID, G_TANH, G_SILU, G_GELU, G_GELU_TANH };
+enum { A_LEAKY, A_CLIP, A_CLAMP, A_HARDSIGMOID, A_HARDSWISH, A_ELU, A_SOFTPLUS, A_MISH };
 enum { NESTEROV = 1, MAXIMIZE = 2, FIRST = 4, DECOUPLED = 8 };
 
 #endif

@@ -121,8 +121,17 @@ INLINE vf gelu_tanh_grad(vf x) {
     EACH(const vf x = load(xs + i_); const vf y = load(ys + i_), \
          const vf x = load_some(xs + i_, left_, 1.0f); const vf y = load_some(ys + i_, left_, 1.0f), expr)
 
+/* A NaN on either side is the answer, as in NumPy's maximum; NEON's instruction does just that. */
+#if defined(__aarch64__) && VL == 4
+INLINE vf nan_max(vf x, vf y) { return vmax(x, y); }
+INLINE vf nan_min(vf x, vf y) { return vmin(x, y); }
+#else
+INLINE vf nan_max(vf x, vf y) { return pick((x > y) | (x != x), x, y); }
+INLINE vf nan_min(vf x, vf y) { return pick((x < y) | (x != x), x, y); }
+#endif
+
 static void K(relu)(const float *xs, float *out, idx n) {
-    EACH1(pick((x > spread(0.0f)) | (x != x), x, spread(0.0f)))
+    EACH1(nan_max(x, spread(0.0f)))
 }
 
 /* g where y > 0; a NaN in g stays only there (0 * NaN is NaN, as in NumPy's g * (y > 0)). */
@@ -145,10 +154,6 @@ static void K(unary)(int which, const float *xs, float *out, idx n) {
     case U_GELU_TANH: { EACH1_LONG(spread(0.5f) * x * (spread(1.0f) + vtanh(gelu_inner(x)))) break; }
     }
 }
-
-/* A NaN on either side is the answer, as in NumPy's maximum. */
-INLINE vf nan_max(vf x, vf y) { return pick((x > y) | (x != x), x, y); }
-INLINE vf nan_min(vf x, vf y) { return pick((x < y) | (x != x), x, y); }
 
 static void K(binary)(int which, const float *xs, const float *ys, float *out, idx n) {
     switch (which) {

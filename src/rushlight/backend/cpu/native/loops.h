@@ -9,6 +9,7 @@
 #include "k_weight.h"
 #include "k_pool.h"
 #include "k_point.h"
+#include "k_active.h"
 #include "k_softmax.h"
 #include "k_norm.h"
 #include "k_update.h"
@@ -35,6 +36,8 @@ const Loops K(loops) = {
     .binary = K(binary),
     .binary_scalar = K(binary_scalar),
     .unary_grad = K(unary_grad),
+    .active = K(active),
+    .active_grad = K(active_grad),
     .sum = K(sum),
     .add_into = K(add_into),
     .softmax = K(softmax),

@@ -30,27 +30,50 @@ const Loops *loops_for_width(idx width) {
 
 #define MOST_COPIED 16
 
+/* A result of the images' kind, turned to channels-last; takes the reference. */
+static PyObject *turned_result(PyObject *o) {
+    if (!o || !is_plain(o) || PyArray_NDIM(ARRAY(o)) < 4) return o;
+    return (PyObject *)array_turned(ARRAY(o));
+}
+
+static PyObject *turned_results(PyObject *out) {
+    if (!out || out == REFUSE || !PyTuple_CheckExact(out)) return out == REFUSE ? out : turned_result(out);
+    const Py_ssize_t n = PyTuple_GET_SIZE(out);
+    PyObject *found = PyTuple_New(n);
+    for (Py_ssize_t i = 0; found && i < n; i++) {
+        PyObject *item = turned_result(Py_NewRef(PyTuple_GET_ITEM(out, i)));
+        if (item) PyTuple_SET_ITEM(found, i, item);
+        else Py_CLEAR(found);
+    }
+    Py_DECREF(out);
+    return found;
+}
+
 /* Call the body again with copies of the arrays that have gaps (an expanded gradient, a transposed
  * input): computing in C on a copy is quicker than NumPy's passes over the original. */
 static PyObject *with_copies(const Entry *e, PyObject *const *args, Py_ssize_t n, PyObject *attrs) {
     PyObject *given_or_copied[MOST_COPIED], *out = REFUSE;
-    int copied = 0, whole = n <= MOST_COPIED;
-    for (Py_ssize_t i = 0; whole && i < n; i++) {
+    int copied = 0, last = 0;
+    if (n > MOST_COPIED) return REFUSE;
+    for (Py_ssize_t i = 0; i < n; i++) last = last || (is_float(args[i]) && is_channels_last(ARRAY(args[i])));
+    if (last && e->copies != TURNS) return REFUSE; /* the result shall have that layout too */
+    for (Py_ssize_t i = 0; i < n; i++) {
         given_or_copied[i] = args[i];
         if (!is_float(args[i]) || PyArray_IS_C_CONTIGUOUS(ARRAY(args[i]))) continue;
-        if (is_channels_last(ARRAY(args[i]))) whole = 0; /* the result shall have that layout too */
+        const int turn = is_channels_last(ARRAY(args[i]));
+        PyObject *copy = (PyObject *)(turn ? array_first(ARRAY(args[i])) : array_plain(args[i]));
+        if (!copy) {
+            for (Py_ssize_t j = 0; j < i; j++)
+                if (given_or_copied[j] != args[j]) Py_DECREF(given_or_copied[j]);
+            return NULL;
+        }
+        given_or_copied[i] = copy;
+        copied = 1;
     }
-    for (Py_ssize_t i = 0; whole && i < n; i++) {
-        if (!is_float(args[i]) || PyArray_IS_C_CONTIGUOUS(ARRAY(args[i]))) continue;
-        PyObject *copy = (PyObject *)array_plain(args[i]);
-        if (copy) given_or_copied[i] = copy;
-        else whole = 0;
-        copied += copy != NULL;
-    }
-    if (whole && copied) out = e->body(given_or_copied, n, attrs);
-    for (Py_ssize_t i = 0; copied && i < n && i < MOST_COPIED; i++)
+    if (copied) out = e->body(given_or_copied, n, attrs);
+    for (Py_ssize_t i = 0; i < n; i++)
         if (given_or_copied[i] != args[i]) Py_DECREF(given_or_copied[i]);
-    return whole || !PyErr_Occurred() ? out : NULL;
+    return last ? turned_results(out) : out;
 }
 
 static PyObject *call_body(const Entry *e, PyObject *args, PyObject *attrs) {
@@ -296,13 +319,18 @@ PyArrayObject *array_like(PyArrayObject *a) {
     return array_new(PyArray_NDIM(a), PyArray_DIMS(a), NPY_FLOAT32);
 }
 
+PyArrayObject *array_copy(PyArrayObject *a) {
+    Given *const lent = given; /* for results, not for copies */
+    given = NULL;
+    PyArrayObject *copy = array_new(PyArray_NDIM(a), PyArray_DIMS(a), PyArray_TYPE(a));
+    given = lent;
+    return copy;
+}
+
 PyArrayObject *array_plain(PyObject *o) {
     if (PyArray_IS_C_CONTIGUOUS(ARRAY(o))) return ARRAY(Py_NewRef(o));
     const int64_t begin = conversion_begin();
-    Given *const lent = given; /* for results, not for copies */
-    given = NULL;
-    PyArrayObject *copy = array_new(PyArray_NDIM(ARRAY(o)), PyArray_DIMS(ARRAY(o)), PyArray_TYPE(ARRAY(o)));
-    given = lent;
+    PyArrayObject *copy = array_copy(ARRAY(o));
     if (copy && PyArray_CopyInto(copy, ARRAY(o)) < 0) Py_CLEAR(copy);
     if (copy) conversion_end(GAPS_CLOSED, begin, (size_t)PyArray_NBYTES(copy));
     return copy;

@@ -65,6 +65,8 @@ typedef struct {
     void (*binary)(int which, const float *x, const float *y, float *out, idx n);
     void (*binary_scalar)(int which, const float *x, float y, float *out, idx n);
     void (*unary_grad)(int which, const float *g, const float *x, float *out, idx n);
+    void (*active)(int which, const float *h, const float *x, float *y, idx n);
+    void (*active_grad)(int which, const float *h, const float *g, const float *x, float *out, idx n);
     float (*sum)(const float *x, idx n);
     void (*add_into)(float *y, const float *x, idx n);
     /* softmax.h: rows of n */
