@@ -5,7 +5,10 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #define __device__
@@ -19,6 +22,7 @@
 
 struct Dim { unsigned x, y, z; };
 static thread_local Dim threadIdx, blockIdx;
+static thread_local unsigned me;  // the thread's number in its block
 static Dim blockDim, gridDim;
 static std::unique_ptr<std::barrier<>> everyone;
 static std::vector<std::unique_ptr<std::barrier<>>> warps;
@@ -27,15 +31,23 @@ static double exchange[1024];
 inline void __syncthreads() { everyone->arrive_and_wait(); }
 inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
-template <class V> V __shfl_xor_sync(unsigned, V v, int d) {
-    const int t = threadIdx.x;
-    std::barrier<>& warp = *warps[t / 32];
-    memcpy(&exchange[t], &v, sizeof v);
-    warp.arrive_and_wait();
+inline void __syncwarp(unsigned = 0) { warps[me / 32]->arrive_and_wait(); }
+
+// What thread `from` of the block has.
+template <class V> V of_thread(V v, unsigned from) {
+    memcpy(&exchange[me], &v, sizeof v);
+    __syncwarp();
     V r;
-    memcpy(&r, &exchange[t ^ d], sizeof r);
-    warp.arrive_and_wait();
+    memcpy(&r, &exchange[from], sizeof r);
+    __syncwarp();
     return r;
+}
+template <class V> V __shfl_xor_sync(unsigned, V v, int d, int = 32) { return of_thread(v, me ^ d); }
+template <class V> V __shfl_down_sync(unsigned, V v, int d, int width = 32) {
+    return of_thread(v, me % width + d < unsigned(width) ? me + d : me);
+}
+template <class V> V __shfl_sync(unsigned, V v, int from, int width = 32) {
+    return of_thread(v, me / width * width + from % width);
 }
 
 template <class R, class V> R reinterpret(V v) {
@@ -49,6 +61,13 @@ inline float __int_as_float(int u) { return reinterpret<float>(u); }
 template <class V> V __ldg(const V* p) { return *p; }
 template <class V> V __ldcg(const V* p) { return *p; }
 inline unsigned atomicAdd(unsigned* p, unsigned v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
+template <class V> V atomicAdd(V* p, V v) {
+    static std::mutex one;
+    std::lock_guard<std::mutex> alone(one);
+    const V seen = *p;
+    *p = seen + v;
+    return seen;
+}
 inline unsigned atomicInc(unsigned* p, unsigned most) {
     const unsigned seen = *p;  // one block at a time
     *p = seen >= most ? 0 : seen + 1;
@@ -57,9 +76,10 @@ inline unsigned atomicInc(unsigned* p, unsigned most) {
 template <class X, class Y> auto min(X a, Y b) { return a < b ? a : b; }
 template <class X, class Y> auto max(X a, Y b) { return a > b ? a : b; }
 
-template <class Kernel> void launch(Dim grid, unsigned threads, Kernel kernel) {
+template <class Kernel> void launch(Dim grid, Dim block, Kernel kernel) {
     gridDim = grid;
-    blockDim = {threads, 1, 1};
+    blockDim = block;
+    const unsigned threads = block.x * block.y * block.z;
     for (unsigned at = 0; at < grid.x * grid.y * grid.z; at++) {
         everyone.reset(new std::barrier<>(threads));
         warps.clear();
@@ -68,7 +88,8 @@ template <class Kernel> void launch(Dim grid, unsigned threads, Kernel kernel) {
         std::vector<std::thread> all;
         for (unsigned t = 0; t < threads; t++)
             all.emplace_back([=] {
-                threadIdx = {t, 0, 0};
+                me = t;
+                threadIdx = {t % block.x, t / block.x % block.y, t / (block.x * block.y)};
                 blockIdx = {at % grid.x, at / grid.x % grid.y, at / (grid.x * grid.y)};
                 kernel();
                 everyone->arrive_and_drop();
@@ -76,3 +97,31 @@ template <class Kernel> void launch(Dim grid, unsigned threads, Kernel kernel) {
         for (std::thread& t : all) t.join();
     }
 }
+template <class Kernel> void launch(Dim grid, unsigned threads, Kernel kernel) {
+    launch(grid, Dim{threads, 1, 1}, kernel);
+}
+
+// A kernel called with the addresses of its parameters, as the driver gets them.
+template <class... P, size_t... I> void call_at(void (*kernel)(P...), void** p, std::index_sequence<I...>) {
+    kernel(*(std::remove_const_t<P>*)p[I]...);
+}
+template <class... P> void call_at(void (*kernel)(P...), void** p) { call_at(kernel, p, std::index_sequence_for<P...>{}); }
+
+// CUDA's own functions and types that sources name.
+struct alignas(16) ulonglong2 { unsigned long long x, y; };
+inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y) { return {x, y}; }
+inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
+inline double rsqrt(double x) { return 1 / std::sqrt(x); }
+// Named by the sources of all pointwise kernels, called by few of them: not emulated.
+inline float cyl_bessel_i0f(float) { return NAN; }
+inline double cyl_bessel_i0(double) { return NAN; }
+inline float cyl_bessel_i1f(float) { return NAN; }
+inline double cyl_bessel_i1(double) { return NAN; }
+inline float erfinvf(float) { return NAN; }
+inline double erfinv(double) { return NAN; }
+inline float erfcxf(float) { return NAN; }
+inline double erfcx(double) { return NAN; }
+inline float normcdff(float) { return NAN; }
+inline double normcdf(double) { return NAN; }
+inline float normcdfinvf(float) { return NAN; }
+inline double normcdfinv(double) { return NAN; }

@@ -1,0 +1,139 @@
+"""The CUDA backend on a machine without a GPU: its kernels compiled for the host by g++, one thread per CUDA thread.
+
+    PYTHONPATH=src python tools/emulated_gpu.py script.py [arguments]
+
+Everything above the driver is real: kernels, their choice, launches (in C too, through a libcuda.so.1 made
+here), memory, streams. It is slow, and knows float32 and float64 only. What belongs to a library (cuBLASLt,
+cuDNN, CuPy's own kernels) is not there: keep to small layers, whose kernels are ours. Needs CuPy and g++.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import re
+import runpy
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import host_path
+
+HEADER = Path(__file__).resolve().parent.parent / "tests" / "cuda_emulator.h"
+
+# The driver's one function: kernels are host functions of the grid, the block and the parameters.
+DRIVER = """
+typedef void (*kernel)(unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void **);
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *stream, void **parameters, void **extra)
+{
+    ((kernel)f)(gx, gy, gz, bx, by, bz, parameters);
+    return 0;
+}
+"""
+ENTRY = """
+extern "C" void entry(unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f, void** p) {
+    launch(Dim{a, b, c}, Dim{d, e, f}, [=] { call_at(%s, p); });
+}
+"""
+# What only a GPU's assembler understands, and what stands for it here; half types are not emulated.
+ASSEMBLY = [
+    (r'asm volatile\("atom\.acq_rel[^;]*;"[^;]*;', "seen = atomicInc(counter, gridDim.z - 1);"),
+    (r'asm volatile\("prefetch[^;]*;"[^;]*;', ";"),
+    (r'asm volatile\(\s*"cp\.async.*?\);\n', ";\n"),
+    (r'asm\("cvt[^;]*;"[^;]*;', ";"),
+    (
+        r"extern __shared__ (?:__align__\(\d+\) )?(\w+) (\w+)\[\];",
+        r"static __align__(128) \1 \2[1 << 17];",
+    ),
+]
+
+_folder = Path(tempfile.mkdtemp(prefix="emulated-gpu-"))
+_libraries: list[Any] = []  # as long as they are loaded, their kernels can be called
+
+
+def built(name: str, command: list[str], text: str, suffix: str) -> Any:
+    """The shared library of a source."""
+    source, made = _folder / (name + suffix), _folder / (name + ".so")
+    source.write_text(text)
+    done = subprocess.run(
+        [*command, "-shared", "-fPIC", "-o", made, source], capture_output=True, text=True
+    )
+    if done.returncode:
+        raise RuntimeError(f"{source} does not compile for the host:\n{done.stderr[:3000]}")
+    library = ctypes.PyDLL(str(made), ctypes.RTLD_GLOBAL if name == "driver" else 0)
+    _libraries.append(library)
+    return library
+
+
+class Module:
+    """A loaded module: the source, compiled for the host when one of its kernels is asked for."""
+
+    def load(self, code: bytes) -> None:
+        self.text, _, options = code.decode().partition("\0\0")
+        given = [o[2:].replace("=", " ", 1) for o in options.split("\0") if o.startswith("-D")]
+        self.defined = "".join([f"#define {o}\n" for o in given])
+
+    def get_function(self, name: str) -> Any:
+        text = self.text
+        for found, instead in ASSEMBLY:
+            text = re.sub(found, instead, text, flags=re.S)
+        text = f'#include "{HEADER}"\n{self.defined}{text}\n#undef C\n{ENTRY % name}'
+        key = hashlib.sha256(text.encode()).hexdigest()[:20]
+        command = ["g++", "-std=c++20", "-O1", "-w", "-fpermissive", "-pthread"]
+        entry = built(key, command, text, ".cpp").entry
+        return SimpleNamespace(ptr=ctypes.cast(entry, ctypes.c_void_p).value)
+
+
+def _malloc(self: host_path.Pool, size: int) -> Any:
+    """Memory of its own for every array, full of NaN: what a kernel does not write shows."""
+    raw = ctypes.create_string_buffer(size + 1024)
+    start = ctypes.addressof(raw) + 511 & ~511
+    ctypes.memset(start, 0xFF, size)
+    return self.pointer(self.memory(start, size + 511 & ~511, raw, 0), 0)
+
+
+def install() -> None:
+    """Make `cuda` an emulated GPU; call it before the backend is used."""
+    library = built("driver", ["gcc", "-O1", "-Wl,-soname,libcuda.so.1"], DRIVER, ".c")
+    library.cuLaunchKernel.argtypes = (
+        [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p] * 3
+    )
+    host_path.Pool.malloc = _malloc  # type: ignore[method-assign]
+    host_path.no_driver()
+    import cupy
+    from cupy.cuda import driver, function, runtime
+
+    function.Module = Module
+    driver.launchKernel = library.cuLaunchKernel
+    cupy.cuda.Device = lambda index=0: SimpleNamespace(compute_capability="70", id=0)
+    runtime.memsetAsync = lambda to, value, size, stream: ctypes.memset(to, value, size)
+    cupy.zeros = _zeros
+    from rushlight.backend import devices
+    from rushlight.base.device import device
+
+    devices.backend_of(device("cuda"))
+    host_path.no_libraries()
+    from rushlight.backend.cuda import compile, launch
+
+    launch.launch_in_c()
+    compile.cubin = lambda text, options=(): (text + "\0\0" + "\0".join(options)).encode()
+
+
+def _zeros(shape: Any, dtype: Any = float) -> Any:
+    import cupy
+
+    a = cupy.empty(shape, dtype)
+    ctypes.memset(a.data.ptr, 0, a.nbytes)
+    return a
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    install()
+    sys.argv = sys.argv[1:]
+    runpy.run_path(sys.argv[0], run_name="__main__")
