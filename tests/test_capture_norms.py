@@ -170,6 +170,8 @@ def test_the_trial_tells_right_kernels_from_wrong_ones(name, dtype, monkeypatch)
     x, other, g, more, y = [torch.randn(4, 6, 5, 5).to(kind).numpy() for _ in range(5)]
     weight, bias, mean, invstd = [torch.rand(6).numpy() + 0.5 for _ in range(4)]
     arrays = {
+        "batch_norm_eval_relu": [x, weight, bias, mean, invstd],
+        "batch_norm_eval_add_relu": [x, weight, bias, mean, invstd, other],
         "batch_norm_relu": [x, weight, bias],
         "batch_norm_add_relu": [x, weight, bias, other],
         "batch_norm_relu_grad": [g, x, weight, bias, mean, invstd],
@@ -182,8 +184,10 @@ def test_the_trial_tells_right_kernels_from_wrong_ones(name, dtype, monkeypatch)
     right = kernel.generic
 
     def wrong(xp, *given, **attrs):
-        first, *rest = right(xp, *given, **attrs)
-        return (first + first.dtype.type(0.5), *rest)
+        out = right(xp, *given, **attrs)
+        first, *rest = out if isinstance(out, tuple) else (out,)
+        worse = first + first.dtype.type(0.5)
+        return (worse, *rest) if isinstance(out, tuple) else worse
 
     monkeypatch.setattr(kernel, "generic", wrong)
     kernel.impls.clear()
@@ -200,6 +204,21 @@ def test_a_value_used_elsewhere_is_not_swallowed():
 
     program = join_norms(record(fn, torch.randn(2, 4, 3, 3)), force=True)
     assert "batch_norm_train" in names(program)
+
+
+@pytest.mark.parametrize("shortcut", [False, True])
+def test_evaluation_joins_too(shortcut):
+    net = nn.Sequential(*[Block(4, True, shortcut) for _ in range(2)]).double().eval()
+    for t in net.buffers():
+        if t.dtype.is_floating_point:
+            t.copy_(torch.rand(4).double() + 0.5)
+    net.requires_grad_(False)
+    x, other = torch.randn(5, 4, 3, 3).double(), torch.randn(5, 4, 3, 3).double()
+    program = join_norms(name_new_values(record(net, x)), force=True)
+    found = names(program)
+    assert found.count("batch_norm_eval_relu") == found.count("batch_norm_eval_add_relu") == 2
+    assert "relu" not in found
+    check(net, program, other, rtol=1e-10)
 
 
 def test_programs_of_the_cpu_are_left_alone():
@@ -257,6 +276,8 @@ def test_joined_kernels_equal_their_parts(shape, last, dtype, affine):
         weight = bias = None
     tol = {"float32": 2e-5, "float64": 1e-10, "float16": 4e-3, "bfloat16": 3e-2}[dtype]
     calls = {
+        "batch_norm_eval_relu": (x, weight, bias, mean, invstd * invstd),
+        "batch_norm_eval_add_relu": (x, weight, bias, mean, invstd * invstd, other),
         "batch_norm_relu": (x, weight, bias),
         "batch_norm_add_relu": (x, weight, bias, other),
         "batch_norm_relu_grad": (g, x, weight, bias, mean, invstd),
@@ -266,6 +287,8 @@ def test_joined_kernels_equal_their_parts(shape, last, dtype, affine):
         out = getattr(own, name)(*given, eps=1e-5)
         kernel = getattr(norms, name.upper())
         expected = kernel.generic(np, *[wide(a) for a in given], eps=1e-5)
+        if not isinstance(out, tuple):
+            out, expected = (out,), (expected,)
         for a, b in zip(out, expected):
             scale = max(np.abs(b).max(), 1e-3)
             bad = np.abs(wide(a) - b) > tol * scale

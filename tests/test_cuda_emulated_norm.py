@@ -26,7 +26,7 @@ NUMBERS = "int C, int inner, i64 images"
 # Kernel -> pointers' types, then the numbers after C, inner and images.
 ENTRIES = {
     "statistics": (["T", "A", "unsigned", "A", "A", "A", "A", "i64"], "i64 n, double eps, double m, double b"),
-    **dict.fromkeys(("apply", "apply_relu", "apply_add_relu", "apply_eval"),
+    **dict.fromkeys(("apply", "apply_relu", "apply_add_relu", "apply_eval", "apply_eval_add_relu"),
                     (["T", "NW", "NW", "NS", "NS", "T", "T"], "double eps")),
     **dict.fromkeys(("grad_sums_plain", "grad_sums_relu", "grad_sums_add_relu"),
                     (["T", "T", "T", "T", "NW", "NW", "A", "A", "T", "A", "unsigned", "A", "NW", "NW"], "")),
@@ -180,9 +180,11 @@ def test_forward(kernels):
         y = d.image(np.nan)
         run(name, (x, w, b, mean, invstd, other, y), EPS)
         d.near(y, expected)
-    y = d.image(np.nan)
-    run("apply_eval", (x, None, None, mean, np.abs(variances), None, y), EPS)
-    d.near(y, generic("batch_norm_eval", x, None, None, mean, np.abs(variances), eps=EPS))
+    y, var = d.image(np.nan), np.abs(variances)
+    run("apply_eval", (x, None, None, mean, var, None, y), EPS)
+    d.near(y, generic("batch_norm_eval", x, None, None, mean, var, eps=EPS))
+    run("apply_eval_add_relu", (x, w, b, mean, var, other, y), EPS)
+    d.near(y, generic("batch_norm_eval_add_relu", x, w, b, mean, var, other, eps=EPS))
 
 
 def test_backward(kernels):

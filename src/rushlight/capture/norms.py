@@ -18,6 +18,18 @@ def _add_relu(xp: Any, x: Any, weight: Any, bias: Any, other: Any, *, eps: float
     return KERNELS["relu"].generic(xp, y + other), mean, invstd
 
 
+def _eval_relu(xp: Any, x: Any, weight: Any, bias: Any, mean: Any, var: Any, *, eps: float) -> Any:
+    y = KERNELS["batch_norm_eval"].generic(xp, x, weight, bias, mean, var, eps=eps)
+    return KERNELS["relu"].generic(xp, y)
+
+
+def _eval_add_relu(
+    xp: Any, x: Any, weight: Any, bias: Any, mean: Any, var: Any, other: Any, *, eps: float
+) -> Any:
+    y = KERNELS["batch_norm_eval"].generic(xp, x, weight, bias, mean, var, eps=eps)
+    return KERNELS["relu"].generic(xp, y + other)
+
+
 def _relu_grad(
     xp: Any, g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, *, eps: float
 ) -> tuple:
@@ -41,13 +53,16 @@ def _add_relu_grad(
 
 BATCH_NORM_RELU = Kernel("batch_norm_relu", _relu)
 BATCH_NORM_ADD_RELU = Kernel("batch_norm_add_relu", _add_relu)
+BATCH_NORM_EVAL_RELU = Kernel("batch_norm_eval_relu", _eval_relu)
+BATCH_NORM_EVAL_ADD_RELU = Kernel("batch_norm_eval_add_relu", _eval_add_relu)
 BATCH_NORM_RELU_GRAD = Kernel("batch_norm_relu_grad", _relu_grad)
 # Gradients of the other summand, x, weight and bias, from one or two gradients of the output y.
 BATCH_NORM_ADD_RELU_GRAD = Kernel("batch_norm_add_relu_grad", _add_relu_grad)
 
-JOINED_NORMS = frozenset(
-    ("batch_norm_relu", "batch_norm_add_relu", "batch_norm_relu_grad", "batch_norm_add_relu_grad")
-)
+JOINED_NORMS = frozenset((
+    "batch_norm_relu", "batch_norm_add_relu", "batch_norm_relu_grad", "batch_norm_add_relu_grad",
+    "batch_norm_eval_relu", "batch_norm_eval_add_relu",
+))  # fmt: skip
 
 
 # -- the same by the device's own parts -------------------------------------------------------------
@@ -57,6 +72,14 @@ def _forward_parts(part: Any, arrays: list, attrs: dict) -> tuple[list, Any]:
     x, weight, bias, *other = arrays
     y, *statistics = part("batch_norm_train", x, weight, bias, **attrs)
     return arrays, [part("relu", part("add", y, *other) if other else y), *statistics]
+
+
+def _eval_parts(part: Any, arrays: list, attrs: dict) -> tuple[list, Any]:
+    """A variance is not negative."""
+    *given, var = arrays[:5]
+    given, other = [*given, part("abs", var)], arrays[5:]
+    y = part("batch_norm_eval", *given, **attrs)
+    return [*given, *other], part("relu", part("add", y, *other) if other else y)
 
 
 def _relu_grad_parts(part: Any, arrays: list, attrs: dict) -> tuple[list, Any]:
@@ -77,5 +100,6 @@ def _add_relu_grad_parts(part: Any, arrays: list, attrs: dict) -> tuple[list, An
 
 
 PARTS["batch_norm_relu"] = PARTS["batch_norm_add_relu"] = _forward_parts
+PARTS["batch_norm_eval_relu"] = PARTS["batch_norm_eval_add_relu"] = _eval_parts
 PARTS["batch_norm_relu_grad"] = _relu_grad_parts
 PARTS["batch_norm_add_relu_grad"] = _add_relu_grad_parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backend.cuda.batch_norm import ADD_RELU, RELU, grad, train
+from ..backend.cuda.batch_norm import ADD_RELU, RELU, evaluate, grad, train
 from ..backend.door import kernel_for
 
 
@@ -18,6 +18,20 @@ def batch_norm_relu(x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
 def batch_norm_add_relu(x: Any, weight: Any, bias: Any, other: Any, *, eps: float) -> Any:
     """relu(batch norm of x + other), mean, 1 / standard deviation."""
     return train(x, weight, bias, eps, ADD_RELU, other)
+
+
+@kernel_for("cuda", "batch_norm_eval_relu")
+def batch_norm_eval_relu(x: Any, weight: Any, bias: Any, mean: Any, var: Any, *, eps: float) -> Any:
+    """relu(batch norm of x by given statistics)."""
+    return evaluate(x, weight, bias, mean, var, eps, RELU)
+
+
+@kernel_for("cuda", "batch_norm_eval_add_relu")
+def batch_norm_eval_add_relu(
+    x: Any, weight: Any, bias: Any, mean: Any, var: Any, other: Any, *, eps: float
+) -> Any:
+    """relu(batch norm of x by given statistics + other)."""
+    return evaluate(x, weight, bias, mean, var, eps, ADD_RELU, other)
 
 
 @kernel_for("cuda", "batch_norm_relu_grad")

@@ -264,25 +264,37 @@ def batch_norm_grad(gy: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps
 # -- evaluation, running statistics ---------------------------------------------------------------
 
 
-def _make_eval(x: Any, weight: Any, bias: Any, mean: Any, var: Any, eps: float) -> _Call | None:
+def _make_eval(
+    x: Any, weight: Any, bias: Any, mean: Any, var: Any, eps: float, after: str
+) -> _Call | None:
     char, kind, stats = x.dtype.char, stored(weight, bias), stored(mean, var)
     if char not in NUMBERS or kind is None or stats is None or not x.size:
         return None
-    layout = _Layout(x, _is_last(x))
-    each = layout.each("apply_eval", 7, _like(x, 6), char, eps, NW=kind, NS=stats)
+    layout, name = _Layout(x, _is_last(x)), "apply_eval" + after
+    each = layout.each(name, 7, _like(x, 6), char, eps, NW=kind, NS=stats)
     return _Call(None, each, None)
+
+
+def evaluate(
+    x: Any, weight: Any, bias: Any, mean: Any, var: Any, eps: float, after: str = PLAIN,
+    other: Any = None,
+) -> Any:  # fmt: skip
+    """Batch norm by given statistics; `other` is added before relu for ADD_RELU."""
+    kinds = (x.dtype, _kind(weight), _kind(bias), mean.dtype, var.dtype)
+    key = (x.shape, x.strides, "eval" + after, *kinds, eps, device())
+    call = _calls.get(key)
+    if call is None or x.data.ptr & 15:
+        x, call = _found(x, key, _make_eval, weight, bias, mean, var, eps, after)
+        if call is None:
+            return NotImplemented
+    if not _alike(x, other):
+        return NotImplemented
+    return call.each(x, dense(weight), dense(bias), dense(mean), dense(var), _as(other, x))
 
 
 @kernel_for("cuda", "batch_norm_eval")
 def batch_norm_eval(x: Any, weight: Any, bias: Any, mean: Any, var: Any, *, eps: float) -> Any:
-    kinds = (x.dtype, _kind(weight), _kind(bias), mean.dtype, var.dtype)
-    key = (x.shape, x.strides, "eval", *kinds, eps, device())
-    call = _calls.get(key)
-    if call is None or x.data.ptr & 15:
-        x, call = _found(x, key, _make_eval, weight, bias, mean, var, eps)
-        if call is None:
-            return NotImplemented
-    return call.each(x, dense(weight), dense(bias), dense(mean), dense(var), None)
+    return evaluate(x, weight, bias, mean, var, eps)
 
 
 @kernel_for("cuda", "running_statistics")

@@ -17,7 +17,7 @@ from ..rewrite import new_numbers, once_made
 # Kernel -> how many inputs and outputs are in that order.
 _CONVOLUTIONS = {"conv": (2, 1), "conv_grad_input": (2, 1), "conv_grad_weight": (2, 1)}
 _POOLS = {"max_pool": (1, 2), "max_pool_grad": (2, 1), "avg_pool": (1, 1), "avg_pool_grad": (1, 1)}
-_NORMS = {"batch_norm_train": (1, 1), "batch_norm_grad": (2, 1)}
+_NORMS = {"batch_norm_train": (1, 1), "batch_norm_eval": (1, 1), "batch_norm_grad": (2, 1)}
 _RESHAPING = {**_CONVOLUTIONS, **_POOLS}
 # The inputs whose order these follow, where it can be told.
 _LEADS = {"conv_grad_weight": (0, 1), "max_pool_grad": (1,)}

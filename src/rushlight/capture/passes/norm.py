@@ -5,12 +5,19 @@ from __future__ import annotations
 from ..norms import (
     BATCH_NORM_ADD_RELU,
     BATCH_NORM_ADD_RELU_GRAD,
+    BATCH_NORM_EVAL_ADD_RELU,
+    BATCH_NORM_EVAL_RELU,
     BATCH_NORM_RELU,
     BATCH_NORM_RELU_GRAD,
 )
 from ..program import Instruction, Program, Slot, writers
 from ..rewrite import once_made, uses
 
+# Without and with another summand.
+_FORWARD = {
+    "batch_norm_train": (BATCH_NORM_RELU, BATCH_NORM_ADD_RELU),
+    "batch_norm_eval": (BATCH_NORM_EVAL_RELU, BATCH_NORM_EVAL_ADD_RELU),
+}
 _TYPES = frozenset(("float64", "float32", "float16", "bfloat16"))
 
 
@@ -29,7 +36,7 @@ def _join_forward(program: Program) -> Program:
     code: list[Instruction | None] = list(program.instructions)
     late: dict[int, list[Instruction]] = {}  # what moves behind an instruction
     for at, ins in enumerate(program.instructions):
-        if ins.name == "batch_norm_train":
+        if ins.name in _FORWARD:
             _join_relu(program, code, at, late)
     made: list[Instruction] = []
     for at, kept in enumerate(code):
@@ -53,11 +60,11 @@ def _join_relu(program: Program, code: list, at: int, late: dict) -> None:
     if waiting is None or _is_written(program, norm.reads, at, end):
         return
     outs = (program.instructions[end].outputs[0], *norm.outputs[1:])
-    kernel = BATCH_NORM_RELU if other is None else BATCH_NORM_ADD_RELU
+    kernel = _FORWARD[norm.name][other is not None]
     inputs = norm.inputs if other is None else (*norm.inputs, other)
     for place in (at, *chain, *waiting):
         code[place] = None
-    code[end] = Instruction(kernel, inputs, norm.attrs, outs, (), norm.line, True)
+    code[end] = Instruction(kernel, inputs, norm.attrs, outs, (), norm.line, norm.several)
     late[end] = [program.instructions[w] for w in waiting]
 
 

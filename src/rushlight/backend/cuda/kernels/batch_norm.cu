@@ -299,6 +299,8 @@ APPLY(apply, false, PLAIN)
 APPLY(apply_relu, false, RELU)
 APPLY(apply_add_relu, false, ADD_RELU)
 APPLY(apply_eval, true, PLAIN)
+APPLY(apply_eval_relu, true, RELU)
+APPLY(apply_eval_add_relu, true, ADD_RELU)
 
 // -- derivative -----------------------------------------------------------------------------------------
 
