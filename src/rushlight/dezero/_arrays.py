@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.tensor import Tensor, wrap
+from ..core.tensor import Tensor, tensor_over, wrap
 
 SCALARS = (bool, int, float, complex, np.generic)
 
-_gpu_types: set[type] = set()  # cupy.ndarray, once one was seen
+gpu_types: set[type] = set()  # cupy.ndarray, once one was seen
 
 
 def is_array(value: Any) -> bool:
@@ -22,31 +22,33 @@ def is_array(value: Any) -> bool:
 def is_cupy(value: Any) -> bool:
     """Whether a value is a CuPy array; CuPy is not imported for the answer."""
     cls = value.__class__
-    if cls in _gpu_types:
+    if cls in gpu_types:
         return True
     if cls.__module__.partition(".")[0] != "cupy" or not hasattr(value, "strides"):
         return False
     from .. import cuda
 
     cuda.init()  # rushlight learns what to do with such arrays
-    _gpu_types.add(cls)
+    gpu_types.add(cls)
     return True
 
 
 def tensor(a: Any) -> Tensor:
     """A tensor without history over the same memory."""
-    if a.__class__ is not np.ndarray:
+    cls = a.__class__
+    if cls is not np.ndarray and cls not in gpu_types:
         is_cupy(a)
-    return wrap(a)
+    return tensor_over(a, cls)
 
 
 def compute(fn: Callable[..., Any], *xs: Any, **attrs: Any) -> Any:
     """Call a rushlight function on raw arrays; what is no array goes along as it is."""
     operands = []
     for x in xs:
-        if x.__class__ is np.ndarray:
-            operands.append(wrap(x))
-        elif is_cupy(x):
+        cls = x.__class__
+        if cls is np.ndarray:
+            operands.append(tensor_over(x, cls))
+        elif cls in gpu_types or is_cupy(x):
             operands = [_on_gpu(a) for a in xs]
             break
         else:
@@ -57,6 +59,9 @@ def compute(fn: Callable[..., Any], *xs: Any, **attrs: Any) -> Any:
 
 def _on_gpu(x: Any) -> Any:
     """An operand of the GPU's work: a constant of the host takes part as a number."""
+    cls = x.__class__
+    if cls in gpu_types:
+        return tensor_over(x, cls)
     if isinstance(x, np.ndarray):
         return x.item() if x.ndim == 0 else wrap(x)
     return wrap(x) if is_cupy(x) else x

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.tape import AccumulateGrad
-from ._arrays import SCALARS, is_array, like
+from ._arrays import SCALARS, gpu_types, is_array, like
 from ._graph import Call, unchain_backward
 
 
@@ -24,7 +24,8 @@ class Traced:
     _constant = False  # made of a bare array by a call: nobody can ask for its gradient
 
     def __init__(self, data: Any, name: str | None = None) -> None:
-        if data.__class__ is not np.ndarray and data is not None and not is_array(data):
+        cls = data.__class__
+        if not (cls is np.ndarray or cls in gpu_types or data is None or is_array(data)):
             raise TypeError(f"{type(data)} is not supported")
         self._data = data
         if name is not None:

@@ -31,8 +31,9 @@ class Layer:
     def __call__(self, *inputs: Any) -> Any:
         results = self.forward(*inputs)
         outputs = results if isinstance(results, tuple) else (results,)
-        self.inputs = [_reference(x) for x in inputs]
-        self.outputs = [_reference(y) for y in outputs]
+        own = self.__dict__  # past __setattr__, which looks for Parameters
+        own["inputs"] = [_reference(x) for x in inputs]
+        own["outputs"] = [_reference(y) for y in outputs]
         return outputs if len(outputs) > 1 else outputs[0]
 
     def forward(self, inputs: Any) -> Any:

@@ -73,8 +73,10 @@ class _Fused(Optimizer):
 
     def _step(self, params: list[Any]) -> None:
         arrays = [p.data for p in params]
-        grads = [p.grad.data.astype(a.dtype, copy=False) for p, a in zip(params, arrays)]
-        held = [self._states_of(p) for p in params]
+        grads = [p.grad.data for p in params]
+        if any(g.dtype != a.dtype for g, a in zip(grads, arrays)):
+            grads = [g.astype(a.dtype, copy=False) for g, a in zip(grads, arrays)]
+        held = [self._states_of(p) for p in params] if self.states else []
         states = [h[i] for i in range(self.states) for h in held]
         hyper = np.array(self.numbers())
         operands = (hyper, *arrays, *grads, *states)
