@@ -560,3 +560,40 @@ def test_random_functions(seed, request):
 
 def _changed_later(result):
     return any(isinstance(r, torch.Tensor) and r._version for r in result)
+
+
+# -- backward outside ----------------------------------------------------------------------------------
+
+
+class Reader(nn.Module):
+    """A module that looks at its values; its backward comes later."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 8), nn.Linear(8, 3)
+        self.seen = []
+
+    def forward(self, x):
+        h = torch.tanh(self.a(x))
+        self.seen.append(h.mean().item())
+        if h.max() > 0.5:
+            h = h * 0.5
+        return self.b(h)
+
+
+def test_module_whose_backward_comes_later():
+    torch.manual_seed(0)
+    eager, other = Reader(), Reader()
+    other.load_state_dict(eager.state_dict())
+    compiled = torch.compile(other)
+    for i in range(14):
+        xs = [torch.randn(5, 4) for _ in range(3 if i % 4 == 3 else 1)]
+        for net, call in ((eager, eager), (other, compiled)):
+            net.zero_grad()
+            outs = [call(x) for x in xs]  # several forwards may wait for their backward
+            for out in reversed(outs):
+                out.square().sum().backward()
+        for p, q in zip(eager.parameters(), other.parameters()):
+            np.testing.assert_allclose(q.grad.numpy(), p.grad.numpy(), rtol=1e-5, atol=1e-6)
+        assert eager.seen == pytest.approx(other.seen)
+    assert compiled._compiled.parts
