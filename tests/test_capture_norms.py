@@ -206,6 +206,30 @@ def test_a_value_used_elsewhere_is_not_swallowed():
     assert "batch_norm_train" in names(program)
 
 
+def test_a_summand_that_changes_before_relu_keeps_them_apart():
+    norm = nn.BatchNorm2d(4).requires_grad_(False)
+
+    def fn(x):
+        other = x * 2
+        y = norm(x) + other
+        other.mul_(3)
+        return y.relu() + other
+
+    x = torch.randn(2, 4, 3, 3)
+    program = join_norms(record(fn, x), force=True)
+    assert "batch_norm_add_relu" not in names(program)
+    check(fn, program, torch.randn(2, 4, 3, 3), rtol=1e-5)
+
+
+def test_a_bias_may_change_before_a_later_backward():
+    """Then the sign of the output is read, not found again."""
+    norm = nn.BatchNorm2d(4)
+    program = record(lambda x: norm(x).relu(), torch.randn(2, 4, 3, 3))
+    if program.hand_over is None:
+        pytest.skip("this recording has no second half")
+    assert "batch_norm_relu_grad" not in names(join_norms(program, force=True))
+
+
 @pytest.mark.parametrize("shortcut", [False, True])
 def test_evaluation_joins_too(shortcut):
     net = nn.Sequential(*[Block(4, True, shortcut) for _ in range(2)]).double().eval()

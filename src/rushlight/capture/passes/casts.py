@@ -22,20 +22,20 @@ def join_casts(program: Program, force: bool = False) -> Program:
 
 
 def _gather(
-    program: Program, fits: Callable[[Program, int, int, int], bool], at_the_end: bool
+    program: Program, fits: Callable[[Instruction, int, int, dict, dict], bool], at_the_end: bool
 ) -> Program:
     code: list[Instruction | None] = list(program.instructions)
+    once, written = once_made(program), writers(program.instructions)
+    read = readers(program.instructions)
     for kind in {_kind(ins) for ins in program.instructions if _is_cast(ins)}:
         places = [
             at for at, ins in enumerate(program.instructions)
             if _is_cast(ins) and _kind(ins) == kind
         ]  # fmt: skip
-        start, end = places[0], places[-1]
-        once = once_made(program)
         group = [
             at for at in places
             if program.instructions[at].outputs[0].storage.number in once
-            and fits(program, at, start, end)
+            and fits(program.instructions[at], at, places[-1], written, read)
         ]  # fmt: skip
         if len(group) < _FEWEST:
             continue
@@ -65,22 +65,15 @@ def _kind(ins: Instruction) -> tuple[str, str]:
     return ins.inputs[0].dtype.name, ins.outputs[0].dtype.name
 
 
-def _is_early(program: Program, at: int, start: int, end: int) -> bool:
+def _is_early(ins: Instruction, at: int, end: int, written: dict, read: dict) -> bool:
     """Whether what it reads lies there from the beginning, unchanged until it is read."""
-    x: Slot = program.instructions[at].inputs[0]
-    written = writers(program.instructions).get(x.storage.number, ())
-    return x.storage.kind != MADE and not any(w < at for w in written)
+    x: Slot = ins.inputs[0]
+    return x.storage.kind != MADE and not any(w < at for w in written.get(x.storage.number, ()))
 
 
-def _is_late(program: Program, at: int, start: int, end: int) -> bool:
+def _is_late(ins: Instruction, at: int, end: int, written: dict, read: dict) -> bool:
     """Whether nobody reads its result before the last of them, nor changes what it reads."""
-    ins = program.instructions[at]
     x, y = ins.inputs[0], ins.outputs[0]
-    if x.storage.kind != MADE or any(r <= end for r in _read(program, y)):
+    if x.storage.kind != MADE or any(r <= end for r in read.get(y.storage.number, ())):
         return False
-    written = writers(program.instructions).get(x.storage.number, ())
-    return not any(at < w <= end for w in written)
-
-
-def _read(program: Program, s: Slot) -> list[int]:
-    return readers(program.instructions).get(s.storage.number, [])
+    return not any(at < w <= end for w in written.get(x.storage.number, ()))
