@@ -19,7 +19,7 @@ from .effects import RANDOM_STATE
 from .keys import like_these, mode, signature
 from .module import again, optimized_module
 from .record import CannotCapture
-from .recording import Recording, check, is_recording
+from .recording import Recording, check, state
 from .replay import Replay
 from .segment import Segment
 from .tracer import Tracer
@@ -50,7 +50,7 @@ class Compiled:
         self.like: Callable[[tuple], bool] | None = None  # whether arguments are as the last were
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.disabled or stance[0] == "force_eager" or is_recording() or switches.anomaly:
+        if self.disabled or stance[0] == "force_eager" or state.depth or switches.anomaly:
             return self.fn(*args, **kwargs)
         if self.like is not None and not kwargs and self.like(args):
             return self.last.call(args, kwargs, args)
@@ -164,13 +164,13 @@ class Entry:
         self.like: Callable[[tuple], bool] | None = None
 
     def call(self, args: tuple, kwargs: dict, tensors: list[Tensor]) -> Any:
+        for program in self.programs:
+            if program.obstacle(tensors) is None:
+                return program(tensors)
         if self.eager is not None:
             return self.owner.fn(*args, **kwargs)
         if self.split is not None:
             return self._call_split(args, kwargs)
-        for program in self.programs:
-            if program.obstacle(tensors) is None:
-                return program(tensors)
         if stance[0] != "default" and self.programs:
             if stance[0] == "fail_on_recompile":
                 raise RuntimeError(f"a program would be recorded anew: {self._why(tensors)}")

@@ -18,29 +18,37 @@ from .program import CONSTANT, Program, Slot
 from .record import Recorder, host_read_error, is_array, same
 from .watch import Watch
 
-_state = threading.local()
+
+class _State(threading.local):
+    """How many recordings this thread is inside of, and the innermost."""
+
+    depth = 0
+    recorder: Any = None
+
+
+state = _State()
 
 
 def is_recording() -> bool:
     """Whether this thread is inside a call that is being recorded."""
-    return getattr(_state, "depth", 0) > 0
+    return state.depth > 0
 
 
 @contextmanager
 def inside(recorder: Any) -> Iterator[None]:
     """This thread's ops are part of a recording until the end of the block."""
-    _state.depth = getattr(_state, "depth", 0) + 1
-    before, _state.recorder = getattr(_state, "recorder", None), recorder
+    state.depth += 1
+    before, state.recorder = state.recorder, recorder
     try:
         yield
     finally:
-        _state.depth -= 1
-        _state.recorder = before
+        state.depth -= 1
+        state.recorder = before
 
 
 def complain_now(what: str) -> None:
     """Tell the recording at work that this call cannot be replayed."""
-    _state.recorder.complain(what)
+    state.recorder.complain(what)
 
 
 class Recording:
