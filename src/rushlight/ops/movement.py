@@ -124,10 +124,12 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 @public("torch", name="reshape")
 def reshape(input: Tensor, shape: Any) -> Tensor:  # noqa: A002
     """`input` in another shape; a view where possible, else a copy."""
-    size = infer_view(as_size((shape,)), input._a.size)
-    if _can_view(input, size):
-        return _view(input, shape=size)
-    return _copy_reshape(input, shape=size)
+    return _in_shape(input, infer_view(as_size((shape,)), input._a.size))
+
+
+def _in_shape(x: Tensor, size: tuple[int, ...]) -> Tensor:
+    """`reshape` to a size that is known to fit."""
+    return _view(x, shape=size) if _can_view(x, size) else _copy_reshape(x, shape=size)
 
 
 @public("Tensor", name="reshape")
@@ -155,7 +157,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:  # 
     merged = 1
     for s in shape[start : end + 1]:
         merged *= s
-    return reshape(input, shape[:start] + (merged,) + shape[end + 1 :])
+    return _in_shape(input, shape[:start] + (merged,) + shape[end + 1 :])
 
 
 @public()

@@ -17,7 +17,6 @@ from ...base.device import device
 from .. import devices
 from . import memory, transfer
 from .arrays import CUPY
-from .launch import is_kept
 
 # Every file that registers kernels of its own; those of other families join when they are there.
 _FAMILIES = (
@@ -39,7 +38,6 @@ class CudaBackend:
         self._devices = tuple([device("cuda", i) for i in range(self._count)])
         self._streams: dict[int, Any] = {}
         memory.install()
-        devices.keepers[cupy.ndarray] = is_kept
         package = __name__.rpartition(".")[0]
         for family in _FAMILIES:
             if find_spec(f"{package}.{family}") is not None:

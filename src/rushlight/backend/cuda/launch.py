@@ -14,6 +14,7 @@ import cupy
 import numpy as np
 from cupy.cuda import driver, runtime
 
+from .. import devices
 from .streams import current
 
 _native: Any = None
@@ -33,6 +34,9 @@ def launch_in_c(pretend: bool = False) -> bool:
     _in_c = found and _native.setup(
         current, cupy.cuda.alloc, cupy.ndarray, _base_new, runtime.memGetInfo, pretend
     )
+    devices.keepers.pop(cupy.ndarray, None)
+    if _in_c:  # small results stay with their launch, which may hand them out again
+        devices.keepers[cupy.ndarray] = _native.is_spare
     return bool(_in_c)
 
 
@@ -45,11 +49,6 @@ def forget_idle() -> None:
     """Give those back to the pool."""
     if _in_c:
         _native.forget()
-
-
-def is_kept(a: Any) -> bool:
-    """Whether one of the references to an array is a launch's that may hand it out again."""
-    return bool(_in_c and _native.is_spare(a))
 
 
 def of_words(function: Any) -> Callable[..., int]:
