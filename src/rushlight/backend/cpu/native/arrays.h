@@ -46,6 +46,17 @@ static inline int is_plain(PyObject *o) { /* float32 and C-contiguous */
     return is_float(o) && PyArray_IS_C_CONTIGUOUS(ARRAY(o));
 }
 
+/* A call into given memory lends its arrays to whoever asks for a new one that looks like them. */
+#define MOST_GIVEN 4
+typedef struct {
+    PyArrayObject *arrays[MOST_GIVEN];
+    int count, taken; /* a bit per array */
+} Given;
+
+extern _Thread_local Given *given;
+
+int arrays_init(void); /* once, at import; -1 with an exception */
+
 PyArrayObject *array_new(int ndim, const npy_intp *shape, int type); /* uninitialised, C order */
 PyArrayObject *array_like(PyArrayObject *a);                          /* same shape, C order, float32 */
 PyArrayObject *array_plain(PyObject *o); /* a new reference to o, or to a C-contiguous copy of it */
@@ -78,7 +89,7 @@ static inline void run_parts(Part part, void *what, ptrdiff_t parts, double ns) 
 /* Part i of n items in `parts` equal shares. */
 static inline idx share(idx n, idx i, idx parts) { return n / parts * i + (n % parts < i ? n % parts : i); }
 
-extern const Entry conv_entries[], weight_entries[], matmul_entries[], pool_entries[], point_entries[], softmax_entries[],
+extern const Entry conv_entries[], input_entries[], weight_entries[], matmul_entries[], pool_entries[], point_entries[], softmax_entries[],
     norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[], move_entries[], fused_entries[];
 
 #endif

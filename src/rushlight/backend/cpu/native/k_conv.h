@@ -124,17 +124,17 @@ static void K(conv_run)(const Taps *t, const float *buf, const float *packed, co
         const idx block = K(conv_block)(t->outs - o);
         const idx here = t->outs - o < block ? t->outs - o : block;
         float *to = out + o * out_stride;
-        const float *b = bias ? bias + o : NULL;
+        const float *b = bias ? bias + o : NULL, *w = packed + t->first * block;
         switch (block) {
 #if VL != 8
-        case 8: K(conv_block_8)(t, buf, packed, b, to, out_stride, here); break;
+        case 8: K(conv_block_8)(t, buf, w, b, to, out_stride, here); break;
 #endif
-        case 6: K(conv_block_6)(t, buf, packed, b, to, out_stride, here); break;
-        case 4: K(conv_block_4)(t, buf, packed, b, to, out_stride, here); break;
-        case 2: K(conv_block_2)(t, buf, packed, b, to, out_stride, here); break;
-        default: K(conv_block_1)(t, buf, packed, b, to, out_stride, here); break;
+        case 6: K(conv_block_6)(t, buf, w, b, to, out_stride, here); break;
+        case 4: K(conv_block_4)(t, buf, w, b, to, out_stride, here); break;
+        case 2: K(conv_block_2)(t, buf, w, b, to, out_stride, here); break;
+        default: K(conv_block_1)(t, buf, w, b, to, out_stride, here); break;
         }
-        packed += t->taps * block;
+        packed += t->all * block;
         o += here;
     }
 }

@@ -2,10 +2,6 @@
 #define RL_IMPORTS_NUMPY
 #include "arrays.h"
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 /* -- choosing the instruction set ---------------------------------------------------------------- */
 
 const Loops *RL = &loops_base;
@@ -113,8 +109,8 @@ static PyTypeObject NativeType = {
 };
 
 static const Entry *const families[] = {
-    conv_entries, weight_entries, matmul_entries,    pool_entries,   point_entries,  softmax_entries, norm_entries,
-    move_entries, update_entries, recurrent_entries, gather_entries, reduce_entries, fused_entries,
+    conv_entries,    input_entries, weight_entries, matmul_entries,    pool_entries,   point_entries,  fused_entries,
+    softmax_entries, norm_entries,  update_entries, recurrent_entries, gather_entries, reduce_entries, move_entries,
 };
 #define FAMILIES (sizeof families / sizeof *families)
 
@@ -150,65 +146,7 @@ static PyObject *m_names(PyObject *module, PyObject *unused) {
     return list;
 }
 
-/* -- arrays --------------------------------------------------------------------------------------- */
-
-/* NumPy keeps with every array who shall free its memory (NEP 49): ours is asked for the large ones. */
-static void *handler_malloc(void *ctx, size_t size) { return memory_take(size); }
-static void handler_free(void *ctx, void *block, size_t size) { memory_give(block, size); }
-
-static void *handler_calloc(void *ctx, size_t n, size_t size) {
-    void *block = memory_take(n * size);
-    if (block) memset(block, 0, n * size);
-    return block;
-}
-
-static void *handler_realloc(void *ctx, void *block, size_t size) {
-#if defined(__GLIBC__)
-    const size_t before = malloc_usable_size(block); /* NumPy does not tell the old size */
-    void *larger = memory_take(size);
-    if (larger) {
-        memcpy(larger, block, before < size ? before : size);
-        free(block);
-    }
-    return larger;
-#else
-    return NULL; /* `resize` of such an array raises MemoryError */
-#endif
-}
-
-static PyDataMem_Handler handler = {
-    "rushlight", 1, {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free}};
-static PyObject *handler_capsule;
-
-#define LARGE 65536 /* bytes; NumPy's own way is better for small ones */
-
 /* -- results in given memory ----------------------------------------------------------------------- */
-
-/* A call into given memory lends its arrays to whoever asks for a new one that looks like them. */
-#define MOST_GIVEN 4
-typedef struct {
-    PyArrayObject *arrays[MOST_GIVEN];
-    int count, taken; /* a bit per array */
-} Given;
-
-static _Thread_local Given *given;
-
-static int looks_like(PyArrayObject *a, int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
-    if (PyArray_TYPE(a) != type || PyArray_NDIM(a) != ndim) return 0;
-    if (!PyArray_CompareLists(PyArray_DIMS(a), shape, ndim)) return 0;
-    if (!strides) return PyArray_IS_C_CONTIGUOUS(a);
-    return PyArray_CompareLists(PyArray_STRIDES(a), strides, ndim);
-}
-
-static PyArrayObject *take_given(int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
-    for (int i = 0; given && i < given->count; i++) {
-        PyArrayObject *a = given->arrays[i];
-        if (given->taken >> i & 1 || !looks_like(a, ndim, shape, strides, type)) continue;
-        given->taken |= 1 << i;
-        return ARRAY(Py_NewRef((PyObject *)a));
-    }
-    return NULL;
-}
 
 typedef struct {
     PyObject_HEAD
@@ -281,144 +219,6 @@ static PyObject *m_into(PyObject *module, PyObject *args) {
     k->otherwise = Py_NewRef(otherwise);
     k->outs = Py_NewRef(outs);
     return (PyObject *)k;
-}
-
-/* -- new arrays ------------------------------------------------------------------------------------ */
-
-static PyArrayObject *array_made(int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
-    if (given) {
-        PyArrayObject *lent = take_given(ndim, shape, strides, type);
-        if (lent) return lent;
-    }
-    PyArray_Descr *descr = PyArray_DescrFromType(type);
-    npy_intp bytes = PyDataType_ELSIZE(descr);
-    for (int i = 0; i < ndim; i++) bytes *= shape[i];
-    if (bytes < LARGE)
-        return ARRAY(PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, NULL, 0, NULL));
-    void *block = memory_take((size_t)bytes);
-    if (!block) {
-        Py_DECREF(descr);
-        return ARRAY(PyErr_NoMemory());
-    }
-    PyArrayObject *a = ARRAY(PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, block,
-                                                  NPY_ARRAY_WRITEABLE, NULL));
-    if (!a) {
-        memory_give(block, (size_t)bytes);
-        return NULL;
-    }
-    PyArray_ENABLEFLAGS(a, NPY_ARRAY_OWNDATA);
-    ((PyArrayObject_fields *)a)->mem_handler = Py_NewRef(handler_capsule);
-    return a;
-}
-
-PyArrayObject *array_new(int ndim, const npy_intp *shape, int type) {
-    return array_made(ndim, shape, NULL, type);
-}
-
-PyArrayObject *array_like(PyArrayObject *a) {
-    return array_new(PyArray_NDIM(a), PyArray_DIMS(a), NPY_FLOAT32);
-}
-
-PyArrayObject *array_copy(PyArrayObject *a) {
-    Given *const lent = given; /* for results, not for copies */
-    given = NULL;
-    PyArrayObject *copy = array_new(PyArray_NDIM(a), PyArray_DIMS(a), PyArray_TYPE(a));
-    given = lent;
-    return copy;
-}
-
-PyArrayObject *array_plain(PyObject *o) {
-    if (PyArray_IS_C_CONTIGUOUS(ARRAY(o))) return ARRAY(Py_NewRef(o));
-    const int64_t begin = conversion_begin();
-    PyArrayObject *copy = array_copy(ARRAY(o));
-    if (copy && PyArray_CopyInto(copy, ARRAY(o)) < 0) Py_CLEAR(copy);
-    if (copy) conversion_end(GAPS_CLOSED, begin, (size_t)PyArray_NBYTES(copy));
-    return copy;
-}
-
-PyArrayObject *array_channels_last(int ndim, const npy_intp *shape) {
-    npy_intp strides[DIMS], step = 4;
-    strides[1] = step;
-    step *= shape[1];
-    for (int i = ndim - 1; i > 1; i--) {
-        strides[i] = step;
-        step *= shape[i];
-    }
-    strides[0] = step;
-    return array_made(ndim, shape, strides, NPY_FLOAT32);
-}
-
-int is_channels_last(PyArrayObject *a) {
-    const int ndim = PyArray_NDIM(a);
-    if (ndim < 4 || PyArray_IS_C_CONTIGUOUS(a)) return 0;
-    const npy_intp *shape = PyArray_DIMS(a), *strides = PyArray_STRIDES(a);
-    npy_intp step = PyArray_ITEMSIZE(a);
-    if (shape[1] != 1 && strides[1] != step) return 0;
-    step *= shape[1];
-    for (int i = ndim - 1; i > 1; i--) {
-        if (shape[i] != 1 && strides[i] != step) return 0;
-        step *= shape[i];
-    }
-    return shape[0] == 1 || strides[0] == step;
-}
-
-/* -- attributes ----------------------------------------------------------------------------------- */
-
-/* The string object of a name, made once: names are literals, so their address is their identity. */
-static PyObject *interned(const char *name) {
-    enum { SIZE = 256 };
-    static struct {
-        const char *name;
-        PyObject *string;
-    } table[SIZE];
-    for (uintptr_t i = (uintptr_t)name >> 2;; i++) {
-        const size_t at = (i * 2654435761u >> 7) % SIZE;
-        if (table[at].name == name) return table[at].string;
-        if (!table[at].name) {
-            table[at].name = name;
-            return table[at].string = PyUnicode_InternFromString(name);
-        }
-    }
-}
-
-PyObject *attr(PyObject *attrs, const char *name) {
-    PyObject *found = attrs ? PyDict_GetItemWithError(attrs, interned(name)) : NULL;
-    if (!found && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "missing attribute '%s'", name);
-    return found;
-}
-
-int attr_dims(PyObject *attrs, const char *name, idx *out, int n) {
-    PyObject *t = attr(attrs, name);
-    if (!t) return -1;
-    if (!PyTuple_Check(t) || PyTuple_GET_SIZE(t) != n) {
-        PyErr_Format(PyExc_TypeError, "'%s' must be a tuple of %d ints", name, n);
-        return -1;
-    }
-    for (int i = 0; i < n; i++) {
-        out[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(t, i));
-        if (out[i] == -1 && PyErr_Occurred()) return -1;
-    }
-    return 0;
-}
-
-int attr_flag(PyObject *attrs, const char *name) {
-    PyObject *t = attr(attrs, name);
-    return t ? PyObject_IsTrue(t) : -1;
-}
-
-int attr_double(PyObject *attrs, const char *name, double *out) {
-    PyObject *t = attr(attrs, name);
-    if (!t) return -1;
-    *out = PyFloat_AsDouble(t);
-    return *out == -1.0 && PyErr_Occurred() ? -1 : 0;
-}
-
-int attr_idx(PyObject *attrs, const char *name, idx *out) {
-    PyObject *t = attr(attrs, name);
-    if (!t) return -1;
-    *out = PyLong_AsSsize_t(t);
-    return *out == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
 /* -- the module ----------------------------------------------------------------------------------- */
@@ -500,8 +300,7 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__native(void) {
     import_array();
     if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&IntoType) < 0) return NULL;
-    handler_capsule = PyCapsule_New(&handler, "mem_handler", NULL);
-    if (!handler_capsule) return NULL;
+    if (arrays_init() < 0) return NULL;
     choose_loops();
     threads_init();
     memory_init();

@@ -21,6 +21,7 @@ typedef struct {
  * Vectors of VL neighbouring results start at `from[v]` in the buffer and go to `to[v]`. */
 typedef struct {
     idx taps;            /* products per result: channels times kernel places */
+    idx first, all;      /* where they begin among all for which weights are packed */
     const idx *tap;      /* where each reads, relative to the result's place */
     idx outs;            /* output channels of the group */
     idx vectors;

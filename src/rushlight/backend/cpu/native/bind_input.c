@@ -1,0 +1,205 @@
+/* conv_grad_input: phases of strided gradients, each a convolution of its own. */
+#include "strips.h"
+
+/* The input's gradient, phase by phase: element i of the padded input, i = q * s + r, gets w[k] * gy[o]
+ * for o * s + k * d = i, that is from taps with k * d % s == r, at o = q - (k * d - r) / s. Every phase
+ * is a convolution of stride 1 over gy. */
+typedef struct {
+    idx r[3], lo[3], count[3]; /* the phase, its first q inside the input, how many q */
+} Phase;
+
+static int phase_of(const Geo *g, const idx *r, Phase *p) {
+    int any = 1;
+    for (int i = 0; i < 3; i++) {
+        p->r[i] = r[i];
+        const idx before = g->p[i] - r[i];
+        p->lo[i] = before > 0 ? (before + g->s[i] - 1) / g->s[i] : 0;
+        const idx end = g->in[i] - 1 + before;
+        p->count[i] = end < 0 ? 0 : end / g->s[i] - p->lo[i] + 1;
+        any = any && p->count[i] > 0;
+    }
+    return any;
+}
+
+/* Taps of a phase for one group, and their places in the weight; returns how many. */
+static idx backward_taps(const Geo *g, const Planes *b, const idx *reach, const Phase *p, int by_rows, idx *tap,
+                         idx *place) {
+    const idx outs = g->o / g->groups, channels = g->c / g->groups, kernel = volume(g->k);
+    const idx places = by_rows ? g->k[2] : kernel, rows = kernel / places;
+    idx found = 0;
+    for (idx i = 0; i < rows * outs * places; i++) { /* channel by channel, or row by row of the kernel */
+        const idx o = i / places % outs, j = i / (places * outs) * places + i % places;
+        const idx at[3] = {j / (g->k[1] * g->k[2]) * g->d[0], j / g->k[2] % g->k[1] * g->d[1], j % g->k[2] * g->d[2]};
+        idx where = 0;
+        int mine = 1;
+        for (int d = 0; d < 3; d++) {
+            mine = mine && at[d] % g->s[d] == p->r[d];
+            where = where * b->size[d] + reach[d] - (at[d] - p->r[d]) / g->s[d];
+        }
+        if (!mine) continue;
+        tap[found] = o * b->channel + where;
+        place[found++] = o * channels * kernel + j;
+    }
+    return found;
+}
+
+/* Which rows of the kernel meet gradients in every row of results: near the border the others meet zeros only. False
+ * when there is little to gain, or several planes. range: the first, and the one after the last. */
+static int backward_ranges(const Geo *g, const Phase *p, idx *range) {
+    idx met = 0, all = 0;
+    for (idx row = 0; row < p->count[1]; row++) {
+        idx first = 0, last = 0, which = 0;
+        for (idx y = 0; y < g->k[1]; y++) {
+            if (y * g->d[1] % g->s[1] != p->r[1]) continue;
+            const idx from = p->lo[1] + row - (y * g->d[1] - p->r[1]) / g->s[1]; /* the gradient's row */
+            which++;
+            if (from >= g->out[1]) first = which;
+            if (from >= 0) last = which;
+        }
+        range[2 * row] = first;
+        range[2 * row + 1] = last > first ? last : first;
+        met += range[2 * row + 1] - range[2 * row];
+        all += which;
+    }
+    return g->k[0] == 1 && met * 20 < all * 19;
+}
+
+/* A phase's results, [n][channel][q], back to their places in the gradient. */
+typedef struct {
+    const Geo *g;
+    const Phase *p;
+    const float *from;
+    float *to;
+} Spread;
+
+static void spread_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Spread *t = what;
+    const Geo *g = t->g;
+    const idx *count = t->p->count, planes = g->n * g->c;
+    for (idx c = share(planes, i, parts); c < share(planes, i + 1, parts); c++)
+        for (idx z = 0; z < count[0]; z++)
+            for (idx y = 0; y < count[1]; y++) {
+                const idx at_z = (t->p->lo[0] + z) * g->s[0] + t->p->r[0] - g->p[0];
+                const idx at_y = (t->p->lo[1] + y) * g->s[1] + t->p->r[1] - g->p[1];
+                const idx at_x = t->p->lo[2] * g->s[2] + t->p->r[2] - g->p[2];
+                float *to = t->to + ((c * g->in[0] + at_z) * g->in[1] + at_y) * g->in[2] + at_x;
+                const float *from = t->from ? t->from + ((c * count[0] + z) * count[1] + y) * count[2] : NULL;
+                for (idx x = 0; x < count[2]; x++) to[x * g->s[2]] = from ? from[x] : 0.0f;
+            }
+}
+
+static int backward_phase(const Geo *g, Conv v, const Phase *p, const idx *reach, PyArrayObject *w, float *gx,
+                          int strided) {
+    const idx channels = g->c / g->groups, kernel = volume(g->k), most = g->o / g->groups * kernel;
+    const idx results = g->n * g->c * volume(p->count);
+    idx *tap = PyMem_RawMalloc((size_t)(2 * (most + p->count[1])) * sizeof(idx));
+    if (!tap) return -1;
+    idx *range = tap + 2 * most;
+    const int by_rows = backward_ranges(g, p, range);
+    const idx taps = backward_taps(g, &v.buffer, reach, p, by_rows, tap, tap + most);
+    Spread sp = {g, p, NULL, gx};
+    float *found = NULL, *packed = NULL;
+    const size_t found_bytes = strided ? (size_t)results * 4 : 0;
+    int status = -1;
+    if (taps == 0) { /* no tap of the kernel meets this phase */
+        threads_run(spread_part, &sp, 1);
+        PyMem_RawFree(tap);
+        return 0;
+    }
+    v.taps.taps = taps, v.taps.outs = channels, v.taps.tap = tap;
+    if (by_rows) { /* from rows of the kernel to taps */
+        idx rows = 0;
+        for (idx y = 0; y < g->k[1]; y++) rows += y * g->d[1] % g->s[1] == p->r[1];
+        for (idx i = 0; i < 2 * p->count[1]; i++) range[i] *= taps / rows;
+        v.range = range;
+    }
+    v.to_row = p->count[2], v.to_plane = p->count[1] * p->count[2];
+    v.planes = p->count[0];
+    v.out_channel = volume(p->count), v.out_image = g->c * v.out_channel;
+    v.base = (p->lo[0] * v.buffer.size[1] + p->lo[1]) * v.buffer.size[2] + p->lo[2];
+    conv_strip_size(&v, p->count[1], g->o / g->groups * v.buffer.size[2]);
+    v.packed_group = packed_floats(v.loops, channels, taps);
+    const size_t packed_bytes = v.packed_group * (size_t)g->groups * 4;
+    packed = memory_take(packed_bytes);
+    if (strided) found = memory_take(found_bytes);
+    v.out = strided ? found : gx;
+    if (packed && (found || !strided) && conv_vectors(&v, p->count[2]) == 0) {
+        pack_weights(&v, DATA(w), g->o / g->groups * channels * kernel, kernel, tap + most, packed);
+        v.packed = packed;
+        status = conv_compute(&v, 2.0 * (double)(results * taps));
+        PyMem_RawFree((void *)v.taps.from);
+    }
+    if (status == 0 && strided) {
+        sp.from = found;
+        const int64_t begin = conversion_begin();
+        run_parts(spread_part, &sp, threads_parts((double)results, g->n * g->c), (double)results);
+        conversion_end(PHASES_MERGED, begin, found_bytes);
+    }
+    if (packed) memory_give(packed, packed_bytes);
+    if (found) memory_give(found, found_bytes);
+    PyMem_RawFree(tap);
+    return status;
+}
+
+static int conv_backward(const Geo *g, Conv *v, PyArrayObject *gy, PyArrayObject *w, float *gx) {
+    idx reach[3], after[3], one[3] = {1, 1, 1};
+    const idx phases = volume(g->s);
+    strides_of(gy, v->x_stride);
+    for (int i = 0; i < 3; i++) {
+        const idx last = (g->in[i] - 1 + g->p[i]) / g->s[i];
+        reach[i] = (g->k[i] - 1) * g->d[i] / g->s[i];
+        after[i] = last + 1 - g->out[i]; /* may be negative: gradients that meet padding only */
+        v->size[i] = g->out[i];
+    }
+    planes_for(&v->buffer, g->out, reach, after, one);
+    v->channel = v->buffer.channel;
+    v->from_plane = v->buffer.size[1] * v->buffer.size[2], v->from_row = v->buffer.size[2];
+    v->groups = g->groups, v->group_channels = g->o / g->groups, v->channels = g->o, v->n = g->n;
+    v->x = DATA(gy);
+    for (idx i = 0; i < phases; i++) {
+        const idx r[3] = {i / (g->s[1] * g->s[2]), i / g->s[2] % g->s[1], i % g->s[2]};
+        Phase p;
+        if (phase_of(g, r, &p) && backward_phase(g, *v, &p, reach, w, gx, phases > 1) < 0) return -1;
+    }
+    return 0;
+}
+
+/* The narrowest row of results that any phase has: vectors must fit into it. */
+static idx narrowest(const Geo *g) {
+    idx least = g->in[2];
+    for (idx r = 0; r < g->s[2]; r++) {
+        const idx at[3] = {0, 0, r};
+        Phase p;
+        phase_of(g, at, &p);
+        if (p.count[2] > 0 && p.count[2] < least) least = p.count[2];
+    }
+    return least;
+}
+
+static PyObject *conv_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (!conv_args(args, 0, 1)) return REFUSE;
+    PyArrayObject *gy = ARRAY(args[0]), *w = ARRAY(args[1]);
+    const int ndim = PyArray_NDIM(gy);
+    idx x_shape[5];
+    if (attr_dims(attrs, "x_shape", x_shape, ndim) < 0) return NULL;
+    Geo g;
+    if (geometry(&g, attrs, gy, x_shape, PyArray_DIMS(w), ndim) < 0) return NULL;
+    for (int i = 0; i < ndim; i++) /* output_padding may make room for more outputs than there are */
+        if (x_shape[i] == 0) return REFUSE;
+    for (int i = 2; i < ndim; i++) g.out[3 - ndim + i] = PyArray_DIM(gy, i);
+    Conv v = {.n = 0};
+    const idx row = (g.k[2] - 1) * g.d[2] / g.s[2] + (g.in[2] - 1 + g.p[2]) / g.s[2] + 1;
+    if (!conv_form(&v, narrowest(&g), (g.in[1] + g.s[1] - 1) / g.s[1], row)) return REFUSE;
+    const int last = is_channels_last(gy);
+    PyArrayObject *gx = array_new(ndim, x_shape, NPY_FLOAT32);
+    gy = readable(args[0]), w = array_plain(args[1]);
+    if (!gx || !gy || !w || conv_backward(&g, &v, gy, w, DATA(gx)) < 0) {
+        Py_CLEAR(gx);
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+    }
+    Py_XDECREF(gy);
+    Py_XDECREF(w);
+    return (PyObject *)(gx && last ? array_turned(gx) : gx);
+}
+
+const Entry input_entries[] = {{"conv_grad_input", conv_grad_input}, {NULL, NULL}};
