@@ -263,9 +263,10 @@ class Trace:
         """Run the program of the segment that is complete."""
         segment, low = self.segment, self.segment.low
         swapped = [p for key, p in self.stand_ins.items() if key in segment.touched]
-        before = [(array, made, array.copy()) for array, made in swapped]
+        before = [(array, made, blank(array)) for array, made in swapped]
         self.idle = True
-        for array, made, _ in before:
+        for array, made, old in before:
+            _copy(old, array)
             if id(made) in self.filled:
                 _copy(array, made)
         low.run()
