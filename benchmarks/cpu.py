@@ -3,6 +3,7 @@
     python benchmarks/cpu.py                  the five columns and peak memory
     python benchmarks/cpu.py --growth         also time per image by batch and width, with a plot
     python benchmarks/cpu.py --columns lab64  only some
+    python benchmarks/cpu.py --cpu-time       CPU time on one thread, for a machine that is busy with others
 
 Every framework runs in a process of its own, which waits while the others work; rounds are interleaved
 and the figure is the median over rounds, so that a busy moment of the machine hits all alike. A step is
@@ -33,6 +34,7 @@ FRAMEWORKS: dict[str, tuple[str, dict[str, str], bool]] = {
     "NumPy im2col": ("rushlight", {"RUSHLIGHT_CPU_ENGINE": "numpy"}, False),
     "rushlight native": ("rushlight", {"RUSHLIGHT_CPU_ENGINE": "native"}, False),
     "rushlight oneDNN": ("rushlight", {"RUSHLIGHT_CPU_ENGINE": "onednn"}, False),
+    "rushlight compiled": ("rushlight", {}, False),
 }
 USUAL = ["rushlight", "PyTorch", "PyTorch channels_last", "NumPy im2col"]
 COLUMNS = {
@@ -106,7 +108,10 @@ def make_step(torch: Any, case: str, last: bool) -> Any:
 
 
 def work(name: str) -> None:
-    """Answer requests {"case", "seconds"} or {"memory"} on standard input, one line each."""
+    """Answer requests {"case", "seconds"} or {"memory"} on standard input, one line each.
+
+    With "cpu" in the request the answer is CPU time, on one thread.
+    """
     module, _, last = FRAMEWORKS[name]
     torch = __import__(module)
     __import__(f"{module}.nn")
@@ -119,21 +124,25 @@ def work(name: str) -> None:
             answer: Any = _memory(torch, case, last)
         else:
             if case not in steps:
-                steps = {case: make_step(torch, case, last)}
-                steps[case]()
-                steps[case]()
-            answer = _timed(steps[case], request["seconds"])
+                if request["cpu"]:
+                    torch.set_num_threads(1)
+                step = make_step(torch, case, last)
+                steps = {case: torch.compile(step) if name.endswith("compiled") else step}
+                for _ in range(5):
+                    steps[case]()
+            clock = time.process_time if request["cpu"] else time.perf_counter
+            answer = _timed(steps[case], request["seconds"], clock)
         print(json.dumps(answer), flush=True)
 
 
-def _timed(step: Any, seconds: float) -> float:
+def _timed(step: Any, seconds: float, clock: Any) -> float:
     """Median seconds of a step, from as many as fit."""
     times = []
     end = time.perf_counter() + seconds
     while not times or time.perf_counter() < end:
-        begin = time.perf_counter()
+        begin = clock()
         step()
-        times.append(time.perf_counter() - begin)
+        times.append(clock() - begin)
     return statistics.median(times)
 
 
@@ -180,14 +189,15 @@ class Worker:
 # -- measuring ------------------------------------------------------------------------------------
 
 
-def measure(workers: list[Worker], case: str, rounds: int, seconds: float) -> dict[str, float]:
+def measure(workers: list[Worker], case: str, args: argparse.Namespace) -> dict[str, float]:
     """Microseconds of a step for every framework."""
+    cpu = args.cpu_time
     times: dict[str, list[float]] = {w.name: [] for w in workers}
     for w in workers:
-        w.ask(case=case, seconds=0.0)  # build and warm up, outside the rounds
-    for _ in range(rounds):
+        w.ask(case=case, seconds=0.0, cpu=cpu)  # build and warm up, outside the rounds
+    for _ in range(args.rounds):
         for w in workers:
-            times[w.name].append(w.ask(case=case, seconds=seconds))
+            times[w.name].append(w.ask(case=case, seconds=args.seconds, cpu=cpu))
     return {name: statistics.median(t) * 1e6 for name, t in times.items()}
 
 
@@ -206,10 +216,10 @@ def growth(names: list[str], args: Any) -> dict[str, Any]:
     table: dict[str, Any] = {"batch": {}, "width": {}}
     try:
         for batch in BATCHES:
-            row = measure(workers, f"lab{batch}", args.rounds, args.seconds)
+            row = measure(workers, f"lab{batch}", args)
             table["batch"][batch] = {n: t / batch for n, t in row.items()}
         for width in WIDTHS:
-            row = measure(workers, f"lab64x{width}", args.rounds, args.seconds)
+            row = measure(workers, f"lab64x{width}", args)
             table["width"][width] = {n: t / 64 for n, t in row.items()}
     finally:
         for w in workers:
@@ -249,7 +259,7 @@ def show_memory(found: dict[str, dict[str, list[float]]]) -> None:
     print("(in brackets: beyond what the framework takes before it has a network)")
 
 
-def plot(table: dict[str, Any], path: Path) -> bool:
+def plot(table: dict[str, Any], path: Path, cpu_time: bool) -> bool:
     """Draw the growth table; False without matplotlib."""
     try:
         import matplotlib
@@ -263,7 +273,8 @@ def plot(table: dict[str, Any], path: Path) -> bool:
         values = [int(v) for v in rows]
         for name in next(iter(rows.values())):
             axis.plot(values, [row[name] for row in rows.values()], marker="o", label=name)
-        axis.set(xscale="log", yscale="log", ylabel="microseconds per image")
+        label = "CPU microseconds per image, one thread" if cpu_time else "microseconds per image"
+        axis.set(xscale="log", yscale="log", ylabel=label)
         axis.set_xlabel("batch size (lab net)" if kind == "batch" else "width (batch 64)")
         axis.set_xticks(values, [str(v) for v in values])
         axis.grid(alpha=0.3)
@@ -286,6 +297,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5, help="of one framework in one round")
     parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--cpu-time", action="store_true", help="of one thread, not the clock's")
     parser.add_argument("--no-memory", action="store_true")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "cpu.json")
     return parser.parse_args()
@@ -301,7 +313,7 @@ def main() -> None:
     for case in args.columns:
         workers = [Worker(n) for n in args.frameworks]
         try:
-            result["columns"][case] = measure(workers, case, args.rounds, args.seconds)
+            result["columns"][case] = measure(workers, case, args)
         finally:
             for w in workers:
                 w.close()
@@ -313,7 +325,7 @@ def main() -> None:
         both = [n for n in ("rushlight", "PyTorch") if n in args.frameworks]
         result["growth"] = growth(both, args)
         show_growth(result["growth"])
-        drawn = plot(result["growth"], ROOT / "docs" / "growth-cpu.png")
+        drawn = plot(result["growth"], ROOT / "docs" / "growth-cpu.png", args.cpu_time)
         print("drawn to docs/growth-cpu.png" if drawn else "no plot: matplotlib is not installed")
     result["machine"]["load after"] = round(os.getloadavg()[0], 2)
     args.out.parent.mkdir(parents=True, exist_ok=True)
