@@ -12,7 +12,6 @@ import pytest
 
 import rushlight as rl
 from rushlight.core import op as op_module
-from rushlight.core.op import Op
 from rushlight.nn import functional as F
 
 pytest.importorskip("rushlight.core._call", reason="the C extension is not built here")
@@ -78,9 +77,8 @@ def _seen(make: Callable[[], Any]) -> list:
 def test_both_calls_do_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     CASES[name]()  # kernels are bound on their first call
     in_c = _seen(CASES[name])
-    call, pair = op_module.python_calls
-    monkeypatch.setattr(Op, "__call__", call)
-    monkeypatch.setattr(Op, "pair", pair)
+    for (cls, method), in_python in zip(op_module.IN_C, op_module.IN_PYTHON):
+        monkeypatch.setattr(cls, method, in_python)
     in_python = _seen(CASES[name])
     assert len(in_c) == len(in_python)
     for a, b in zip(in_c, in_python):
@@ -113,6 +111,24 @@ def test_modes_are_obeyed() -> None:
         _ = frozen * x
     with rl.autograd.set_detect_anomaly(True):
         assert rl.relu(x).grad_fn.where is not None
+
+
+def test_derivatives_look_at_what_was_kept() -> None:
+    x = _t(3)
+    y = x.exp()
+    y.backward(rl.ones(3, dtype=rl.float64))
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.backward(rl.ones(3, dtype=rl.float64))
+    z = x.exp()
+    with rl.no_grad():
+        z.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+    w = (x * 2) * x  # keeps x; the second factor changes afterwards
+    with rl.no_grad():
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        w.sum().backward()
 
 
 def test_errors_are_the_same() -> None:

@@ -327,19 +327,23 @@ def _inference_error() -> RuntimeError:
     )
 
 
-python_calls = (Op.__call__, Op.pair)
+# What the C extension has, too: (class, method).
+IN_C = ((Op, "__call__"), (Op, "pair"), (OpNode, "input"), (OpNode, "output"), (OpNode, "apply"))
+IN_PYTHON = tuple([getattr(cls, name) for cls, name in IN_C])
 
 
-def _in_c() -> None:
-    """Let ops be called through the C extension, where it was built."""
+def _quicken() -> None:
+    """Let ops and their derivatives be called through the C extension, where it was built."""
     try:
         native = import_module("._call", __package__)
     except ImportError:
         return
-    Op.__call__, Op.pair = native.quicken(  # type: ignore[method-assign]
+    methods = native.quicken(
         Tensor, Op, OpNode, Plan, modes, switches, listeners, numbers, tensor_over, mark_view,
         current_edge,
     )  # fmt: skip
+    for (cls, name), method in zip(IN_C, methods):
+        setattr(cls, name, method)
 
 
-_in_c()
+_quicken()
