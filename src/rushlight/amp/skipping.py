@@ -15,19 +15,10 @@ import numpy as np
 
 from ..backend import devices
 from ..backend.door import Kernel, listening, replay_hooks, run
-from ..core.inplace import SNAPSHOT
-from ..core.tensor import Tensor
-
-
-def _keep(xp: Any, found: Any, changed: Any, before: Any) -> tuple:
-    """Put `before` back into `changed` when the flag is up."""
-    if changed.dtype.kind == "V":  # bfloat16, whose bits NumPy's and CuPy's choice can move
-        changed, before = changed.view(xp.uint16), before.view(xp.uint16)
-    changed[...] = xp.where(found > 0, before, changed)
-    return ()
-
-
-KEEP = Kernel("amp_keep", _keep, mutates=(1,))
+from ..core.inplace import SNAPSHOT, overwrite
+from ..core.modes import no_grad
+from ..core.tensor import Tensor, wrap
+from ..ops.select import where
 
 
 class _Keeper:
@@ -56,8 +47,10 @@ class _Keeper:
 
     def settle(self) -> None:
         """Put everything back if the flag is up."""
-        for a, before in self.before.values():
-            run(KEEP, a.__class__, (self.found, a, before), {})
+        with no_grad():
+            up = wrap(self.found) > 0
+            for a, before in self.before.values():
+                overwrite(wrap(a), where(up, wrap(before), wrap(a))._a)
 
 
 def recorded_step(found: Tensor, optimizer: Any, args: tuple, kwargs: dict) -> Any:
