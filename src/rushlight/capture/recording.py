@@ -211,7 +211,7 @@ class Recording:
         self.recorder.slots.clear()
         self.recorder.roots.clear()
         del self.result, self.tensors, self.live, self.given
-        self.entry_grads = []
+        self.entry_grads, self.versions = [], []
 
     # -- agreement ------------------------------------------------------------------------------
 
