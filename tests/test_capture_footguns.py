@@ -1132,3 +1132,37 @@ def test_an_error_while_compiling_is_told_once_and_runs_eagerly(monkeypatch):
     told = [str(w.message) for w in caught]
     assert len(told) == 1 and "runs eagerly, because ValueError: this machine cannot" in told[0]
     eager.same_as(other)
+
+
+@pytest.mark.parametrize(
+    ("layer", "name", "value", "shape"),
+    [
+        (lambda: nn.Conv2d(2, 3, 3), "stride", (2, 2), (1, 2, 9, 9)),
+        (lambda: nn.Conv2d(2, 3, 3), "padding", (1, 1), (1, 2, 9, 9)),
+        (lambda: nn.BatchNorm1d(4), "eps", 0.5, (5, 4)),
+        (lambda: nn.BatchNorm1d(4), "momentum", 0.9, (5, 4)),
+        (lambda: nn.LayerNorm(4), "eps", 0.5, (5, 4)),
+        (lambda: nn.LeakyReLU(0.1), "negative_slope", 0.7, (5, 4)),
+        (lambda: nn.Dropout(0.0), "p", 1.0, (5, 4)),
+        (lambda: nn.MaxPool2d(2), "kernel_size", 3, (1, 2, 9, 9)),
+        (lambda: nn.Softmax(0), "dim", 1, (5, 4)),
+        (lambda: nn.Upsample(scale_factor=2), "mode", "bilinear", (1, 2, 3, 3)),
+        (lambda: nn.Flatten(), "start_dim", 2, (1, 2, 3, 3)),
+        (lambda: nn.GELU(), "approximate", "tanh", (5, 4)),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_options_of_layers_changed(layer, name, value, shape):
+    """Which attributes a layer reads is found in its code: none may be missing."""
+    torch.manual_seed(0)
+    eager = layer()
+    torch.manual_seed(0)
+    other = layer()
+    compiled = torch.compile(lambda x: other(x))
+    for i in range(9):
+        if i == 5:
+            setattr(eager, name, value)
+            setattr(other, name, value)
+        x = torch.randn(*shape)
+        equal(eager(x), compiled(x))
+    assert compiled.replays
