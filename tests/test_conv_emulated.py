@@ -45,6 +45,7 @@ def run(tmp_path_factory):
         command = [
             COMPILER,
             "-std=c++20",
+            "-fno-gnu-unique",
             "-O1",
             "-w",
             "-pthread",

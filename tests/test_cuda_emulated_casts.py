@@ -34,7 +34,7 @@ def test_every_number_arrives_once(source, to, tmp_path):
     lines = [f'#include "{EMULATOR}"', *[f"#define {k} {v}" for k, v in macros.items()]]
     lines += [(FOLDER / "common.cu").read_text(), (FOLDER / "casts.cu").read_text(), ENTRY]
     (tmp_path / "casts.cpp").write_text("\n".join(lines))
-    command = [COMPILER, "-std=c++20", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-o",
+    command = [COMPILER, "-std=c++20", "-fno-gnu-unique", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-o",
                tmp_path / "casts.so", tmp_path / "casts.cpp"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "barrier" in done.stderr and "No such file" in done.stderr:

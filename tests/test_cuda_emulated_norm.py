@@ -79,7 +79,7 @@ def kernels(request, tmp_path_factory):
         *[entry(name, *given) for name, given in ENTRIES.items()],
     ])  # fmt: skip
     (folder / "norm.cpp").write_text(text)
-    command = [COMPILER, "-std=c++20", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-o",
+    command = [COMPILER, "-std=c++20", "-fno-gnu-unique", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-o",
                folder / "norm.so", folder / "norm.cpp"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "barrier" in done.stderr and "No such file" in done.stderr:

@@ -55,7 +55,7 @@ def library(request, tmp_path_factory):
     lines += [*[f"#define {k} {v}" for k, v in macros.items()], (FOLDER / "common.cu").read_text()]
     lines.append(ENTRIES % (FOLDER / "pool_last.cu").read_text())
     (folder / "pool.cpp").write_text("\n".join(lines))
-    command = [COMPILER, "-std=c++20", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-o",
+    command = [COMPILER, "-std=c++20", "-fno-gnu-unique", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-o",
                folder / "pool.so", folder / "pool.cpp"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "barrier" in done.stderr and "No such file" in done.stderr:

@@ -83,7 +83,8 @@ class Module:
             text = re.sub(found, instead, text, flags=re.S)
         text = f'#include "{HEADER}"\n{self.defined}{text}\n#undef C\n{ENTRY % name}'
         key = hashlib.sha256(text.encode()).hexdigest()[:20]
-        command = ["g++", "-std=c++20", "-O1", "-w", "-fpermissive", "-pthread"]
+        # Shared arrays are static here; those of a template would be one array for all libraries otherwise.
+        command = ["g++", "-std=c++20", "-fno-gnu-unique", "-O1", "-w", "-fpermissive", "-pthread"]
         entry = built(key, command, text, ".cpp").entry
         return SimpleNamespace(ptr=ctypes.cast(entry, ctypes.c_void_p).value)
 
