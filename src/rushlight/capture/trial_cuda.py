@@ -10,7 +10,14 @@ import numpy as np
 from ..backend.cuda.arrays import CUPY
 from ..backend.door import KERNELS, run
 from ..base.dtypes import from_np
-from . import casts, conv_relu, convs_cuda, epilogues_cuda, fused_cuda, norms_cuda  # noqa: F401 - register
+from . import (  # noqa: F401 - register
+    casts,
+    conv_relu,
+    convs_cuda,
+    epilogues_cuda,
+    fused_cuda,
+    norms_cuda,
+)
 from .convs import JOINED_CONVS
 from .epilogues import JOINED
 from .parts import PARTS, agrees
