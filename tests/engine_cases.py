@@ -15,8 +15,8 @@ import numpy as np
 import rushlight as rl
 from rushlight.backend.door import KERNELS
 from rushlight.base.device import CPU
-from rushlight.capture.fused import Step
-from rushlight.capture.fused_cpu import pack
+from rushlight.capture.joined.fused import Step
+from rushlight.capture.joined.fused_cpu import pack
 
 Case = tuple[str, tuple, dict[str, Any], float]
 

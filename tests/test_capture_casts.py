@@ -7,7 +7,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight.capture.parts import agrees
+from rushlight.capture.joined.parts import agrees
 from rushlight.capture.passes.casts import join_casts
 from rushlight.capture.passes.copies import drop_copies
 from rushlight.capture.passes.dead import drop_dead

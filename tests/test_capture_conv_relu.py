@@ -10,7 +10,7 @@ import pytest
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import nn
-from rushlight.capture.parts import agrees
+from rushlight.capture.joined.parts import agrees
 from rushlight.capture.passes.conv_relu import join_conv_relus
 from rushlight.capture.passes.writes import name_new_values
 from test_capture_passes import compute, names, record

@@ -10,8 +10,8 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 from rushlight.backend.door import KERNELS
-from rushlight.capture import norms
-from rushlight.capture.parts import agrees
+from rushlight.capture.joined import norms
+from rushlight.capture.joined.parts import agrees
 from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.norm import join_norms
 from rushlight.capture.passes.writes import name_new_values
@@ -289,7 +289,7 @@ def wide(a):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
 @pytest.mark.parametrize("shape, last", CASES)
 def test_joined_kernels_equal_their_parts(shape, last, dtype, affine):
-    from rushlight.capture import norms_cuda as own
+    from rushlight.capture.joined import norms_cuda as own
 
     rng = np.random.default_rng(0)
     kind = getattr(torch, dtype)

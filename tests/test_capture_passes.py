@@ -338,7 +338,7 @@ def test_kernels_that_draw_say_so():
 
 # -- pointwise fusion ----------------------------------------------------------------------------------
 
-from rushlight.capture.fused import literal, text_of  # noqa: E402
+from rushlight.capture.joined.fused import literal, text_of  # noqa: E402
 from rushlight.capture.passes.fuse import fuse_pointwise  # noqa: E402
 
 CHAINS = {

@@ -98,7 +98,7 @@ LAYERS = {
 
 @pytest.fixture(scope="module", params=LAYERS)
 def layer(request):
-    import rushlight.capture.convs  # noqa: F401, PLC0415 - the joined kernels' bodies
+    import rushlight.capture.joined.convs  # noqa: F401, PLC0415 - the joined kernels' bodies
 
     return Layer(*LAYERS[request.param])
 

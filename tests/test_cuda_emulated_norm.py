@@ -14,7 +14,7 @@ import pytest
 
 import rushlight
 from rushlight.backend.door import KERNELS
-from rushlight.capture import norms  # noqa: F401 - makes the joined kernels
+from rushlight.capture.joined import norms  # noqa: F401 - makes the joined kernels
 
 FOLDER = Path(rushlight.__file__).parent / "backend" / "cuda" / "kernels"
 EMULATOR = Path(__file__).parent / "cuda_emulator.h"

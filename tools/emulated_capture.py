@@ -65,7 +65,7 @@ def install() -> None:
     from rushlight.amp.grad_scaler import _update
     from rushlight.backend.door import kernel_for
     from rushlight.capture import lower_cuda, replay
-    from rushlight.capture.segment import blank
+    from rushlight.capture.split.segment import blank
     from rushlight.core.tensor import tensor_over
 
     cupy.cuda.MemoryPool = lambda: cupy.get_default_memory_pool()

@@ -21,8 +21,8 @@ from .module import again, optimized_module
 from .record import CannotCapture
 from .recording import Recording, check, state
 from .replay import Replay
-from .segment import Segment
-from .tracer import Tracer
+from .split.segment import Segment
+from .split.tracer import Tracer
 from .watch import NotReady
 
 PROGRAMS = 16  # kept per function; the oldest goes

@@ -13,11 +13,11 @@ from ..backend.cuda.lt import library
 from ..backend.cuda.sources import counter, partials
 from ..backend.cuda.streams import current, using
 from ..backend.door import collecting_replay_hooks, run
+from .joined.trial_cuda import try_kernels
 from .lanes import LANES, Branches, keep_longer
 from .phases import Phases
 from .program import MADE, Instruction, Program, Slot
 from .record import CannotCapture
-from .trial_cuda import try_kernels
 
 _TO_DEVICE, _ON_DEVICE = 1, 3
 _RELAXED = 2  # memory may be allocated while the stream captures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..casts import CASTS
+from ..joined.casts import CASTS
 from ..program import MADE, Instruction, Program, Slot, readers, writers
 from ..rewrite import once_made
 

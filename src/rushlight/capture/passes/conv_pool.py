@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...backend.door import KERNELS
-from ..convs import CONV_POOL, CONV_POOL_GRAD_INPUT, CONV_POOL_GRADS
+from ..joined.convs import CONV_POOL, CONV_POOL_GRAD_INPUT, CONV_POOL_GRADS
+from ..joined.small import is_small
 from ..program import Instruction, Program, Slot, Storage
 from ..rewrite import new_numbers, once_made, uses
-from ..small import is_small
 
 _MOST_IN_WINDOW = 16
 _GRADS = ("conv_grad_input", "conv_grad_weight")

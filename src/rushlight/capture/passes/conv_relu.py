@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ..conv_relu import CONV_RELU
+from ..joined.conv_relu import CONV_RELU
 from ..program import Instruction, Program, Slot
 from ..rewrite import once_made, uses
 

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from ...backend.cuda.dense_sizes import is_few, is_small
-from ..epilogues import CROSS_ENTROPY_STEP, LINEAR_BACKWARD, LINEAR_GRADS, LINEAR_RELU, MM_MASKED
+from ..joined.epilogues import (
+    CROSS_ENTROPY_STEP,
+    LINEAR_BACKWARD,
+    LINEAR_GRADS,
+    LINEAR_RELU,
+    MM_MASKED,
+)
 from ..program import Instruction, Program, Slot, writers
 from ..rewrite import once_made, uses
 

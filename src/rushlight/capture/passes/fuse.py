@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...backend.cuda.expressions import expression
-from .. import fused_cpu
-from ..fused import FUSED, Step
 from ..into import is_native
+from ..joined import fused_cpu
+from ..joined.fused import FUSED, Step
 from ..program import Instruction, Program, Slot, readers, writers
 from ..rewrite import once_made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..norms import (
+from ..joined.norms import (
     BATCH_NORM_ADD_RELU,
     BATCH_NORM_ADD_RELU_GRAD,
     BATCH_NORM_EVAL_ADD_RELU,

@@ -6,8 +6,8 @@ import sys
 from collections import Counter
 from typing import Any, NamedTuple
 
-from ..core.tensor import root_array
-from .record import is_array, same, user_line
+from ...core.tensor import root_array
+from ..record import is_array, same, user_line
 
 
 class Step(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from ..program import Instruction, Slot
 from .fused import Step
-from .program import Instruction, Slot
 
 _RELU, _RELU_GRAD, _UNARY, _BINARY, _SCALAR, _GRAD = range(6)
 # The numbers of native/codes.h.

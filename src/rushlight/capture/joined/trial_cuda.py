@@ -7,9 +7,11 @@ from typing import Any
 import cupy
 import numpy as np
 
-from ..backend.cuda.arrays import CUPY
-from ..backend.door import KERNELS, run
-from ..base.dtypes import from_np
+from ...backend.cuda.arrays import CUPY
+from ...backend.door import KERNELS, run
+from ...base.dtypes import from_np
+from ..program import Instruction, Program, Slot
+from ..record import WrongKernel
 from . import (  # noqa: F401 - register
     casts,
     conv_relu,
@@ -21,8 +23,6 @@ from . import (  # noqa: F401 - register
 from .convs import JOINED_CONVS
 from .epilogues import JOINED
 from .parts import PARTS, agrees
-from .program import Instruction, Program, Slot
-from .record import WrongKernel
 
 _JOINED = JOINED | JOINED_CONVS | frozenset(PARTS) | {"fused"}
 _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..backend.door import KERNELS, run
-from ..base.dtypes import float32, from_np
+from ...backend.door import KERNELS, run
+from ...base.dtypes import float32, from_np
 
 # Name -> what runs the parts: (part, arrays, attrs) -> the arrays to give the joined kernel, and what its
 # parts answer for them. `part(kernel, *arrays, **attrs)` runs a kernel on the device.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backend.cuda import blas, cross_entropy, dense
-from ..backend.door import kernel_for
+from ...backend.cuda import blas, cross_entropy, dense
+from ...backend.door import kernel_for
 
 
 @kernel_for("cuda", "linear_relu")

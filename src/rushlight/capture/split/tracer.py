@@ -12,10 +12,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from ..backend.door import listening
+from ...backend.door import listening
+from ..recording import forget_casts, inside
 from .books import Books
 from .nodes import Node
-from .recording import forget_casts, inside
 from .segment import Segment
 from .trace import Trace
 

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..backend.door import KERNELS, run
-from ..base.device import device
-from ..base.dtypes import dtype
-from ..core.tensor import root_array
+from ...backend.door import KERNELS, run
+from ...base.device import device
+from ...base.dtypes import dtype
+from ...core.tensor import root_array
+from ..lower import lower
+from ..passes import again, optimise
+from ..program import ARGUMENT, Instruction
+from ..record import CannotCapture, Recorder, WrongKernel, extent, is_array, same
 from .books import Books, references
-from .lower import lower
-from .passes import again, optimise
-from .program import ARGUMENT, Instruction
-from .record import CannotCapture, Recorder, WrongKernel, extent, is_array, same
 from .stretch import Pairing, Step, Stretch, alike
 
 VALUE, FIXED, KNOWN, BIND = range(4)  # kinds of operands

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..backend.door import KERNELS, Kernel, run
-from ..core.tensor import HOST_READ, Tensor, root_array
+from ...backend.door import KERNELS, Kernel, run
+from ...core.tensor import HOST_READ, Tensor, root_array
+from ..record import CannotCapture, is_array, same, values_decide
 from .nodes import Node
-from .record import CannotCapture, is_array, same, values_decide
 from .segment import FIXED, GIVEN, KNOWN, MADE, VALUE, Expected, Segment, blank
 from .stretch import Stretch, alike
 

@@ -1,0 +1,1 @@
+"""Functions split at host reads: Python runs, kernels are matched and run as programs."""
