@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
 
 import numpy as np
 import pytest
 
 import rushlight  # noqa: F401 - defines the kernels whose bodies are compared with
+from cuda_on_host import KERNELS, compiled, needs_compiler
 from rushlight.backend.cuda.conv_sizes import Shape
 from rushlight.backend.cuda.tiling import Job, cuts, taps_tile, weight_tile
 from rushlight.backend.door import KERNELS as BODIES
-from test_cuda_emulated import COMPILER, EMULATOR, KERNELS, blank, near, random
+from test_cuda_emulated import blank, near, random
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="g++ compiles the kernels for the host")
+pytestmark = needs_compiler
 
 FORWARD = "conv_small((T*)p[0], (u8*)p[1], (T*)p[2], (T*)p[3], (T*)p[4], (u8*)p[5], n[0], {n[1], n[2], n[3], n[4]})"
 WEIGHT = "{}((T*)p[0], (u8*)p[1], (T*)p[2], (T*)p[3], (T*)p[4], (A*)p[5], (unsigned*)p[6], n[0])"
@@ -39,28 +39,10 @@ def run(tmp_path_factory):
             launch({{x, y, z}}, t, [=] {{ {call}; }}); }}'
         )
         number = len(list(folder.iterdir()))
-        source, made = folder / f"{number}.cpp", folder / f"{number}.so"
         shared = "alignas(64) static char shared[1 << 18];"
-        source.write_text(f'#include "{EMULATOR}"\n{shared}\n{text}\n{entry}')
-        command = [
-            COMPILER,
-            "-std=c++20",
-            "-fno-gnu-unique",
-            "-O1",
-            "-w",
-            "-pthread",
-            "-shared",
-            "-fPIC",
-            "-o",
-            made,
-            source,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if "barrier" in done.stderr and "No such file" in done.stderr:
-            pytest.skip("this g++ has no <barrier>")
-        assert done.returncode == 0, done.stderr[:3000]
+        library = compiled(folder, str(number), f"{shared}\n{text}\n{entry}")
         pointers = (ctypes.c_void_p * 8)(*[None if a is None else a.ctypes.data for a in arrays])
-        ctypes.CDLL(str(made)).go(*grid, threads, pointers, (ctypes.c_int * 8)(*numbers))
+        library.go(*grid, threads, pointers, (ctypes.c_int * 8)(*numbers))
 
     return go
 

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import re
-import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import rushlight
+from cuda_on_host import KERNELS, compiled, needs_compiler
 
-KERNELS = Path(rushlight.__file__).parent / "backend" / "cuda" / "kernels"
-EMULATOR = Path(__file__).parent / "cuda_emulator.h"
-COMPILER = shutil.which("g++")
-
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="g++ compiles the kernels for the host")
+pytestmark = needs_compiler
 
 # What only a GPU's assembler understands, and what stands for it here.
 ASSEMBLY = [
@@ -48,7 +41,7 @@ def text_of(file: str) -> str:
             f'extern "C" void run_{name}(unsigned x, unsigned y, unsigned z, unsigned threads, void** p, int* n)'
             f" {{ launch({{x, y, z}}, threads, [=] {{ {name}({', '.join(values)}); }}); }}"
         )
-    return f'#include "{EMULATOR}"\n{text}\n' + "\n".join(entries)
+    return f"{text}\n" + "\n".join(entries)
 
 
 @pytest.fixture(scope="module")
@@ -58,26 +51,7 @@ def run(tmp_path_factory):
 
     def library(file):
         if file not in loaded:
-            source, made = folder / f"{file}.cpp", folder / f"{file}.so"
-            source.write_text(text_of(file))
-            command = [
-                COMPILER,
-                "-std=c++20",
-                "-fno-gnu-unique",
-                "-O1",
-                "-w",
-                "-pthread",
-                "-shared",
-                "-fPIC",
-                "-o",
-                made,
-                source,
-            ]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if "barrier" in done.stderr and "No such file" in done.stderr:
-                pytest.skip("this g++ has no <barrier>")
-            assert done.returncode == 0, done.stderr[:3000]
-            loaded[file] = ctypes.CDLL(str(made))
+            loaded[file] = compiled(folder, file, text_of(file))
         return loaded[file]
 
     def call(file, kernel, grid, threads, arrays, numbers):

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-import rushlight
+from cuda_on_host import KERNELS as FOLDER
+from cuda_on_host import compiled, needs_compiler
 
-FOLDER = Path(rushlight.__file__).parent / "backend" / "cuda" / "kernels"
-EMULATOR = Path(__file__).parent / "cuda_emulator.h"
-COMPILER = shutil.which("g++")
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="g++ compiles the kernels for the host")
+pytestmark = needs_compiler
 
 ENTRY = """extern "C" void run(unsigned x, unsigned y, void** from, void** to, i64* sizes) {
     Group g;
@@ -31,22 +26,16 @@ TYPES = {"float": np.float32, "double": np.float64, "bf16_t": ml_dtypes.bfloat16
 )
 def test_every_number_arrives_once(source, to, tmp_path):
     macros = {"NT": to, "NA": "float", "SRC": source, "MAXT": 16}
-    lines = [f'#include "{EMULATOR}"', *[f"#define {k} {v}" for k, v in macros.items()]]
+    lines = [f"#define {k} {v}" for k, v in macros.items()]
     lines += [(FOLDER / "common.cu").read_text(), (FOLDER / "casts.cu").read_text(), ENTRY]
-    (tmp_path / "casts.cpp").write_text("\n".join(lines))
-    command = [COMPILER, "-std=c++20", "-fno-gnu-unique", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-o",
-               tmp_path / "casts.so", tmp_path / "casts.cpp"]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "barrier" in done.stderr and "No such file" in done.stderr:
-        pytest.skip("this g++ has no <barrier>")
-    assert done.returncode == 0, done.stderr[:3000]
+    library = compiled(tmp_path, "casts", "\n".join(lines))
     rng = np.random.default_rng(0)
     sizes = [1, 3, 4, 1000, 2053, 7]
     given = [rng.standard_normal(n + 1).astype(TYPES[source]) for n in sizes]
     given = [a[1:] if i % 2 else a[:-1] for i, a in enumerate(given)]  # some not aligned
     outs = [np.full(n, np.nan, TYPES[to]) for n in sizes]
     address = ctypes.c_void_p * len(sizes)
-    ctypes.CDLL(str(tmp_path / "casts.so")).run(
+    library.run(
         2, len(sizes), address(*[a.ctypes.data for a in given]),
         address(*[a.ctypes.data for a in outs]), (ctypes.c_longlong * len(sizes))(*sizes),
     )  # fmt: skip

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
-from pathlib import Path
 from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-import rushlight
+from cuda_on_host import KERNELS as FOLDER
+from cuda_on_host import compiled, needs_compiler
 from rushlight.backend.door import KERNELS
 from rushlight.capture.joined import norms  # noqa: F401 - makes the joined kernels
 
-FOLDER = Path(rushlight.__file__).parent / "backend" / "cuda" / "kernels"
-EMULATOR = Path(__file__).parent / "cuda_emulator.h"
-COMPILER = shutil.which("g++")
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="g++ compiles the kernels for the host")
+pytestmark = needs_compiler
 
 BLOCK, EACH, EPS, MOMENTUM = 512, 256, 1e-5, 0.3
 NUMBERS = "int C, int inner, i64 images"
@@ -74,18 +69,11 @@ def kernels(request, tmp_path_factory):
     macros = {"NT": form.stored, "NA": wide, "NW": wide, "VW": form.vw, "LAST": form.last,
               "ACROSS": form.across, "IX": "unsigned"}  # fmt: skip
     text = "\n".join([
-        f'#include "{EMULATOR}"', *[f"#define {k} {v}" for k, v in macros.items()],
+        *[f"#define {k} {v}" for k, v in macros.items()],
         (FOLDER / "common.cu").read_text(), (FOLDER / "batch_norm.cu").read_text(),
         *[entry(name, *given) for name, given in ENTRIES.items()],
     ])  # fmt: skip
-    (folder / "norm.cpp").write_text(text)
-    command = [COMPILER, "-std=c++20", "-fno-gnu-unique", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-o",
-               folder / "norm.so", folder / "norm.cpp"]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "barrier" in done.stderr and "No such file" in done.stderr:
-        pytest.skip("this g++ has no <barrier>")
-    assert done.returncode == 0, done.stderr[:3000]
-    library = ctypes.CDLL(str(folder / "norm.so"))
+    library = compiled(folder, "norm", text)
     inner = int(np.prod(form.shape[2:]))
     images = form.shape[0] * (inner if form.last else 1)
 

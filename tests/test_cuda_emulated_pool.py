@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-import rushlight
+from cuda_on_host import KERNELS as FOLDER
+from cuda_on_host import compiled, needs_compiler
 from rushlight.backend.door import KERNELS
 from rushlight.ops.pool_ops import pool_size
 
-FOLDER = Path(rushlight.__file__).parent / "backend" / "cuda" / "kernels"
-EMULATOR = Path(__file__).parent / "cuda_emulator.h"
-COMPILER = shutil.which("g++")
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="g++ compiles the kernels for the host")
+pytestmark = needs_compiler
 
 ENTRIES = """
 inline void atomicAdd(A* p, A v) { static std::mutex one; std::lock_guard<std::mutex> hold(one); *p += v; }
@@ -51,17 +46,10 @@ def library(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pool")
     wide = "double" if request.param == "double" else "float"
     macros = {"NT": request.param, "NA": wide, "VW": vw}
-    lines = [f'#include "{EMULATOR}"', "#include <mutex>"]
+    lines = ["#include <mutex>"]
     lines += [*[f"#define {k} {v}" for k, v in macros.items()], (FOLDER / "common.cu").read_text()]
     lines.append(ENTRIES % (FOLDER / "pool_last.cu").read_text())
-    (folder / "pool.cpp").write_text("\n".join(lines))
-    command = [COMPILER, "-std=c++20", "-fno-gnu-unique", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-o",
-               folder / "pool.so", folder / "pool.cpp"]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "barrier" in done.stderr and "No such file" in done.stderr:
-        pytest.skip("this g++ has no <barrier>")
-    assert done.returncode == 0, done.stderr[:3000]
-    return ctypes.CDLL(str(folder / "pool.so")), np.dtype(dtype), vw
+    return compiled(folder, "pool", "\n".join(lines)), np.dtype(dtype), vw
 
 
 def last(a):

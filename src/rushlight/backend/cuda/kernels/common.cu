@@ -113,6 +113,12 @@ template <int N> __device__ __forceinline__ void bring(void* to, const void* fro
     for (int i = 0; i < N / 4; i++) ((int*)to)[i] = live ? ((const int*)from)[i] : 0;
 #endif
 }
+// The same for a vector of up to 32 bytes.
+template <class V> __device__ __forceinline__ void bring_all(V* to, const V* from, bool live) {
+    constexpr int STEP = sizeof(V) < 16 ? sizeof(V) : 16;
+#pragma unroll
+    for (int i = 0; i < sizeof(V); i += STEP) bring<STEP>((char*)to + i, (const char*)from + i, live);
+}
 __device__ __forceinline__ void sent() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");

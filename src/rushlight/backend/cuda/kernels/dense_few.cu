@@ -14,12 +14,6 @@ __device__ __forceinline__ bool by_fours(const void* a, const void* b, int k) {
     return k % 4 == 0 && (((size_t)a | (size_t)b) & (sizeof(Four) - 1)) == 0;
 }
 
-__device__ __forceinline__ void bring_four(Four* to, const Four* from, bool live) {
-    constexpr int STEP = sizeof(Four) < 16 ? sizeof(Four) : 16;
-#pragma unroll
-    for (int i = 0; i < sizeof(Four); i += STEP) bring<STEP>((char*)to + i, (const char*)from + i, live);
-}
-
 // out (m, n) = x w' + bias: a warp per column, 4 a block.
 template <int M>
 __device__ __forceinline__ void forward(const T* __restrict__ x, const T* __restrict__ w, const T* __restrict__ bias,
@@ -40,12 +34,12 @@ __device__ __forceinline__ void forward(const T* __restrict__ x, const T* __rest
 #pragma unroll
             for (int e = 0; e < EACH; e++) {
                 const int j = lane + 32 * e;
-                bring_four(&ws[warp][j], columns + j0 + j, j0 + j < fours);
+                bring_all(&ws[warp][j], columns + j0 + j, j0 + j < fours);
             }
 #pragma unroll
             for (int e = 0; e < 4; e++) {
                 const int i = threadIdx.x + 128 * e, row = i / WIDE, j = i % WIDE;
-                bring_four(&xs[row][j], rows + row * fours + j0 + j, row < m && j0 + j < fours);
+                bring_all(&xs[row][j], rows + row * fours + j0 + j, row < m && j0 + j < fours);
             }
             sent();
             arrived<0>();
@@ -96,7 +90,7 @@ __device__ __forceinline__ void to_input(const T* __restrict__ g, const T* __res
             for (int e = 0; e < N / 32; e++) {
                 const int j = threadIdx.x / 8 + 32 * e, c = threadIdx.x % 8 * 4;
                 const bool live = n0 + j < n && block * 32 + c < k;
-                bring_four((Four*)&ws[j][c], (const Four*)(w + (n0 + j) * k + block * 32 + c), live);
+                bring_all((Four*)&ws[j][c], (const Four*)(w + (n0 + j) * k + block * 32 + c), live);
             }
             sent();
         } else

@@ -4,12 +4,6 @@
 
 typedef Vec<T, 4> Four;
 
-__device__ __forceinline__ void bring_four(Four* to, const Four* from, bool live) {
-    constexpr int STEP = sizeof(Four) < 16 ? sizeof(Four) : 16;
-#pragma unroll
-    for (int i = 0; i < sizeof(Four); i += STEP) bring<STEP>((char*)to + i, (const char*)from + i, live);
-}
-
 // out (m, n) = x w' + bias with n <= FEW: TPR threads share a row, 256 / TPR rows a block.
 template <int TPR>
 __device__ __forceinline__ void head(const T* __restrict__ x, const T* __restrict__ w, const T* __restrict__ bias,
@@ -19,10 +13,10 @@ __device__ __forceinline__ void head(const T* __restrict__ x, const T* __restric
     constexpr int ROWS = 256 / TPR;
     const int fours = k / 4, t = threadIdx.x, lane = t % TPR, row0 = blockIdx.x * ROWS, row = row0 + t / TPR;
     Four *ws = (Four*)room, *xs = ws + n * fours;
-    for (int i = t; i < n * fours; i += 256) bring_four(ws + i, (const Four*)w + i, true);
+    for (int i = t; i < n * fours; i += 256) bring_all(ws + i, (const Four*)w + i, true);
     for (int i = t; i < ROWS * fours; i += 256) {
         const bool live = row0 + i / fours < m;
-        bring_four(xs + i, (const Four*)x + (live ? (i64)row0 * fours + i : 0), live);
+        bring_all(xs + i, (const Four*)x + (live ? (i64)row0 * fours + i : 0), live);
     }
     sent();
     A acc[FEW];
@@ -86,14 +80,14 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int e = 0; e < 2; e++) {
         const int j = t / 32 + 8 * e;
         const bool live = j < n && at < fours;
-        bring_four(&ws[j][lane], (const Four*)w + (live ? j * fours + at : 0), live);
+        bring_all(&ws[j][lane], (const Four*)w + (live ? j * fours + at : 0), live);
     }
     if (mask)
 #pragma unroll
         for (int e = 0; e < 4; e++) {
             const int row = t / 32 + 8 * e;
             const bool live = row0 + row < m && at < fours;
-            bring_four(&masks[row][lane], (const Four*)mask + (live ? (i64)(row0 + row) * fours + at : 0), live);
+            bring_all(&masks[row][lane], (const Four*)mask + (live ? (i64)(row0 + row) * fours + at : 0), live);
         }
     sent();
 #pragma unroll

@@ -1,0 +1,34 @@
+"""CUDA kernels compiled for the host: what the tests of their arithmetic share."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rushlight
+
+KERNELS = Path(rushlight.__file__).parent / "backend" / "cuda" / "kernels"
+EMULATOR = Path(__file__).parent / "cuda_emulator.h"
+COMPILER = shutil.which("g++")
+needs_compiler = pytest.mark.skipif(
+    COMPILER is None, reason="g++ compiles the kernels for the host"
+)
+# Shared arrays are static here; those of a template would be one array for all libraries with GNU's unique symbols.
+FLAGS = "-std=c++20 -fno-gnu-unique -O1 -w -pthread -shared -fPIC".split()
+
+
+def compiled(folder: Path, name: str, text: str) -> Any:
+    """The library of a text, which stands behind the emulator's header; the test is skipped where g++ is too old."""
+    source, made = folder / f"{name}.cpp", folder / f"{name}.so"
+    source.write_text(f'#include "{EMULATOR}"\n{text}')
+    command = [str(COMPILER), *FLAGS, "-o", str(made), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "barrier" in done.stderr and "No such file" in done.stderr:
+        pytest.skip("this g++ has no <barrier>")
+    assert done.returncode == 0, done.stderr[:3000]
+    return ctypes.CDLL(str(made))
