@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,11 +47,10 @@ def usable() -> int:
 def cgroup_quota(root: str = "/sys/fs/cgroup") -> tuple[int, int] | None:
     """CPU time per period that a container grants, in microseconds; None without a limit."""
     try:  # version 2
-        words = Path(root, "cpu.max").read_text().split()
+        words = _text(root, "cpu.max").split()
     except OSError:
         try:  # version 1
-            folder = Path(root, "cpu")
-            words = [(folder / f"cpu.cfs_{part}_us").read_text() for part in ("quota", "period")]
+            words = [_text(root, "cpu", f"cpu.cfs_{part}_us") for part in ("quota", "period")]
         except OSError:
             return None
     try:
@@ -62,9 +60,16 @@ def cgroup_quota(root: str = "/sys/fs/cgroup") -> tuple[int, int] | None:
     return (quota, period) if quota > 0 and period > 0 else None
 
 
+def _text(*parts: str) -> str:
+    with open(os.path.join(*parts)) as f:
+        return f.read()
+
+
 @lru_cache(maxsize=1)
 def _blas_setter() -> Any:
     """`openblas_set_num_threads` of the library that NumPy brought along, if it did."""
+    from pathlib import Path  # 6 ms of `import rushlight` that most programs never need
+
     folder = Path(np.__file__).parent
     for place in (folder.parent / "numpy.libs", folder / ".libs", folder / ".dylibs"):
         for path in place.glob("*openblas*"):
