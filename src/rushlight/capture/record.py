@@ -13,7 +13,8 @@ import numpy as np
 from ..backend import devices
 from ..backend.door import Kernel
 from ..base.errors import HostReadError
-from ..core.tensor import HOST_READ, Tensor, data_pointer, root_array
+from ..core.memory import data_pointer, root_array
+from ..core.tensor import HOST_READ, Tensor
 from .program import ARGUMENT, CONSTANT, MADE, STATE, Instruction, Program, Slot, Storage
 from .reads import Reading, watched
 

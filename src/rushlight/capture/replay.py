@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..core.memory import data_pointer, root_array
 from ..core.tape import Node
-from ..core.tensor import Tensor, current_edge, data_pointer, root_array, tensor_over
+from ..core.tensor import Tensor, current_edge, tensor_over
 from . import tree
 from .backward import ReplayNode
 from .gradients import Gradients

@@ -14,6 +14,7 @@ from ..base import dtypes
 from ..base.device import device
 from ..base.formats import strided
 from ..base.shapes import Size, wrap_dim
+from .memory import data_pointer, owns_plainly, root_array
 from .modes import modes
 from .tape import AccumulateGrad, RemovableHandle
 
@@ -276,7 +277,7 @@ class Tensor:
             # frame and the argument of getrefcount remain.
             if modes.grad:
                 self._grad = g
-            elif sys.getrefcount(g) <= 3 and _owns_plainly(g._a, self._a):
+            elif sys.getrefcount(g) <= 3 and owns_plainly(g._a, self._a):
                 g._edge = None
                 self._grad = g
             else:
@@ -514,37 +515,3 @@ def mark_view(t: Tensor, source: Tensor, op: Any, attrs: dict) -> None:
         ext.spec = (op, attrs, parent.spec)
     ext.edge_version = t._ver[0]
     ext.no_grad_view = not modes.grad
-
-
-def data_pointer(a: Any) -> int:
-    """The address of the first element."""
-    if a.__class__ is np.ndarray:
-        return a.__array_interface__["data"][0]
-    pointer = getattr(a, "data", None)
-    return getattr(pointer, "ptr", 0)
-
-
-def root_array(a: Any) -> Any:
-    """The array that owns the memory `a` views."""
-    cls = a.__class__
-    base = a.base
-    while base is not None:
-        if base.__class__ is cls:
-            a = base
-        base = getattr(base, "base", None)  # NumPy puts an object of its own behind as_strided
-    return a
-
-
-def _owns_plainly(g: Any, like: Any) -> bool:
-    """Whether a gradient's array can become `.grad`: own memory, dense, the leaf's dtype."""
-    owners = sys.getrefcount(g)  # the tensor, this frame and the argument are three
-    if owners > 3:
-        keeps = devices.keepers.get(g.__class__)
-        if owners > 4 or keeps is None or not keeps(g):
-            return False
-    return (
-        g.base is None
-        and g.__class__ is like.__class__
-        and g.dtype == like.dtype
-        and (g.strides == like.strides or g.flags.c_contiguous)  # laid out as the leaf, or dense
-    )

@@ -12,7 +12,8 @@ import numpy as np
 from ..base.device import device
 from ..base.dtypes import dtype
 from ..base.shapes import Size
-from ..core.tensor import Tensor, data_pointer, root_array
+from ..core.memory import data_pointer, root_array
+from ..core.tensor import Tensor
 from .names import STORAGE_NAMES, theirs
 
 

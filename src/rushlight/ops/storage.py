@@ -14,8 +14,9 @@ from ..base import formats
 from ..base.dtypes import dtype, from_np
 from ..base.shapes import as_size, check_size, contiguous_strides
 from ..core.inplace import bump
+from ..core.memory import data_pointer, root_array
 from ..core.public import public, publish
-from ..core.tensor import Tensor, data_pointer, root_array, wrap
+from ..core.tensor import Tensor, wrap
 from .strided import geometry, strided_over
 
 # -- storages -----------------------------------------------------------------------------------

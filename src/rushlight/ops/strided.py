@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.shapes import as_size, wrap_dim
+from ..core.memory import data_pointer, root_array
 from ..core.op import Op
 from ..core.public import public
-from ..core.tensor import Tensor, data_pointer, root_array
+from ..core.tensor import Tensor
 from .scatter_rows import add_at
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # size, strides and offset in elements

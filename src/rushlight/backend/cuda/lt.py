@@ -129,15 +129,7 @@ class Library:
         """Scratch memory of a stream; products of one stream follow each other."""
         found = self.workspaces.get(stream)
         if found is None:
-            try:
-                found = cupy.cuda.alloc(WORKSPACE)
-            except Exception:
-                # A capture forbids allocation; the default stream's scratch serves, since a graph's
-                # nodes of one stream follow each other too.
-                if not self.workspaces:
-                    raise
-                found = next(iter(self.workspaces.values()))
-            self.workspaces[stream] = found
+            found = self.workspaces[stream] = cupy.cuda.alloc(WORKSPACE)
         return found.ptr
 
     def launch(self, plan: Plan, a: int, b: int, out: int, bias: int = 0) -> None:

@@ -62,19 +62,14 @@ COUNTERS = 2048
 
 
 def _of_stream(held: dict[Any, Any], make: Callable[[], Any]) -> Any:
-    """Scratch of the current stream: launches of one stream follow each other and may share it."""
+    """Scratch of the current stream: launches of one stream follow each other and may share it.
+
+    Streams never share it, and whoever captures into one asks before the capture begins (capture's Turn).
+    """
     key: Any = current.ptr if _single else (runtime.getDevice(), current.ptr)
     found = held.get(key)
     if found is None:
-        try:
-            found = make()
-        except Exception:
-            # A capture may forbid allocation; nodes of one stream follow each other in a graph too,
-            # so what another stream of this GPU has may serve.
-            if not held or not _single:
-                raise
-            found = next(iter(held.values()))
-        held[key] = found
+        found = held[key] = make()
     return found
 
 

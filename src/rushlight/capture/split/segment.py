@@ -15,7 +15,7 @@ import numpy as np
 from ...backend.door import KERNELS, run
 from ...base.device import device
 from ...base.dtypes import dtype
-from ...core.tensor import root_array
+from ...core.memory import root_array
 from ..lower import lower
 from ..passes import again, optimise
 from ..program import ARGUMENT, Instruction

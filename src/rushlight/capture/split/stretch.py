@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from typing import Any, NamedTuple
 
-from ...core.tensor import root_array
+from ...core.memory import root_array
 from ..record import is_array, same, user_line
 
 

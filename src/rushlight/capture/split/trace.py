@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...backend.door import KERNELS, Kernel, run
-from ...core.tensor import HOST_READ, Tensor, root_array
+from ...core.memory import root_array
+from ...core.tensor import HOST_READ, Tensor
 from ..record import CannotCapture, is_array, same, values_decide
 from .nodes import Node
 from .segment import FIXED, GIVEN, KNOWN, MADE, VALUE, Expected, Segment, blank
