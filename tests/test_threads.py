@@ -10,6 +10,7 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn
+from rushlight.base import config
 
 
 def in_thread(fn):
@@ -267,3 +268,17 @@ def test_modules_called_from_threads(eager_switching) -> None:
     want = [net(b).tolist() for b in batches]
     with ThreadPoolExecutor(6) as pool:
         assert list(pool.map(lambda b: net(b).tolist(), batches)) == want
+
+
+@pytest.mark.parametrize(
+    ("ours", "openmp", "threads"),
+    [("", "", 0), ("3", "2", 3), ("0", "2", 0), ("", "4,2", 4), ("", "true", 0), (" 2 ", "", 2)],
+)
+def test_the_environment_asks_for_threads(ours, openmp, threads):
+    assert config._threads(ours, openmp) == threads
+
+
+@pytest.mark.parametrize("wrong", ["abc", "-1", "2.5"])
+def test_a_wrong_number_of_threads_is_told(wrong):
+    with pytest.raises(ValueError, match="RUSHLIGHT_NUM_THREADS=.*whole number"):
+        config._threads(wrong, "2")

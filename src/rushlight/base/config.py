@@ -9,6 +9,16 @@ def _env(name: str, default: str) -> str:
     return os.environ.get(name, default)
 
 
+def _threads(ours: str, openmp: str) -> int:
+    """Threads that the environment asks for, 0 when it does not; OpenMP's may be a list like 4,2."""
+    if ours and not ours.strip().isdecimal():
+        raise ValueError(
+            f"RUSHLIGHT_NUM_THREADS={ours}: a whole number is expected, 0 to decide from the machine"
+        )
+    first = ours.strip() or openmp.partition(",")[0].strip()
+    return int(first) if first.isdecimal() else 0
+
+
 class Settings:
     """Process-wide settings; everything here can be set before or after import."""
 
@@ -21,7 +31,7 @@ class Settings:
         home = os.path.join(os.path.expanduser("~"), ".cache", "rushlight")
         self.cache_dir = _env("RUSHLIGHT_CACHE", home)
         # Number of CPU threads asked for by the environment; 0 means "decide from the machine".
-        self.num_threads = int(_env("RUSHLIGHT_NUM_THREADS", _env("OMP_NUM_THREADS", "0")))
+        self.num_threads = _threads(_env("RUSHLIGHT_NUM_THREADS", ""), _env("OMP_NUM_THREADS", ""))
         # "1" hides the GPUs, which is how the CPU half of a GPU machine is tested.
         self.no_cuda = _env("RUSHLIGHT_NO_CUDA", "0") == "1"
         # The last `manual_seed`: the random streams of devices opened later start from it.
