@@ -60,16 +60,16 @@ def optimise(
     return program
 
 
+EVERY_INEXACT = frozenset(["every pass that rounds in another order"])
+
+
 def again(recorded: Program, tried: Program, error: WrongKernel) -> Program:
     """The recorded program once more, without the pass whose kernel turned out to be wrong."""
+    if tried.without is EVERY_INEXACT:
+        raise error
     culprit = tried.origin.get(error.kernel)
-    if culprit is None or tried.without is EVERY_INEXACT:
-        if tried.without is EVERY_INEXACT:
-            raise error
-        made = optimise(recorded, exact_only=True)
-        made.without = EVERY_INEXACT
-        return made
-    return optimise(recorded, without=tried.without | {culprit})
-
-
-EVERY_INEXACT = frozenset(["every pass that rounds in another order"])
+    if culprit is not None:
+        return optimise(recorded, without=tried.without | {culprit})
+    made = optimise(recorded, exact_only=True)
+    made.without = EVERY_INEXACT
+    return made
