@@ -246,3 +246,37 @@ HOOKS = {
 @pytest.mark.parametrize("name", HOOKS)
 def test_hooks(name: str) -> None:
     said(X + HOOKS[name])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda lib: lib.zeros(2, 3, 4, 5).contiguous(memory_format=lib.channels_last),
+        lambda lib: lib.zeros(4, 3).t(),
+        lambda lib: lib.zeros(2, 1, 3).permute(2, 0, 1),
+        lambda lib: lib.zeros(3, 4)[:, ::2],
+        lambda lib: lib.zeros(3, 1).expand(3, 4),
+        lambda lib: lib.zeros(3, 4),
+    ],
+    ids=["channels_last", "transposed", "permuted", "gaps", "expanded", "dense"],
+)
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda x, g: x.backward(g),
+        lambda x, g: (x * 2).backward(g),
+        lambda x, g: (x * 2).backward(g.transpose(0, -1).contiguous().transpose(0, -1)),
+        lambda x, g: x.sum().backward(),
+        lambda x, g: (x.sum() + (x * x).sum()).backward(),
+    ],
+    ids=["as it is", "product", "turned", "sum", "two"],
+)
+def test_gradients_lie_in_memory_as_their_leaves(make, loss, device):
+    torch = pytest.importorskip("torch")
+    strides = []
+    for lib in (rl, torch):
+        place = device if lib is rl else "cpu"
+        x = make(lib).to(place).requires_grad_()
+        loss(x, lib.ones(tuple(x.shape)).to(place))
+        strides.append([s for s, n in zip(x.grad.stride(), x.shape) if n > 1])
+    assert strides[0] == strides[1]

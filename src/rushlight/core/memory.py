@@ -30,7 +30,7 @@ def root_array(a: Any) -> Any:
 
 
 def owns_plainly(g: Any, like: Any) -> bool:
-    """Whether a gradient's array can become `.grad`: own memory, dense, the leaf's dtype."""
+    """Whether a gradient's array can become `.grad`: own memory, the leaf's dtype and memory order."""
     owners = sys.getrefcount(g)  # the tensor, this frame and the argument are three
     if owners > 3:
         keeps = devices.keepers.get(g.__class__)
@@ -40,5 +40,13 @@ def owns_plainly(g: Any, like: Any) -> bool:
         g.base is None
         and g.__class__ is like.__class__
         and g.dtype == like.dtype
-        and (g.strides == like.strides or g.flags.c_contiguous)  # laid out as the leaf, or dense
+        and (g.strides == like.strides or (g.flags.c_contiguous and memory_order(like) is None))
     )
+
+
+def memory_order(a: Any) -> list[int] | None:
+    """The dims of a gapless array from the outermost to the innermost; None if row-major or with gaps."""
+    if a.flags.c_contiguous:
+        return None
+    order = sorted(range(a.ndim), key=lambda dim: -a.strides[dim])
+    return order if a.transpose(order).flags.c_contiguous else None

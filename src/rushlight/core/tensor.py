@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backend import devices
-from ..backend.door import Kernel, run
+from ..backend.door import KERNELS, Kernel, run
 from ..base import dtypes
 from ..base.device import device
-from ..base.formats import strided
+from ..base.formats import contiguous_format, strided
 from ..base.shapes import Size, wrap_dim
-from .memory import data_pointer, owns_plainly, root_array
+from .memory import data_pointer, memory_order, owns_plainly, root_array
 from .modes import modes
 from .tape import AccumulateGrad, RemovableHandle
 
@@ -281,7 +281,7 @@ class Tensor:
                 g._edge = None
                 self._grad = g
             else:
-                self._grad = g.detach().clone()
+                self._grad = _in_order_of(g.detach(), self._a)
         elif modes.grad:
             self._grad = held + g
         else:
@@ -467,6 +467,15 @@ class _Retainer:
         t = self.ref()
         if t is not None:
             t._grad = g if t._grad is None else t._grad + g
+
+
+def _in_order_of(g: Tensor, like: Any) -> Tensor:
+    """A copy of a gradient, laid out in memory as its leaf is, or row-major where that has gaps."""
+    order = memory_order(like)
+    if order is None:
+        return g.clone(memory_format=contiguous_format)
+    cls = g._a.__class__
+    return tensor_over(run(KERNELS["clone"], cls, (g._a,), {"order": tuple(order)}), cls)
 
 
 def tensor_over(a: Any, cls: type) -> Tensor:
