@@ -12,6 +12,7 @@ from ...base.shapes import broadcast_shapes
 from ..door import kernel_for
 from . import dense
 from .lt import TF32, TYPES, Matrix, Plan, Product, is_capturing, library
+from .reduce import reduce
 
 # cuBLASLt counts columns first. A row-major product out = x y is its out' = y' x', so operand A is y and
 # operand B is x; a matrix whose rows are dense is "not transposed" there.
@@ -43,7 +44,7 @@ class _Recipe:
     copy_x: bool
     copy_y: bool
     fill_bias: bool  # the bias is written to the result first, and the product added
-    plan: Plan
+    plan: Plan | None  # None where the library cannot give the sums that "bgrad" asks for
     shape: tuple[int, ...]
     untuned: bool
 
@@ -75,7 +76,7 @@ def _recipe(
     return made
 
 
-def _plan(what: Product, bias: Any) -> tuple[Plan, bool]:
+def _plan(what: Product, bias: Any) -> tuple[Plan | None, bool]:
     lib = library()
     plan = lib.make(what, 0 if bias is None else bias.data.ptr)
     if plan is not None:
@@ -86,6 +87,8 @@ def _plan(what: Product, bias: Any) -> tuple[Plan, bool]:
         plan = lib.make(what._replace(epilogue=""), 0, accumulate=True)
         if plan is not None:
             return plan, True
+    if what.epilogue == "bgrad":
+        return None, False
     raise RuntimeError(f"cuBLASLt has no algorithm for {what}")
 
 
@@ -107,7 +110,8 @@ def product(
 ) -> Any:
     """`x y` of matrices or equal batches of them, either one transposed; `bias` is added to rows.
 
-    `extra` is where a "bgrad" epilogue writes the sums of x over its inner dim.
+    `extra` is where a "bgrad" epilogue writes the sums of x over its inner dim; None is the answer where
+    the library has no kernel for that.
     """
     px, py = x.data.ptr, y.data.ptr
     vector = bias if extra is None else extra
@@ -119,6 +123,8 @@ def product(
     recipe = plans.get(key)
     if recipe is None:
         recipe = plans[key] = _recipe(x, y, flip_x, flip_y, vector, epilogue, low & -low)
+    if recipe.plan is None:
+        return None
     if recipe.copy_x:
         x = cupy.ascontiguousarray(x)
         px = x.data.ptr
@@ -215,10 +221,12 @@ def linear_grads(g: Any, x: Any) -> Any:
     small = dense.weight_and_bias(g, x)
     if small is not None:
         return small
-    if g.dtype.char == "d":  # the library has no such epilogue in float64
-        return NotImplemented
-    sums = cupy.ndarray((g.shape[1],), g.dtype)
-    return product(g, x, True, False, None, "bgrad", sums), sums
+    if g.dtype.char != "d":  # the library has no such epilogue in float64
+        sums = cupy.ndarray((g.shape[1],), g.dtype)
+        out = product(g, x, True, False, None, "bgrad", sums)
+        if out is not None:
+            return out, sums
+    return product(g, x, True, False), reduce("sum", g, (0,), False)
 
 
 @kernel_for("cuda", "linear_all_grads")
@@ -230,8 +238,6 @@ def linear_all_grads(g: Any, x: Any, w: Any) -> Any:
     if found is not None:
         return found
     pair = linear_grads(g, x)
-    if pair is NotImplemented:
-        return NotImplemented
     (m, k), n = g.shape, w.shape[1]
     gx = dense.product("nn", g, w, m, n, k)
     return (product(g, w, False, False) if gx is None else gx, *pair)

@@ -60,7 +60,8 @@ def _head_call(m: int, n: int, k: int, dtype: Any, relu: bool) -> Callable[..., 
     launch = load("dense_thin.cu", f"head_{share}", _FORWARD, dtype.char)
     room = (n + rows) * k * dtype.itemsize
     results = (Result(3, (m, n), dtype),)
-    return launch.prepared((-(-m // rows), 1, 1), (256, 1, 1), room, 4, results, m, n, k, int(relu))
+    grid = (-(-m // rows), 1, 1)
+    return launch.prepared(grid, (256, 1, 1), room, 4, results, m, n, k, int(relu), aligned=(0, 1))
 
 
 def _head_input(g: Any, w: Any, mask: Any) -> Any:
