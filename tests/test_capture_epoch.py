@@ -64,7 +64,7 @@ def test_equals_the_plain_loop(options, device):
     (replay,) = gathered.step.replays
     assert replay.runs >= 3 * 8 - 3  # 8 full batches an epoch; the first steps are recorded
     code = replay.program.instructions
-    assert any(ins.name == "next_batch" for ins in code)
+    assert any(ins.name == "next_places" for ins in code)
     assert not any(s.storage.kind == "argument" for ins in code for s in ins.reads)
 
 

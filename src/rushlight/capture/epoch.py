@@ -1,12 +1,12 @@
 """A compiled step over a loader whose data lie on the device: the program fetches its batches itself.
 
-The order of an epoch is copied to the device once; a counter there says how far it has come. One instruction
-gathers the rows of the next batch and raises the counter, so that a step needs nothing from the host.
+The order of an epoch is copied to the device once; a counter there says how far it has come. The program's first
+instruction reads the next places and raises the counter, others gather those rows: a step needs nothing from the host.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,14 @@ from ..core.tensor import Tensor, tensor_over, wrap
 _KEPT = 4  # loaders that one function remembers
 
 
-def _next_batch(xp: Any, order: Any, at: Any, *arrays: Any, n: int, fetch: Callable) -> tuple:
-    """The rows of the next `n` indices, and the counter raised."""
+def _next_places(xp: Any, order: Any, at: Any, *, n: int) -> Any:
     places = order.take(at * n + xp.arange(n))
     at[...] = at + 1
-    return tuple(fetch(places, *arrays))
+    return places
 
 
-NEXT_BATCH = Kernel("next_batch", _next_batch, mutates=(1,))
+# The next n numbers of an order, and a counter of the batches so far raised by one.
+NEXT_PLACES = Kernel("next_places", _next_places, mutates=(1,))
 
 
 class Gathered:
@@ -39,9 +39,8 @@ class Gathered:
         fn, tensors, fetch = compiled.fn, list(resident.tensors), resident.fetch
 
         def step() -> Any:
-            arrays = (order._a, at._a, *[t._a for t in tensors])
-            rows = run(NEXT_BATCH, cls, arrays, {"n": n, "fetch": fetch})
-            return fn(*[tensor_over(a, cls) for a in rows])
+            places = run(NEXT_PLACES, cls, (order._a, at._a), {"n": n})
+            return fn(*[tensor_over(a, cls) for a in fetch(places, *[t._a for t in tensors])])
 
         step.__qualname__ = step.__name__ = getattr(fn, "__name__", type(fn).__name__)
         self.step = compiled.__class__(step, **compiled.options())

@@ -101,7 +101,9 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 def _take_rows(places: Any, *arrays: Any) -> list[Any]:
-    return [a.take(places, axis=0) for a in arrays]
+    from .resident import rows
+
+    return [rows(a, places) for a in arrays]
 
 
 def _row_taker(t: Tensor) -> Any:

@@ -22,7 +22,7 @@ from .arrays import CUPY
 _FAMILIES = (
     "moves", "casts", "pointwise", "reduce", "indexing", "numeric", "draws", "scaling",
     "blas", "conv", "pool", "softmax", "cross_entropy", "norm", "batch_norm", "update", "embedding",
-    "attention",
+    "attention", "rows",
 )  # fmt: skip
 
 

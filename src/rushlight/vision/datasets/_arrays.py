@@ -7,15 +7,24 @@ from typing import Any
 import numpy as np
 
 from ...backend.devices import backend_of
+from ...backend.door import Kernel, run
 from ...base.device import as_device
 from ...core.tensor import Tensor, wrap
 from ...data.batching import Batcher, words
 from ...data.collate import default_collate
-from ...data.resident import Resident
+from ...data.resident import Resident, rows
 from ...data.seeding import default_stream
 from .. import _pillow
 from ..transforms._batch import Stage, Step, plan, xp_of
 from .vision import VisionDataset
+
+
+def _transformed(xp: Any, x: Any, *, step: Step) -> Any:
+    return xp.ascontiguousarray(step.run(x, np.empty((len(x), 0), np.uint32)))
+
+
+# What a transform without random numbers makes of a batch's pictures; they may be changed.
+_TRANSFORMED = Kernel("transformed", _transformed, mutates=(0,))
 
 
 class ArrayDataset(VisionDataset):
@@ -84,9 +93,8 @@ class ArrayDataset(VisionDataset):
         if self._gathers is None or self._gathers[0] != described:
 
             def fetch(places: Any, pictures: Any, labels: Any) -> tuple[Any, Any]:
-                none = np.empty((len(places), 0), np.uint32)
-                x = step.run(pictures.take(places, axis=0), none)
-                return xp_of(x).ascontiguousarray(x), labels.take(places)
+                x = rows(pictures, places)
+                return run(_TRANSFORMED, x.__class__, (x,), {"step": step}), rows(labels, places)
 
             pictures, labels = self._resident
             self._gathers = (described, Resident((wrap(pictures), wrap(labels)), fetch))
@@ -100,8 +108,8 @@ class ArrayDataset(VisionDataset):
             self._check(indices)
             xp = xp_of(pictures)
             places = xp.asarray(indices)
-            x = step.run(pictures.take(places, axis=0), drawn)
-            return [wrap(xp.ascontiguousarray(x)), wrap(labels.take(places))]
+            x = step.run(rows(pictures, places), drawn)
+            return [wrap(xp.ascontiguousarray(x)), wrap(rows(labels, places))]
         planes = self._planes()
         if planes is None:
             raise RuntimeError("the pictures of the dataset were replaced during an epoch")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...backend.devices import backend_of_type
+from ...backend.devices import backend_of_type, device_of
 from ...base import dtypes
 from ...data.batching import speaks_for
 
@@ -79,6 +79,21 @@ def xp_of(x: Any) -> Any:
     return np if x.__class__ is np.ndarray else backend_of_type(x.__class__).xp
 
 
+_copies: dict[tuple, Any] = {}  # (shape, dtype, bytes, device) -> the constants there
+
+
+def beside(x: Any, constants: np.ndarray) -> Any:
+    """A transform's few constants on x's device, where they are copied once."""
+    if x.__class__ is np.ndarray:
+        return constants
+    key = (constants.shape, constants.dtype.str, constants.tobytes(), device_of(x))
+    if key not in _copies:
+        if len(_copies) >= 64:
+            _copies.clear()
+        _copies[key] = xp_of(x).asarray(constants)
+    return _copies[key]
+
+
 def same(stage: Stage) -> Step:
     """The step that leaves images as they are."""
     return Step(lambda x, words: x, stage)
@@ -129,7 +144,7 @@ def rim(stage: Stage, padding: Any, fill: Any, mode: str) -> Step | None:
     def run(x: Any, words: np.ndarray) -> Any:
         xp = xp_of(x)
         out = xp.empty((len(x), *after.shape), x.dtype)
-        out[...] = xp.asarray(value)
+        out[...] = beside(x, value)
         out[:, :, top : top + h, left : left + w] = x
         return out
 

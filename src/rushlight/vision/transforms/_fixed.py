@@ -126,9 +126,8 @@ class Normalize(Module):
             return None  # the error is raised by the way one by one
 
         def run(x: Any, words: np.ndarray) -> Any:
-            xp = _batch.xp_of(x)
-            x -= xp.asarray(mean)
-            x /= xp.asarray(std)
+            x -= _batch.beside(x, mean)
+            x /= _batch.beside(x, std)
             return x
 
         return Step(run, stage)
