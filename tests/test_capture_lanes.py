@@ -55,6 +55,17 @@ def test_only_what_the_update_alone_reads_runs_beside(program):
     assert {branches.lane[i] for i in beside} == {1, 2}
 
 
+def test_the_last_branch_runs_where_nothing_else_would(program):
+    code = program.instructions
+    branches = Branches(program, code)
+    end = max(branches.waits)
+    last = max(i for i in range(end) if not code[i].is_view)
+    assert branches.lane[last] == 0 and last not in branches.until
+    assert {s.storage.number for s in code[last].outputs} & {
+        s.storage.number for s in code[end].reads
+    }  # a gradient that the update alone waits for
+
+
 def test_what_a_branch_reads_lives_until_it_is_waited_for(program):
     code = program.instructions
     branches = Branches(program, code)

@@ -36,9 +36,17 @@ class Branches:
                 continue
             self.lane[at] = 1 + turn % LANES
             turn += 1
-            end = min(places, default=len(instructions))
-            self.until[at] = end
-            self.waits.add(end)
+            self.until[at] = min(places, default=len(instructions))
+        self._stay_where_nothing_follows(instructions)
+        self.waits = set(self.until.values())
+
+    def _stay_where_nothing_follows(self, instructions: list[Instruction]) -> None:
+        """Let the last branch before a wait run in the main lane, which would be idle: crossing costs time."""
+        for end in set(self.until.values()):
+            last = max(at for at, until in self.until.items() if until == end)
+            if all(ins.is_view for ins in instructions[last + 1 : end]):
+                self.lane[last] = 0
+                del self.until[last]
 
 
 def keep_longer(

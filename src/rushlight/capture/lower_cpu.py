@@ -43,6 +43,15 @@ class CpuReplay:
 
     fill = staticmethod(np.copyto)
 
+    def fill_all(self, values: list[Any]) -> None:
+        """Copy the first arguments into their places."""
+        for array, value in zip(self.arguments, values):
+            np.copyto(array, value)
+
+    def copied(self, i: int, array: Any) -> Any:
+        """Result i in memory of its own."""
+        return array.copy()
+
     # -- memory ---------------------------------------------------------------------------------
 
     def _choose(self, lent: set[int]) -> set[int]:

@@ -9,6 +9,7 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from ..backend.cuda.copies import copies_into, copies_of
 from ..backend.cuda.lt import library
 from ..backend.cuda.sources import counter, partials
 from ..backend.cuda.streams import current, using
@@ -154,6 +155,8 @@ class CudaReplay:
         self.fresh = [s.storage.device == "cpu" for s in program.results]
         self.arguments = [self._argument(s) for s in program.arguments]
         self.seeds = [self.arguments[i] for i in seeds]
+        self._into: dict[int, Any] = {}  # the launch that fills so many arguments, if there is one
+        self._copies: dict[int, Any] = {}  # the launch that copies a result, if there is one
         for slot in program.slots:
             if slot.array is not None:
                 self.env[slot.number] = slot.array
@@ -241,6 +244,25 @@ class CudaReplay:
         self.second.launch()
         found = self._found(self.results[self.program.handed :])
         return [a.copy() for a in found]
+
+    def fill_all(self, values: list[Any]) -> None:
+        """Copy the first arguments into their places, which are laid out as they are."""
+        n = len(values)
+        if n not in self._into:
+            self._into[n] = copies_into(self.arguments[:n])
+        go = self._into[n]
+        if go is not None:
+            go(*values)
+            return
+        for array, value in zip(self.arguments, values):
+            self.fill(array, value)
+
+    def copied(self, i: int, array: Any) -> Any:
+        """Result i in memory of its own."""
+        if i not in self._copies:
+            self._copies[i] = copies_of(array)
+        go = self._copies[i]
+        return array.copy() if go is None else go(array)
 
     @staticmethod
     def fill(array: Any, value: Any) -> None:

@@ -220,13 +220,12 @@ class Replay:
         low = self.lowered if self.backward is None else self._free()
         for refresh in self.hooks:
             refresh()
-        inputs, fill = low.arguments, low.fill
-        for array, t in zip(inputs, tensors):
-            fill(array, t._a)
+        if tensors:
+            low.fill_all([t._a for t in tensors])
         if self.added_to:
             tensors = self._with_grads(tensors)
             for _, _, i, _ in self.added_to:
-                fill(inputs[i], tensors[i]._a)
+                low.fill(low.arguments[i], tensors[i]._a)
         if self.backward is None:
             outs, node = low.run(), None
         else:
@@ -236,7 +235,7 @@ class Replay:
         for settle in self.after:
             settle()
         for i in self.written:
-            tensors[i]._a[...] = inputs[i]
+            tensors[i]._a[...] = low.arguments[i]
         for version, n in self.versions:
             version[0] += n
         for which, n in self.bumped_arguments:
@@ -298,7 +297,7 @@ class Replay:
         array, way = outs[i], self.returned[i]
         if way is None:
             if not self.lowered.fresh[i] or i in self.needed_later:
-                array = array.copy()
+                array = self.lowered.copied(i, array)
         elif way != "live":
             at, shift, slot = way
             array = _look(tensors[at]._a, shift, slot)
