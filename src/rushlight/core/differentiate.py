@@ -31,7 +31,7 @@ def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], reuse: bool) -> 
                 raise RuntimeError(
                     f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
                 )
-            seeds.append(_one(out, reuse))
+            seeds.append(one_beside(out, reuse))
         else:
             if not isinstance(g, Tensor):
                 raise TypeError(
@@ -49,7 +49,7 @@ def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], reuse: bool) -> 
 _ones: dict[tuple, Tensor] = {}
 
 
-def _one(out: Tensor, reuse: bool) -> Tensor:
+def one_beside(out: Tensor, reuse: bool) -> Tensor:
     """A one beside `out`: `new_ones` without its questions, which cost more than the kernel.
 
     The losses' derivatives only read it, so that the one of the last pass serves again, unless

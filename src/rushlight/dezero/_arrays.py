@@ -43,18 +43,26 @@ def tensor(a: Any) -> Tensor:
 
 def compute(fn: Callable[..., Any], *xs: Any, **attrs: Any) -> Any:
     """Call a rushlight function on raw arrays; what is no array goes along as it is."""
-    operands = []
+    cls = xs[0].__class__
+    if cls in gpu_types:
+        operands = [tensor_over(x, cls) if x.__class__ is cls else _on_gpu(x) for x in xs]
+    else:
+        operands = _operands(xs)
+    out = fn(*operands, **attrs)
+    return tuple([o._a for o in out]) if isinstance(out, tuple) else out._a
+
+
+def _operands(xs: tuple) -> list[Any]:
+    found = []
     for x in xs:
         cls = x.__class__
         if cls is np.ndarray:
-            operands.append(tensor_over(x, cls))
+            found.append(tensor_over(x, cls))
         elif cls in gpu_types or is_cupy(x):
-            operands = [_on_gpu(a) for a in xs]
-            break
+            return [_on_gpu(a) for a in xs]
         else:
-            operands.append(wrap(x) if isinstance(x, np.ndarray) else x)
-    out = fn(*operands, **attrs)
-    return tuple([o._a for o in out]) if isinstance(out, tuple) else out._a
+            found.append(wrap(x) if isinstance(x, np.ndarray) else x)
+    return found
 
 
 def _on_gpu(x: Any) -> Any:
@@ -74,9 +82,13 @@ def floating(x: Any) -> Any:
 
 def common(*xs: Any) -> tuple:
     """Arrays in one dtype: that of the widest float among them, so that float32 stays float32."""
-    kinds = {x.dtype for x in xs if x is not None}
-    if len(kinds) == 1:  # the usual case
+    first = xs[0].dtype
+    for x in xs:
+        if x is not None and x.dtype != first:
+            break
+    else:  # the usual case
         return xs
+    kinds = {x.dtype for x in xs if x is not None}
     floats = [k for k in kinds if k.kind in "fc"]
     target = np.result_type(*(floats or kinds))
     return tuple([x if x is None else x.astype(target, copy=False) for x in xs])

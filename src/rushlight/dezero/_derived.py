@@ -6,11 +6,13 @@ from typing import Any
 
 import rushlight as rl
 
+from ..core.differentiate import one_beside
 from ..core.modes import modes
+from ..core.node import OpNode
 from ..core.tape import AccumulateGrad
 from ..core.tensor import Tensor
 from ._arrays import floating, tensor
-from .core import Function, Variable
+from .core import Function, Variable, over
 
 
 class Derived(Function):
@@ -33,17 +35,49 @@ class Derived(Function):
         self._results = results if isinstance(results, tuple) else (results,)
         return _arrays(results)
 
+    def _seed(self, output: Variable) -> Variable:
+        result = self._results[output._edge[1]]
+        if result._edge is None:
+            return super()._seed(output)
+        return over(one_beside(result, True)._a)  # one for all passes, for ops that only read it
+
     def backward(self, *gys: Any) -> Any:
+        if not modes.grad and len(gys) == 1 and gys[0] is not None:
+            gxs = self._of_one_op(gys[0]._data)
+            if gxs is not None:
+                return gxs
         gradient = Gradient(self)
         if modes.grad:
             found = gradient(*self.inputs, *gys)
             found = found if isinstance(found, list) else [found]
         else:
-            found = [Variable(g._a) for g in gradient.differentiate([_leaf(g) for g in gys])]
-        gxs: list[Any] = [None] * len(self.inputs)
+            found = [over(g._a) for g in gradient.differentiate([_leaf(g) for g in gys])]
+        gxs = [None] * len(self.inputs)
         for i, g in zip(gradient.places, found):
             gxs[i] = g
         return tuple(gxs)
+
+    def _of_one_op(self, gy: Any) -> Any:
+        """The gradients, asked of the one op that made the result of the leaves; None if several did.
+
+        Mostly it was one, and this saves the walk.
+        """
+        y = self._results[0]
+        if y._edge is None or y._edge[0].__class__ is not OpNode or y._a.dtype != gy.dtype:
+            return None
+        node, index = y._edge
+        leaves = self._leaves
+        places = {id(t._edge): i for i, t in enumerate(leaves) if t is not None}
+        ends = [None if e is None else places.pop(id(e), -1) for e in node.edges]
+        if -1 in ends:  # another op lies between, or a leaf went in twice
+            return None
+        gs: list[Any] = [None] * node.n_outputs
+        gs[index] = tensor(gy)
+        gxs: list[Any] = [None] * len(leaves)
+        for i, g in zip(ends, node.apply(gs)):
+            if i is not None and g is not None:
+                gxs[i] = over(g._a)
+        return gxs
 
 
 class Gradient(Derived):
@@ -74,32 +108,11 @@ class Gradient(Derived):
         ys = [y for y, _ in pairs]
         gs = [g if g._a.dtype == y._a.dtype else g.to(y.dtype) for y, g in pairs]
         leaves = [of._leaves[i] for i in wanted]
-        found = None if modes.grad or len(ys) > 1 else _of_one_op(ys[0], leaves, gs[0])
-        if found is None:
-            found = rl.autograd.grad(
-                ys, leaves, gs, retain_graph=True, create_graph=modes.grad, allow_unused=True
-            )
+        found = rl.autograd.grad(
+            ys, leaves, gs, retain_graph=True, create_graph=modes.grad, allow_unused=True
+        )
         self.places = [i for i, g in zip(wanted, found) if g is not None]
         return [g for g in found if g is not None]
-
-
-def _of_one_op(y: Tensor, leaves: list[Tensor], g: Tensor) -> Any:
-    """The gradients of a result that one op made of leaves, asked of it directly; None otherwise.
-
-    Most are, and it saves the walk.
-    """
-    node, index = y._edge
-    places = {id(t._edge[0]): i for i, t in enumerate(leaves)}
-    ends = [None if edge is None else places.pop(id(edge[0]), -1) for edge in node.edges]
-    if -1 in ends:  # another op lies between, or a leaf went in twice
-        return None
-    gs: list[Any] = [None] * node.n_outputs
-    gs[index] = g
-    found: list[Any] = [None] * len(leaves)
-    for i, gx in zip(ends, node.apply(gs)):
-        if i is not None:
-            found[i] = gx
-    return found
 
 
 def _leaf(v: Variable | None) -> Any:
@@ -129,4 +142,4 @@ def match(*tensors: Any) -> list[Any]:
 
 def real(t: Tensor) -> Tensor:
     """A tensor of integers as float64, as NumPy's functions take it."""
-    return t if t.dtype.is_floating_point else t.to(rl.float64)
+    return t if t._a.dtype.kind in "fV" else t.to(rl.float64)

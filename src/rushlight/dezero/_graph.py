@@ -39,15 +39,15 @@ class Call(tape.Node):
 
     @property
     def edges(self) -> list[Any]:  # type: ignore[override]
-        return [x._link() for x in self.function.inputs]
+        return [x._edge or x._link() for x in self.function.inputs]
 
     def apply(self, gs: list[Any]) -> Sequence[Any]:
         function = self.function
         retain = _walk.retain
-        for reference, g in zip(function.outputs, gs):
+        for i, reference in enumerate(function.outputs):
             out = reference()
             if out is not None and (retain or out.grad is not None):
-                out.grad = _added(out.grad, g) if retain else None
+                out.grad = _added(out.grad, gs[i]) if retain else None
         return function._gradients(gs)
 
     def name(self) -> str:
@@ -59,7 +59,8 @@ def record(function: Any, inputs: list[Any], outputs: list[Any]) -> None:
     generation = 0
     for x in inputs:
         if x._edge is None:
-            x._link()  # leaves before the node that uses them: the tape goes by age
+            if not x._constant:
+                x._link()  # leaves before the node that uses them: the tape goes by age
         elif x.generation > generation:
             generation = x.generation
     node = Call(function, len(outputs))

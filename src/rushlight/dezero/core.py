@@ -14,9 +14,9 @@ import rushlight as rl
 
 from ..core.modes import modes
 from . import cuda
-from ._arrays import compute, floating
+from ._arrays import compute, floating, gpu_types
 from ._graph import record, walk_back
-from ._traced import Traced, constant, operands
+from ._traced import Traced, operands
 
 
 class _Switches(type):
@@ -86,21 +86,26 @@ class Variable(Traced):
 
         `retain_grad` leaves them on intermediate results, `create_graph` makes them differentiable.
         """
-        seed = None if self.grad is None else as_variable(self.grad)
-        if seed is None:
+        creator = self.creator
+        if self.grad is not None:
+            seed = as_variable(self.grad)
+        elif creator is None or retain_grad or create_graph:  # somebody will see it
             seed = Variable(cuda.get_array_module(self._data).ones_like(self._data))
-        if self.creator is None:
+        else:
+            seed = creator._seed(self)
+        if creator is None:
             self.grad = seed
             return
         self.grad = None
         walk_back(self._edge, seed, retain_grad, create_graph)
 
     def _accumulate(self, g: Variable) -> None:
-        if g.dtype != self.dtype and self.dtype.kind == "f":
-            g = _Cast(self.dtype)(g)  # a float32 weight among float64 data stays float32
+        dtype = self._data.dtype
+        if g._data.dtype != dtype and dtype.kind == "f":
+            g = _Cast(dtype)(g)  # a float32 weight among float64 data stays float32
         if 0 in g._data.strides:  # a broadcast view: the user could not change it in place
             g._data = g._data.copy()
-        super()._accumulate(g)
+        self.grad = g if self.grad is None else self.grad + g
 
     def reshape(self, *shape: Any) -> Variable:
         """The same elements in another shape, given as a tuple or as numbers."""
@@ -153,7 +158,18 @@ def as_variable(obj: Any) -> Variable:
 
 def as_array(x: Any, array_module: Any = np) -> Any:
     """`x` as an array; numbers become 0-d ones."""
+    if x.__class__ is np.ndarray or x.__class__ in gpu_types:
+        return x
     return array_module.array(x) if np.isscalar(x) else x
+
+
+def over(a: Any) -> Variable:
+    """A Variable over what a `forward` returned, in most cases an array that needs no questions."""
+    if a.__class__ is not np.ndarray and a.__class__ not in gpu_types:
+        return Variable(as_array(a))
+    made = Variable.__new__(Variable)
+    made._data = a
+    return made
 
 
 class Function:
@@ -168,9 +184,9 @@ class Function:
             return _forgetful(self)(*inputs)
         variables = [x if isinstance(x, Variable) else _constant(x) for x in inputs]
         arrays = self._run(variables)
-        if not isinstance(arrays, tuple):
+        if arrays.__class__ is not tuple:
             arrays = (arrays,)
-        outputs = [Variable(y if y.__class__ is np.ndarray else as_array(y)) for y in arrays]
+        outputs = [over(y) for y in arrays]
         if modes.grad:  # Config.enable_backprop
             record(self, variables, outputs)
         return outputs if len(outputs) > 1 else outputs[0]
@@ -183,7 +199,11 @@ class Function:
         gxs = self.backward(*gys)
         if not isinstance(gxs, (tuple, list)):
             gxs = (gxs,)
-        return [g if g is None or isinstance(g, Variable) else Variable(as_array(g)) for g in gxs]
+        return [g if g is None or isinstance(g, Variable) else over(g) for g in gxs]
+
+    def _seed(self, output: Variable) -> Variable:
+        """Ones, where `backward` begins."""
+        return Variable(cuda.get_array_module(output._data).ones_like(output._data))
 
     def _wants(self, i: int) -> bool:
         """Whether anybody can see the gradient of an input: bare arrays need none."""
@@ -206,7 +226,9 @@ def _forgetful(function: Function) -> Function:
 
 
 def _constant(x: Any) -> Variable:
-    return constant(Variable, as_array(x))
+    made = over(x)
+    made._constant = True
+    return made
 
 
 class _Cast(Function):

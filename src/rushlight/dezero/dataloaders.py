@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..data.resident import rows
 from . import cuda
+from .datasets import Dataset, OfFiles
+
+_AHEAD = 16 << 20  # bytes of batches that a loader makes on a GPU before they are asked for
+_KEPT = 256 << 20  # bytes of examples that it keeps there
 
 
 class DataLoader:
-    """Its own iterator: `for x, t in loader`, again and again."""
+    """Its own iterator: `for x, t in loader`, again and again.
+
+    For a GPU it makes several batches at once, which are then slices of one array. It takes them there,
+    of a copy that it keeps, if the arrays of the dataset are from a file of its own and nobody has seen
+    them. Otherwise it reads them when it needs more; then a change in place shows some batches later.
+    """
+
+    _ahead: _Ahead | None = None
+    _kept: _Kept | None = None
 
     def __init__(
         self, dataset: Any, batch_size: int, shuffle: bool = True, gpu: bool = False
@@ -27,6 +42,7 @@ class DataLoader:
     def reset(self) -> None:
         """Begin again, in a new order if the loader shuffles."""
         self.iteration = 0
+        self._ahead = None
         count = len(self.dataset)
         self.index = np.random.permutation(count) if self.shuffle else np.arange(count)
 
@@ -37,9 +53,10 @@ class DataLoader:
         if self.iteration >= self.max_iter:
             self.reset()
             raise StopIteration
-        begin = self.iteration * self.batch_size
+        number = self.iteration
         self.iteration += 1
-        return self._batch(self._places(begin))
+        found = self._made_ahead(number) if self.gpu else None
+        return self._batch(self._places(number * self.batch_size)) if found is None else found
 
     def next(self) -> tuple[Any, Any]:
         """The next batch."""
@@ -51,16 +68,33 @@ class DataLoader:
     def _batch(self, places: np.ndarray) -> tuple[Any, Any]:
         """The examples at `places`: at once if the dataset can, one by one otherwise."""
         move = cuda.as_cupy if self.gpu else np.asarray
-        at_once = getattr(self.dataset, "batch", None)
-        found = at_once(places, move) if at_once is not None else None
+        found = _at_once(self.dataset, places, lambda a, places: move(a.take(places, 0)))
         if found is not None:
             return found
         examples = [self.dataset[i] for i in places]
         return move(np.array([e[0] for e in examples])), move(np.array([e[1] for e in examples]))
 
+    def _made_ahead(self, number: int) -> tuple[Any, Any] | None:
+        """A batch by its number, made together with those after it; None when one by one."""
+        ahead = self._ahead
+        if ahead is None or not ahead.has(number, self):
+            # Twice as many as before: whoever takes only one batch pays for little more than one.
+            count = 1 if ahead is None else min(2 * ahead.count, ahead.most)
+            count = min(count, self.max_iter - number)
+            steps = range(number, number + count)
+            places = np.concatenate([self._places(i * self.batch_size) for i in steps])
+            if self._kept is None:
+                self._kept = _Kept()
+            found = _at_once(self.dataset, places, self._kept.taker(self.dataset))
+            if found is None:
+                return None
+            ahead = self._ahead = _Ahead(self, number, count, *found)
+        return ahead.batch(number)
+
     def to_cpu(self) -> None:
         """Yield NumPy arrays."""
         self.gpu = False
+        self._ahead = self._kept = None
 
     def to_gpu(self) -> None:
         """Yield CuPy arrays."""
@@ -80,3 +114,59 @@ class SeqDataLoader(DataLoader):
 
     def __next__(self) -> tuple[Any, Any]:
         return super().__next__()
+
+
+def _at_once(dataset: Any, places: np.ndarray, take: Any) -> tuple[Any, Any] | None:
+    """A batch by array operations; None for a dataset that is not of ours."""
+    return Dataset.batch(dataset, places, take) if isinstance(dataset, Dataset) else None
+
+
+class _Kept:
+    """Copies on the GPU of arrays that cannot change."""
+
+    def __init__(self) -> None:
+        self.copies: dict[
+            int, tuple[np.ndarray, Any]
+        ] = {}  # with the original, whose id is the key
+
+    def taker(self, dataset: Any) -> Callable[[np.ndarray, np.ndarray], Any]:
+        """How to take rows of the dataset's arrays to the GPU."""
+        can_change = not isinstance(dataset, OfFiles) or dataset.seen
+        if can_change or dataset._arrays()[0].nbytes > _KEPT:
+            self.copies.clear()
+            return lambda a, places: cuda.as_cupy(a.take(places, 0))
+        return lambda a, places: rows(self._copy(a), cuda.as_cupy(places))
+
+    def _copy(self, a: np.ndarray) -> Any:
+        found = self.copies.get(id(a))
+        if found is None:
+            found = self.copies[id(a)] = (a, cuda.as_cupy(np.ascontiguousarray(a)))
+        return found[1]
+
+
+class _Ahead:
+    """Batches that lie one after the other in two arrays, and what they were made of."""
+
+    def __init__(self, loader: DataLoader, first: int, count: int, x: Any, t: Any) -> None:
+        self.first, self.count, self.size = first, count, loader.batch_size
+        self.next = first  # a batch is given once: its reader may write into it
+        self.x, self.t = x, t
+        self.made_of = self._sources(loader)
+        self.most = max(1, _AHEAD * count // max(1, x.nbytes + t.nbytes))
+
+    @staticmethod
+    def _sources(loader: DataLoader) -> tuple:
+        d = loader.dataset
+        return *d._arrays(), d.transform, d.target_transform, loader.index, loader.batch_size
+
+    def has(self, number: int, loader: DataLoader) -> bool:
+        """Whether a batch is here, and nobody has given the loader something else to read since."""
+        if not self.next <= number < self.first + self.count:
+            return False
+        return all(map(operator.is_, self.made_of, self._sources(loader)))
+
+    def batch(self, number: int) -> tuple[Any, Any]:
+        self.next = number + 1
+        begin = (number - self.first) * self.size
+        end = begin + self.size
+        return self.x[begin:end], self.t[begin:end]

@@ -41,20 +41,65 @@ class Dataset:
     def prepare(self) -> None:
         """Set `data` and `label`."""
 
-    def batch(self, places: np.ndarray, move: Callable[[Any], Any]) -> tuple[Any, Any] | None:
-        """The examples at `places`, moved and then transformed all at once; None when one by one.
+    def _arrays(self) -> tuple[Any, Any]:
+        """`data` and `label` for those who only read."""
+        return self.data, self.label
+
+    def batch(self, places: np.ndarray, take: Callable[..., Any]) -> tuple[Any, Any] | None:
+        """The examples that `take(array, places)` gives, transformed all at once; None when one by one.
 
         One by one it is if a subclass looks examples up in its own way, or a transform takes only one.
         """
-        if type(self).__getitem__ is not Dataset.__getitem__ or self.label is None:
+        if type(self).__getitem__ is not Dataset.__getitem__:
             return None
-        if not isinstance(self.data, np.ndarray) or not isinstance(self.label, np.ndarray):
+        data, label = self._arrays()
+        if not isinstance(data, np.ndarray) or not isinstance(label, np.ndarray):
             return None
         steps = [batched(_none_if_plain(t)) for t in (self.transform, self.target_transform)]
         if None in steps:
             return None
         x, t = steps
-        return x(move(self.data.take(places, 0))), t(move(self.label.take(places, 0)))  # type: ignore[misc]
+        return x(take(data, places)), t(take(label, places))  # type: ignore[misc]
+
+
+class OfFiles(Dataset):
+    """A dataset that read its arrays itself: as long as nobody has asked for them, they cannot change."""
+
+    _data: Any = None
+    _label: Any = None
+    seen = True
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.seen = type(self).__module__ != __name__  # a subclass may have kept what it read
+
+    @property
+    def data(self) -> Any:  # type: ignore[override]
+        """The examples."""
+        self.seen = True
+        return self._data
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._data = value
+        self.seen = True
+
+    @property
+    def label(self) -> Any:  # type: ignore[override]
+        """Their classes."""
+        self.seen = True
+        return self._label
+
+    @label.setter
+    def label(self, value: Any) -> None:
+        self._label = value
+        self.seen = True
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def _arrays(self) -> tuple[Any, Any]:
+        return self._data, self._label
 
 
 def _as_it_is(x: Any) -> Any:
@@ -132,7 +177,7 @@ def _find(name: str, train: bool) -> Any:
     return getattr(datasets, name)(utils.cache_dir, train=train, download=True)
 
 
-class MNIST(Dataset):
+class MNIST(OfFiles):
     """70,000 handwritten digits, uint8 (N, 1, 28, 28)."""
 
     def __init__(
@@ -183,7 +228,7 @@ def _show(picture: np.ndarray, cmap: str | None = None) -> None:
     plt.show()
 
 
-class CIFAR10(Dataset):
+class CIFAR10(OfFiles):
     """60,000 colour pictures in ten classes, uint8 (N, 3, 32, 32)."""
 
     URL = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"  # whose cache to look for

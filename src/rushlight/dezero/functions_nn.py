@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import rushlight as rl
 
 from ..core.modes import modes
+from ..ops.linear import linear_all_grads, linear_grads
 from . import cuda
 from . import functions as F
 from ._arrays import common, compute, floating, tensor
 from ._derived import Derived, match, real
-from .core import Config, Function, Variable, as_array, as_variable, constant
+from ._traced import constant
+from .core import Config, Function, Variable, as_array, as_variable, over
 
 nn = rl.nn.functional
 
@@ -39,12 +43,26 @@ class Linear(Function):
 
     def _of_arrays(self, gy: Any, x: Any, W: Any, b: Any) -> tuple:
         """The same where nobody differentiates it: no Function for every step on the way."""
-        gx = Variable(compute(rl.mm, gy, W.T)) if self._wants(0) else None
-        gW = Variable(compute(rl.mm, x.T, gy)) if self._wants(1) else None
-        if b is None or not self._wants(2):
+        to_x, to_W, to_b = [not v._constant for v in self.inputs]
+        if b is not None and b.ndim == 1 and to_W and to_b and linear_grads.joins(g := tensor(gy)):
+            w = W.T
+            if w.flags.c_contiguous:  # then it is a weight as the device's own kernels take it
+                return _at_once(g, tensor(x), tensor(w) if to_x else None)
+        gx = over(compute(rl.mm, gy, W.T)) if to_x else None
+        gW = over(compute(rl.mm, x.T, gy)) if to_W else None
+        if b is None or not to_b:
             return gx, gW, None
         gb = compute(rl.sum, gy, 0) if b.ndim == 1 else F.sum_to(Variable(gy), b.shape)._data
-        return gx, gW, Variable(gb)
+        return gx, gW, over(gb)
+
+
+def _at_once(gy: Any, x: Any, w: Any) -> tuple:
+    """A linear layer's gradients by one op; that of the input is wanted when `w` is given."""
+    if w is None:
+        gw, gb = linear_grads(gy, x)
+        return None, over(gw._a.T), over(gb._a)
+    gx, gw, gb = linear_all_grads(gy, x, w)
+    return over(gx._a), over(gw._a.T), over(gb._a)
 
 
 def _rows(x: Any) -> Any:
@@ -161,7 +179,10 @@ class MeanSquaredError(Derived):
 
 class SoftmaxCrossEntropy(Derived):
     def compute(self, x: Any, t: Any) -> Any:
-        return nn.cross_entropy(real(x), t.long().reshape(-1))
+        labels = t._a
+        if labels.ndim != 1 or labels.dtype != np.int64:
+            t = t.long().reshape(-1)
+        return nn.cross_entropy(real(x), t)
 
 
 def mean_squared_error(x0: Any, x1: Any) -> Variable:

@@ -110,6 +110,18 @@ def _random(shape: tuple[int, ...], fan_in: int, dtype: Any, xp: Any) -> Any:
     return xp.random.randn(*shape).astype(dtype) * xp.asarray(np.sqrt(1 / fan_in), dtype)
 
 
+class Weight(Parameter):
+    """W of a linear layer, (in, out); on a GPU the numbers of one output lie together.
+
+    So W.T is a weight as rushlight's kernels take it, which find all gradients of a layer at once.
+    """
+
+    def to_gpu(self) -> None:
+        if isinstance(self._data, np.ndarray):
+            self._data = np.asfortranarray(self._data)
+        super().to_gpu()
+
+
 class Linear(Layer):
     def __init__(
         self, out_size: int, nobias: bool = False, dtype: Any = np.float32, in_size: Any = None
@@ -118,14 +130,15 @@ class Linear(Layer):
         self.in_size = in_size
         self.out_size = out_size
         self.dtype = dtype
-        self.W = Parameter(None, name="W")
+        self.W: Parameter = Weight(None, name="W")
         if in_size is not None:
             self._init_W()
         self.b = None if nobias else Parameter(np.zeros(out_size, dtype=dtype), name="b")
 
     def _init_W(self, xp: Any = np) -> None:
         shape = (self.in_size, self.out_size)
-        self.W.data = _random(shape, self.in_size, self.dtype, xp)
+        drawn = _random(shape, self.in_size, self.dtype, xp)
+        self.W.data = drawn if xp is np else xp.asfortranarray(drawn)
 
     def forward(self, x: Any) -> Any:
         if self.W.data is None:

@@ -9,9 +9,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+import rushlight as rl
+
 from ..backend.door import Kernel, run
 from ..ops import update
 from . import cuda
+from ._arrays import compute
 from .core import Parameter, Variable
 
 
@@ -85,8 +88,8 @@ class _Fused(Optimizer):
     def _states_of(self, param: Any) -> list[Any]:
         held = self._state.get(param)
         if held is None:
-            zeros = cuda.get_array_module(param).zeros_like
-            held = self._state[param] = [zeros(param.data) for _ in range(self.states)]
+            zeros = [compute(rl.zeros_like, param.data) for _ in range(self.states)]
+            held = self._state[param] = zeros
         elif held and held[0].__class__ is not param.data.__class__:  # the model has moved
             move = cuda.as_cupy if cuda.get_array_module(param) is not np else cuda.as_numpy
             held = self._state[param] = [move(h) for h in held]
