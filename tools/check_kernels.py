@@ -80,7 +80,7 @@ def file_sources(few: bool) -> dict[str, str]:
     """The sources that are files with a few lines in front, per dtype."""
     codegen = sys.modules["_kernels.codegen"]
     folder = FOLDER / "kernels"
-    sources = {"moves": (folder / "moves.cu").read_text()}
+    sources = {"moves": "".join([(folder / f"{f}.cu").read_text() for f in ("common", "moves")])}
     draws, places = (folder / "random.cu").read_text(), (folder / "indexing.cu").read_text()
     for d, (c, kind, _) in codegen.TYPES.items():
         if few and d not in ("float32", "bfloat16", "int64"):

@@ -121,7 +121,7 @@ def install() -> None:
     from rushlight.backend.cuda import compile, launch
 
     launch.launch_in_c()
-    compile.cubin = lambda text, options=(): (text + "\0\0" + "\0".join(options)).encode()
+    compile.cubin = lambda text, options: (text + "\0\0" + "\0".join(options)).encode()
 
 
 def _zeros(shape: Any, dtype: Any = float) -> Any:

@@ -6,10 +6,14 @@ from typing import Any
 
 import cupy
 import numpy as np
+from cupy.cuda import runtime
 
 from ...backend.cuda.arrays import CUPY
+from ...backend.cuda.compile import NotYet, compiling_ahead
+from ...backend.cuda.streams import current
+from ...backend.cuda.transfer import to_host
 from ...backend.door import KERNELS, run
-from ...base.dtypes import from_np
+from ...base.dtypes import float32, from_np
 from ..program import Instruction, Program, Slot
 from ..record import WrongKernel
 from . import (  # noqa: F401 - register
@@ -18,6 +22,7 @@ from . import (  # noqa: F401 - register
     convs_cuda,
     epilogues_cuda,
     fused_cuda,
+    head_cuda,
     norms_cuda,
 )
 from .convs import JOINED_CONVS
@@ -27,31 +32,51 @@ from .parts import PARTS, agrees
 _JOINED = JOINED | JOINED_CONVS | frozenset(PARTS) | {"fused"}
 _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}
 
+# So many numbers are compared with what NumPy computes: CuPy would compile kernels of its own, 1 s each, for
+# parts that run once. A generic convolution unfolds its images, which takes as many times the room as a kernel
+# has elements.
+_FEW, _FEW_OF_CONVS = 1 << 21, 1 << 19
+_TO_DEVICE, _ON_DEVICE = 1, 3
+
 
 def try_kernels(program: Program) -> None:
     """Run what passes made once: kernels cannot be compiled during a capture.
 
-    Kernels that join several are compared with their generic bodies on the way.
+    Kernels that join several are compared with their generic bodies on the way. Whatever has to be compiled is
+    compiled side by side: an instruction whose kernels are not there yet has its turn again.
     """
-    tried: set[tuple] = set()
+    kinds: dict[tuple, Instruction] = {}
     for ins in program.instructions:
-        if not (ins.name in _MADE_BY_PASSES or _is_turned(ins)) or ins.has_effect:
-            continue
-        if any(s.storage.device == "cpu" for s in ins.reads):
-            continue
-        kind = _kind(ins)
-        if kind in tried:
-            continue
-        tried.add(kind)
-        try:
-            _try(ins)
-        except WrongKernel:
-            raise
-        except Exception as error:
-            if ins.name in _JOINED:
-                raise WrongKernel(
-                    f"the kernel {ins.name} made for {ins.line} fails: {error}", ins.name
-                ) from error
+        if _is_made(ins):
+            kinds.setdefault(_kind(ins), ins)
+    waiting = list(kinds.values())
+    with compiling_ahead() as ahead:
+        while waiting:
+            waiting = [ins for ins in waiting if not _tried(ins)]
+            ahead.wait()
+
+
+def _is_made(ins: Instruction) -> bool:
+    """Whether a pass made or changed it, so that its kernels may be new."""
+    if not (ins.name in _MADE_BY_PASSES or _is_turned(ins)) or ins.has_effect:
+        return False
+    return all(s.storage.device != "cpu" for s in ins.reads)
+
+
+def _tried(ins: Instruction) -> bool:
+    """Try an instruction; False when one of its kernels is still being compiled."""
+    try:
+        _try(ins)
+    except NotYet:
+        return False
+    except WrongKernel:
+        raise
+    except Exception as error:
+        if ins.name in _JOINED:
+            raise WrongKernel(
+                f"the kernel {ins.name} made for {ins.line} fails: {error}", ins.name
+            ) from error
+    return True
 
 
 def _is_turned(ins: Instruction) -> bool:
@@ -72,62 +97,87 @@ def _kind(ins: Instruction) -> tuple:
 
 def _try(ins: Instruction) -> None:
     """Run an instruction on random numbers, and a joined one beside its parts."""
-    arrays = [_example(i) if i.__class__ is Slot else i for i in ins.inputs]
+    examples = {s.number: _example(s) for s in ins.reads}
+    arrays = [examples[i.number] if i.__class__ is Slot else i for i in ins.inputs]
     if ins.name in PARTS:
-        if not agrees(ins.name, arrays, ins.attrs):
-            raise WrongKernel(
-                f"the kernel {ins.name} made for {ins.line} disagrees with its parts", ins.name
-            )
-        return
-    out = run(ins.kernel, cupy.ndarray, arrays, ins.attrs)
-    if ins.name not in _JOINED:
-        return
-    attrs = {k: "float32" if v == "bfloat16" else v for k, v in ins.attrs.items()}
-    expected = ins.kernel.generic(CUPY, *[_wide(a) for a in arrays], **attrs)
-    pairs = zip(out if ins.several else (out,), expected if ins.several else (expected,))
-    if not all(_agree(a, b) for a, b in pairs):
+        right = agrees(ins.name, arrays, ins.attrs)
+    else:
+        out = run(ins.kernel, cupy.ndarray, arrays, ins.attrs)
+        right = ins.name not in _JOINED or _agrees(ins, arrays, out if ins.several else (out,))
+    if not right:
         raise WrongKernel(
             f"the kernel {ins.name} made for {ins.line} disagrees with its parts", ins.name
         )
 
 
+def _agrees(ins: Instruction, arrays: list[Any], outs: tuple) -> bool:
+    """Whether results are those of the generic body: NumPy's where that is quick, else CuPy's."""
+    xp: Any = CUPY
+    if sum(s.size for s in ins.reads) <= (_FEW_OF_CONVS if ins.name in JOINED_CONVS else _FEW):
+        xp, outs = np, tuple([to_host(a) for a in outs])
+        arrays = [_on_host(i) if i.__class__ is Slot else i for i in ins.inputs]
+    attrs = {k: "float32" if v == "bfloat16" else v for k, v in ins.attrs.items()}
+    with np.errstate(all="ignore"):
+        expected = ins.kernel.generic(xp, *[_wide(a) for a in arrays], **attrs)
+        pairs = zip(outs, expected if ins.several else (expected,))
+        return all(_agree(xp, a, b) for a, b in pairs)
+
+
+# -- numbers to try with ----------------------------------------------------------------------------
+
+
+def _pattern(slot: Slot) -> np.ndarray:
+    """Numbers that a slot's memory holds, over and over: small random ones, in any order."""
+    random = np.random.RandomState(slot.number)
+    if slot.dtype.kind in "fV":  # few digits: sums are exact in any dtype
+        return (np.round(random.randn(4093) * 8) / 8).astype(slot.dtype)
+    if slot.dtype == np.uint8:  # places of maxima, some of them nowhere
+        return random.choice([0, 1, 255], 4093).astype(np.uint8)
+    return np.zeros(4093, slot.dtype)
+
+
 def _example(slot: Slot) -> Any:
-    """Numbers laid out as a slot is: small random ones, over and over."""
+    """An array that lies as a slot does; copies on the device spread the pattern, which needs no kernel."""
     low, span = slot.extent()
-    memory = cupy.zeros(max(span, 1), np.uint8)
-    array = cupy.ndarray(slot.shape, slot.dtype, memory.data - low, slot.strides)
-    if slot.dtype.kind in "fV" and slot.size:
-        some = np.random.RandomState(slot.number).randn(4093)
-        some = np.round(some * 8).astype(np.float32) / 8  # few digits: sums are exact in any dtype
-        values = cupy.asarray(some)[cupy.arange(slot.size) % some.size].reshape(slot.shape)
-        run(KERNELS["copy_into"], cupy.ndarray, (array, _cast(values, slot.dtype)), {})
-    elif slot.dtype == np.uint8 and slot.size:  # places of maxima, some of them nowhere
-        some = np.random.RandomState(slot.number).choice([0, 1, 255], slot.size).astype(np.uint8)
-        array[...] = cupy.asarray(some.reshape(slot.shape))
-    return array
+    some = _pattern(slot)
+    memory = cupy.ndarray((max(span, some.nbytes),), np.uint8)
+    start, done = memory.data.ptr, some.nbytes
+    runtime.memcpyAsync(start, some.ctypes.data, done, _TO_DEVICE, current.ptr)
+    while done < span:
+        more = min(done, span - done)
+        runtime.memcpyAsync(start + done, start, more, _ON_DEVICE, current.ptr)
+        done += more
+    return cupy.ndarray(slot.shape, slot.dtype, memory.data - low, slot.strides)
 
 
-def _cast(a: Any, dtype: np.dtype) -> Any:
-    """By our own kernel: CuPy does not know bfloat16 well."""
-    if a.dtype == dtype:
-        return a
-    attrs = {"to": from_np(dtype), "source": from_np(a.dtype)}
-    return run(KERNELS["cast"], cupy.ndarray, (a,), attrs)
+def _on_host(slot: Slot) -> np.ndarray:
+    """The same array in host memory."""
+    low, span = slot.extent()
+    memory = np.resize(_pattern(slot).view(np.uint8), max(span, 1))
+    return np.ndarray(slot.shape, slot.dtype, memory, -low, slot.strides)
+
+
+# -- results ------------------------------------------------------------------------------------------
 
 
 def _wide(a: Any) -> Any:
-    wide = isinstance(a, cupy.ndarray) and a.dtype.kind == "V"
-    return _cast(a, np.dtype(np.float32)) if wide else a
+    """bfloat16 as float32, which array libraries know better; and on the host, where it is slow, float16."""
+    if isinstance(a, np.ndarray):
+        return a.astype(np.float32) if a.dtype.kind in "fV" and a.itemsize == 2 else a
+    if not isinstance(a, cupy.ndarray) or a.dtype.kind != "V":
+        return a
+    attrs = {"to": float32, "source": from_np(a.dtype)}
+    return run(KERNELS["cast"], cupy.ndarray, (a,), attrs)
 
 
-def _agree(a: Any, b: Any) -> bool:
+def _agree(xp: Any, a: Any, b: Any) -> bool:
     tolerance = 3e-2 if a.dtype.itemsize == 2 else 1e-3 if a.dtype.itemsize == 4 else 1e-8
-    x, y = _wide(a).astype(np.float64), cupy.asarray(b).astype(np.float64)
+    x, y = _wide(a).astype(np.float64), xp.asarray(b).astype(np.float64)
     if x.shape != y.shape:
         return False
     if not x.size:
         return True
     if a.dtype == np.uint8:  # places of maxima: rounding makes some numbers equal
         return bool((x == y).mean() > 0.9)
-    near = tolerance * cupy.abs(y) + tolerance * 10 * cupy.maximum(cupy.abs(y).mean(), 1e-6)
-    return bool(((cupy.abs(x - y) <= near) | (cupy.isnan(x) & cupy.isnan(y))).all())
+    near = tolerance * xp.abs(y) + tolerance * 10 * xp.maximum(xp.abs(y).mean(), 1e-6)
+    return bool(((xp.abs(x - y) <= near) | (xp.isnan(x) & xp.isnan(y))).all())

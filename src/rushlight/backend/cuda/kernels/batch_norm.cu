@@ -164,18 +164,17 @@ __device__ __forceinline__ void learn(E* means, E* variances, int c, A mean, A i
     }
 }
 
-extern "C" __global__ void running(T* means, T* variances, const A* mean, const A* invstd, int C,
-                                   double momentum, double eps, double bessel) {
+KERNEL(running)(T* means, T* variances, const A* mean, const A* invstd, int C,
+                double momentum, double eps, double bessel) {
     int c = blockIdx.x * blockDim.x + threadIdx.x;
     if (c < C) learn(means, variances, c, mean[c], invstd[c], momentum, eps, bessel);
 }
 
 // Sums of (x - pivot) and of its square, the pivot being the channel's first number. `means`, `variances`
 // and the count of batches may be missing.
-extern "C" __global__ void __launch_bounds__(BLOCK, 2)
-    statistics(const T* x, A* parts, unsigned* counters, A* mean, A* invstd, A* means, A* variances,
-               i64* batches, int C, int inner, i64 images, i64 n, double eps, double momentum,
-               double bessel) {
+BOUNDED_KERNEL(statistics, BLOCK, 2)(const T* x, A* parts, unsigned* counters, A* mean, A* invstd, A* means,
+                                     A* variances, i64* batches, int C, int inner, i64 images, i64 n, double eps,
+                                     double momentum, double bessel) {
     ROOM
     const Walk walk(C, inner, images, BLOCK);
     A s[HELD], q[HELD], pivot[HELD];
@@ -289,11 +288,10 @@ __device__ __forceinline__ void normalise(const T* x, const NW* w, const NW* b, 
     }
 }
 
-#define APPLY(name, SPREAD, NEXT)                                                                         \
-    extern "C" __global__ void __launch_bounds__(256, 4)                                                  \
-        name(const T* x, const NW* w, const NW* b, const NS* mean, const NS* spread, const T* other,      \
-             T* y, int C, int inner, i64 images, double eps) {                                            \
-        normalise<SPREAD, NEXT>(x, w, b, mean, spread, other, y, C, inner, images, eps);                  \
+#define APPLY(name, SPREAD, NEXT)                                                                        \
+    BOUNDED_KERNEL(name, 256, 4)(const T* x, const NW* w, const NW* b, const NS* mean, const NS* spread, \
+                                 const T* other, T* y, int C, int inner, i64 images, double eps) {       \
+        normalise<SPREAD, NEXT>(x, w, b, mean, spread, other, y, C, inner, images, eps);                 \
     }
 APPLY(apply, false, PLAIN)
 APPLY(apply_relu, false, RELU)
@@ -373,13 +371,12 @@ __device__ __forceinline__ void grad_sums(const T* g, const T* more, const T* y,
     }
 }
 
-#define GRAD_SUMS(name, NEXT)                                                                               \
-    extern "C" __global__ void __launch_bounds__(BLOCK, 2)                                                  \
-        name(const T* g, const T* more, const T* y, const T* x, const NW* w, const NW* b, const A* mean,    \
-             const A* invstd, T* kept, A* parts, unsigned* counters, A* totals, NW* gw, NW* gb, int C,      \
-             int inner, i64 images) {                                                                       \
-        grad_sums<NEXT>(g, more, y, x, w, b, mean, invstd, kept, parts, counters, totals, gw, gb, C, inner, \
-                        images);                                                                            \
+#define GRAD_SUMS(name, NEXT)                                                                                   \
+    BOUNDED_KERNEL(name, BLOCK, 2)(const T* g, const T* more, const T* y, const T* x, const NW* w, const NW* b, \
+                                   const A* mean, const A* invstd, T* kept, A* parts, unsigned* counters,       \
+                                   A* totals, NW* gw, NW* gb, int C, int inner, i64 images) {                   \
+        grad_sums<NEXT>(g, more, y, x, w, b, mean, invstd, kept, parts, counters, totals, gw, gb, C, inner,     \
+                        images);                                                                                \
     }
 GRAD_SUMS(grad_sums_plain, PLAIN)
 GRAD_SUMS(grad_sums_relu, RELU)
@@ -450,11 +447,10 @@ __device__ __forceinline__ void slopes(const T* g, const T* x, const NW* w, cons
     }
 }
 
-#define SLOPES(name, NEXT)                                                                            \
-    extern "C" __global__ void __launch_bounds__(256, 3)                                              \
-        name(const T* g, const T* x, const NW* w, const NW* b, const A* mean, const A* invstd,        \
-             const A* totals, T* gx, int C, int inner, i64 images, double inverse_n) {                \
-        slopes<NEXT>(g, x, w, b, mean, invstd, totals, gx, C, inner, images, inverse_n);              \
+#define SLOPES(name, NEXT)                                                                                         \
+    BOUNDED_KERNEL(name, 256, 3)(const T* g, const T* x, const NW* w, const NW* b, const A* mean, const A* invstd, \
+                                 const A* totals, T* gx, int C, int inner, i64 images, double inverse_n) {         \
+        slopes<NEXT>(g, x, w, b, mean, invstd, totals, gx, C, inner, images, inverse_n);                           \
     }
 SLOPES(slopes_plain, PLAIN)
 SLOPES(slopes_relu, RELU)

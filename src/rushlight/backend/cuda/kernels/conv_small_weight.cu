@@ -117,10 +117,9 @@ __device__ __forceinline__ void add_rows(A (&acc)[OT][R][S], A (&bias)[OT], cons
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, THREADS > 256 ? 1 : 2)
-    conv_small_weight(const T* __restrict__ g, const u8* __restrict__ places, const T* __restrict__ x,
-                      T* __restrict__ out, T* __restrict__ bias, A* parts,
-                      unsigned* counter, int images) {
+BOUNDED_KERNEL(conv_small_weight, THREADS, THREADS > 256 ? 1 : 2)(
+    const T* __restrict__ g, const u8* __restrict__ places, const T* __restrict__ x, T* __restrict__ out,
+    T* __restrict__ bias, A* parts, unsigned* counter, int images) {
     extern __shared__ __align__(16) char room[];
     A* tiles = (A*)room;
     const int t = threadIdx.x;
@@ -190,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, THREADS > 256 ? 1 : 2)
 }
 
 // Adds `blocks` rows of numbers, weight and bias side by side: a block has 32 columns and 8 rows of threads.
-extern "C" __global__ void sum_parts(const A* parts, T* out, T* bias, int blocks) {
+KERNEL(sum_parts)(const A* parts, T* out, T* bias, int blocks) {
     __shared__ A hold[8][33];
     int i = blockIdx.x * 32 + threadIdx.x % 32, lane = threadIdx.x / 32;
     A total = (A)0;

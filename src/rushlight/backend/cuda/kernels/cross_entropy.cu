@@ -89,7 +89,7 @@ __device__ __forceinline__ void short_rows(const T* __restrict__ x, const LABEL*
         const bool valid = t != ignore;
         const A inverse = (A)1 / sum;
         const A g = STEP && valid ? (mode ? slope : up(gy[row])) / by : (A)0;
-#pragma unroll
+#pragma unroll(HELD ? HELD : 4)  // left alone it unrolls the endless loop far: 11 s of NVRTC
         for (int j = 0; j < (HELD ? HELD : 1 << 30); j++) {
             const int i = lane + j * LANES;
             if (i >= n) break;
@@ -109,27 +109,27 @@ __device__ __forceinline__ void short_rows(const T* __restrict__ x, const LABEL*
     if (mode != 0) finish_loss(loss, seen, out, parts, counter, mode);
 }
 
-#define SHORT(LANES, HELD)                                                                          \
-    extern "C" __global__ void cross_entropy_##LANES(                                         \
-        const T* __restrict__ x, const LABEL* __restrict__ target, T* __restrict__ out,        \
-        T* __restrict__ probs, A* parts, unsigned* counter,                                    \
-        i64 rows, int n, i64 ignore, int mode) {                                               \
+#define SHORT(LANES, HELD)                                                                               \
+    KERNEL(cross_entropy_##LANES)(                                                                       \
+        const T* __restrict__ x, const LABEL* __restrict__ target, T* __restrict__ out,                  \
+        T* __restrict__ probs, A* parts, unsigned* counter,                                              \
+        i64 rows, int n, i64 ignore, int mode) {                                                         \
         short_rows<LANES, HELD, false>(x, target, 0, out, probs, parts, counter, rows, n, ignore, mode); \
-    }                                                                                         \
-    extern "C" __global__ void cross_entropy_step_##LANES(                                    \
-        const T* __restrict__ x, const LABEL* __restrict__ target, const T* __restrict__ gy,   \
-        T* __restrict__ out, T* __restrict__ gx, A* parts, unsigned* counter,                  \
-        i64 rows, int n, i64 ignore, int mode) {                                               \
-        short_rows<LANES, HELD, true>(x, target, gy, out, gx, parts, counter, rows, n, ignore, mode); \
+    }                                                                                                    \
+    KERNEL(cross_entropy_step_##LANES)(                                                                  \
+        const T* __restrict__ x, const LABEL* __restrict__ target, const T* __restrict__ gy,             \
+        T* __restrict__ out, T* __restrict__ gx, A* parts, unsigned* counter,                            \
+        i64 rows, int n, i64 ignore, int mode) {                                                         \
+        short_rows<LANES, HELD, true>(x, target, gy, out, gx, parts, counter, rows, n, ignore, mode);    \
     }
 SHORT(4, 4)
 SHORT(8, 4)
 SHORT(16, 4)
 SHORT(32, 0)
 
-extern "C" __global__ void cross_entropy_block(const T* x, const LABEL* target, T* out, T* probs,
-                                               A* parts, unsigned* counter, i64 rows, int n,
-                                               i64 ignore, int mode) {
+KERNEL(cross_entropy_block)(const T* x, const LABEL* target, T* out, T* probs,
+                            A* parts, unsigned* counter, i64 rows, int n,
+                            i64 ignore, int mode) {
     __shared__ A hold[32];
     A loss = (A)0, seen = (A)0;
     for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -159,15 +159,15 @@ extern "C" __global__ void cross_entropy_block(const T* x, const LABEL* target, 
     if (mode != 0) finish_loss(loss, seen, out, parts, counter, mode);
 }
 
-extern "C" __global__ void count_valid(const LABEL* target, A* seen, i64 rows, i64 ignore) {
+KERNEL(count_valid)(const LABEL* target, A* seen, i64 rows, i64 ignore) {
     __shared__ A hold[32];
     A all = count_targets(target, rows, ignore, hold);
     if (threadIdx.x == 0) *seen = all;
 }
 
 // `seen` holds the number of valid targets; without it (0) every block counts them itself.
-extern "C" __global__ void cross_entropy_grad(const T* gy, const T* probs, const LABEL* target, T* gx,
-                                              const A* seen, i64 rows, int n, i64 ignore, int mode) {
+KERNEL(cross_entropy_grad)(const T* gy, const T* probs, const LABEL* target, T* gx,
+                           const A* seen, i64 rows, int n, i64 ignore, int mode) {
     __shared__ A hold[32];
     A by = (A)1;
     if (mode == 1) {

@@ -156,18 +156,18 @@ __device__ __forceinline__ void to_weight(const T* __restrict__ g, const T* __re
     }
 }
 
-#define ROWS_UP_TO(M)                                                                              \
-    extern "C" __global__ void linear_##M(const T* __restrict__ x, const T* __restrict__ w,             \
-                                          const T* __restrict__ bias, T* __restrict__ out, int m, int n, \
-                                          int k, int relu) {                                           \
-        forward<M>(x, w, bias, out, m, n, k, relu);                                                \
-    }                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(256)                                                 \
-        linear_backward_##M(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ w, \
-                            const T* __restrict__ mask, T* __restrict__ gx, T* __restrict__ gw, T* __restrict__ gb, \
-                            int m, int n, int k, int first) {                                         \
-        if (blockIdx.x < first) to_input<M>(g, w, mask, gx, m, n, k, blockIdx.x);                     \
-        else to_weight<M>(g, x, gw, gb, m, n, k, blockIdx.x - first, gridDim.x - first);              \
+#define ROWS_UP_TO(M)                                                                                           \
+    KERNEL(linear_##M)(const T* __restrict__ x, const T* __restrict__ w,                                        \
+                       const T* __restrict__ bias, T* __restrict__ out, int m, int n,                           \
+                       int k, int relu) {                                                                       \
+        forward<M>(x, w, bias, out, m, n, k, relu);                                                             \
+    }                                                                                                           \
+    BOUNDED_KERNEL(linear_backward_##M, 256)(const T* __restrict__ g, const T* __restrict__ x,                  \
+                                             const T* __restrict__ w, const T* __restrict__ mask,               \
+                                             T* __restrict__ gx, T* __restrict__ gw, T* __restrict__ gb, int m, \
+                                             int n, int k, int first) {                                         \
+        if (blockIdx.x < first) to_input<M>(g, w, mask, gx, m, n, k, blockIdx.x);                               \
+        else to_weight<M>(g, x, gw, gb, m, n, k, blockIdx.x - first, gridDim.x - first);                        \
     }
 ROWS_UP_TO(4)
 ROWS_UP_TO(16)

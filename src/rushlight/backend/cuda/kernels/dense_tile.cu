@@ -199,11 +199,11 @@ __device__ __forceinline__ void tile(const float* x, const float* y, const float
     }
 }
 
-#define FORM(NAME, FLIP_X, FLIP_Y)                                                                     \
-    extern "C" __global__ void __launch_bounds__(THREADS)                                              \
-        NAME(const float* x, const float* y, const float* bias, const float* mask, float* out, float* sums, \
-             float* parts, unsigned* counters, int m, int n, int k, int depth, int relu) {             \
-        tile<FLIP_X, FLIP_Y>(x, y, bias, mask, out, sums, parts, counters, m, n, k, depth, relu);      \
+#define FORM(NAME, FLIP_X, FLIP_Y)                                                                                \
+    BOUNDED_KERNEL(NAME, THREADS)(const float* x, const float* y, const float* bias, const float* mask,           \
+                                  float* out, float* sums, float* parts, unsigned* counters, int m, int n, int k, \
+                                  int depth, int relu) {                                                          \
+        tile<FLIP_X, FLIP_Y>(x, y, bias, mask, out, sums, parts, counters, m, n, k, depth, relu);                 \
     }
 FORM(nn, false, false)
 FORM(nt, false, true)

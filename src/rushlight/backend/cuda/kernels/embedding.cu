@@ -3,8 +3,8 @@
 #define LABEL i64
 #endif
 
-extern "C" __global__ void embedding(const T* table, const LABEL* index, T* out, i64 count, int width,
-                                     i64 rows) {
+KERNEL(embedding)(const T* table, const LABEL* index, T* out, i64 count, int width,
+                  i64 rows) {
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x) {
         i64 place = i / width, row = (i64)index[place];
@@ -14,8 +14,8 @@ extern "C" __global__ void embedding(const T* table, const LABEL* index, T* out,
     }
 }
 
-extern "C" __global__ void embedding_add(const T* g, const LABEL* index, A* out, i64 count, int width,
-                                         i64 rows, i64 padding) {
+KERNEL(embedding_add)(const T* g, const LABEL* index, A* out, i64 count, int width,
+                      i64 rows, i64 padding) {
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x) {
         i64 place = i / width, row = (i64)index[place];
@@ -26,8 +26,8 @@ extern "C" __global__ void embedding_add(const T* g, const LABEL* index, A* out,
 
 // `order` sorts the places by row, `sorted` are the rows in that order: the first place of every row
 // adds the others up, in order.
-extern "C" __global__ void embedding_sorted(const T* g, const i64* order, const LABEL* sorted, T* out,
-                                            i64 places, int width, i64 rows, i64 padding, int by_count) {
+KERNEL(embedding_sorted)(const T* g, const i64* order, const LABEL* sorted, T* out,
+                         i64 places, int width, i64 rows, i64 padding, int by_count) {
     i64 first = blockIdx.x;
     i64 row = (i64)sorted[first];
     if (first > 0 && (i64)sorted[first - 1] == row) return;

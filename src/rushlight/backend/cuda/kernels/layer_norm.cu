@@ -15,8 +15,8 @@ __device__ __forceinline__ A team_sum(A v, A* hold) { return TEAM ? warp_sum(v) 
 #define WIDTH (TEAM ? 32 : blockDim.x)
 #define MY_ROW (TEAM ? blockIdx.x * (i64)(blockDim.x / 32) + threadIdx.x / 32 : (i64)blockIdx.x)
 
-extern "C" __global__ void norm_rows(const T* x, const NW* w, const NW* b, T* y, A* mean, A* rstd,
-                                     i64 rows, int n, double eps) {
+KERNEL(norm_rows)(const T* x, const NW* w, const NW* b, T* y, A* mean, A* rstd,
+                  i64 rows, int n, double eps) {
     __shared__ A hold[32];
     i64 row = MY_ROW;
     if (row >= rows) return;
@@ -45,8 +45,8 @@ extern "C" __global__ void norm_rows(const T* x, const NW* w, const NW* b, T* y,
     }
 }
 
-extern "C" __global__ void norm_rows_grad(const T* g, const T* x, const NW* w, const A* mean,
-                                          const A* rstd, T* gx, i64 rows, int n) {
+KERNEL(norm_rows_grad)(const T* g, const T* x, const NW* w, const A* mean,
+                       const A* rstd, T* gx, i64 rows, int n) {
     __shared__ A hold[32];
     i64 row = MY_ROW;
     if (row >= rows) return;
@@ -69,8 +69,8 @@ extern "C" __global__ void norm_rows_grad(const T* g, const T* x, const NW* w, c
 }
 
 // Column sums of g and g * hat over a part of the rows. parts: splits, 2, n.
-extern "C" __global__ void weight_sums(const T* g, const T* x, const A* mean, const A* rstd, A* parts,
-                                       i64 rows, int n) {
+KERNEL(weight_sums)(const T* g, const T* x, const A* mean, const A* rstd, A* parts,
+                    i64 rows, int n) {
     int i = blockIdx.x * 32 + threadIdx.x % 32, lane = threadIdx.x / 32, lanes = blockDim.x / 32;
     __shared__ A hold[2][32][33];
     A s = (A)0, q = (A)0;
@@ -92,7 +92,7 @@ extern "C" __global__ void weight_sums(const T* g, const T* x, const A* mean, co
     parts[(i64)(2 * blockIdx.y + 1) * n + i] = q;
 }
 
-extern "C" __global__ void weight_finish(const A* parts, NW* gw, NW* gb, int splits, int n) {
+KERNEL(weight_finish)(const A* parts, NW* gw, NW* gb, int splits, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     A s = (A)0, q = (A)0;

@@ -34,7 +34,7 @@ __device__ __forceinline__ void max_at(const T* x, Win k, i64 plane, int oz, int
     index[i] = at;
 }
 
-extern "C" __global__ void max_pool(const T* x, T* y, i64* index, i64 count, Win k) {
+KERNEL(max_pool)(const T* x, T* y, i64* index, i64 count, Win k) {
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x) {
         int per = k.od * k.oh * k.ow;
@@ -46,8 +46,8 @@ extern "C" __global__ void max_pool(const T* x, T* y, i64* index, i64 count, Win
 }
 
 // Windows of 2 x 2 side by side, the common case; W is even, so pairs are read at once.
-extern "C" __global__ void max_pool_2x2(const T* x, T* y, i64* index, int count, int w, int ow,
-                                        int oh) {
+KERNEL(max_pool_2x2)(const T* x, T* y, i64* index, int count, int w, int ow,
+                     int oh) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
         int ox = i % ow, rest = i / ow, oy = rest % oh;
         i64 plane = rest / oh;
@@ -69,8 +69,8 @@ extern "C" __global__ void max_pool_2x2(const T* x, T* y, i64* index, int count,
 }
 
 // Every block owns whole planes, gathers their gradients in shared memory and writes them out once.
-extern "C" __global__ void max_pool_grad(const T* g, const i64* index, T* gx, i64 planes, int size,
-                                         int out, int per_block, int overlap) {
+KERNEL(max_pool_grad)(const T* g, const i64* index, T* gx, i64 planes, int size,
+                      int out, int per_block, int overlap) {
     extern __shared__ __align__(16) char room[];
     A* hold = (A*)room;
     for (i64 first = (i64)blockIdx.x * per_block; first < planes;
@@ -98,8 +98,8 @@ extern "C" __global__ void max_pool_grad(const T* g, const i64* index, T* gx, i6
 }
 
 // Planes too large for shared memory: gx was filled with zeros; A is its type (float or double).
-extern "C" __global__ void max_pool_grad_large(const T* g, const i64* index, A* gx, i64 count,
-                                               i64 size, i64 out, int overlap) {
+KERNEL(max_pool_grad_large)(const T* g, const i64* index, A* gx, i64 count,
+                            i64 size, i64 out, int overlap) {
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x) {
         if (overlap == 2) {
@@ -112,8 +112,8 @@ extern "C" __global__ void max_pool_grad_large(const T* g, const i64* index, A* 
     }
 }
 
-extern "C" __global__ void pool_take(const T* x, const i64* index, T* y, i64 count, i64 size,
-                                     i64 out) {
+KERNEL(pool_take)(const T* x, const i64* index, T* y, i64 count, i64 size,
+                  i64 out) {
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x)
         y[i] = x[i / out * size + index[i]];
@@ -127,7 +127,7 @@ __device__ __forceinline__ int span(int start, int k, int n, int pad, int includ
     return min(end, n) - max(start, 0);
 }
 
-extern "C" __global__ void avg_pool(const T* x, T* y, i64 count, Win k, int include, int divisor) {
+KERNEL(avg_pool)(const T* x, T* y, i64 count, Win k, int include, int divisor) {
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x) {
         int per = k.od * k.oh * k.ow;
@@ -149,8 +149,8 @@ extern "C" __global__ void avg_pool(const T* x, T* y, i64 count, Win k, int incl
 }
 
 // Every input element collects from the windows it lies in.
-extern "C" __global__ void avg_pool_grad(const T* g, T* gx, i64 count, Win k, int include,
-                                         int divisor) {
+KERNEL(avg_pool_grad)(const T* g, T* gx, i64 count, Win k, int include,
+                      int divisor) {
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x) {
         int per = k.d * k.h * k.w;

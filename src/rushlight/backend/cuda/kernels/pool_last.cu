@@ -28,7 +28,7 @@ __device__ __forceinline__ int inside(int start, int gap) {
     return start < 0 ? start + (-start + gap - 1) / gap * gap : start;
 }
 
-extern "C" __global__ void max_pool_last(const T* x, T* y, i64* index, i64 count, int C, Win k) {
+KERNEL(max_pool_last)(const T* x, T* y, i64* index, i64 count, int C, Win k) {
     EACH(i, count) {
         const Place o = place_of(i, C, k.od, k.oh, k.ow);
         const int z0 = o.z * k.sd - k.pd, y0 = o.y * k.sh - k.ph, x0 = o.x * k.sw - k.pw;
@@ -61,12 +61,12 @@ extern "C" __global__ void max_pool_last(const T* x, T* y, i64* index, i64 count
 }
 
 // gx was filled with zeros. Places differ, so each is written once; or they may meet (S is float or double).
-extern "C" __global__ void max_pool_grad_last(const T* g, const i64* index, T* gx, i64 count, int C, i64 size,
-                                              i64 out) {
+KERNEL(max_pool_grad_last)(const T* g, const i64* index, T* gx, i64 count, int C, i64 size,
+                           i64 out) {
     EACH(i, count) gx[(i / (out * C) * size + index[i]) * C + i % C] = g[i];
 }
-extern "C" __global__ void max_pool_grad_last_meeting(const T* g, const i64* index, A* gx, i64 count, int C,
-                                                      i64 size, i64 out) {
+KERNEL(max_pool_grad_last_meeting)(const T* g, const i64* index, A* gx, i64 count, int C,
+                                   i64 size, i64 out) {
     EACH(i, count) atomicAdd(gx + (i / (out * C) * size + index[i]) * C + i % C, up(g[i]));
 }
 
@@ -85,7 +85,7 @@ __device__ __forceinline__ A divisor_of(Win k, int z, int y, int x, int include,
            (A)span(x * k.sw - k.pw, k.kw, k.w, k.pw, include);
 }
 
-extern "C" __global__ void avg_pool_last(const T* x, T* y, i64 count, int C, Win k, int include, int divisor) {
+KERNEL(avg_pool_last)(const T* x, T* y, i64 count, int C, Win k, int include, int divisor) {
     EACH(i, count) {
         const Place o = place_of(i, C, k.od, k.oh, k.ow);
         const int z0 = o.z * k.sd - k.pd, y0 = o.y * k.sh - k.ph, x0 = o.x * k.sw - k.pw;
@@ -113,8 +113,8 @@ __device__ __forceinline__ int first_window(int at, int pad, int k, int step) {
     return from <= 0 ? 0 : (from + step - 1) / step;
 }
 
-extern "C" __global__ void avg_pool_grad_last(const T* g, T* gx, i64 count, int C, Win k, int include,
-                                              int divisor) {
+KERNEL(avg_pool_grad_last)(const T* g, T* gx, i64 count, int C, Win k, int include,
+                           int divisor) {
     EACH(i, count) {
         const Place p = place_of(i, C, k.d, k.h, k.w);
         const int zb = min(k.od - 1, (p.z + k.pd) / k.sd), yb = min(k.oh - 1, (p.y + k.ph) / k.sh),

@@ -16,7 +16,7 @@ __device__ __forceinline__ A last_of(A v, A m, A sum, A log_sum) {
 }
 
 // inner == 1: a warp per row.
-extern "C" __global__ void rows_warp(const T* x, T* y, i64 rows, int n) {
+KERNEL(rows_warp)(const T* x, T* y, i64 rows, int n) {
     i64 row = blockIdx.x * (i64)(blockDim.x / 32) + threadIdx.x / 32;
     if (row >= rows) return;
     int lane = threadIdx.x & 31;
@@ -35,7 +35,7 @@ extern "C" __global__ void rows_warp(const T* x, T* y, i64 rows, int n) {
 }
 
 // inner == 1, long rows: a block per row, each thread keeping its own maximum and sum in one pass.
-extern "C" __global__ void rows_block(const T* x, T* y, i64 rows, int n) {
+KERNEL(rows_block)(const T* x, T* y, i64 rows, int n) {
     __shared__ A hold[32];
     i64 row = blockIdx.x;
     const T* p = x + row * n;
@@ -56,7 +56,7 @@ extern "C" __global__ void rows_block(const T* x, T* y, i64 rows, int n) {
 }
 
 // inner > 1: a thread per column; neighbours lie side by side in memory.
-extern "C" __global__ void columns(const T* x, T* y, i64 count, int n, i64 inner) {
+KERNEL(columns)(const T* x, T* y, i64 count, int n, i64 inner) {
     i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x;
     if (i >= count) return;
     const T* p = x + i / inner * inner * n + i % inner;
@@ -78,7 +78,7 @@ __device__ __forceinline__ A slope(A g, A y, A sum) {
     return KIND == 1 ? g - ex(y) * sum : y * (g - sum);
 }
 
-extern "C" __global__ void grad_warp(const T* g, const T* y, T* gx, i64 rows, int n) {
+KERNEL(grad_warp)(const T* g, const T* y, T* gx, i64 rows, int n) {
     i64 row = blockIdx.x * (i64)(blockDim.x / 32) + threadIdx.x / 32;
     if (row >= rows) return;
     A sum = (A)0;
@@ -88,7 +88,7 @@ extern "C" __global__ void grad_warp(const T* g, const T* y, T* gx, i64 rows, in
     for (int i = threadIdx.x & 31; i < n; i += 32)
         gx[row * n + i] = dn(slope(up(g[row * n + i]), up(y[row * n + i]), sum));
 }
-extern "C" __global__ void grad_block(const T* g, const T* y, T* gx, i64 rows, int n) {
+KERNEL(grad_block)(const T* g, const T* y, T* gx, i64 rows, int n) {
     __shared__ A hold[32];
     i64 row = blockIdx.x;
     A sum = (A)0;
@@ -98,7 +98,7 @@ extern "C" __global__ void grad_block(const T* g, const T* y, T* gx, i64 rows, i
     for (int i = threadIdx.x; i < n; i += blockDim.x)
         gx[row * n + i] = dn(slope(up(g[row * n + i]), up(y[row * n + i]), sum));
 }
-extern "C" __global__ void grad_columns(const T* g, const T* y, T* gx, i64 count, int n, i64 inner) {
+KERNEL(grad_columns)(const T* g, const T* y, T* gx, i64 count, int n, i64 inner) {
     i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x;
     if (i >= count) return;
     i64 at = i / inner * inner * n + i % inner;

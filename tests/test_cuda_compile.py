@@ -1,0 +1,92 @@
+"""CUDA sources on their way to kernels: what is compiled, and where joined kernels are tried."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cuda_on_host import COMPILER, KERNELS, needs_compiler
+
+HERE = Path(__file__).resolve().parent
+KERNEL = r'extern "C" __global__ void .*?(\w+)\([^()]*\) {'
+FILES = [
+    p.name
+    for p in sorted(KERNELS.glob("*.cu"))
+    if re.search(r"^ *(BOUNDED_)?KERNEL\(", p.read_text(), re.M)
+]
+
+
+def kernels_of(file: str, *flags: str) -> list[str]:
+    """The names of the kernels that a compiler would find in a family's file."""
+    text = "".join([(KERNELS / f).read_text() for f in ("common.cu", file)])
+    command = [str(COMPILER), "-E", "-P", "-w", "-x", "c++", *flags, "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return re.findall(KERNEL, " ".join(done.stdout.split()))
+
+
+@needs_compiler
+@pytest.mark.parametrize("file", FILES)
+def test_only_the_kernel_that_is_asked_for_is_compiled(file: str) -> None:
+    names = kernels_of(file)
+    assert len(names) > 1
+    for name in names:
+        assert kernels_of(file, "-DONE_KERNEL", f"-DASKED_{name}=~,") == [name]
+
+
+@needs_compiler
+def test_joined_kernels_are_compiled_side_by_side_and_tried() -> None:
+    pytest.importorskip("cupy")
+    tool = HERE.parent / "tools" / "emulated_gpu.py"
+    command = [sys.executable, str(tool), str(HERE / "emulated_trial.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "<barrier>" in done.stderr or "barrier: No such file" in done.stderr:
+        pytest.skip("this g++ has no <barrier>")
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.strip().endswith("equal")
+
+
+@pytest.fixture
+def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The compiler of a GPU, with an empty cache."""
+    import rushlight as rl
+
+    if not rl.cuda.is_available():
+        pytest.skip("no GPU")
+    from rushlight.backend.cuda import compile as found
+    from rushlight.base.config import settings
+
+    monkeypatch.setattr(settings, "cache_dir", str(tmp_path))
+    return found
+
+
+SOURCE = 'extern "C" __global__ void k(int* out) { *out = NUMBER; }'
+
+
+def test_kernels_are_compiled_in_the_background_on_a_gpu(compiler: Any) -> None:
+    import cupy
+
+    out, asked = cupy.zeros(1, cupy.int32), [(f"-DNUMBER={n}",) for n in range(4)]
+    with compiler.compiling_ahead() as ahead:
+        for options in asked:
+            with pytest.raises(compiler.NotYet):
+                compiler.kernel(SOURCE, "k", ("P",), options)
+        ahead.wait()
+        for n, options in enumerate(asked):
+            compiler.kernel(SOURCE, "k", ("P",), options)(1, 1, out.data.ptr)
+            assert int(out[0]) == n
+    compiler.kernel(SOURCE, "k", ("P",), ("-DNUMBER=7",))(1, 1, out.data.ptr)  # waits again
+    assert int(out[0]) == 7
+
+
+def test_an_error_of_the_background_is_told_to_who_asks_on_a_gpu(compiler: Any) -> None:
+    with compiler.compiling_ahead() as ahead:
+        with pytest.raises(compiler.NotYet):
+            compiler.kernel("nonsense", "k", ())
+        ahead.wait()
+        with pytest.raises(RuntimeError, match="does not compile"):
+            compiler.kernel("nonsense", "k", ())
