@@ -10,6 +10,7 @@ import rushlight as rl
 
 from ..core.modes import modes
 from ..ops.linear import linear_all_grads, linear_grads
+from ..ops.matmul import mm_tn
 from . import cuda
 from . import functions as F
 from ._arrays import common, compute, floating, tensor
@@ -44,12 +45,15 @@ class Linear(Function):
     def _of_arrays(self, gy: Any, x: Any, W: Any, b: Any) -> tuple:
         """The same where nobody differentiates it: no Function for every step on the way."""
         to_x, to_W, to_b = [not v._constant for v in self.inputs]
-        if b is not None and b.ndim == 1 and to_W and to_b and linear_grads.joins(g := tensor(gy)):
-            w = W.T
-            if w.flags.c_contiguous:  # then it is a weight as the device's own kernels take it
-                return _at_once(g, tensor(x), tensor(w) if to_x else None)
-        gx = over(compute(rl.mm, gy, W.T)) if to_x else None
-        gW = over(compute(rl.mm, x.T, gy)) if to_W else None
+        w = W.T
+        # Such a weight is what the device's own kernels take, and its gradient lies like it.
+        as_ours = w.flags.c_contiguous and linear_grads.joins(tensor(gy))
+        if as_ours and to_W and to_b and b is not None and b.ndim == 1:
+            return _at_once(tensor(gy), tensor(x), tensor(w) if to_x else None)
+        gx = over(compute(rl.mm, gy, w)) if to_x else None
+        gW = None
+        if to_W:
+            gW = over(compute(mm_tn, gy, x).T if as_ours else compute(rl.mm, x.T, gy))
         if b is None or not to_b:
             return gx, gW, None
         gb = compute(rl.sum, gy, 0) if b.ndim == 1 else F.sum_to(Variable(gy), b.shape)._data

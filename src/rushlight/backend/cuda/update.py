@@ -39,6 +39,7 @@ RULES: dict[str, tuple[str, str]] = {
         }}
         p -= (A)lr * g;""",
     ),
+    "velocity_update": ("lr momentum", "a = a * (A)momentum - (A)lr * g; p += a;"),  # DeZero's
     "adam_update": (
         "lr _ beta1 beta2 eps c1 c2",
         f"""{_SHRINK} {_DECAY} {_MOMENTS}
