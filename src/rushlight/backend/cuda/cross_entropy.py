@@ -15,8 +15,8 @@ _LONG = 2048  # rows from here on take a whole block
 _COUNT_ONCE = (
     8192  # with more targets than this the valid ones are counted by a launch of their own
 )
-_MODES = {"none": 0, "mean": 1, "sum": 2}
-_LABELS = {"l": "i64", "q": "i64", "B": "u8"}
+MODES = {"none": 0, "mean": 1, "sum": 2}
+LABELS = {"l": "i64", "q": "i64", "B": "u8"}
 _FORWARD = ("P", "P", "P", "P", "P", "P", "q", "i", "q", "i")
 _STEP = ("P", *_FORWARD)
 _BACKWARD = ("P", "P", "P", "P", "P", "q", "i", "q", "i")
@@ -63,11 +63,11 @@ def cross_entropy_fused(x: Any, target: Any, *, ignore_index: int, reduction: st
     key = (x.shape, x.dtype.char, target.dtype.char, ignore_index, reduction, device())
     found = _forwards.get(key)
     if found is None:
-        label = _LABELS.get(target.dtype.char)
+        label = LABELS.get(target.dtype.char)
         if x.dtype.char not in NUMBERS or label is None or not x.size:
             return NotImplemented
         rows, n = x.shape
-        found = _Forward(rows, n, x.dtype, label, ignore_index, _MODES[reduction])
+        found = _Forward(rows, n, x.dtype, label, ignore_index, MODES[reduction])
         _forwards[key] = found
     x, target = _dense(x), _dense(target)
     if found.several:
@@ -77,12 +77,12 @@ def cross_entropy_fused(x: Any, target: Any, *, ignore_index: int, reduction: st
 
 def step(x: Any, target: Any, gy: Any, ignore_index: int, reduction: str) -> Any:
     """The loss and the gradient of the logits in one launch; for rows that are not long."""
-    char, label = x.dtype.char, _LABELS.get(target.dtype.char)
+    char, label = x.dtype.char, LABELS.get(target.dtype.char)
     rows, n = x.shape
     if char not in NUMBERS or label is None or not x.size or n >= _LONG or gy.dtype != x.dtype:
         return NotImplemented
     x, target, gy = _dense(x), _dense(target), _dense(gy)
-    lanes, mode = _lanes(n), _MODES[reduction]
+    lanes, mode = _lanes(n), MODES[reduction]
     # One block need not wait for others; float64 has registers for 512 threads of them.
     most = 512 if char == "d" else 1024
     threads = 256 if rows * lanes > 4096 else min(most, -(-rows * lanes // 32) * 32)
@@ -101,12 +101,12 @@ def step(x: Any, target: Any, gy: Any, ignore_index: int, reduction: str) -> Any
 def cross_entropy_grad(
     gy: Any, probs: Any, target: Any, *, ignore_index: int, reduction: str
 ) -> Any:
-    char, label = probs.dtype.char, _LABELS.get(target.dtype.char)
+    char, label = probs.dtype.char, LABELS.get(target.dtype.char)
     if char not in NUMBERS or label is None or not probs.size or gy.dtype != probs.dtype:
         return NotImplemented
     gy, probs, target = _dense(gy), _dense(probs), _dense(target)
     rows, n = probs.shape
-    mode = _MODES[reduction]
+    mode = MODES[reduction]
     key = (rows, n, probs.dtype, label, ignore_index, mode, device())
     go = _grads.get(key)
     if go is None:

@@ -27,9 +27,10 @@ from . import (  # noqa: F401 - register
 )
 from .convs import JOINED_CONVS
 from .epilogues import JOINED
+from .head import JOINED_HEADS
 from .parts import PARTS, agrees
 
-_JOINED = JOINED | JOINED_CONVS | frozenset(PARTS) | {"fused"}
+_JOINED = JOINED | JOINED_CONVS | JOINED_HEADS | frozenset(PARTS) | {"fused"}
 _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}
 
 # So many numbers are compared with what NumPy computes: CuPy would compile kernels of its own, 1 s each, for
@@ -131,7 +132,7 @@ def _pattern(slot: Slot) -> np.ndarray:
     random = np.random.RandomState(slot.number)
     if slot.dtype.kind in "fV":  # few digits: sums are exact in any dtype
         return (np.round(random.randn(4093) * 8) / 8).astype(slot.dtype)
-    if slot.dtype == np.uint8:  # places of maxima, some of them nowhere
+    if slot.dtype == np.uint8 and len(slot.shape) > 1:  # places of maxima, some of them nowhere
         return random.choice([0, 1, 255], 4093).astype(np.uint8)
     return np.zeros(4093, slot.dtype)
 

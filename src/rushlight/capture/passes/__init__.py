@@ -14,6 +14,7 @@ from .dead import drop_dead
 from .epilogue import join_epilogues
 from .fold import fold_constants
 from .fuse import fuse_pointwise
+from .head import join_heads
 from .layout import choose_layout
 from .norm import join_norms
 from .pool import pool_before_relu, sum_before_spreading
@@ -35,6 +36,7 @@ PASSES = [
     ("convolution and relu", join_conv_relus, False),
     ("casts", join_casts, True),
     ("epilogues", join_epilogues, False),
+    ("classifier's head", join_heads, False),
     ("pointwise fusion", fuse_pointwise, False),
 ]
 

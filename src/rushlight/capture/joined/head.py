@@ -1,0 +1,47 @@
+"""Kernels that a pass makes of a classifier's last layer and its loss: what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...backend.door import KERNELS, Kernel
+from . import epilogues  # noqa: F401 - registers the parts
+
+Part = Callable[..., Any]  # part(kernel, *arrays, **attrs) runs one of the kernels that were joined
+
+
+def step_by_parts(
+    part: Part, x: Any, w: Any, b: Any, target: Any, gy: Any, mask: Any, *, logits: bool, **attrs: Any
+) -> tuple:  # fmt: skip
+    """(loss, gradient by the logits, by x where `mask` is positive), and the logits if asked for."""
+    z = part("linear", x, w, b)
+    loss, g = part("cross_entropy_step", z, target, gy, **attrs)
+    gx = part("mm", g, w) if mask is None else part("mm_masked", g, w, mask)
+    return (loss, g, gx, z) if logits else (loss, g, gx)
+
+
+def whole_by_parts(
+    part: Part, x: Any, w: Any, b: Any, target: Any, gy: Any, mask: Any, *, logits: bool, **attrs: Any
+) -> tuple:  # fmt: skip
+    """(loss, gradient by x, by the weight, by the bias), and the logits if asked for."""
+    z = part("linear", x, w, b)
+    loss, g = part("cross_entropy_step", z, target, gy, **attrs)
+    grads = part("linear_backward", g, x, w, mask)
+    return (loss, *grads, z) if logits else (loss, *grads)
+
+
+def _generic(by_parts: Callable[..., tuple]) -> Callable[..., tuple]:
+    def body(xp: Any, *arrays: Any, **attrs: Any) -> tuple:
+        def part(name: str, *given: Any, **how: Any) -> Any:
+            return KERNELS[name].generic(xp, *given, **how)
+
+        return by_parts(part, *arrays, **attrs)
+
+    return body
+
+
+HEAD_STEP = Kernel("head_step", _generic(step_by_parts))
+HEAD_WHOLE = Kernel("head_whole", _generic(whole_by_parts))
+
+JOINED_HEADS = frozenset(("head_step", "head_whole"))
