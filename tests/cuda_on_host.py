@@ -25,7 +25,8 @@ FLAGS = "-std=c++20 -fno-gnu-unique -O1 -w -pthread -shared -fPIC".split()
 def compiled(folder: Path, name: str, text: str) -> Any:
     """The library of a text, which stands behind the emulator's header; the test is skipped where g++ is too old."""
     source, made = folder / f"{name}.cpp", folder / f"{name}.so"
-    source.write_text(f'#include "{EMULATOR}"\n{text}')
+    header = (KERNELS / "kernel.cuh").read_text()
+    source.write_text(f'#include "{EMULATOR}"\n{header}{text}')
     command = [str(COMPILER), *FLAGS, "-o", str(made), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "barrier" in done.stderr and "No such file" in done.stderr:

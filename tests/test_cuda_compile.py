@@ -23,7 +23,7 @@ FILES = [
 
 def kernels_of(file: str, *flags: str) -> list[str]:
     """The names of the kernels that a compiler would find in a family's file."""
-    text = "".join([(KERNELS / f).read_text() for f in ("common.cu", file)])
+    text = "".join([(KERNELS / f).read_text() for f in ("kernel.cuh", file)])
     command = [str(COMPILER), "-E", "-P", "-w", "-x", "c++", *flags, "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     return re.findall(KERNEL, " ".join(done.stdout.split()))

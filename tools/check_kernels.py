@@ -80,7 +80,7 @@ def file_sources(few: bool) -> dict[str, str]:
     """The sources that are files with a few lines in front, per dtype."""
     codegen = sys.modules["_kernels.codegen"]
     folder = FOLDER / "kernels"
-    sources = {"moves": "".join([(folder / f"{f}.cu").read_text() for f in ("common", "moves")])}
+    sources = {"moves": (folder / "moves.cu").read_text()}
     draws, places = (folder / "random.cu").read_text(), (folder / "indexing.cu").read_text()
     for d, (c, kind, _) in codegen.TYPES.items():
         if few and d not in ("float32", "bfloat16", "int64"):
@@ -104,6 +104,11 @@ FAMILIES = {
         {"NW": "NT", "LAST": 1, "VW": 1, "ACROSS": 32, "IX": "i64"},
     ],
     "pool_last": [{"VW": 1}, {"VW": 2}],
+    "head": [
+        {"CLASSES": 10, "TEAM": 256, "TEAMS": 1, "ROWS": 1, "LABEL": "i64"},
+        {"CLASSES": 16, "TEAM": 32, "TEAMS": 8, "ROWS": 4, "LABEL": "u8"},
+        {"CLASSES": 3, "TEAM": 64, "TEAMS": 8, "ROWS": 1, "LABEL": "i64"},
+    ],
     "casts": [{"SRC": source, "MAXT": 64} for source in ("float", "bf16_t")],
 }
 STORED = {"float": "float", "double": "double", "half_t": "float", "bf16_t": "float"}
@@ -167,7 +172,7 @@ def conv_sources(few: bool) -> dict[str, str]:
 
 def bundle(sources: dict[str, str], prelude: str) -> str:
     """Many kernels as one file: the prelude once, each kernel in a namespace of its own."""
-    parts = [prelude]
+    parts = ["#undef LINKAGE", "#define LINKAGE(name)", prelude]
     forget = "\n".join(f"#undef {name}" for name in MACROS)
     for number, (label, text) in enumerate(sources.items()):
         own = text.replace(prelude, "").replace('extern "C" ', "")
@@ -177,7 +182,7 @@ def bundle(sources: dict[str, str], prelude: str) -> str:
 
 def compile_text(label: str, text: str) -> bool:
     with tempfile.NamedTemporaryFile("w", suffix=".cu") as file:
-        file.write(text)
+        file.write((FOLDER / "kernels" / "kernel.cuh").read_text() + text)
         file.flush()
         command = ["nvcc", "-std=c++17", "-arch=sm_90", "-cubin", "-o", "/dev/null", file.name]
         done = subprocess.run(command, capture_output=True, text=True)

@@ -166,13 +166,14 @@ _launches: dict[tuple, Launch] = {}
 def kernel(text: str, name: str, formats: tuple[str, ...], options: tuple[str, ...] = ()) -> Launch:
     """The launchable kernel `name` of a source on the current GPU, made once.
 
-    A source with `KERNEL` (common.cu) is compiled for this kernel alone: all of them would take up to ten
-    times as long, and the compiler is most of what a first step takes.
+    A source with KERNEL (kernel.cuh) is compiled for this kernel alone: all of them together take up to ten
+    times as long, and most of a first step is the compiler's.
     """
     key = (text, name, formats, options, cupy.cuda.runtime.getDevice())
     found = _launches.get(key)
     if found is None:
         if "KERNEL(" in text:
+            text = source("kernel.cuh") + text
             options = (*options, "-DONE_KERNEL", f"-DASKED_{name}=~,")
         found = _launches[key] = Launch(module(text, options).get_function(name), formats)
     return found

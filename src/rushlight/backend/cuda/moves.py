@@ -65,9 +65,7 @@ def _transposed(dst: Any, src: Any) -> bool:
     count = 1
     for d in others:
         count *= sizes[d]
-    launch = kernel(
-        source("common.cu") + source("moves.cu"), f"transpose{dst.itemsize}", _TRANSPOSE
-    )
+    launch = kernel(source("moves.cu"), f"transpose{dst.itemsize}", _TRANSPOSE)
     tile = 64 if dst.itemsize <= 4 else 32
     tiles = (-(-sizes[-1] // tile), -(-sizes[rows] // tile), min(count, 65535))
     if tiles[1] > 65535 or count >= 2**31:
@@ -153,7 +151,7 @@ def fill(dst: Any, value: Any) -> None:
         return
     launch = _fills.get(0)
     if launch is None or runtime.getDevice():
-        launch = kernel(source("common.cu") + source("moves.cu"), "fill", ("Q", "P", "Q", "Q"))
+        launch = kernel(source("moves.cu"), "fill", ("Q", "P", "Q", "Q"))
         if not runtime.getDevice():
             _fills[0] = launch
     launch.go(min(-(-size // 4096), 2**20), 256, size, dst.data.ptr, lo, hi)

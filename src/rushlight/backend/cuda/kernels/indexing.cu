@@ -16,7 +16,7 @@ __device__ __forceinline__ void places(const Geometry& g, i64 i, i64& at, i64& l
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256) gather(
+BOUNDED_KERNEL(gather, 256)(
     i64 n, S* __restrict__ out, const S* __restrict__ x, const X* __restrict__ index, int dim, i64 extent,
     Geometry g
 ) {
@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(256) gather(
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256) scatter(
+BOUNDED_KERNEL(scatter, 256)(
     i64 n, S* __restrict__ out, const S* __restrict__ src, const X* __restrict__ index, int dim,
     i64 extent, Geometry g
 ) {
@@ -45,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(256) scatter(
 }
 
 // Where every element of a scatter goes, as a place in flat memory.
-extern "C" __global__ void __launch_bounds__(256) flatten(
+BOUNDED_KERNEL(flatten, 256)(
     i64 n, i64* __restrict__ out, const S* unused, const X* __restrict__ index, int dim, i64 extent,
     Geometry g
 ) {
@@ -60,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(256) flatten(
 }
 
 #ifdef ATOMIC
-extern "C" __global__ void __launch_bounds__(256) scatter_add(
+BOUNDED_KERNEL(scatter_add, 256)(
     i64 n, S* __restrict__ out, const S* __restrict__ src, const X* __restrict__ index, int dim,
     i64 extent, Geometry g
 ) {
@@ -74,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add(
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256) add_flat(
+BOUNDED_KERNEL(add_flat, 256)(
     i64 n, S* out, const S* __restrict__ src, const i64* __restrict__ at
 ) {
     const i64 step = (i64)gridDim.x * blockDim.x;
@@ -88,7 +88,7 @@ typedef Wide<S>::type C;
 __device__ __forceinline__ C fold(int kind, C a, C b) {
     return kind == 0 ? C(a + b) : kind == 1 ? C(a * b) : kind == 2 ? top(a, b) : bottom(a, b);
 }
-extern "C" __global__ void __launch_bounds__(256) runs(
+BOUNDED_KERNEL(runs, 256)(
     i64 n, S* out, const S* __restrict__ src, const i64* __restrict__ at,
     const i64* __restrict__ order, int kind, int keep
 ) {

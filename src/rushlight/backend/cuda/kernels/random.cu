@@ -60,8 +60,7 @@ template <class R> __device__ __forceinline__ void gauss(R* u) {
 }
 
 #define DRAW(name, body) \
-    extern "C" __global__ void __launch_bounds__(256) name(u64 n, S* out, State* s, double a, \
-                                                           double b, const S* p) { \
+    BOUNDED_KERNEL(name, 256)(u64 n, S* out, State* s, double a, double b, const S* p) { \
         const u64 seed = s->seed, counter = s->counter; \
         const u64 step = (u64)gridDim.x * blockDim.x; \
         for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i * 4 < n; i += step) { \
@@ -88,8 +87,7 @@ DRAW(bernoulli_of, EACH(i * 4 + k < n ? C(u[k] < widen(p[i * 4 + k])) : C(0)))
 #endif
 
 // 1 (or the number b) with probability a, 0 otherwise, in any dtype.
-extern "C" __global__ void __launch_bounds__(256) bernoulli(u64 n, S* out, State* s, double a,
-                                                            double b, const S* p) {
+BOUNDED_KERNEL(bernoulli, 256)(u64 n, S* out, State* s, double a, double b, const S* p) {
     const u64 seed = s->seed, counter = s->counter;
     const u64 step = (u64)gridDim.x * blockDim.x;
     const S yes = narrow(To<S>(), (C)b), no = narrow(To<S>(), (C)0);
@@ -104,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(256) bernoulli(u64 n, S* out, State
 }
 
 // Integers low + (word mod span); a span of 0 takes all 64 bits as they are.
-extern "C" __global__ void __launch_bounds__(256) integers(u64 n, S* out, State* s, i64 low, u64 span) {
+BOUNDED_KERNEL(integers, 256)(u64 n, S* out, State* s, i64 low, u64 span) {
     const u64 seed = s->seed, counter = s->counter;
     const u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i * 2 < n; i += step) {
@@ -124,8 +122,7 @@ __device__ __forceinline__ double next_unit(u64 seed, u64 counter, u64 i, unsign
 }
 
 // Counts with mean p[i]; Knuth's product below 10, Hoermann's transformed rejection (PTRS, 1993) above.
-extern "C" __global__ void __launch_bounds__(256) poisson(u64 n, S* out, State* s, double a,
-                                                          double b, const S* p) {
+BOUNDED_KERNEL(poisson, 256)(u64 n, S* out, State* s, double a, double b, const S* p) {
     const u64 seed = s->seed, counter = s->counter;
     const u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
@@ -154,8 +151,7 @@ extern "C" __global__ void __launch_bounds__(256) poisson(u64 n, S* out, State* 
 }
 
 // Standard gamma numbers of shape p[i] (Marsaglia and Tsang 2000).
-extern "C" __global__ void __launch_bounds__(256) gamma_of(u64 n, S* out, State* s, double a, double b,
-                                                        const S* p) {
+BOUNDED_KERNEL(gamma_of, 256)(u64 n, S* out, State* s, double a, double b, const S* p) {
     const u64 seed = s->seed, counter = s->counter;
     const u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {

@@ -39,7 +39,7 @@ __device__ __forceinline__ void store(O* out, i64* index, A* parts, I o, I outs,
 }
 
 // Threads along the reduced dims: `lanes` of them share one result, 256 / lanes results a block.
-extern "C" __global__ void __launch_bounds__(256) rows(
+BOUNDED_KERNEL(rows, 256)(
     const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
 ) {
     __shared__ A room[256];
@@ -75,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(256) rows(
 }
 
 // As `rows`, for terms that lie next to each other at aligned addresses, 16 bytes at a time.
-extern "C" __global__ void __launch_bounds__(256) packs(
+BOUNDED_KERNEL(packs, 256)(
     const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
 ) {
     static const int V = 16 / sizeof(S);
@@ -114,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(256) packs(
 }
 
 // Threads along the results, eight at a time along the reduced dims.
-extern "C" __global__ void __launch_bounds__(256) columns(
+BOUNDED_KERNEL(columns, 256)(
     const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
 ) {
     __shared__ A room[8][32];
@@ -145,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(256) columns(
 }
 
 // The second step of a reduction in parts: a block per result joins them in a fixed order.
-extern "C" __global__ void __launch_bounds__(256) join(
+BOUNDED_KERNEL(join, 256)(
     const A* __restrict__ parts, O* out, i64* index, I outs, I count, i64 n
 ) {
     __shared__ A room[256];
