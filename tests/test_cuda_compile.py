@@ -10,20 +10,24 @@ from typing import Any
 
 import pytest
 
-from cuda_on_host import COMPILER, KERNELS, needs_compiler
+import rushlight as rl
+from cuda_on_host import COMPILER, needs_compiler
+from cuda_on_host import KERNELS as FOLDER
+from rushlight.backend.door import KERNELS, Kernel
+from rushlight.capture.joined import parts
 
 HERE = Path(__file__).resolve().parent
 KERNEL = r'extern "C" __global__ void .*?(\w+)\([^()]*\) {'
 FILES = [
     p.name
-    for p in sorted(KERNELS.glob("*.cu"))
+    for p in sorted(FOLDER.glob("*.cu"))
     if re.search(r"^ *(BOUNDED_)?KERNEL\(", p.read_text(), re.M)
 ]
 
 
 def kernels_of(file: str, *flags: str) -> list[str]:
     """The names of the kernels that a compiler would find in a family's file."""
-    text = "".join([(KERNELS / f).read_text() for f in ("kernel.cuh", file)])
+    text = "".join([(FOLDER / f).read_text() for f in ("kernel.cuh", file)])
     command = [str(COMPILER), "-E", "-P", "-w", "-x", "c++", *flags, "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     return re.findall(KERNEL, " ".join(done.stdout.split()))
@@ -53,8 +57,6 @@ def test_joined_kernels_are_compiled_side_by_side_and_tried() -> None:
 @pytest.fixture
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The compiler of a GPU, with an empty cache."""
-    import rushlight as rl
-
     if not rl.cuda.is_available():
         pytest.skip("no GPU")
     from rushlight.backend.cuda import compile as found
@@ -90,3 +92,22 @@ def test_an_error_of_the_background_is_told_to_who_asks_on_a_gpu(compiler: Any) 
         ahead.wait()
         with pytest.raises(RuntimeError, match="does not compile"):
             compiler.kernel("nonsense", "k", ())
+
+
+@pytest.mark.parametrize("few", [0, 1 << 20], ids=["by the device", "by NumPy"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_joined_kernels_are_compared_with_their_parts(
+    few: int, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "_FEW", few)
+    x = rl.randn(4, 3).to(getattr(rl, dtype)).numpy()
+    kernel = Kernel(f"twice {few} {dtype}", lambda xp, x: x + x)
+    monkeypatch.setitem(parts.PARTS, kernel.name, lambda part, a, _: (a, part("add", a[0], a[0])))
+    try:
+        assert parts.agrees(kernel.name, [x], {})
+        wrong = KERNELS["square"].generic
+        monkeypatch.setattr(kernel, "generic", wrong)
+        kernel.impls.clear()
+        assert not parts.agrees(kernel.name, [x], {})
+    finally:
+        del KERNELS[kernel.name]

@@ -101,7 +101,11 @@ def _try(ins: Instruction) -> None:
     examples = {s.number: _example(s) for s in ins.reads}
     arrays = [examples[i.number] if i.__class__ is Slot else i for i in ins.inputs]
     if ins.name in PARTS:
-        right = agrees(ins.name, arrays, ins.attrs)
+        try:
+            right = agrees(ins.name, arrays, ins.attrs)
+        except NotYet:  # of its parts, it may be: what is its own is compiled beside them
+            run(ins.kernel, cupy.ndarray, arrays, ins.attrs)
+            raise
     else:
         out = run(ins.kernel, cupy.ndarray, arrays, ins.attrs)
         right = ins.name not in _JOINED or _agrees(ins, arrays, out if ins.several else (out,))
