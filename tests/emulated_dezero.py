@@ -9,7 +9,7 @@ import numpy as np
 import rushlight.dezero as dezero
 import rushlight.dezero.functions as F
 from rushlight.core.tensor import wrap
-from rushlight.dezero import cuda, optimizers
+from rushlight.dezero import DataLoader, cuda, datasets, optimizers
 from rushlight.dezero.layers import Linear
 from rushlight.dezero.models import MLP
 
@@ -89,9 +89,28 @@ def layers(library: bool) -> None:
             np.testing.assert_allclose(host(inputs[1].grad.data), inputs[0].grad.data, atol=1e-6)
 
 
+def batches() -> None:
+    """Batches gathered on the GPU from a copy that stays there."""
+    dataset = object.__new__(datasets.MNIST)  # without files
+    dataset.transform = dataset.target_transform = datasets._as_it_is
+    dataset.data = np.random.RandomState(3).randint(0, 256, (50, 1, 7, 4)).astype(np.uint8)
+    dataset.label = np.arange(50) % 10
+    found = []
+    for gpu in (False, True):
+        dataset.seen = False
+        np.random.seed(4)
+        loader = DataLoader(dataset, 8, gpu=gpu)
+        found.append([(host(x), host(t)) for _ in range(2) for x, t in loader])
+        assert not gpu or len(loader._kept.copies) == 2
+    for (x, t), (there_x, there_t) in zip(*found, strict=True):
+        assert x.dtype == there_x.dtype and t.dtype == there_t.dtype
+        assert (x == there_x).all() and (t == there_t).all()
+
+
 def main(library: bool = True) -> None:
     """`library` says whether there are products other than by rushlight's own kernels."""
     cuda.gpu_enable = True
+    batches()
     layers(library)
     for rule in (optimizers.SGD, optimizers.MomentumSGD, optimizers.Adam):
         train(rule)

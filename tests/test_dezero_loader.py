@@ -122,6 +122,9 @@ def test_something_else_to_read_in_the_middle(copies):
     assert not cuda.as_numpy(next(loader)[0]).any()
     loader.index = loader.index[::-1]
     assert cuda.as_numpy(next(loader)[1]).tolist() == [dataset.label[10], dataset.label[9]]
+    loader.dataset = [([1.0], 2)] * 23
+    assert cuda.as_numpy(next(loader)[1]).tolist() == [2, 2]
+    loader.dataset = dataset
     loader.iteration = 0
     assert cuda.as_numpy(next(loader)[1]).tolist() == [dataset.label[22], dataset.label[21]]
 

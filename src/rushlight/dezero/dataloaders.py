@@ -21,8 +21,9 @@ class DataLoader:
     """Its own iterator: `for x, t in loader`, again and again.
 
     For a GPU it makes several batches at once, which are then slices of one array. It takes them there,
-    of a copy that it keeps, if the arrays of the dataset are from a file of its own and nobody has seen
-    them. Otherwise it reads them when it needs more; then a change in place shows some batches later.
+    of a copy that it keeps until `to_cpu` (256 MB at most), if the dataset read its arrays from files and
+    nobody has seen them. Otherwise it reads them when it needs more; then a change in place shows some
+    batches later.
     """
 
     _ahead: _Ahead | None = None
@@ -125,9 +126,8 @@ class _Kept:
     """Copies on the GPU of arrays that cannot change."""
 
     def __init__(self) -> None:
-        self.copies: dict[
-            int, tuple[np.ndarray, Any]
-        ] = {}  # with the original, whose id is the key
+        # By the id of the original, which is kept beside the copy so that no other array gets it.
+        self.copies: dict[int, tuple[np.ndarray, Any]] = {}
 
     def taker(self, dataset: Any) -> Callable[[np.ndarray, np.ndarray], Any]:
         """How to take rows of the dataset's arrays to the GPU."""
@@ -151,6 +151,7 @@ class _Ahead:
         self.first, self.count, self.size = first, count, loader.batch_size
         self.next = first  # a batch is given once: its reader may write into it
         self.x, self.t = x, t
+        self.dataset = loader.dataset
         self.made_of = self._sources(loader)
         self.most = max(1, _AHEAD * count // max(1, x.nbytes + t.nbytes))
 
@@ -161,7 +162,7 @@ class _Ahead:
 
     def has(self, number: int, loader: DataLoader) -> bool:
         """Whether a batch is here, and nobody has given the loader something else to read since."""
-        if not self.next <= number < self.first + self.count:
+        if not self.next <= number < self.first + self.count or loader.dataset is not self.dataset:
             return False
         return all(map(operator.is_, self.made_of, self._sources(loader)))
 

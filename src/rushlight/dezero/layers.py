@@ -138,7 +138,7 @@ class Linear(Layer):
     def _init_W(self, xp: Any = np) -> None:
         shape = (self.in_size, self.out_size)
         drawn = _random(shape, self.in_size, self.dtype, xp)
-        self.W.data = drawn if xp is np else xp.asfortranarray(drawn)
+        self.W.data = drawn if xp is np else xp.ascontiguousarray(drawn.T).T  # see Weight
 
     def forward(self, x: Any) -> Any:
         if self.W.data is None:
