@@ -45,11 +45,11 @@ class Linear(Function):
     def _of_arrays(self, gy: Any, x: Any, W: Any, b: Any) -> tuple:
         """The same where nobody differentiates it: no Function for every step on the way."""
         to_x, to_W, to_b = [not v._constant for v in self.inputs]
-        w = W.T
+        w, g = W.T, tensor(gy)
         # Such a weight is what the device's own kernels take, and its gradient lies like it.
-        as_ours = w.flags.c_contiguous and linear_grads.joins(tensor(gy))
+        as_ours = w.flags.c_contiguous and linear_grads.joins(g)
         if as_ours and to_W and to_b and b is not None and b.ndim == 1:
-            return _at_once(tensor(gy), tensor(x), tensor(w) if to_x else None)
+            return _at_once(g, tensor(x), tensor(w) if to_x else None)
         gx = over(compute(rl.mm, gy, w)) if to_x else None
         gW = None
         if to_W:
