@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import copy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -146,6 +150,19 @@ def test_gradients_of_a_later_backward_wait_for_it():
     found = names(optimise(recording.program))
     assert found.index("cross_entropy_fused") < found.index("hand_over")
     assert found.index("hand_over") < found.index("cross_entropy_grad")
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ compiles the kernels for the host")
+def test_steps_on_the_emulated_gpu_equal_the_cpus():
+    pytest.importorskip("cupy")
+    here = Path(__file__).resolve().parent
+    tool = here.parent / "tools" / "emulated_gpu.py"
+    command = [sys.executable, str(tool), str(here / "emulated_head.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "<barrier>" in done.stderr or "barrier: No such file" in done.stderr:
+        pytest.skip("this g++ has no <barrier>")
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.strip().endswith("equal")
 
 
 # -- on a GPU ------------------------------------------------------------------------------------------

@@ -8,13 +8,19 @@ import numpy as np
 import pytest
 
 from cuda_on_host import KERNELS, compiled, needs_compiler
-from rushlight.backend.cuda.head_sizes import is_joined_head, is_whole_head, step_cut, whole_cut
+from rushlight.backend.cuda.head_sizes import (
+    Cut,
+    is_joined_head,
+    is_whole_head,
+    step_cut,
+    whole_cut,
+)
 
 pytestmark = needs_compiler
 
 MODES = {"none": 0, "mean": 1, "sum": 2}
 LABELS = {"int64": "i64", "uint8": "u8"}
-STEP = "x w bias target gy mask loss g gx logits parts counter".split()
+STEP = "x w bias target gy mask loss g gx logits words".split()
 WHOLE = "x w bias target gy mask loss gx gw gb logits".split()
 ENTRY = """
 extern "C" void run_{name}(unsigned blocks, unsigned threads, void** p, int m, int k, i64 ignore, int mode) {{
@@ -25,7 +31,7 @@ extern "C" void run_{name}(unsigned blocks, unsigned threads, void** p, int m, i
 
 def text_of(name: str, order: list[str], constants: dict) -> str:
     """The source with its constants, and a function that launches one kernel."""
-    types = {"target": constants["LABEL"], "counter": "unsigned"}
+    types = {"target": constants["LABEL"], "words": "Word"}
     arrays = ", ".join([f"({types.get(a, 'float')}*)p[{i}]" for i, a in enumerate(order)])
     files = [(KERNELS / f"{f}.cu").read_text() for f in ("common", "head")]
     defined = [f"#define {k} {v}" for k, v in constants.items()]
@@ -99,15 +105,15 @@ def check(run, name, a, ignore=-100, reduction="mean", logits=True, cut=None):
     want = expected(a, ignore, reduction)
     outs = [o for o in (STEP if name == "head_step" else WHOLE) if o in want]
     outs = [o for o in outs if logits or o != "logits"]
-    extra = {"parts": np.full(blocks, np.nan, np.float32), "counter": np.zeros(1, np.uint32)}
-    for _ in range(2):  # the counter returns to zero
+    extra = {"words": np.zeros(blocks, np.uint64)}
+    for _ in range(2):  # the words return to zero
         made = {o: np.full(np.shape(want[o]) or (1,), np.nan, np.float32) for o in outs}
         run(name, cut, blocks, {**a, **made, **extra}, m, k, ignore, MODES[reduction])
         for o in outs:
             np.testing.assert_allclose(
                 made[o].reshape(np.shape(want[o])), want[o], rtol=2e-4, atol=2e-5, err_msg=o
             )
-    assert not extra["counter"].any()
+    assert not extra["words"].any()
 
 
 STEPS = [(5, 10, 84), (1, 1, 4), (7, 2, 36), (3, 16, 132), (2, 10, 1000), (4, 3, 260), (2, 5, 1028)]
@@ -124,6 +130,11 @@ def test_blocks_of_several_rows(run, m):
     """Cut as for thousands of rows; the last block is not full."""
     check(run, "head_step", numbers(m, 10, 84, ignored=[3, 32]), cut=step_cut(4096, 84))
     check(run, "head_step", numbers(m, 7, 84, mask="other"), cut=step_cut(4096, 84))
+
+
+def test_many_blocks_leave_their_losses(run):
+    """More than one warp reads at once."""
+    check(run, "head_step", numbers(270, 3, 4, ignored=[5, 268]), cut=Cut(32, 1, 1))
 
 
 @pytest.mark.parametrize(
@@ -173,5 +184,6 @@ def test_cuts():
         for k in (4, 84, 256, 512, 1000, 2048):
             cut = step_cut(m, k)
             assert cut.team * 4 >= k and cut.team * cut.teams <= 512
+            assert not is_joined_head(m, 10, k, "f") or -(-m // cut.per_block) <= 1024
     for k in range(4, 513, 4):
         assert whole_cut(16, k).per_block >= 16

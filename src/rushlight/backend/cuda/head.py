@@ -8,9 +8,9 @@ from typing import Any
 from .cross_entropy import LABELS, MODES
 from .head_sizes import is_joined_head, is_whole_head, step_cut, whole_cut
 from .launch import Result, empty
-from .sources import counter, device, load, partials
+from .sources import counter, device, load
 
-_STEP = ("P",) * 12 + ("i", "i", "q", "i")
+_STEP = ("P",) * 11 + ("i", "i", "q", "i")
 _WHOLE = ("P",) * 11 + ("i", "i", "q", "i")
 _ALIGNED = (0, 1, 5)  # x, w and the mask are read 16 bytes at a time
 
@@ -18,7 +18,7 @@ _calls: dict[tuple, Any] = {}
 
 
 def _step_call(x: Any, n: int, label: str, ignore_index: int, reduction: str) -> Callable[..., Any]:
-    """A launch of x, w, bias, target, gy, mask, logits, parts and counter."""
+    """A launch of x, w, bias, target, gy, mask, logits and words."""
     (m, k), dtype = x.shape, x.dtype
     cut = step_cut(m, k)
     named = {"CLASSES": n, "LABEL": label, **cut.constants()}
@@ -27,7 +27,7 @@ def _step_call(x: Any, n: int, label: str, ignore_index: int, reduction: str) ->
     results = tuple([Result(6 + i, shape, dtype) for i, shape in enumerate(shapes)])
     grid, block = (-(-m // cut.per_block), 1, 1), (cut.team * cut.teams, 1, 1)
     constants = m, k, ignore_index, MODES[reduction]
-    return launch.prepared(grid, block, 0, 12, results, *constants, aligned=_ALIGNED)
+    return launch.prepared(grid, block, 0, 11, results, *constants, aligned=_ALIGNED)
 
 
 def _whole_call(
@@ -73,7 +73,7 @@ def step(
     if call is None:
         return NotImplemented
     z = empty((x.shape[0], w.shape[0]), x.dtype) if logits else None
-    out = call(*arrays, z, partials(), counter())
+    out = call(*arrays, z, counter())
     return out if out is NotImplemented or not logits else (*out, z)
 
 

@@ -10,6 +10,7 @@ _MOST_ROWS = 8192  # every block counts the targets
 _FEW = 16  # rows of a head whose gradients are all made by one block
 _FEW_COLUMNS = 512  # ... which reads the weight alone
 _BLOCKS = 132  # blocks that find a multiprocessor each
+_MOST_BLOCKS = 1024  # each leaves 8 bytes where sources.counter() has room
 _TYPES = frozenset("feE")
 
 
@@ -32,7 +33,9 @@ class Cut(NamedTuple):
 def is_joined_head(m: int, n: int, k: int, char: str) -> bool:
     """Whether a layer of m rows, n classes and k inputs goes with its loss in one launch."""
     few = 0 < n <= MOST_CLASSES and 0 < m <= _MOST_ROWS and 0 < k <= _MOST_COLUMNS
-    return few and k % 4 == 0 and char in _TYPES
+    if not few or k % 4 or char not in _TYPES:
+        return False
+    return m <= _MOST_BLOCKS * step_cut(m, k).per_block
 
 
 def is_whole_head(m: int, n: int, k: int, char: str) -> bool:

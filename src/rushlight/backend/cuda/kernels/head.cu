@@ -3,7 +3,7 @@
 //
 // A team of TEAM threads takes ROWS rows, and a block has TEAMS of them. A thread keeps four columns of w, for all
 // classes, and of its rows in registers from the first product to the last, so everything is read once and all at once:
-// what this waits for is memory. mode: 0 none, 1 mean, 2 sum; `parts` holds a number a block; `counter` rests at 0.
+// what this waits for is memory. mode: 0 none, 1 mean, 2 sum.
 #ifndef CLASSES
 #define CLASSES 10
 #endif
@@ -54,11 +54,17 @@ __device__ __forceinline__ A class_sum(A* v) {
 
 // How many targets count; the sums of the warps are put in `counted`.
 __device__ __forceinline__ void count_targets(const LABEL* __restrict__ target, int m, i64 ignore, int mode, A* counted) {
+    constexpr int EVERY = 8;  // that a thread reads at once
     int mine = 0;
-    if (mode == 1) {
-#pragma unroll 8
-        for (int i = threadIdx.x; i < m; i += THREADS) mine += (i64)target[i] != ignore;
-    }
+    if (mode == 1)
+#pragma unroll 1
+        for (int first = threadIdx.x; first < m; first += EVERY * THREADS) {
+            i64 found[EVERY];
+#pragma unroll
+            for (int e = 0; e < EVERY; e++) found[e] = first + e * THREADS < m ? (i64)target[first + e * THREADS] : ignore;
+#pragma unroll
+            for (int e = 0; e < EVERY; e++) mine += found[e] != ignore;
+        }
     const A all = warp_sum((A)mine);
     if (threadIdx.x % 32 == 0) counted[threadIdx.x / 32] = all;
 }
@@ -70,14 +76,8 @@ template <int COUNT> __device__ __forceinline__ A sum_of(const A* v, int step) {
     return sum;
 }
 
-// A row's target, and the gradient of its loss.
-struct Aim {
-    i64 label;
-    A slope;
-};
-
-// From the logit of a lane's class to its gradient; the row's loss comes along.
-__device__ __forceinline__ A softmax_slope(A z, Aim aim, i64 ignore, A by, A* loss) {
+// From the logit of a lane's class to its gradient, `by` being that of the row's loss, which comes along.
+__device__ __forceinline__ A softmax_slope(A z, i64 label, i64 ignore, A by, A* loss) {
     const int number = threadIdx.x % 32 / EACH;
     A top = z;
 #pragma unroll
@@ -89,39 +89,44 @@ __device__ __forceinline__ A softmax_slope(A z, Aim aim, i64 ignore, A by, A* lo
     A sum = e;
 #pragma unroll
     for (int d = 16; d >= EACH; d /= 2) sum += __shfl_xor_sync(ALL, sum, d);
-    const bool valid = aim.label != ignore, known = aim.label >= 0 && aim.label < CLASSES;
-    const A hit = __shfl_sync(ALL, z, known ? (int)aim.label * EACH : 0);
+    const bool valid = label != ignore, known = label >= 0 && label < CLASSES;
+    const A hit = __shfl_sync(ALL, z, known ? (int)label * EACH : 0);
     *loss = !valid ? (A)0 : known ? logf(sum) - (hit - top) : infinity() - infinity();
-    const A slope = valid ? aim.slope / by : (A)0, v = e * ((A)1 / sum) * slope;
-    return number == aim.label && valid ? v - slope : v;
+    const A slope = valid ? by : (A)0, v = e * ((A)1 / sum) * slope;
+    return number == label && valid ? v - slope : v;
 }
 
-// Counts this block as done; the last one is answered gridDim.x - 1, and sees what the others wrote before.
-__device__ __forceinline__ unsigned arrive(unsigned* counter) {
-    unsigned seen;
-#if __CUDA_ARCH__ >= 800
-    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
-                 : "=r"(seen) : "l"(counter), "r"(gridDim.x - 1) : "memory");
-#else
-    __threadfence();
-    seen = atomicInc(counter, gridDim.x - 1);
-    __threadfence();
-#endif
-    return seen;
+// A block's loss with a mark behind it in one word: whoever sees the mark has the loss, and no fence or atomic is waited
+// for. Words rest at 0.
+typedef unsigned long long Word;
+
+__device__ __forceinline__ void leave_loss(A loss, volatile Word* words) {
+    words[blockIdx.x] = (Word)1 << 32 | __float_as_uint((float)loss);
 }
 
-// By one warp, after `arrive`: the last block adds up all parts, in their order.
-__device__ __forceinline__ void finish_loss(unsigned seen, const A* losses, A by, T* out, const A* parts, int mode) {
-    const int lane = threadIdx.x;
+// By one warp of the last block: the losses of the blocks before it, in a fixed order. Those started earlier and wait for
+// nobody, so they are on their way.
+__device__ __forceinline__ A gather_losses(volatile Word* words) {
+    constexpr int EVERY = 8;  // words of a lane that are read at once
+    const int count = gridDim.x - 1;
     A loss = (A)0;
-    if (gridDim.x > 1) {
-        seen = __shfl_sync(ALL, seen, 0);
-        if (seen != gridDim.x - 1) return;
-        __syncwarp();
-        for (int i = lane; i < gridDim.x; i += 32) loss += __ldcg(parts + i);
-        loss = warp_sum(loss);
-    } else loss = sum_of<TEAMS>(losses, 1);
-    if (lane == 0) *out = dn(mode == 1 ? loss / by : loss);
+    for (int first = threadIdx.x; first < count; first += 32 * EVERY) {
+        Word found[EVERY];
+        bool all;
+        do {
+            all = true;
+#pragma unroll
+            for (int e = 0; e < EVERY; e++) found[e] = first + 32 * e < count ? words[first + 32 * e] : (Word)1 << 32;
+#pragma unroll
+            for (int e = 0; e < EVERY; e++) all = all && found[e] >> 32;
+        } while (!all);
+#pragma unroll
+        for (int e = 0; e < EVERY; e++) {
+            loss += (A)__uint_as_float((unsigned)found[e]);
+            if (first + 32 * e < count) words[first + 32 * e] = 0;
+        }
+    }
+    return warp_sum(loss);
 }
 
 __device__ __forceinline__ Four four_at(const T* __restrict__ p, int i, bool live) {
@@ -130,14 +135,6 @@ __device__ __forceinline__ Four four_at(const T* __restrict__ p, int i, bool liv
     for (int q = 0; q < 4; q++) v.v[q] = dn((A)0);
     if (live) v = ((const Four*)p)[i];
     return v;
-}
-
-__device__ __forceinline__ Aim aim_at(const LABEL* __restrict__ target, const T* __restrict__ gy, int row, int m,
-                                      i64 ignore, int mode) {
-    Aim aim;
-    aim.label = row < m ? (i64)target[row] : ignore;
-    aim.slope = row < m ? up(gy[mode ? 0 : row]) : (A)0;
-    return aim;
 }
 
 // A warp's part of the logits of one row: that of class lane / EACH.
@@ -181,11 +178,12 @@ __device__ __forceinline__ void to_weight(const Quad (*slopes)[ROWS][QUADS], con
     }
 }
 
-// What a team knows of its rows: four columns of each and of w, and what is aimed at.
+// What a thread knows of its team's rows: four columns of each and of w, and what they aim at.
 struct Share {
     Four xs[ROWS], ws[CLASSES], masks[ROWS];
-    Aim aims[ROWS];
-    A z[ROWS];  // logits, of class lane / EACH
+    i64 labels[ROWS];
+    A slopes[ROWS];  // of each row's loss
+    A z[ROWS];       // logits, of class lane / EACH
 };
 
 // gx where the mask is positive: another array, or x itself.
@@ -210,8 +208,8 @@ __device__ __forceinline__ void to_input(const Share& s, const Quad (*slopes)[QU
 }
 
 // The gradients by the logits, to shared and to global memory; answers the loss of these rows.
-__device__ __forceinline__ A loss_and_slopes(Share& s, Quad (*slopes)[QUADS], A add, A by, T* out, T* g, T* logits,
-                                             int row0, int m, i64 ignore, int mode) {
+__device__ __forceinline__ A loss_and_slopes(Share& s, Quad (*slopes)[QUADS], A add, T* out, T* g, T* logits, int row0,
+                                             int m, i64 ignore, int mode) {
     const int lane = threadIdx.x % 32, number = lane / EACH;
     const bool speaks = lane % EACH == 0 && number < CLASSES, last = threadIdx.x % TEAM / 32 == SHARE - 1;
     A loss = (A)0;
@@ -220,7 +218,7 @@ __device__ __forceinline__ A loss_and_slopes(Share& s, Quad (*slopes)[QUADS], A 
         // Rounded as a kernel of its own would store it.
         const A z = number < CLASSES ? up(dn(s.z[r] + add)) : -infinity();
         A here;
-        const T d = dn(softmax_slope(z, s.aims[r], ignore, by, &here));
+        const T d = dn(softmax_slope(z, s.labels[r], ignore, s.slopes[r], &here));
         loss += here;
         if (speaks) ((A*)slopes[r])[number] = up(d);
         if (row0 + r >= m || !last) continue;
@@ -238,7 +236,7 @@ __device__ __forceinline__ void head(const T* __restrict__ x, const T* __restric
                                      const LABEL* __restrict__ target, const T* __restrict__ gy,
                                      const T* __restrict__ mask, T* __restrict__ out, T* __restrict__ g,
                                      T* __restrict__ gx, T* __restrict__ gw, T* __restrict__ gb, T* __restrict__ logits,
-                                     A* parts, unsigned* counter, int m, int k, i64 ignore, int mode) {
+                                     Word* words, int m, int k, i64 ignore, int mode) {
     __shared__ A hold[WARPS][ROWS][WIDE], counted[WARPS], losses[TEAMS];
     __shared__ Quad slopes[WARPS][ROWS][QUADS];
     __shared__ Four rows[WHOLE ? TEAMS * ROWS : 1][TEAM];
@@ -251,11 +249,12 @@ __device__ __forceinline__ void head(const T* __restrict__ x, const T* __restric
         const int i = (row0 + r) * fours + at;
         s.xs[r] = four_at(x, i, inside && row0 + r < m);
         s.masks[r] = four_at(mask, i, apart && inside && row0 + r < m);
-        s.aims[r] = aim_at(target, gy, row0 + r, m, ignore, mode);
+        s.labels[r] = row0 + r < m ? (i64)target[row0 + r] : ignore;
+        s.slopes[r] = mode == 0 && row0 + r < m ? up(gy[row0 + r]) : (A)0;
     }
 #pragma unroll
     for (int c = 0; c < CLASSES; c++) s.ws[c] = four_at(w, c * fours + at, inside);
-    const A add = bias && number < CLASSES ? up(bias[number]) : (A)0;
+    const A add = bias && number < CLASSES ? up(bias[number]) : (A)0, slope = mode ? up(gy[0]) : (A)0;
     count_targets(target, m, ignore, mode, counted);
     if (busy)
 #pragma unroll
@@ -265,39 +264,41 @@ __device__ __forceinline__ void head(const T* __restrict__ x, const T* __restric
             if (WHOLE) rows[team * ROWS + r][at] = s.xs[r];
         }
     __syncthreads();
-    const A by = mode == 1 ? sum_of<WARPS>(counted, 1) : (A)1;
+    const A by = mode == 1 ? sum_of<WARPS>(counted, 1) : (A)1, each = slope / by;
     A loss = (A)0;
     if (busy) {
-        if (SHARE > 1)
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) s.z[r] = sum_of<SHARE>(&hold[team * SHARE][r][number], ROWS * WIDE);
-        loss = loss_and_slopes(s, slopes[warp], add, by, out, g, logits, row0, m, ignore, mode);
+        for (int r = 0; r < ROWS; r++) {
+            if (SHARE > 1) s.z[r] = sum_of<SHARE>(&hold[team * SHARE][r][number], ROWS * WIDE);
+            if (mode) s.slopes[r] = each;
+        }
+        loss = loss_and_slopes(s, slopes[warp], add, out, g, logits, row0, m, ignore, mode);
     }
     if (at == 0) losses[team] = loss;
     if (TEAMS > 1) __syncthreads();
     else __syncwarp();
-    unsigned seen = 0;
-    if (t == 0 && mode && gridDim.x > 1) {  // early: gx is made while this is on its way
-        parts[blockIdx.x] = sum_of<TEAMS>(losses, 1);
-        seen = arrive(counter);
-    }
+    const bool ends = blockIdx.x == gridDim.x - 1;
+    if (mode && t == 0 && !ends) leave_loss(sum_of<TEAMS>(losses, 1), words);
     if (inside) to_input(s, slopes[warp], gx, mask, apart, row0, m, fours);
     if (WHOLE) to_weight(slopes, rows, gw, gb, m, fours);
-    if (mode && warp == 0) finish_loss(seen, losses, by, out, parts, mode);
+    if (mode && warp == 0 && ends) {
+        loss = gather_losses(words) + sum_of<TEAMS>(losses, 1);
+        if (t == 0) *out = dn(mode == 1 ? loss / by : loss);
+    }
 }
 
-BOUNDED_KERNEL(head_step, THREADS)(const T* __restrict__ x, const T* __restrict__ w, const T* __restrict__ bias,
-                                   const LABEL* __restrict__ target, const T* __restrict__ gy,
-                                   const T* __restrict__ mask, T* __restrict__ out, T* __restrict__ g,
-                                   T* __restrict__ gx, T* __restrict__ logits, A* parts, unsigned* counter, int m,
-                                   int k, i64 ignore, int mode) {
-    head<false>(x, w, bias, target, gy, mask, out, g, gx, 0, 0, logits, parts, counter, m, k, ignore, mode);
+BOUNDED_KERNEL(head_step, THREADS, 1)(const T* __restrict__ x, const T* __restrict__ w, const T* __restrict__ bias,
+                                      const LABEL* __restrict__ target, const T* __restrict__ gy,
+                                      const T* __restrict__ mask, T* __restrict__ out, T* __restrict__ g,
+                                      T* __restrict__ gx, T* __restrict__ logits, Word* words, int m, int k,
+                                      i64 ignore, int mode) {
+    head<false>(x, w, bias, target, gy, mask, out, g, gx, 0, 0, logits, words, m, k, ignore, mode);
 }
 
-BOUNDED_KERNEL(head_whole, THREADS)(const T* __restrict__ x, const T* __restrict__ w, const T* __restrict__ bias,
-                                    const LABEL* __restrict__ target, const T* __restrict__ gy,
-                                    const T* __restrict__ mask, T* __restrict__ out, T* __restrict__ gx,
-                                    T* __restrict__ gw, T* __restrict__ gb, T* __restrict__ logits, int m, int k,
-                                    i64 ignore, int mode) {
-    head<true>(x, w, bias, target, gy, mask, out, 0, gx, gw, gb, logits, 0, 0, m, k, ignore, mode);
+BOUNDED_KERNEL(head_whole, THREADS, 1)(const T* __restrict__ x, const T* __restrict__ w, const T* __restrict__ bias,
+                                       const LABEL* __restrict__ target, const T* __restrict__ gy,
+                                       const T* __restrict__ mask, T* __restrict__ out, T* __restrict__ gx,
+                                       T* __restrict__ gw, T* __restrict__ gb, T* __restrict__ logits, int m, int k,
+                                       i64 ignore, int mode) {
+    head<true>(x, w, bias, target, gy, mask, out, 0, gx, gw, gb, logits, 0, m, k, ignore, mode);
 }
