@@ -125,7 +125,8 @@ class compiling_ahead:  # noqa: N801
         if found is None:
             if _path(text, flags).exists():
                 return cubin(text, flags)
-            found = self.codes[text, flags] = self.pool.submit(cubin, text, flags)
+            self.codes[text, flags] = self.pool.submit(cubin, text, flags)
+            raise NotYet
         if not found.done():
             raise NotYet
         return found.result()
