@@ -63,6 +63,35 @@ def test_heads_are_one_kernel(rows, how):
     check(fn, program, *arrays(rows), rtol=2e-3)
 
 
+def test_scaled_losses_are_joined():
+    """The gradient of the loss is a product that comes behind it."""
+
+    def fn(x, t, w, b, v, c, scale):
+        leaves = [p.detach().requires_grad_() for p in (w, b, v, c)]
+        w, b, v, c = leaves
+        loss = F.cross_entropy(F.linear(F.linear(x, w, b).relu(), v, c), t)
+        return loss.detach(), *torch.autograd.grad(loss * scale, leaves)
+
+    args = [*arrays(40), torch.tensor(1024.0)]
+    program = joined(fn, args)
+    assert kernels(program) == ["linear_relu", "mul", "head_step", "linear_grads", "linear_grads"]
+    check(fn, program, *arrays(40), torch.tensor(0.5), rtol=2e-3)
+
+
+def test_scaled_losses_that_are_seen_before_their_gradient_stay():
+    def fn(x, t, w, b, v, c, scale):
+        leaves = [p.detach().requires_grad_() for p in (w, b, v, c)]
+        w, b, v, c = leaves
+        loss = F.cross_entropy(F.linear(F.linear(x, w, b).relu(), v, c), t)
+        scaled = loss * scale
+        return scaled.detach(), *torch.autograd.grad(scaled * loss.detach(), leaves)
+
+    args = [*arrays(40), torch.tensor(1024.0)]
+    program = joined(fn, args)
+    assert "cross_entropy_fused" in names(program)
+    check(fn, program, *arrays(40), torch.tensor(0.5), rtol=2e-3)
+
+
 def test_wide_heads_of_few_rows_keep_the_weight_apart():
     """One block would read a large weight alone."""
     args = arrays(4, width=600)

@@ -55,8 +55,14 @@ class _Joiner:
             since < at < until for s in ins.reads for at in self.written.get(s.storage.number, ())
         )
 
+    def is_read(self, slot: Slot, since: int, until: int) -> bool:
+        """Whether anything between two places reads the memory of a slot."""
+        number = slot.storage.number
+        between = self.program.instructions[since + 1 : until]
+        return any(s.storage.number == number for ins in between for s in ins.reads)
+
     def join(self, first: int, second: int, made: Instruction) -> None:
-        """`made`, at the place of the first, stands for both."""
+        """`made`, at the place of the first named, stands for both."""
         self.code[first] = made
         self.code[second] = None
 
@@ -165,11 +171,13 @@ def _loss_and_gradient(j: _Joiner, at: int, ins: Instruction) -> None:
         return
     if at < (j.program.hand_over or 0) < reader:
         return  # the gradient of the loss is given by a later call
-    gy = slope.inputs[0]
-    known = gy.__class__ is Slot and j.written.get(gy.storage.number, [-1])[-1] < at
-    if known and gy.dtype == x.dtype and x.dense and target.dense and gy.dense:
-        outs = (ins.outputs[0], slope.outputs[0])
-        inputs = (x, target, gy)
-        j.join(
-            at, reader, Instruction(CROSS_ENTROPY_STEP, inputs, ins.attrs, outs, (), ins.line, True)
-        )
+    gy, outs = slope.inputs[0], (ins.outputs[0], slope.outputs[0])
+    if gy.__class__ is not Slot or gy.dtype != x.dtype:
+        return
+    if not (x.dense and target.dense and gy.dense):
+        return
+    made = Instruction(CROSS_ENTROPY_STEP, (x, target, gy), ins.attrs, outs, (), ins.line, True)
+    if j.written.get(gy.storage.number, [-1])[-1] < at:
+        j.join(at, reader, made)
+    elif j.can_move(ins, at, reader) and not j.is_read(outs[0], at, reader):
+        j.join(reader, at, made)  # a scaled loss: its gradient is made in between
