@@ -111,3 +111,13 @@ def test_joined_kernels_are_compared_with_their_parts(
         assert not parts.agrees(kernel.name, [x], {})
     finally:
         del KERNELS[kernel.name]
+
+
+@pytest.mark.parametrize("file", sorted(p.name for p in FOLDER.glob("*.cu")))
+def test_every_kernel_waits_for_the_one_in_front_of_it(file):
+    """In a graph a kernel may be started early: its first words must be `depend();`."""
+    text = (FOLDER / file).read_text().replace("\\\n", "\n")
+    heads = list(re.finditer(r'KERNEL\([^()]*\)\s*\(|extern "C" __global__ void', text))
+    for head in heads:
+        body = text.index("{", text.index(")", head.end()))
+        assert text[body + 1 :].lstrip().startswith("depend();"), text[head.start() : body]

@@ -10,6 +10,7 @@ import numpy as np
 from cupy.cuda import runtime
 
 from ..backend.cuda.copies import copies_into, copies_of
+from ..backend.cuda.launch import overlap
 from ..backend.cuda.lt import library
 from ..backend.cuda.sources import counter, partials
 from ..backend.cuda.streams import current, using
@@ -32,7 +33,14 @@ class Graph:
         self.phases = Phases(low.program, instructions)
         self._prepare_moves()
         self.hooks: list[Callable[[], None]] = []
-        self.graph = self._capture(keep) if self.phases.graph else None
+        self.graph = None
+        if self.phases.graph:
+            try:
+                self.graph = self._capture(keep, _overlaps())
+            except CannotCapture:
+                if not _overlaps():
+                    raise
+                self.graph = self._capture(keep, False)
         self.kernels = len(self.phases.graph)
 
     def _prepare_moves(self) -> None:
@@ -45,7 +53,8 @@ class Graph:
                 if s.storage.device != "cpu":
                     low.env[s.number] = low.window(s)
 
-    def _capture(self, keep: set[int]) -> Any:
+    def _capture(self, keep: set[int], overlapping: bool) -> Any:
+        """The graph; `overlapping` lets kernels of the main lane come before their turn."""
         low = self.low
         given = {s.number for ins in self.phases.before for s in ins.outputs}
         code = self.phases.graph
@@ -62,6 +71,8 @@ class Graph:
                     for at, ins in enumerate(code):
                         if at in branches.waits:
                             _come_together(streams)
+                        follows = at > 0 and at not in branches.waits and not branches.lane[at]
+                        overlap(overlapping and follows)  # what waits for several must not
                         if branches.lane[at]:
                             self._beside(ins, streams[0], streams[branches.lane[at]])
                         else:
@@ -77,7 +88,9 @@ class Graph:
                     raise CannotCapture(
                         f"{ins.name} at {ins.line} cannot be part of a CUDA graph: {error}"
                     ) from error
-                graph = stream.end_capture()
+                finally:
+                    overlap(False)
+                graph = _finished(stream)
         self.hooks = [refresh for refresh, _ in hooks]
         return graph
 
@@ -99,6 +112,19 @@ class Graph:
             runtime.graphLaunch(self.graph.graphExec, stream)
         for ins in self.phases.after:
             self.low.execute(ins)
+
+
+def _overlaps() -> bool:
+    """Whether kernels of a graph may begin before those in front of them end: from Hopper on."""
+    return overlap(False) and int(cupy.cuda.Device().compute_capability) >= 90
+
+
+def _finished(stream: Any) -> Any:
+    """The graph that a stream has captured, ready to launch."""
+    try:
+        return stream.end_capture()
+    except Exception as error:
+        raise CannotCapture(f"the driver does not take the CUDA graph: {error}") from error
 
 
 class Turn:

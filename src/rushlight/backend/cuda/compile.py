@@ -174,7 +174,8 @@ def kernel(text: str, name: str, formats: tuple[str, ...], options: tuple[str, .
     found = _launches.get(key)
     if found is None:
         if "KERNEL(" in text:
-            text = source("kernel.cuh") + text
             options = (*options, "-DONE_KERNEL", f"-DASKED_{name}=~,")
-        found = _launches[key] = Launch(module(text, options).get_function(name), formats)
+        loaded = module(source("kernel.cuh") + text, options)
+        found = Launch(loaded.get_function(name), formats, waits="depend();" in text)
+        _launches[key] = found
     return found

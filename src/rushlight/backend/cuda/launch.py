@@ -51,6 +51,15 @@ def forget_idle() -> None:
         _native.forget()
 
 
+def overlap(on: bool) -> bool:
+    """Let launches in C begin before the kernel in front of them ends, those that wait for it themselves.
+
+    For a graph's capture: between two small kernels a GPU rests for longer than some of them take. The
+    answer is whether this driver knows how.
+    """
+    return bool(_in_c and _native.overlap(on))
+
+
 def of_words(function: Any) -> Callable[..., int]:
     """A library's function of 16 addresses and sizes, called from C where that was built."""
     if not _in_c:
@@ -81,11 +90,14 @@ class Launch:
     function, which saves the quick paths a method call.
     """
 
-    __slots__ = ("count", "free", "function", "go", "kernel", "layout", "offsets", "pack", "size")
+    __slots__ = (
+        "count", "free", "function", "go", "kernel", "layout", "offsets", "pack", "size", "waits",
+    )  # fmt: skip
 
-    def __init__(self, kernel: Any, formats: tuple[str, ...]) -> None:
+    def __init__(self, kernel: Any, formats: tuple[str, ...], waits: bool = False) -> None:
         self.function = kernel.ptr
         self.kernel = kernel
+        self.waits = waits  # whether it begins by waiting for the kernel in front of it
         offsets = []
         layout = "@"
         for entry in formats:
@@ -153,7 +165,7 @@ class Launch:
         places = self.offsets[len(front) : len(front) + head]
         return _native.Call(
             self.function, grid, block, shared, aligned, image, self.offsets, places, results,
-            self.kernel,
+            self.kernel, self.waits,
         )  # fmt: skip
 
     def with_places(self, grid: tuple, block: tuple, places: tuple[int, ...], *values: Any) -> Any:
@@ -162,8 +174,9 @@ class Launch:
             return None
         image = self.layout.pack(*values)
         return _native.Call(
-            self.function, grid, block, 0, 0, image, self.offsets, places, (), self.kernel
-        )
+            self.function, grid, block, 0, 0, image, self.offsets, places, (), self.kernel,
+            self.waits,
+        )  # fmt: skip
 
 
 def _packing(

@@ -166,6 +166,7 @@ __device__ __forceinline__ void learn(E* means, E* variances, int c, A mean, A i
 
 KERNEL(running)(T* means, T* variances, const A* mean, const A* invstd, int C,
                 double momentum, double eps, double bessel) {
+    depend();
     int c = blockIdx.x * blockDim.x + threadIdx.x;
     if (c < C) learn(means, variances, c, mean[c], invstd[c], momentum, eps, bessel);
 }
@@ -175,6 +176,7 @@ KERNEL(running)(T* means, T* variances, const A* mean, const A* invstd, int C,
 BOUNDED_KERNEL(statistics, BLOCK, 2)(const T* x, A* parts, unsigned* counters, A* mean, A* invstd, A* means,
                                      A* variances, i64* batches, int C, int inner, i64 images, i64 n, double eps,
                                      double momentum, double bessel) {
+    depend();
     ROOM
     const Walk walk(C, inner, images, BLOCK);
     A s[HELD], q[HELD], pivot[HELD];
@@ -291,6 +293,7 @@ __device__ __forceinline__ void normalise(const T* x, const NW* w, const NW* b, 
 #define APPLY(name, SPREAD, NEXT)                                                                        \
     BOUNDED_KERNEL(name, 256, 4)(const T* x, const NW* w, const NW* b, const NS* mean, const NS* spread, \
                                  const T* other, T* y, int C, int inner, i64 images, double eps) {       \
+        depend();                                                                                        \
         normalise<SPREAD, NEXT>(x, w, b, mean, spread, other, y, C, inner, images, eps);                 \
     }
 APPLY(apply, false, PLAIN)
@@ -375,6 +378,7 @@ __device__ __forceinline__ void grad_sums(const T* g, const T* more, const T* y,
     BOUNDED_KERNEL(name, BLOCK, 2)(const T* g, const T* more, const T* y, const T* x, const NW* w, const NW* b, \
                                    const A* mean, const A* invstd, T* kept, A* parts, unsigned* counters,       \
                                    A* totals, NW* gw, NW* gb, int C, int inner, i64 images) {                   \
+        depend();                                                                                               \
         grad_sums<NEXT>(g, more, y, x, w, b, mean, invstd, kept, parts, counters, totals, gw, gb, C, inner,     \
                         images);                                                                                \
     }
@@ -450,6 +454,7 @@ __device__ __forceinline__ void slopes(const T* g, const T* x, const NW* w, cons
 #define SLOPES(name, NEXT)                                                                                         \
     BOUNDED_KERNEL(name, 256, 3)(const T* g, const T* x, const NW* w, const NW* b, const A* mean, const A* invstd, \
                                  const A* totals, T* gx, int C, int inner, i64 images, double inverse_n) {         \
+        depend();                                                                                                  \
         slopes<NEXT>(g, x, w, b, mean, invstd, totals, gx, C, inner, images, inverse_n);                           \
     }
 SLOPES(slopes_plain, PLAIN)

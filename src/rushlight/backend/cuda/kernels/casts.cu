@@ -9,6 +9,7 @@
 struct Group { const SRC* from[MAXT]; T* to[MAXT]; i64 size[MAXT]; };
 
 extern "C" __global__ void casts(Group g) {
+    depend();
     const int k = blockIdx.y;
     const i64 size = g.size[k], step = (i64)gridDim.x * blockDim.x;
     const SRC* from = g.from[k];

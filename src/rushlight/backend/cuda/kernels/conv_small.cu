@@ -263,6 +263,7 @@ __device__ __forceinline__ void finish(A (&acc)[OT][PY][PX], const A (&add)[OT],
 extern "C" __global__ void __launch_bounds__(THREADS)
     conv_small(const T* __restrict__ x, const u8* __restrict__ from, const T* __restrict__ w,
                const T* __restrict__ bias, T* __restrict__ y, u8* __restrict__ places, int images, Strides st) {
+    depend();
     extern __shared__ __align__(16) char room[];
     A* tiles = (A*)room;                          // BUFFERS, IB, CC, TILE_ROWS, WP
     A* ws = tiles + (BUFFERS * ROOM + 3) / 4 * 4;  // C, R, S, GB, OP

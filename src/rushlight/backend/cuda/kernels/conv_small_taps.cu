@@ -60,6 +60,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     conv_small_taps(const T* __restrict__ g, const u8* __restrict__ places, const T* __restrict__ x,
                       T* __restrict__ out, T* __restrict__ bias, A* parts,
                     unsigned* counters, int images) {
+    depend();
     extern __shared__ __align__(16) char room[];
     A* tile = (A*)room;                  // IB, CB, ROWS, WP
     Entry* list = (Entry*)(tile + TILE);  // IB, Q

@@ -120,6 +120,7 @@ __device__ __forceinline__ void add_rows(A (&acc)[OT][R][S], A (&bias)[OT], cons
 BOUNDED_KERNEL(conv_small_weight, THREADS, THREADS > 256 ? 1 : 2)(
     const T* __restrict__ g, const u8* __restrict__ places, const T* __restrict__ x, T* __restrict__ out,
     T* __restrict__ bias, A* parts, unsigned* counter, int images) {
+    depend();
     extern __shared__ __align__(16) char room[];
     A* tiles = (A*)room;
     const int t = threadIdx.x;
@@ -190,6 +191,7 @@ BOUNDED_KERNEL(conv_small_weight, THREADS, THREADS > 256 ? 1 : 2)(
 
 // Adds `blocks` rows of numbers, weight and bias side by side: a block has 32 columns and 8 rows of threads.
 KERNEL(sum_parts)(const A* parts, T* out, T* bias, int blocks) {
+    depend();
     __shared__ A hold[8][33];
     int i = blockIdx.x * 32 + threadIdx.x % 32, lane = threadIdx.x / 32;
     A total = (A)0;

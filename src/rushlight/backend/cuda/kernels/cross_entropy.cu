@@ -114,12 +114,14 @@ __device__ __forceinline__ void short_rows(const T* __restrict__ x, const LABEL*
         const T* __restrict__ x, const LABEL* __restrict__ target, T* __restrict__ out,                  \
         T* __restrict__ probs, A* parts, unsigned* counter,                                              \
         i64 rows, int n, i64 ignore, int mode) {                                                         \
+        depend();                                                                                        \
         short_rows<LANES, HELD, false>(x, target, 0, out, probs, parts, counter, rows, n, ignore, mode); \
     }                                                                                                    \
     KERNEL(cross_entropy_step_##LANES)(                                                                  \
         const T* __restrict__ x, const LABEL* __restrict__ target, const T* __restrict__ gy,             \
         T* __restrict__ out, T* __restrict__ gx, A* parts, unsigned* counter,                            \
         i64 rows, int n, i64 ignore, int mode) {                                                         \
+        depend();                                                                                        \
         short_rows<LANES, HELD, true>(x, target, gy, out, gx, parts, counter, rows, n, ignore, mode);    \
     }
 SHORT(4, 4)
@@ -130,6 +132,7 @@ SHORT(32, 0)
 KERNEL(cross_entropy_block)(const T* x, const LABEL* target, T* out, T* probs,
                             A* parts, unsigned* counter, i64 rows, int n,
                             i64 ignore, int mode) {
+    depend();
     __shared__ A hold[32];
     A loss = (A)0, seen = (A)0;
     for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -160,6 +163,7 @@ KERNEL(cross_entropy_block)(const T* x, const LABEL* target, T* out, T* probs,
 }
 
 KERNEL(count_valid)(const LABEL* target, A* seen, i64 rows, i64 ignore) {
+    depend();
     __shared__ A hold[32];
     A all = count_targets(target, rows, ignore, hold);
     if (threadIdx.x == 0) *seen = all;
@@ -168,6 +172,7 @@ KERNEL(count_valid)(const LABEL* target, A* seen, i64 rows, i64 ignore) {
 // `seen` holds the number of valid targets; without it (0) every block counts them itself.
 KERNEL(cross_entropy_grad)(const T* gy, const T* probs, const LABEL* target, T* gx,
                            const A* seen, i64 rows, int n, i64 ignore, int mode) {
+    depend();
     __shared__ A hold[32];
     A by = (A)1;
     if (mode == 1) {

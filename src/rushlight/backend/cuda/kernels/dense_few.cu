@@ -160,12 +160,14 @@ __device__ __forceinline__ void to_weight(const T* __restrict__ g, const T* __re
     KERNEL(linear_##M)(const T* __restrict__ x, const T* __restrict__ w,                                        \
                        const T* __restrict__ bias, T* __restrict__ out, int m, int n,                           \
                        int k, int relu) {                                                                       \
+        depend();                                                                                               \
         forward<M>(x, w, bias, out, m, n, k, relu);                                                             \
     }                                                                                                           \
     BOUNDED_KERNEL(linear_backward_##M, 256)(const T* __restrict__ g, const T* __restrict__ x,                  \
                                              const T* __restrict__ w, const T* __restrict__ mask,               \
                                              T* __restrict__ gx, T* __restrict__ gw, T* __restrict__ gb, int m, \
                                              int n, int k, int first) {                                         \
+        depend();                                                                                               \
         if (blockIdx.x < first) to_input<M>(g, w, mask, gx, m, n, k, blockIdx.x);                               \
         else to_weight<M>(g, x, gw, gb, m, n, k, blockIdx.x - first, gridDim.x - first);                        \
     }

@@ -61,15 +61,18 @@ __device__ __forceinline__ void head(const T* __restrict__ x, const T* __restric
 }
 
 BOUNDED_KERNEL(head_32, 256)(const T* x, const T* w, const T* bias, T* out, int m, int n, int k, int relu) {
+    depend();
     head<32>(x, w, bias, out, m, n, k, relu);
 }
 BOUNDED_KERNEL(head_128, 256)(const T* x, const T* w, const T* bias, T* out, int m, int n, int k, int relu) {
+    depend();
     head<128>(x, w, bias, out, m, n, k, relu);
 }
 
 // gx (m, k) = g w where `mask` is positive, with n <= FEW terms: 32 rows and 128 columns a block.
 BOUNDED_KERNEL(head_input, 256)(const T* __restrict__ g, const T* __restrict__ w, const T* __restrict__ mask,
                                 T* __restrict__ gx, int m, int n, int k) {
+    depend();
     __shared__ Four ws[FEW][32], masks[32][32];
     __shared__ A gs[32][FEW];
     const int t = threadIdx.x, lane = t % 32, fours = k / 4, at = blockIdx.x * 32 + lane, row0 = blockIdx.y * 32;

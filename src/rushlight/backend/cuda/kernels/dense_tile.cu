@@ -203,6 +203,7 @@ __device__ __forceinline__ void tile(const float* x, const float* y, const float
     BOUNDED_KERNEL(NAME, THREADS)(const float* x, const float* y, const float* bias, const float* mask,           \
                                   float* out, float* sums, float* parts, unsigned* counters, int m, int n, int k, \
                                   int depth, int relu) {                                                          \
+        depend();                                                                                                 \
         tile<FLIP_X, FLIP_Y>(x, y, bias, mask, out, sums, parts, counters, m, n, k, depth, relu);                 \
     }
 FORM(nn, false, false)

@@ -5,6 +5,7 @@
 
 KERNEL(embedding)(const T* table, const LABEL* index, T* out, i64 count, int width,
                   i64 rows) {
+    depend();
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x) {
         i64 place = i / width, row = (i64)index[place];
@@ -16,6 +17,7 @@ KERNEL(embedding)(const T* table, const LABEL* index, T* out, i64 count, int wid
 
 KERNEL(embedding_add)(const T* g, const LABEL* index, A* out, i64 count, int width,
                       i64 rows, i64 padding) {
+    depend();
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x) {
         i64 place = i / width, row = (i64)index[place];
@@ -28,6 +30,7 @@ KERNEL(embedding_add)(const T* g, const LABEL* index, A* out, i64 count, int wid
 // adds the others up, in order.
 KERNEL(embedding_sorted)(const T* g, const i64* order, const LABEL* sorted, T* out,
                          i64 places, int width, i64 rows, i64 padding, int by_count) {
+    depend();
     i64 first = blockIdx.x;
     i64 row = (i64)sorted[first];
     if (first > 0 && (i64)sorted[first - 1] == row) return;

@@ -292,6 +292,7 @@ BOUNDED_KERNEL(head_step, THREADS, 1)(const T* __restrict__ x, const T* __restri
                                       const T* __restrict__ mask, T* __restrict__ out, T* __restrict__ g,
                                       T* __restrict__ gx, T* __restrict__ logits, Word* words, int m, int k,
                                       i64 ignore, int mode) {
+    depend();
     head<false>(x, w, bias, target, gy, mask, out, g, gx, 0, 0, logits, words, m, k, ignore, mode);
 }
 
@@ -300,5 +301,6 @@ BOUNDED_KERNEL(head_whole, THREADS, 1)(const T* __restrict__ x, const T* __restr
                                        const T* __restrict__ mask, T* __restrict__ out, T* __restrict__ gx,
                                        T* __restrict__ gw, T* __restrict__ gb, T* __restrict__ logits, int m, int k,
                                        i64 ignore, int mode) {
+    depend();
     head<true>(x, w, bias, target, gy, mask, out, 0, gx, gw, gb, logits, 0, m, k, ignore, mode);
 }

@@ -20,6 +20,7 @@ BOUNDED_KERNEL(gather, 256)(
     i64 n, S* __restrict__ out, const S* __restrict__ x, const X* __restrict__ index, int dim, i64 extent,
     Geometry g
 ) {
+    depend();
     const i64 step = (i64)gridDim.x * blockDim.x;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         i64 at, line, near;
@@ -34,6 +35,7 @@ BOUNDED_KERNEL(scatter, 256)(
     i64 n, S* __restrict__ out, const S* __restrict__ src, const X* __restrict__ index, int dim,
     i64 extent, Geometry g
 ) {
+    depend();
     const i64 step = (i64)gridDim.x * blockDim.x;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         i64 at, line, near;
@@ -49,6 +51,7 @@ BOUNDED_KERNEL(flatten, 256)(
     i64 n, i64* __restrict__ out, const S* unused, const X* __restrict__ index, int dim, i64 extent,
     Geometry g
 ) {
+    depend();
     const i64 step = (i64)gridDim.x * blockDim.x;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         i64 at, line, near;
@@ -64,6 +67,7 @@ BOUNDED_KERNEL(scatter_add, 256)(
     i64 n, S* __restrict__ out, const S* __restrict__ src, const X* __restrict__ index, int dim,
     i64 extent, Geometry g
 ) {
+    depend();
     const i64 step = (i64)gridDim.x * blockDim.x;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         i64 at, line, near;
@@ -77,6 +81,7 @@ BOUNDED_KERNEL(scatter_add, 256)(
 BOUNDED_KERNEL(add_flat, 256)(
     i64 n, S* out, const S* __restrict__ src, const i64* __restrict__ at
 ) {
+    depend();
     const i64 step = (i64)gridDim.x * blockDim.x;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
         atomicAdd((ATOMIC*)(out + at[i]), (ATOMIC)src[i]);
@@ -92,6 +97,7 @@ BOUNDED_KERNEL(runs, 256)(
     i64 n, S* out, const S* __restrict__ src, const i64* __restrict__ at,
     const i64* __restrict__ order, int kind, int keep
 ) {
+    depend();
     const i64 step = (i64)gridDim.x * blockDim.x;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         const i64 place = at[i];

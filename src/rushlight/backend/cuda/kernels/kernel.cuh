@@ -1,4 +1,4 @@
-// In front of every source that has KERNEL: KERNEL(name)(parameters) opens a kernel, BOUNDED_KERNEL one with
+// In front of every source. KERNEL(name)(parameters) opens a kernel, BOUNDED_KERNEL one with
 // __launch_bounds__. Where one kernel is asked for (compile.py defines ASKED_<name> as "~,"), the others of its file
 // become templates that nobody uses, and the compiler is soon done with them.
 #ifdef ONE_KERNEL
@@ -10,3 +10,12 @@
 #endif
 #define KERNEL(name) LINKAGE(name) __global__ void name
 #define BOUNDED_KERNEL(name, ...) LINKAGE(name) __global__ void __launch_bounds__(__VA_ARGS__) name
+
+// The first words of every kernel. In a graph it may have been started before the one in front of it is done, so that its
+// blocks are in place by then (launch.py, `overlap`): here it waits for that one's results, and lets the next one come.
+__device__ __forceinline__ void depend() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}

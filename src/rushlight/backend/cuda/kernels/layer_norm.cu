@@ -17,6 +17,7 @@ __device__ __forceinline__ A team_sum(A v, A* hold) { return TEAM ? warp_sum(v) 
 
 KERNEL(norm_rows)(const T* x, const NW* w, const NW* b, T* y, A* mean, A* rstd,
                   i64 rows, int n, double eps) {
+    depend();
     __shared__ A hold[32];
     i64 row = MY_ROW;
     if (row >= rows) return;
@@ -47,6 +48,7 @@ KERNEL(norm_rows)(const T* x, const NW* w, const NW* b, T* y, A* mean, A* rstd,
 
 KERNEL(norm_rows_grad)(const T* g, const T* x, const NW* w, const A* mean,
                        const A* rstd, T* gx, i64 rows, int n) {
+    depend();
     __shared__ A hold[32];
     i64 row = MY_ROW;
     if (row >= rows) return;
@@ -71,6 +73,7 @@ KERNEL(norm_rows_grad)(const T* g, const T* x, const NW* w, const A* mean,
 // Column sums of g and g * hat over a part of the rows. parts: splits, 2, n.
 KERNEL(weight_sums)(const T* g, const T* x, const A* mean, const A* rstd, A* parts,
                     i64 rows, int n) {
+    depend();
     int i = blockIdx.x * 32 + threadIdx.x % 32, lane = threadIdx.x / 32, lanes = blockDim.x / 32;
     __shared__ A hold[2][32][33];
     A s = (A)0, q = (A)0;
@@ -93,6 +96,7 @@ KERNEL(weight_sums)(const T* g, const T* x, const A* mean, const A* rstd, A* par
 }
 
 KERNEL(weight_finish)(const A* parts, NW* gw, NW* gb, int splits, int n) {
+    depend();
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     A s = (A)0, q = (A)0;

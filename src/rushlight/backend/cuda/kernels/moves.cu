@@ -11,6 +11,7 @@ template <> struct Bytes<16> { typedef ulonglong2 type; };
 
 // The 16-byte pattern (lo, hi) over n bytes; `out` is aligned to 16, the tail is written by bytes.
 BOUNDED_KERNEL(fill, 256)(u64 n, unsigned char* out, u64 lo, u64 hi) {
+    depend();
     const u64 at = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     const u64 step = (u64)gridDim.x * blockDim.x;
     const u64 whole = n / 16;
@@ -69,6 +70,7 @@ __device__ __forceinline__ void transpose(
     BOUNDED_KERNEL(transpose##n, 256)(                                                       \
         Bytes<n>::type* out, const Bytes<n>::type* in, int rows, int cols, i64 in_step,      \
         i64 out_step, int batches, Batch g) {                                                \
+        depend();                                                                            \
         transpose<Bytes<n>::type, tile>(out, in, rows, cols, in_step, out_step, batches, g); \
     }
 TRANSPOSE(1, 64) TRANSPOSE(2, 64) TRANSPOSE(4, 64) TRANSPOSE(8, 32) TRANSPOSE(16, 32)

@@ -35,6 +35,7 @@ __device__ __forceinline__ void max_at(const T* x, Win k, i64 plane, int oz, int
 }
 
 KERNEL(max_pool)(const T* x, T* y, i64* index, i64 count, Win k) {
+    depend();
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x) {
         int per = k.od * k.oh * k.ow;
@@ -48,6 +49,7 @@ KERNEL(max_pool)(const T* x, T* y, i64* index, i64 count, Win k) {
 // Windows of 2 x 2 side by side, the common case; W is even, so pairs are read at once.
 KERNEL(max_pool_2x2)(const T* x, T* y, i64* index, int count, int w, int ow,
                      int oh) {
+    depend();
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
         int ox = i % ow, rest = i / ow, oy = rest % oh;
         i64 plane = rest / oh;
@@ -71,6 +73,7 @@ KERNEL(max_pool_2x2)(const T* x, T* y, i64* index, int count, int w, int ow,
 // Every block owns whole planes, gathers their gradients in shared memory and writes them out once.
 KERNEL(max_pool_grad)(const T* g, const i64* index, T* gx, i64 planes, int size,
                       int out, int per_block, int overlap) {
+    depend();
     extern __shared__ __align__(16) char room[];
     A* hold = (A*)room;
     for (i64 first = (i64)blockIdx.x * per_block; first < planes;
@@ -100,6 +103,7 @@ KERNEL(max_pool_grad)(const T* g, const i64* index, T* gx, i64 planes, int size,
 // Planes too large for shared memory: gx was filled with zeros; A is its type (float or double).
 KERNEL(max_pool_grad_large)(const T* g, const i64* index, A* gx, i64 count,
                             i64 size, i64 out, int overlap) {
+    depend();
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x) {
         if (overlap == 2) {
@@ -114,6 +118,7 @@ KERNEL(max_pool_grad_large)(const T* g, const i64* index, A* gx, i64 count,
 
 KERNEL(pool_take)(const T* x, const i64* index, T* y, i64 count, i64 size,
                   i64 out) {
+    depend();
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x)
         y[i] = x[i / out * size + index[i]];
@@ -128,6 +133,7 @@ __device__ __forceinline__ int span(int start, int k, int n, int pad, int includ
 }
 
 KERNEL(avg_pool)(const T* x, T* y, i64 count, Win k, int include, int divisor) {
+    depend();
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x) {
         int per = k.od * k.oh * k.ow;
@@ -151,6 +157,7 @@ KERNEL(avg_pool)(const T* x, T* y, i64 count, Win k, int include, int divisor) {
 // Every input element collects from the windows it lies in.
 KERNEL(avg_pool_grad)(const T* g, T* gx, i64 count, Win k, int include,
                       int divisor) {
+    depend();
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x) {
         int per = k.d * k.h * k.w;

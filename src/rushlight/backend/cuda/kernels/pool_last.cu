@@ -29,6 +29,7 @@ __device__ __forceinline__ int inside(int start, int gap) {
 }
 
 KERNEL(max_pool_last)(const T* x, T* y, i64* index, i64 count, int C, Win k) {
+    depend();
     EACH(i, count) {
         const Place o = place_of(i, C, k.od, k.oh, k.ow);
         const int z0 = o.z * k.sd - k.pd, y0 = o.y * k.sh - k.ph, x0 = o.x * k.sw - k.pw;
@@ -63,10 +64,12 @@ KERNEL(max_pool_last)(const T* x, T* y, i64* index, i64 count, int C, Win k) {
 // gx was filled with zeros. Places differ, so each is written once; or they may meet (S is float or double).
 KERNEL(max_pool_grad_last)(const T* g, const i64* index, T* gx, i64 count, int C, i64 size,
                            i64 out) {
+    depend();
     EACH(i, count) gx[(i / (out * C) * size + index[i]) * C + i % C] = g[i];
 }
 KERNEL(max_pool_grad_last_meeting)(const T* g, const i64* index, A* gx, i64 count, int C,
                                    i64 size, i64 out) {
+    depend();
     EACH(i, count) atomicAdd(gx + (i / (out * C) * size + index[i]) * C + i % C, up(g[i]));
 }
 
@@ -86,6 +89,7 @@ __device__ __forceinline__ A divisor_of(Win k, int z, int y, int x, int include,
 }
 
 KERNEL(avg_pool_last)(const T* x, T* y, i64 count, int C, Win k, int include, int divisor) {
+    depend();
     EACH(i, count) {
         const Place o = place_of(i, C, k.od, k.oh, k.ow);
         const int z0 = o.z * k.sd - k.pd, y0 = o.y * k.sh - k.ph, x0 = o.x * k.sw - k.pw;
@@ -115,6 +119,7 @@ __device__ __forceinline__ int first_window(int at, int pad, int k, int step) {
 
 KERNEL(avg_pool_grad_last)(const T* g, T* gx, i64 count, int C, Win k, int include,
                            int divisor) {
+    depend();
     EACH(i, count) {
         const Place p = place_of(i, C, k.d, k.h, k.w);
         const int zb = min(k.od - 1, (p.z + k.pd) / k.sd), yb = min(k.oh - 1, (p.y + k.ph) / k.sh),

@@ -61,6 +61,7 @@ template <class R> __device__ __forceinline__ void gauss(R* u) {
 
 #define DRAW(name, body) \
     BOUNDED_KERNEL(name, 256)(u64 n, S* out, State* s, double a, double b, const S* p) { \
+        depend();                                                                        \
         const u64 seed = s->seed, counter = s->counter; \
         const u64 step = (u64)gridDim.x * blockDim.x; \
         for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i * 4 < n; i += step) { \
@@ -88,6 +89,7 @@ DRAW(bernoulli_of, EACH(i * 4 + k < n ? C(u[k] < widen(p[i * 4 + k])) : C(0)))
 
 // 1 (or the number b) with probability a, 0 otherwise, in any dtype.
 BOUNDED_KERNEL(bernoulli, 256)(u64 n, S* out, State* s, double a, double b, const S* p) {
+    depend();
     const u64 seed = s->seed, counter = s->counter;
     const u64 step = (u64)gridDim.x * blockDim.x;
     const S yes = narrow(To<S>(), (C)b), no = narrow(To<S>(), (C)0);
@@ -103,6 +105,7 @@ BOUNDED_KERNEL(bernoulli, 256)(u64 n, S* out, State* s, double a, double b, cons
 
 // Integers low + (word mod span); a span of 0 takes all 64 bits as they are.
 BOUNDED_KERNEL(integers, 256)(u64 n, S* out, State* s, i64 low, u64 span) {
+    depend();
     const u64 seed = s->seed, counter = s->counter;
     const u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i * 2 < n; i += step) {
@@ -123,6 +126,7 @@ __device__ __forceinline__ double next_unit(u64 seed, u64 counter, u64 i, unsign
 
 // Counts with mean p[i]; Knuth's product below 10, Hoermann's transformed rejection (PTRS, 1993) above.
 BOUNDED_KERNEL(poisson, 256)(u64 n, S* out, State* s, double a, double b, const S* p) {
+    depend();
     const u64 seed = s->seed, counter = s->counter;
     const u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
@@ -152,6 +156,7 @@ BOUNDED_KERNEL(poisson, 256)(u64 n, S* out, State* s, double a, double b, const 
 
 // Standard gamma numbers of shape p[i] (Marsaglia and Tsang 2000).
 BOUNDED_KERNEL(gamma_of, 256)(u64 n, S* out, State* s, double a, double b, const S* p) {
+    depend();
     const u64 seed = s->seed, counter = s->counter;
     const u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {

@@ -42,6 +42,7 @@ __device__ __forceinline__ void store(O* out, i64* index, A* parts, I o, I outs,
 BOUNDED_KERNEL(rows, 256)(
     const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
 ) {
+    depend();
     __shared__ A room[256];
     const int lanes = blockDim.x, me = threadIdx.y * lanes + threadIdx.x;
     const I o = (I)blockIdx.x * blockDim.y + threadIdx.y;
@@ -78,6 +79,7 @@ BOUNDED_KERNEL(rows, 256)(
 BOUNDED_KERNEL(packs, 256)(
     const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
 ) {
+    depend();
     static const int V = 16 / sizeof(S);
     __shared__ A room[256];
     const int lanes = blockDim.x, me = threadIdx.y * lanes + threadIdx.x;
@@ -117,6 +119,7 @@ BOUNDED_KERNEL(packs, 256)(
 BOUNDED_KERNEL(columns, 256)(
     const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
 ) {
+    depend();
     __shared__ A room[8][32];
     const I o = (I)blockIdx.x * 32 + threadIdx.x;
     const I start = (I)blockIdx.y * chunk, stop = start + chunk < terms ? start + chunk : terms;
@@ -148,6 +151,7 @@ BOUNDED_KERNEL(columns, 256)(
 BOUNDED_KERNEL(join, 256)(
     const A* __restrict__ parts, O* out, i64* index, I outs, I count, i64 n
 ) {
+    depend();
     __shared__ A room[256];
     const I o = blockIdx.x;
     A a = INIT;

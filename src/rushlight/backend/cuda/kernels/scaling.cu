@@ -4,6 +4,7 @@
 extern "C" __global__ void __launch_bounds__(256) unscale(
     i64 n, S* g, float* found, const float* __restrict__ inverse
 ) {
+    depend();
     typedef Wide<S>::type C;
     const C by = (C)*inverse;
     const i64 step = (i64)gridDim.x * blockDim.x;

@@ -17,6 +17,7 @@ __device__ __forceinline__ A last_of(A v, A m, A sum, A log_sum) {
 
 // inner == 1: a warp per row.
 KERNEL(rows_warp)(const T* x, T* y, i64 rows, int n) {
+    depend();
     i64 row = blockIdx.x * (i64)(blockDim.x / 32) + threadIdx.x / 32;
     if (row >= rows) return;
     int lane = threadIdx.x & 31;
@@ -36,6 +37,7 @@ KERNEL(rows_warp)(const T* x, T* y, i64 rows, int n) {
 
 // inner == 1, long rows: a block per row, each thread keeping its own maximum and sum in one pass.
 KERNEL(rows_block)(const T* x, T* y, i64 rows, int n) {
+    depend();
     __shared__ A hold[32];
     i64 row = blockIdx.x;
     const T* p = x + row * n;
@@ -57,6 +59,7 @@ KERNEL(rows_block)(const T* x, T* y, i64 rows, int n) {
 
 // inner > 1: a thread per column; neighbours lie side by side in memory.
 KERNEL(columns)(const T* x, T* y, i64 count, int n, i64 inner) {
+    depend();
     i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x;
     if (i >= count) return;
     const T* p = x + i / inner * inner * n + i % inner;
@@ -79,6 +82,7 @@ __device__ __forceinline__ A slope(A g, A y, A sum) {
 }
 
 KERNEL(grad_warp)(const T* g, const T* y, T* gx, i64 rows, int n) {
+    depend();
     i64 row = blockIdx.x * (i64)(blockDim.x / 32) + threadIdx.x / 32;
     if (row >= rows) return;
     A sum = (A)0;
@@ -89,6 +93,7 @@ KERNEL(grad_warp)(const T* g, const T* y, T* gx, i64 rows, int n) {
         gx[row * n + i] = dn(slope(up(g[row * n + i]), up(y[row * n + i]), sum));
 }
 KERNEL(grad_block)(const T* g, const T* y, T* gx, i64 rows, int n) {
+    depend();
     __shared__ A hold[32];
     i64 row = blockIdx.x;
     A sum = (A)0;
@@ -99,6 +104,7 @@ KERNEL(grad_block)(const T* g, const T* y, T* gx, i64 rows, int n) {
         gx[row * n + i] = dn(slope(up(g[row * n + i]), up(y[row * n + i]), sum));
 }
 KERNEL(grad_columns)(const T* g, const T* y, T* gx, i64 count, int n, i64 inner) {
+    depend();
     i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x;
     if (i >= count) return;
     i64 at = i / inner * inner * n + i % inner;

@@ -14,6 +14,7 @@ __device__ __forceinline__ void rule(const double* h, A& p, A g, A& a, A& b, A& 
 }
 
 extern "C" __global__ void update(Group t, Numbers given, const double* live) {
+    depend();
     const int k = blockIdx.y;
     const i64 size = t.size[k];
     const int V = 16 / sizeof(T);

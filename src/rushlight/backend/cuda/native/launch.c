@@ -22,7 +22,26 @@
 typedef int (*launch_fn)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
                          void **, void **);
 
+/* CUlaunchConfig and CUlaunchAttribute of cuda.h, which need not be there to build this. */
+typedef struct {
+    unsigned id;
+    union {
+        int allowed;
+        uint64_t room[8];
+    } value;
+} Attribute;
+typedef struct {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    Attribute *attributes;
+    unsigned count;
+} Config;
+#define EARLY 6 /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
+typedef int (*launch_ex_fn)(const Config *, void *, void **, void **);
+
 static launch_fn launch_kernel;
+static launch_ex_fn launch_kernel_ex;
+static int overlapping; /* launches may begin before the kernel in front of them ends */
 static unsigned long long pretended; /* launches counted instead of made, for tools/host_path.py */
 
 static PyObject *name_data, *name_ptr, *name_init, *name_mem;
@@ -55,7 +74,7 @@ typedef struct Call {
     vectorcallfunc vectorcall;
     void *function;
     unsigned grid[3], block[3], shared;
-    int parameters, pointers, results;
+    int parameters, pointers, results, waits;
     int offsets[MOST_PARAMETERS]; /* where parameters begin in the image */
     int places[MOST_POINTERS];    /* where addresses go in it */
     int result_at[MOST_RESULTS];  /* rising positions among the pointers */
@@ -185,6 +204,17 @@ static PyObject *failed(int status)
     return PyErr_Format(PyExc_RuntimeError, "cuLaunchKernel failed with CUDA error %d", status);
 }
 
+static int start(const Call *self, void *stream, void **parameters)
+{
+    if (!overlapping || !self->waits)
+        return launch_kernel(self->function, self->grid[0], self->grid[1], self->grid[2], self->block[0],
+                             self->block[1], self->block[2], self->shared, stream, parameters, NULL);
+    Attribute early = {EARLY, {.allowed = 1}};
+    Config config = {{self->grid[0], self->grid[1], self->grid[2]}, {self->block[0], self->block[1], self->block[2]},
+                     self->shared, stream, &early, 1};
+    return launch_kernel_ex(&config, self->function, parameters, NULL);
+}
+
 static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Call *self = (Call *)callable;
@@ -223,15 +253,13 @@ static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, 
     }
     for (int i = 0; i < self->parameters; i++)
         parameters[i] = values + self->offsets[i];
-    int status = launch_kernel(self->function, self->grid[0], self->grid[1], self->grid[2], self->block[0],
-                               self->block[1], self->block[2], self->shared, where, parameters, NULL);
+    int status = start(self, where, parameters);
     if (status == NO_CONTEXT) { /* the first launch of this thread */
         PyObject *done = PyObject_CallNoArgs(bind_thread);
         if (done == NULL)
             goto error;
         Py_DECREF(done);
-        status = launch_kernel(self->function, self->grid[0], self->grid[1], self->grid[2], self->block[0],
-                               self->block[1], self->block[2], self->shared, where, parameters, NULL);
+        status = start(self, where, parameters);
     }
     if (status) {
         failed(status);
@@ -293,9 +321,10 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     unsigned g[3], b[3], shared;
     Py_buffer image;
     PyObject *offsets, *places, *results, *keep;
-    if (!PyArg_ParseTuple(args, "K(III)(III)IKy*O!O!O!O", &function, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared,
+    int waits;
+    if (!PyArg_ParseTuple(args, "K(III)(III)IKy*O!O!O!Op", &function, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared,
                           &aligned, &image, &PyTuple_Type, &offsets, &PyTuple_Type, &places, &PyTuple_Type, &results,
-                          &keep))
+                          &keep, &waits))
         return NULL;
     Call *self = (Call *)PyObject_NewVar(Call, type, image.len);
     if (self != NULL) {
@@ -306,6 +335,7 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         memcpy(self->block, b, sizeof b);
         self->shared = shared;
         self->aligned = aligned;
+        self->waits = waits;
         self->keep = Py_NewRef(keep);
         self->bytes = image.len;
         memcpy(self->image, image.buf, image.len);
@@ -373,7 +403,7 @@ static PyTypeObject CallType = {
     .tp_new = call_make,
     .tp_methods = call_methods,
     .tp_dealloc = call_free,
-    .tp_doc = "Call(function, grid, block, shared, aligned, image, offsets, places, results, keep)",
+    .tp_doc = "Call(function, grid, block, shared, aligned, image, offsets, places, results, keep, waits)",
 };
 
 /* setup(current, alloc, ndarray, new, bind_thread, pretend): whether launches can be made. */
@@ -389,14 +419,24 @@ static PyObject *setup(PyObject *module, PyObject *args)
     array_new = Py_NewRef(d);
     bind_thread = Py_NewRef(e);
     launch_kernel = NULL;
+    launch_kernel_ex = NULL;
     if (pretend)
         launch_kernel = pretend_launch;
     else {
         void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_GLOBAL);
         if (driver != NULL)
             launch_kernel = (launch_fn)dlsym(driver, "cuLaunchKernel");
+        if (driver != NULL)
+            launch_kernel_ex = (launch_ex_fn)dlsym(driver, "cuLaunchKernelEx");
     }
     return PyBool_FromLong(launch_kernel != NULL);
+}
+
+/* overlap(on): whether launches now may begin before the kernel in front of them ends. */
+static PyObject *overlap(PyObject *module, PyObject *on)
+{
+    overlapping = launch_kernel_ex != NULL && PyObject_IsTrue(on) > 0;
+    return PyBool_FromLong(launch_kernel_ex != NULL);
 }
 
 #define WORDS 16
@@ -464,6 +504,7 @@ static PyMethodDef functions[] = {
     {"setup", setup, METH_VARARGS, "setup(current, alloc, ndarray, new, bind_thread, pretend) -> usable"},
     {"call_words", (PyCFunction)(void (*)(void))call_words, METH_FASTCALL,
      "call_words(address, w1 .. w16): call a C function of 16 addresses and sizes."},
+    {"overlap", overlap, METH_O, "Let launches begin before the kernel in front of them ends -> whether they can."},
     {"launches", launches, METH_NOARGS, "How many launches were only pretended."},
     {NULL, NULL, 0, NULL},
 };
