@@ -7,7 +7,7 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 from rushlight.capture import lanes
-from rushlight.capture.lanes import Branches, keep_longer
+from rushlight.capture.lanes import Branches, heaviest_last, keep_longer
 
 
 def program_of(step, *args):
@@ -64,6 +64,29 @@ def test_the_last_branch_runs_where_nothing_else_would(program):
     assert {s.storage.number for s in code[last].outputs} & {
         s.storage.number for s in code[end].reads
     }  # a gradient that the update alone waits for
+
+
+def test_the_largest_of_the_last_branches_comes_last():
+    net = nn.Sequential(nn.Linear(64, 48), nn.ReLU(), nn.Linear(48, 3))
+    opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+    def step(x, y):
+        opt.zero_grad()
+        loss = nn.functional.mse_loss(net(x), y)
+        loss.backward()
+        opt.step()
+        return loss
+
+    program = program_of(step, torch.randn(8, 64), torch.randn(8, 3))
+    code = heaviest_last(program, program.instructions)
+    assert sorted(map(id, code)) == sorted(map(id, program.instructions))
+    known = set()
+    for ins in code:  # nothing is read before it is made
+        assert all(s.number in known or s.storage.kind != "made" for s in ins.reads), ins.name
+        known.update(s.number for s in ins.outputs)
+    end = next(i for i, ins in enumerate(code) if ins.name == "sgd_update")
+    assert code[end - 1].outputs[0].shape == (48, 64) and code[end - 2].name == "sum"
+    assert Branches(program, code).lane[end - 2 : end] == [2, 0]
 
 
 def test_what_a_branch_reads_lives_until_it_is_waited_for(program):

@@ -547,6 +547,16 @@ def _wide(x, w, b):
     return y.detach(), gw, gb
 
 
+def test_sums_stay_apart_from_the_librarys_products():
+    args = torch.randn(100, 784), torch.randn(1000, 784), torch.randn(1000)
+    program = drop_dead(record(_wide, *args))
+    program.device = "cuda"
+    joined = join_epilogues(program)
+    joined.device = "cpu"
+    assert {"linear_relu", "mm_tn", "sum"} <= set(names(joined))
+    check(_wide, joined, *args, rtol=2e-3)
+
+
 def test_epilogues_join_large_products():
     args = torch.randn(256, 512), torch.randn(512, 512), torch.randn(512)
     program = drop_dead(record(_wide, *args))

@@ -49,6 +49,24 @@ class Branches:
                 del self.until[last]
 
 
+def heaviest_last(program: Program, instructions: list[Instruction]) -> list[Instruction]:
+    """The same instructions; of neighbours that only an update waits for, the largest comes last, in the main lane."""
+    found = list(instructions)
+    every = Branches(program, instructions)
+    for end in every.waits:
+        begin = end
+        while begin and (begin - 1 in every.until or begin == end):
+            begin -= 1
+        stretch = found[begin:end]
+        if not any(ins.is_view or ins.has_effect for ins in stretch):
+            found[begin:end] = sorted(stretch, key=_bytes)
+    return found
+
+
+def _bytes(ins: Instruction) -> int:
+    return sum(s.size * s.dtype.itemsize for s in (*ins.reads, *ins.outputs))
+
+
 def keep_longer(
     last: dict[int, list[int]], branches: Branches, instructions: list[Instruction]
 ) -> dict[int, list[int]]:

@@ -16,7 +16,7 @@ from ..backend.cuda.sources import counter, partials
 from ..backend.cuda.streams import current, using
 from ..backend.door import collecting_replay_hooks, run
 from .joined.trial_cuda import try_kernels
-from .lanes import LANES, Branches, keep_longer
+from .lanes import LANES, Branches, heaviest_last, keep_longer
 from .phases import Phases
 from .program import MADE, Instruction, Program, Slot
 from .record import CannotCapture
@@ -57,7 +57,7 @@ class Graph:
         """The graph; `overlapping` lets kernels of the main lane come before their turn."""
         low = self.low
         given = {s.number for ins in self.phases.before for s in ins.outputs}
-        code = self.phases.graph
+        code = heaviest_last(low.program, self.phases.graph)
         branches = Branches(low.program, code)
         last = keep_longer(_last_uses(code, keep | given), branches, code)
         self.turn = turn_of_this_gpu()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -18,6 +20,18 @@ from .reduce import reduce
 # operand B is x; a matrix whose rows are dense is "not transposed" there.
 
 _TUNE_FROM = 1 << 24  # multiply-adds below which measuring candidates does not pay
+_tuning = False
+
+
+@contextmanager
+def tuning() -> Iterator[None]:
+    """Products that are new inside the block are measured, and the library's quickest kernel is kept."""
+    global _tuning
+    before, _tuning = _tuning, not settings.deterministic
+    try:
+        yield
+    finally:
+        _tuning = before
 
 
 def _seen(shape: tuple, strides: tuple, itemsize: int, flip: bool) -> Matrix | None:
@@ -135,7 +149,7 @@ def product(
     if recipe.fill_bias:
         out[...] = bias
         pb = 0
-    if recipe.untuned and settings.cudnn_benchmark and not is_capturing():
+    if recipe.untuned and (_tuning or settings.cudnn_benchmark) and not is_capturing():
         recipe.untuned = False
         if not recipe.fill_bias:
             library().tune(recipe.plan, py, px, out.data.ptr, pb)

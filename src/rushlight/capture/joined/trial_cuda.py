@@ -9,6 +9,7 @@ import numpy as np
 from cupy.cuda import runtime
 
 from ...backend.cuda.arrays import CUPY
+from ...backend.cuda.blas import tuning
 from ...backend.cuda.compile import NotYet, compiling_ahead
 from ...backend.cuda.streams import current
 from ...backend.cuda.transfer import to_host
@@ -32,6 +33,7 @@ from .parts import PARTS, agrees
 
 _JOINED = JOINED | JOINED_CONVS | JOINED_HEADS | frozenset(PARTS) | {"fused"}
 _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}
+_PRODUCTS = frozenset(("linear", "mm", "mm_nt", "mm_tn"))  # whose kernels the library chooses
 
 # So many numbers are compared with what NumPy computes: CuPy would compile kernels of its own, 1 s each, for
 # parts that run once. A generic convolution unfolds its images, which takes as many times the room as a kernel
@@ -51,15 +53,16 @@ def try_kernels(program: Program) -> None:
         if _is_made(ins):
             kinds.setdefault(_kind(ins), ins)
     waiting = list(kinds.values())
-    with compiling_ahead() as ahead:
+    with compiling_ahead() as ahead, tuning():
         while waiting:
             waiting = [ins for ins in waiting if not _tried(ins)]
             ahead.wait()
 
 
 def _is_made(ins: Instruction) -> bool:
-    """Whether a pass made or changed it, so that its kernels may be new."""
-    if not (ins.name in _MADE_BY_PASSES or _is_turned(ins)) or ins.has_effect:
+    """Whether a pass made or changed it, so that its kernels may be new, or the library has a choice."""
+    tried = ins.name in _MADE_BY_PASSES or ins.name in _PRODUCTS or _is_turned(ins)
+    if not tried or ins.has_effect:
         return False
     return all(s.storage.device != "cpu" for s in ins.reads)
 

@@ -15,6 +15,9 @@ from ..rewrite import once_made, uses
 
 _TYPES = frozenset(("float32", "float16", "bfloat16"))
 _LIBRARY_FROM = 1 << 25  # multiply-adds from which the library's epilogues pay in other dtypes
+# Gradients up to which the sums for the bias are better made beside the library's product than by it: its epilogue
+# adds 2 to 5 us to a product of 8 to 24 (H200, float32), a kernel of its own takes 2 to 4 in another lane.
+_SUMS_BESIDE = 1 << 22
 _MOST_CLASSES, _MOST_ROWS = 2047, 8192  # of the kernel that gives loss and gradient at once
 
 
@@ -118,7 +121,7 @@ def _bias_sums(j: _Joiner, at: int, ins: Instruction) -> None:
     if ins.name != "mm_tn" or not _pays(ins):
         return
     g, x = ins.inputs
-    if not (g.dense and x.dense):
+    if not (g.dense and x.dense) or _sums_beside(ins):
         return
     for later in range(at + 1, len(j.program)):
         total = j.program.instructions[later]
@@ -130,6 +133,17 @@ def _bias_sums(j: _Joiner, at: int, ins: Instruction) -> None:
                 outs = (*ins.outputs, *total.outputs)
                 j.join(at, later, Instruction(LINEAR_GRADS, (g, x), {}, outs, (), ins.line, True))
             return
+
+
+def _sums_beside(ins: Instruction) -> bool:
+    """Whether the library makes the product, and is not to make the sums."""
+    sizes = _sizes(ins)
+    return (
+        sizes is not None
+        and not is_small(*sizes)
+        and sizes[3] == "f"
+        and ins.inputs[0].size <= _SUMS_BESIDE
+    )
 
 
 def _whole_backward(j: _Joiner, at: int, ins: Instruction) -> None:
