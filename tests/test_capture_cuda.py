@@ -205,3 +205,36 @@ def test_odd_windows_join(batch, size, kernel, pool, how):
         for a, c in zip(fn(x), compiled(x)):
             close(a, c)
     assert "conv_pool" in [i.name for i in compiled.program().instructions], compiled.why()
+
+
+@pytest.mark.parametrize("stream", ["default", "other"])
+def test_results_are_kept_while_arguments_come_and_go(stream):
+    """The graph reads each call's arrays where they lie and writes each result to memory of its own."""
+    scale = torch.ones(1000, device="cuda")
+    step = torch.compile(lambda x, y: ((x * scale).sum() + y.sum(), x * 2))
+    rng = np.random.default_rng(0)
+    kept, want = [], []
+    side = torch.cuda.Stream() if stream == "other" else torch.cuda.default_stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(12):
+            x, y = rng.standard_normal((3, 1000)).astype(np.float32), rng.standard_normal(7)
+            given = torch.tensor(x).to("cuda"), torch.tensor(y.astype(np.float32)).to("cuda")
+            total, double = step(*given)
+            del given  # its memory may be used again at once
+            torch.full((3, 1000), 9.0, device="cuda")
+            kept.append((total, double))
+            want.append((float(x.sum() + y.sum()), x * 2))
+    side.synchronize()
+    assert step.replays and step.replays[-1].runs > 5
+    for (total, double), (number, array) in zip(kept, want):
+        assert total.item() == pytest.approx(number, abs=1e-3)
+        np.testing.assert_allclose(double.cpu().numpy(), array, rtol=1e-6)
+
+
+def test_a_view_of_an_argument_is_taken_as_it_lies():
+    step = torch.compile(lambda x: x * 3)
+    base = torch.arange(4096, dtype=torch.float32, device="cuda")
+    for first in (0, 1, 3, 8, 5, 2):  # not all of them aligned
+        out = step(base[first : first + 100])
+        np.testing.assert_array_equal(out.cpu().numpy(), np.arange(first, first + 100) * 3.0)

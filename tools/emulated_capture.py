@@ -28,11 +28,11 @@ class Graph:
     """A stretch of instructions that is run again at every launch."""
 
     def __init__(self, low: Any, instructions: list[Any], keep: set[int]) -> None:
-        from rushlight.capture import lower_cuda
+        from rushlight.capture import graph_cuda
 
         self.low, self.graph, self.hooks = low, None, ()
-        self.phases = lower_cuda.Phases(low.program, instructions)
-        lower_cuda.RealGraph._prepare_moves(self)  # type: ignore[attr-defined]
+        self.phases = graph_cuda.Phases(low.program, instructions)
+        graph_cuda.Graph._prepare_moves(self)  # type: ignore[arg-type]
         self.results: dict[int, Any] = {}
 
     def launch(self) -> None:
@@ -70,7 +70,7 @@ def install() -> None:
 
     cupy.cuda.MemoryPool = lambda: cupy.get_default_memory_pool()
     cupy.cuda.using_allocator = lambda allocator: contextlib.nullcontext()
-    lower_cuda.RealGraph, lower_cuda.Graph = lower_cuda.Graph, Graph  # type: ignore
+    lower_cuda.Graph = Graph  # type: ignore[assignment,misc]
     edits = function.Module.get_function.__globals__["ASSEMBLY"]
     edits.append((r"(?<![:\w])isfinite\(", "std::isfinite("))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import cupy
@@ -10,157 +9,13 @@ import numpy as np
 from cupy.cuda import runtime
 
 from ..backend.cuda.copies import copies_into, copies_of
-from ..backend.cuda.launch import overlap
-from ..backend.cuda.lt import library
-from ..backend.cuda.sources import counter, partials
-from ..backend.cuda.streams import current, using
-from ..backend.door import collecting_replay_hooks, run
+from ..backend.cuda.streams import current
+from ..backend.door import run
+from .graph_cuda import Graph
 from .joined.trial_cuda import try_kernels
-from .lanes import LANES, Branches, heaviest_last, keep_longer
-from .phases import Phases
 from .program import MADE, Instruction, Program, Slot
-from .record import CannotCapture
 
 _TO_DEVICE, _ON_DEVICE = 1, 3
-_RELAXED = 2  # memory may be allocated while the stream captures
-
-
-class Graph:
-    """One captured stretch of instructions: what to do before, the graph, what to do after."""
-
-    def __init__(self, low: CudaReplay, instructions: list[Instruction], keep: set[int]) -> None:
-        self.low = low
-        self.phases = Phases(low.program, instructions)
-        self._prepare_moves()
-        self.hooks: list[Callable[[], None]] = []
-        self.graph = None
-        if self.phases.graph:
-            try:
-                self.graph = self._capture(keep, _overlaps())
-            except CannotCapture:
-                if not _overlaps():
-                    raise
-                self.graph = self._capture(keep, False)
-        self.kernels = len(self.phases.graph)
-
-    def _prepare_moves(self) -> None:
-        """Device memory that host arguments are copied into before each launch."""
-        low = self.low
-        for ins in self.phases.before:
-            for s in ins.outputs:
-                if s.storage.device != "cpu" and s.storage.number not in low.memory:
-                    low.memory[s.storage.number] = cupy.empty(max(s.storage.nbytes, 1), np.uint8)
-                if s.storage.device != "cpu":
-                    low.env[s.number] = low.window(s)
-
-    def _capture(self, keep: set[int], overlapping: bool) -> Any:
-        """The graph; `overlapping` lets kernels of the main lane come before their turn."""
-        low = self.low
-        given = {s.number for ins in self.phases.before for s in ins.outputs}
-        code = heaviest_last(low.program, self.phases.graph)
-        branches = Branches(low.program, code)
-        last = keep_longer(_last_uses(code, keep | given), branches, code)
-        self.turn = turn_of_this_gpu()
-        streams = self.turn.streams
-        stream = streams[0]
-        runtime.deviceSynchronize()
-        with using(stream), cupy.cuda.using_allocator(low.pool.malloc):
-            with collecting_replay_hooks() as hooks:
-                stream.begin_capture(_RELAXED)
-                try:
-                    for at, ins in enumerate(code):
-                        if at in branches.waits:
-                            _come_together(streams)
-                        follows = at > 0 and at not in branches.waits and not branches.lane[at]
-                        overlap(overlapping and follows)  # what waits for several must not
-                        if branches.lane[at]:
-                            self._beside(ins, streams[0], streams[branches.lane[at]])
-                        else:
-                            low.execute(ins)
-                        for number in last.get(at, ()):
-                            low.env.pop(number, None)
-                    if len(code) in branches.waits:
-                        _come_together(streams)
-                except BaseException as error:
-                    _abandon(stream)
-                    if isinstance(error, CannotCapture) or not isinstance(error, Exception):
-                        raise
-                    raise CannotCapture(
-                        f"{ins.name} at {ins.line} cannot be part of a CUDA graph: {error}"
-                    ) from error
-                finally:
-                    overlap(False)
-                graph = _finished(stream)
-        self.hooks = [refresh for refresh, _ in hooks]
-        return graph
-
-    def _beside(self, ins: Instruction, main: Any, lane: Any) -> None:
-        """Run one instruction in another lane, after all that the main lane has done so far."""
-        lane.wait_event(main.record(cupy.cuda.Event(disable_timing=True)))
-        with using(lane):
-            self.low.execute(ins)
-
-    def launch(self) -> None:
-        for ins in self.phases.before:
-            self.low.on_host(ins)
-        for refresh in self.hooks:
-            refresh()
-        if self.graph is not None:
-            stream = current.ptr
-            if stream != self.turn.ptr:
-                self.turn.take()
-            runtime.graphLaunch(self.graph.graphExec, stream)
-        for ins in self.phases.after:
-            self.low.execute(ins)
-
-
-def _overlaps() -> bool:
-    """Whether kernels of a graph may begin before those in front of them end: from Hopper on."""
-    return overlap(False) and int(cupy.cuda.Device().compute_capability) >= 90
-
-
-def _finished(stream: Any) -> Any:
-    """The graph that a stream has captured, ready to launch."""
-    try:
-        return stream.end_capture()
-    except Exception as error:
-        raise CannotCapture(f"the driver does not take the CUDA graph: {error}") from error
-
-
-class Turn:
-    """Whose turn it is: graphs of one GPU share scratch memory, so one in another stream waits for the last."""
-
-    def __init__(self) -> None:
-        self.streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(1 + LANES)]
-        for stream in self.streams:  # no memory need be found for them during a capture
-            with using(stream):
-                counter(), partials(), library().workspace(stream.ptr)
-        self.holder: Any = None
-        self.take()
-
-    def take(self) -> None:
-        if self.holder is not None:
-            self.holder.synchronize()
-        self.holder = cupy.cuda.get_current_stream()
-        self.ptr = self.holder.ptr
-
-
-_turns: dict[int, Turn] = {}
-
-
-def turn_of_this_gpu() -> Turn:
-    """The streams that graphs of this GPU are captured in, and the one that the last was launched in."""
-    device = runtime.getDevice()
-    if device not in _turns:
-        _turns[device] = Turn()
-    return _turns[device]
-
-
-def _come_together(streams: list[Any]) -> None:
-    """The main lane waits for the others; those that did not start yet start here."""
-    for lane in streams[1:]:
-        lane.wait_event(streams[0].record(cupy.cuda.Event(disable_timing=True)))
-        streams[0].wait_event(lane.record(cupy.cuda.Event(disable_timing=True)))
 
 
 class CudaReplay:
@@ -312,24 +167,3 @@ def upload(target: Any, source: np.ndarray) -> None:
         )
     else:
         target[...] = cupy.asarray(source)
-
-
-def _last_uses(instructions: list[Instruction], keep: set[int]) -> dict[int, list[int]]:
-    """After which instruction an array of the graph may be forgotten."""
-    last: dict[int, int] = {}
-    for at, ins in enumerate(instructions):
-        for s in (*ins.reads, *ins.outputs):
-            if s.storage.kind == MADE and s.array is None and s.number not in keep:
-                last[s.number] = at
-    found: dict[int, list[int]] = {}
-    for number, at in last.items():
-        found.setdefault(at, []).append(number)
-    return found
-
-
-def _abandon(stream: Any) -> None:
-    """End a capture that failed, so that the stream can be used again."""
-    try:
-        stream.end_capture()
-    except Exception:  # noqa: BLE001 - the first error is the one to be told
-        pass

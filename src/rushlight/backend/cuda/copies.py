@@ -30,8 +30,8 @@ def copies_into(targets: Sequence[Any]) -> Callable[..., None] | None:
         return None
     rest = (0,) * (_MOST - n)
     places, sizes = [a.data.ptr for a in targets], [a.nbytes for a in targets]
-    launch = load("copies.cu", "copy_four", _FOUR)
     constants = (*rest, *places, *rest, *sizes, *rest)
+    launch = load("copies.cu", "copy_four", _FOUR)
     return launch.fixed(_grid(max(sizes), n), (256, 1, 1), 0, n, *constants)
 
 
@@ -39,6 +39,6 @@ def copies_of(a: Any) -> Callable[[Any], Any] | None:
     """A launch that gives new copies of dense arrays like `a`; None for others."""
     if a.__class__ is not cupy.ndarray or not a._c_contiguous or not a.size:
         return None
-    launch = load("copies.cu", "copy_one", ("P", "P", "q"))
     results = (Result(1, a.shape, a.dtype),)
+    launch = load("copies.cu", "copy_one", ("P", "P", "q"))
     return launch.prepared(_grid(a.nbytes), (256, 1, 1), 0, 2, results, a.nbytes)
