@@ -296,6 +296,7 @@ def main() -> None:
     parser.add_argument("--out", help="write everything found as JSON")
     parser.add_argument("--recording", metavar="ROW", help="only how long recording takes")
     parser.add_argument("--without-torch", action="store_true")
+    parser.add_argument("--sides", help="some of torch, torch graph, rushlight, compiled")
     parser.add_argument("--worker")
     args = parser.parse_args()
     if args.worker:
@@ -309,6 +310,8 @@ def main() -> None:
     sides = ["rushlight", "compiled"]
     if not args.without_torch:
         sides = ["torch", *(["torch graph"] if args.device == "cuda" else []), *sides]
+    if args.sides:
+        sides = [s for s in sides if s in args.sides.split(",")]
     print(
         f"{'':<10}" + "".join(f"{s:>13}" for s in sides) + f"{'ratio':>9}   (microseconds a step)"
     )

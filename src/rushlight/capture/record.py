@@ -14,7 +14,8 @@ from ..backend import devices
 from ..backend.door import Kernel
 from ..base.errors import HostReadError
 from ..core.memory import data_pointer, root_array
-from ..core.tensor import HOST_READ, Tensor
+from ..core.tensor import Tensor
+from ..core.values import HOST_READ
 from .program import ARGUMENT, CONSTANT, MADE, STATE, Instruction, Program, Slot, Storage
 from .reads import Reading, watched
 

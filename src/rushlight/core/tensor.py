@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backend import devices
-from ..backend.door import KERNELS, Kernel, run
+from ..backend.door import KERNELS, run
 from ..base import dtypes
 from ..base.device import device
 from ..base.formats import contiguous_format, strided
@@ -17,16 +17,9 @@ from ..base.shapes import Size, wrap_dim
 from .memory import data_pointer, memory_order, owns_plainly, root_array
 from .modes import modes
 from .tape import AccumulateGrad, RemovableHandle
+from .values import Values
 
 _new = object.__new__
-
-
-def _host_read(xp: Any, x: Any) -> np.ndarray:
-    return devices.backend_of_type(x.__class__).to_host(x)
-
-
-# Every read of values by the host passes the door, so that a recorder can see it.
-HOST_READ = Kernel("host_read", _host_read, moves_only=True)
 
 
 class Extra:
@@ -44,7 +37,7 @@ class Extra:
         self.inference = self.no_grad_view = False
 
 
-class Tensor:
+class Tensor(Values):
     """A multi-dimensional array that remembers how it was made."""
 
     __slots__ = ("_a", "_edge", "_grad", "_ver", "_ext", "__weakref__", "__dict__")
@@ -332,91 +325,10 @@ class Tensor:
             edge[0].post_hooks = {}
         return RemovableHandle(edge[0].post_hooks, hook)
 
-    # -- values on the host ---------------------------------------------------------------------
-
-    def _host(self) -> np.ndarray:
-        return run(HOST_READ, self._a.__class__, (self._a,), {})
-
-    def item(self) -> Any:
-        """The value of a one-element tensor as a Python number."""
-        if self._a.size != 1:
-            raise RuntimeError(
-                f"a Tensor with {self._a.size} elements cannot be converted to Scalar"
-            )
-        value = self._host().item()
-        return float(value) if self._a.dtype.kind == "V" else value
-
-    def tolist(self) -> Any:
-        a = self._host()
-        return a.astype(np.float32).tolist() if a.dtype.kind == "V" else a.tolist()
-
-    def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The NumPy array behind a CPU tensor, sharing memory."""
-        if force:
-            return self.detach().cpu()._host()
-        if self.requires_grad:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
-        if not self.is_cpu:
-            raise TypeError(
-                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy "
-                "the tensor to host memory first."
-            )
-        return self._host()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        a = self.numpy()
-        if dtype is None or a.dtype == dtype:
-            return a.copy() if copy else a
-        return a.astype(dtype)
-
-    def __bool__(self) -> bool:
-        if self._a.size != 1:
-            if self._a.size == 0:
-                raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-        return bool(self._host())
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __complex__(self) -> complex:
-        return complex(self.item())
-
-    def __index__(self) -> int:
-        if self._a.size != 1 or self._a.dtype.kind not in "iub":
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.item())
-
-    def __len__(self) -> int:
-        if self._a.ndim == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return self._a.shape[0]
-
-    def __iter__(self) -> Any:
-        if self._a.ndim == 0:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
-
-    def __contains__(self, value: Any) -> bool:
-        if not isinstance(value, (Tensor, int, float, complex)):
-            raise RuntimeError(
-                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
-            )
-        same: Any = self == value
-        return bool(same.any())
+    # -- as an object ---------------------------------------------------------------------------
 
     def __hash__(self) -> int:
         return id(self)
-
-    def __format__(self, spec: str) -> str:
-        if self._a.ndim == 0 and not self.is_meta:
-            return format(self.item(), spec)
-        return object.__format__(self, spec)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         from .describe import describe

@@ -11,7 +11,8 @@ import numpy as np
 
 from ...backend.door import KERNELS, Kernel, run
 from ...core.memory import root_array
-from ...core.tensor import HOST_READ, Tensor
+from ...core.tensor import Tensor
+from ...core.values import HOST_READ
 from ..record import CannotCapture, is_array, same, values_decide
 from .nodes import Node
 from .segment import FIXED, GIVEN, KNOWN, MADE, VALUE, Expected, Segment, blank
