@@ -22,7 +22,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=420)
     args, rest = parser.parse_known_args()
     begin = time.time()
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "RUSHLIGHT_NUM_THREADS": "1"}
+    wide = {"COLUMNS": "300"}  # so that each failure's reason stands beside its name
+    environment = {**os.environ, **wide, "OMP_NUM_THREADS": "1", "RUSHLIGHT_NUM_THREADS": "1"}
     children = []
     for i in range(args.processes):
         command = [sys.executable, "-m", "pytest", "--shard", f"{i}/{args.processes}", "-p", "no:cacheprovider",
