@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,3 +34,15 @@ def compiled(folder: Path, name: str, text: str) -> Any:
         pytest.skip("this g++ has no <barrier>")
     assert done.returncode == 0, done.stderr[:3000]
     return ctypes.CDLL(str(made))
+
+
+def runs_on_the_emulated_gpu(script: str) -> None:
+    """Run a script of this folder, which ends by printing "equal", on an emulated GPU; skip where there is none."""
+    pytest.importorskip("cupy")
+    here = Path(__file__).parent
+    command = [sys.executable, str(here.parent / "tools" / "emulated_gpu.py"), str(here / script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "<barrier>" in done.stderr or "barrier: No such file" in done.stderr:
+        pytest.skip("this g++ has no <barrier>")
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.strip().endswith("equal")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import copy
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rushlight as torch
 import rushlight.nn.functional as F
+from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight import nn
 from rushlight.capture.passes import optimise
 from rushlight.capture.recording import Recording
@@ -181,17 +178,9 @@ def test_gradients_of_a_later_backward_wait_for_it():
     assert found.index("hand_over") < found.index("cross_entropy_grad")
 
 
-@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ compiles the kernels for the host")
+@needs_compiler
 def test_steps_on_the_emulated_gpu_equal_the_cpus():
-    pytest.importorskip("cupy")
-    here = Path(__file__).resolve().parent
-    tool = here.parent / "tools" / "emulated_gpu.py"
-    command = [sys.executable, str(tool), str(here / "emulated_head.py")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "<barrier>" in done.stderr or "barrier: No such file" in done.stderr:
-        pytest.skip("this g++ has no <barrier>")
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.strip().endswith("equal")
+    runs_on_the_emulated_gpu("emulated_head.py")
 
 
 # -- on a GPU ------------------------------------------------------------------------------------------

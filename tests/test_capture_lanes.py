@@ -18,20 +18,26 @@ def program_of(step, *args):
     return compiled.program()
 
 
-@pytest.fixture
-def program():
-    torch.manual_seed(0)
-    net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 5))
+def training(net, loss_of, *args):
+    """The program of a training step."""
     opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
 
     def step(x, y):
         opt.zero_grad()
-        loss = nn.functional.cross_entropy(net(x), y)
+        loss = loss_of(net(x), y)
         loss.backward()
         opt.step()
         return loss
 
-    return program_of(step, torch.randn(2, 1, 8, 8), torch.tensor([1, 2]))
+    return program_of(step, *args)
+
+
+@pytest.fixture
+def program():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 5))
+    args = torch.randn(2, 1, 8, 8), torch.tensor([1, 2])
+    return training(net, nn.functional.cross_entropy, *args)
 
 
 def test_only_what_the_update_alone_reads_runs_beside(program):
@@ -68,16 +74,7 @@ def test_the_last_branch_runs_where_nothing_else_would(program):
 
 def test_the_largest_of_the_last_branches_comes_last():
     net = nn.Sequential(nn.Linear(64, 48), nn.ReLU(), nn.Linear(48, 3))
-    opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-
-    def step(x, y):
-        opt.zero_grad()
-        loss = nn.functional.mse_loss(net(x), y)
-        loss.backward()
-        opt.step()
-        return loss
-
-    program = program_of(step, torch.randn(8, 64), torch.randn(8, 3))
+    program = training(net, nn.functional.mse_loss, torch.randn(8, 64), torch.randn(8, 3))
     code = heaviest_last(program, program.instructions)
     assert sorted(map(id, code)) == sorted(map(id, program.instructions))
     known = set()

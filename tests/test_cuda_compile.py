@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import rushlight as rl
-from cuda_on_host import COMPILER, needs_compiler
+from cuda_on_host import COMPILER, needs_compiler, runs_on_the_emulated_gpu
 from cuda_on_host import KERNELS as FOLDER
 from rushlight.backend.door import KERNELS, Kernel
 from rushlight.capture.joined import parts
@@ -44,14 +43,7 @@ def test_only_the_kernel_that_is_asked_for_is_compiled(file: str) -> None:
 
 @needs_compiler
 def test_joined_kernels_are_compiled_side_by_side_and_tried() -> None:
-    pytest.importorskip("cupy")
-    tool = HERE.parent / "tools" / "emulated_gpu.py"
-    command = [sys.executable, str(tool), str(HERE / "emulated_trial.py")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "<barrier>" in done.stderr or "barrier: No such file" in done.stderr:
-        pytest.skip("this g++ has no <barrier>")
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.strip().endswith("equal")
+    runs_on_the_emulated_gpu("emulated_trial.py")
 
 
 @pytest.fixture

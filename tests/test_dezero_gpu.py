@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
-from importlib.util import find_spec
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import emulated_dezero
 import rushlight
 import rushlight.dezero.functions as F
+from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.dezero import Variable, cuda
 from rushlight.dezero.layers import Linear
 from rushlight.dezero.models import MLP
 
-HERE = Path(__file__).resolve().parent
-TOOL = HERE.parent / "tools" / "emulated_gpu.py"
 
-
-@pytest.mark.skipif(find_spec("cupy") is None, reason="the emulated GPU is one of CuPy's")
-@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ compiles the kernels for the host")
+@needs_compiler
 def test_on_the_emulated_gpu() -> None:
-    command = [sys.executable, str(TOOL), str(HERE / "emulated_dezero.py")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "<barrier>" in done.stderr or "barrier: No such file" in done.stderr:
-        pytest.skip("this g++ has no <barrier>")
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.strip().endswith("equal")
+    runs_on_the_emulated_gpu("emulated_dezero.py")
 
 
 @pytest.mark.skipif(not rushlight.cuda.is_available(), reason="no GPU")
