@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -120,6 +121,14 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     return tuple(out)
 
 
+def view_size(size: Sequence[Any], numel: int) -> tuple[int, ...]:
+    """`infer_view` of sizes as a user writes them, found once for those that are plain numbers."""
+    for s in size:
+        if s.__class__ is not int:
+            return infer_view(as_size(size), numel)
+    return _known_size(size, numel)
+
+
 def infer_view(size: Sequence[int], numel: int) -> tuple[int, ...]:
     """Fill in the -1 of a view or reshape; RuntimeError when the sizes do not fit."""
     size = tuple(size)
@@ -141,6 +150,9 @@ def infer_view(size: Sequence[int], numel: int) -> tuple[int, ...]:
         if s < -1:
             raise RuntimeError(f"invalid shape dimension {s}")
     raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
+
+
+_known_size = lru_cache(1024)(infer_view)
 
 
 def reduced_shape(shape: Sequence[int], dims: tuple[int, ...] | None) -> tuple[int, ...]:

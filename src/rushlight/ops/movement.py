@@ -7,7 +7,7 @@ from typing import Any
 
 from ..backend.door import listeners
 from ..base.dtypes import dtype as dtype_type
-from ..base.shapes import Size, as_size, broadcast_shapes, infer_view, wrap_dim
+from ..base.shapes import Size, as_size, broadcast_shapes, infer_view, view_size, wrap_dim
 from ..core.inplace import _title as title
 from ..core.modes import modes
 from ..core.op import Op
@@ -82,7 +82,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     """The same memory in another shape (or another dtype); RuntimeError when that needs a copy."""
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtype_type)):
         return _view_dtype_of(self, dtype or shape[0])
-    size = infer_view(as_size(shape), self._a.size)
+    size = view_size(shape, self._a.size)
     if not _can_view(self, size):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension "
@@ -134,7 +134,7 @@ def _in_shape(x: Tensor, size: tuple[int, ...]) -> Tensor:
 
 @public("Tensor", name="reshape")
 def _reshape_method(self: Tensor, *shape: Any) -> Tensor:
-    return reshape(self, as_size(shape))
+    return _in_shape(self, view_size(shape, self._a.size))
 
 
 @public("Tensor")
