@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backend import devices
-from ..backend.door import KERNELS, run
 from ..base import dtypes
 from ..base.device import device
-from ..base.formats import contiguous_format, strided
+from ..base.formats import strided
 from ..base.shapes import Size, wrap_dim
-from .memory import data_pointer, memory_order, owns_plainly, root_array
+from .gradient import Retainer, check_grad, in_order_of
+from .memory import data_pointer, owns_plainly, root_array
 from .modes import modes
 from .tape import AccumulateGrad, RemovableHandle
 from .values import Values
@@ -189,7 +189,7 @@ class Tensor(Values):
 
     def _set_grad(self, value: Any) -> None:
         if value is not None:
-            _check_grad(self, value)
+            check_grad(self, value)
         self._grad = value
 
     def _del_grad(self) -> None:
@@ -274,7 +274,7 @@ class Tensor(Values):
                 g._edge = None
                 self._grad = g
             else:
-                self._grad = _in_order_of(g.detach(), self._a)
+                self._grad = tensor_over(in_order_of(g._a, self._a), g._a.__class__)
         elif modes.grad:
             self._grad = held + g
         else:
@@ -299,7 +299,7 @@ class Tensor(Values):
         if self.is_leaf or extra(self).retains:
             return
         node, index = edge
-        extra(self).retains = node.add_pre_hook(index, _Retainer(self))
+        extra(self).retains = node.add_pre_hook(index, Retainer(self))
 
     @property
     def retains_grad(self) -> bool:
@@ -337,57 +337,6 @@ class Tensor(Values):
 
     def __dir__(self) -> list[str]:
         return sorted(set(object.__dir__(self)))
-
-
-def _check_grad(t: Tensor, g: Any) -> None:
-    """Raise unless `g` can be the gradient of `t`."""
-    if not isinstance(g, Tensor):
-        raise TypeError(
-            f"assigned grad expected to be a Tensor or None but got grad of type {type(g).__name__}"
-        )
-    if g is t:
-        raise RuntimeError("can't assign Variable as its own grad")
-    if g._a.dtype != t._a.dtype:
-        raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{g.dtype}' to a tensor with dtype "
-            f"'{t.dtype}'. Convert it first, with grad.to(tensor.dtype)"
-        )
-    if g._a.__class__ is not t._a.__class__:
-        raise RuntimeError(
-            f"attempting to assign a gradient with device type '{g.device.type}' to a tensor with "
-            f"device type '{t.device.type}'. Please ensure that the gradient and the tensor are on the "
-            "same device"
-        )
-    if g._a.shape != t._a.shape:
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(g._a.shape)}' to a tensor of size "
-            f"'{list(t._a.shape)}'. Please ensure that the gradient and the tensor are the same size"
-        )
-
-
-class _Retainer:
-    """A hook that stores the gradient on a tensor it does not keep alive."""
-
-    goes_last = True
-
-    def __init__(self, t: Tensor) -> None:
-        import weakref
-
-        self.ref = weakref.ref(t)
-
-    def __call__(self, g: Tensor) -> None:
-        t = self.ref()
-        if t is not None:
-            t._grad = g if t._grad is None else t._grad + g
-
-
-def _in_order_of(g: Tensor, like: Any) -> Tensor:
-    """A copy of a gradient, laid out in memory as its leaf is, or row-major where that has gaps."""
-    order = memory_order(like)
-    if order is None:
-        return g.clone(memory_format=contiguous_format)
-    cls = g._a.__class__
-    return tensor_over(run(KERNELS["clone"], cls, (g._a,), {"order": tuple(order)}), cls)
 
 
 def tensor_over(a: Any, cls: type) -> Tensor:

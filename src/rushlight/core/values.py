@@ -25,6 +25,7 @@ class Values:
 
     _a: Any
     device: Any
+    dtype: Any
     is_cpu: Any
     is_meta: Any
     requires_grad: Any
