@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 import warnings
 import xml.dom.minidom
 
@@ -458,3 +460,17 @@ def test_a_training_step_allocates_nothing():
     outside = [s for s in made if s.number not in low.static]
     assert {s.nbytes for s in outside} <= {4, 5 * 3 * 4}  # the loss the caller keeps
     assert low.arena_bytes > 0
+
+
+def test_a_line_typed_at_a_prompt_is_named():
+    code = """import rushlight as torch
+step = torch.compile(lambda t: t * 2 if t.sum().item() > 0 else t, fullgraph=True)
+try:
+    step(torch.ones(2))
+except RuntimeError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-"], input=code, capture_output=True, text=True, check=True
+    )
+    assert "at <stdin>:2" in done.stdout

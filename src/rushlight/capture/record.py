@@ -215,9 +215,12 @@ def user_line() -> str:
     """The line of the user's code that led here, as file:line."""
     frame: Any = sys._getframe(1)
     while frame is not None:
-        ours = frame.f_globals.get("__name__", "").startswith(_HERE)
-        if not ours and not frame.f_code.co_filename.startswith("<"):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        name, file = frame.f_globals.get("__name__", ""), frame.f_code.co_filename
+        typed = (
+            name == "__main__"
+        )  # at a prompt, as "<stdin>"; code that was made has such names, too
+        if not name.startswith(_HERE) and (typed or not file.startswith("<")):
+            return f"{file}:{frame.f_lineno}"
         frame = frame.f_back
     return "?"
 
