@@ -10,8 +10,7 @@ from .head_sizes import is_joined_head, is_whole_head, step_cut, whole_cut
 from .launch import Result, empty
 from .sources import counter, device, load
 
-_STEP = ("P",) * 11 + ("i", "i", "q", "i")
-_WHOLE = ("P",) * 11 + ("i", "i", "q", "i")
+_FORMATS = ("P",) * 11 + ("i", "i", "q", "i")  # of both kernels
 _ALIGNED = (0, 1, 5)  # x, w and the mask are read 16 bytes at a time
 
 _calls: dict[tuple, Any] = {}
@@ -22,7 +21,7 @@ def _step_call(x: Any, n: int, label: str, ignore_index: int, reduction: str) ->
     (m, k), dtype = x.shape, x.dtype
     cut = step_cut(m, k)
     named = {"CLASSES": n, "LABEL": label, **cut.constants()}
-    launch = load("head.cu", "head_step", _STEP, dtype.char, **named)
+    launch = load("head.cu", "head_step", _FORMATS, dtype.char, **named)
     shapes = () if MODES[reduction] else (m,), (m, n), (m, k)
     results = tuple([Result(6 + i, shape, dtype) for i, shape in enumerate(shapes)])
     grid, block = (-(-m // cut.per_block), 1, 1), (cut.team * cut.teams, 1, 1)
@@ -37,7 +36,7 @@ def _whole_call(
     (m, k), dtype = x.shape, x.dtype
     cut = whole_cut(m, k)
     named = {"CLASSES": n, "LABEL": label, **cut.constants()}
-    launch = load("head.cu", "head_whole", _WHOLE, dtype.char, **named)
+    launch = load("head.cu", "head_whole", _FORMATS, dtype.char, **named)
     shapes = () if MODES[reduction] else (m,), (m, k), (n, k), (n,)
     results = tuple([Result(6 + i, shape, dtype) for i, shape in enumerate(shapes)])
     constants = m, k, ignore_index, MODES[reduction]
