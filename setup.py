@@ -4,10 +4,10 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-NATIVE = Path("src/rushlight/backend/cpu/native")
+NATIVE = Path("src/rushlight/runtime/cpu/native")
 # Pieces in C of what is in Python too: extension -> source
 PIECES = {
-    "rushlight.backend.cuda._launch": "src/rushlight/backend/cuda/native/launch.c",
+    "rushlight.runtime.cuda.code._launch": "src/rushlight/runtime/cuda/code/native/launch.c",
     "rushlight.core._call": "src/rushlight/core/native/call.c",
 }
 
@@ -20,7 +20,7 @@ def native() -> list[Extension]:
         return []
     return [
         Extension(
-            "rushlight.backend.cpu._native",
+            "rushlight.runtime.cpu._native",
             sources=[str(path) for path in sorted(NATIVE.glob("*.c"))],
             depends=[str(path) for path in sorted(NATIVE.glob("*.h"))],
             include_dirs=[numpy.get_include()],

@@ -121,7 +121,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE / "results")
     args = parser.parse_args()
     sys.path.insert(0, str(HERE.parent / "src"))
-    from rushlight.backend.cuda import why_not
+    from rushlight.runtime.cuda import why_not
 
     reason = why_not()
     if reason is not None:

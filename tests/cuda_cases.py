@@ -111,7 +111,7 @@ POOLS = [  # shape, kernel, stride, padding, dilation, ceil
 
 
 def pools(rng: np.random.Generator) -> Iterator[Case]:
-    from rushlight.backend.door import KERNELS
+    from rushlight.runtime.door import KERNELS
 
     for shape, kernel, stride, padding, dilation, ceil in POOLS:
         for dtype in (F32, F64, F16, BF16):

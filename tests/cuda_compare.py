@@ -62,8 +62,8 @@ def compare(case: Case, layout: str = "dense") -> tuple[float, Any]:
     """The largest error over all results relative to their size, and the GPU call for timing."""
     import cupy
 
-    from rushlight.backend import devices
-    from rushlight.backend.door import KERNELS
+    from rushlight.runtime import devices
+    from rushlight.runtime.door import KERNELS
 
     arrays = prepared(case)
     mutating = case.name.endswith("_update")

@@ -14,8 +14,8 @@ import emulated_capture
 
 import rushlight as rl
 from rushlight import nn
-from rushlight.backend.cuda import head
-from rushlight.backend.door import KERNELS, run
+from rushlight.runtime.cuda.small import head
+from rushlight.runtime.door import KERNELS, run
 
 taken: list[bool] = []  # whether the kernels of our own took what they were given
 

@@ -15,8 +15,8 @@ import emulated_capture
 
 import rushlight as rl
 from rushlight import nn
-from rushlight.backend.cuda import compile as compiler
-from rushlight.backend.door import KERNELS, kernel_for
+from rushlight.runtime.cuda.code import compile as compiler
+from rushlight.runtime.door import KERNELS, kernel_for
 
 CONVS, DENSE = {"conv_pool", "conv_pool_grads"}, {"linear_relu", "linear_backward"}
 compilers: list[str] = []  # the threads that compiled, one entry for each kernel

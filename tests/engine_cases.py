@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 import rushlight as rl
-from rushlight.backend.door import KERNELS
 from rushlight.base.device import CPU
 from rushlight.capture.joined.fused import Step
 from rushlight.capture.joined.fused_cpu import pack
+from rushlight.runtime.door import KERNELS
 
 Case = tuple[str, tuple, dict[str, Any], float]
 

@@ -7,7 +7,7 @@ import pytest
 
 import rushlight as rl
 from rushlight.nn import functional as F
-from rushlight.ops.attention_fused import attention
+from rushlight.operators.layers.attention_kernels import attention
 
 
 @pytest.mark.parametrize("causal", [False, True])

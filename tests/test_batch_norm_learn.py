@@ -9,7 +9,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight.ops.batch_norm import batch_norm_learn, learning_batch_norm
+from rushlight.operators.layers.batch_norm import batch_norm_learn, learning_batch_norm
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 SHAPES = [(4, 6, 5, 7), (16, 64, 8, 8), (9, 10), (2, 3, 4, 5, 6), (3, 5, 11)]

@@ -295,7 +295,7 @@ def test_not_callable():
 
 
 def test_failure_inside_the_compiler_falls_back(monkeypatch):
-    from rushlight.capture import replay
+    from rushlight.capture.replay.replay import replay
 
     def broken(program):
         raise ZeroDivisionError("a bug")
@@ -420,7 +420,7 @@ def test_recordings_hold_no_memory():
         seen.extend(weakref.ref(o) for o in (out if isinstance(out, tuple) else (out,)))
         return out
 
-    from rushlight.backend.door import listening
+    from rushlight.runtime.door import listening
 
     with listening(spy):
         compiled(x)
@@ -448,7 +448,7 @@ def test_compiled_functions_are_freed():
 
 
 def test_a_training_step_allocates_nothing():
-    from rushlight.capture.into import is_native
+    from rushlight.capture.lower.choose.cpu_into import is_native
 
     if not is_native("linear"):
         pytest.skip("no native engine")

@@ -90,8 +90,8 @@ def test_the_trial_compares_with_single_casts():
     "pair", [("float32", "bfloat16"), ("bfloat16", "float32"), ("float64", "float16")]
 )
 def test_the_kernel_on_a_gpu(pair):
-    from rushlight.backend.cuda.casts import casts
     from rushlight.core.tensor import wrap
+    from rushlight.runtime.cuda.bodies.casts import casts
 
     source, to = [getattr(torch, name) for name in pair]
     given = [torch.randn(*shape).to(source) for shape in ((), (1,), (7,), (64, 3, 3, 3), (5, 1000))]

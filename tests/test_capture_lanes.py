@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from rushlight.capture.lower.choose.cuda_lanes import Branches, heaviest_last, keep_longer
 
 import rushlight as torch
 from rushlight import nn
-from rushlight.capture import lanes
-from rushlight.capture.lanes import Branches, heaviest_last, keep_longer
+from rushlight.capture.lower.choose import cuda_lanes as lanes
 
 
 def program_of(step, *args):

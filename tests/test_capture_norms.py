@@ -9,13 +9,13 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight.backend.door import KERNELS
 from rushlight.capture.joined import norms
 from rushlight.capture.joined.parts import agrees
 from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.norm import join_norms
 from rushlight.capture.passes.writes import name_new_values
 from rushlight.core.tensor import wrap
+from rushlight.runtime.door import KERNELS
 from test_capture_passes import X, Y, check, compute, names, record
 
 # -- in-place writes ------------------------------------------------------------------------------

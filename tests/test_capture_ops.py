@@ -11,7 +11,7 @@ import pytest
 import rushlight as torch
 from optable import Row, all_rows, call, flat
 from rushlight.core.tensor import Tensor, wrap
-from rushlight.ops import load_all
+from rushlight.operators import load_all
 
 load_all()
 ROWS = all_rows()

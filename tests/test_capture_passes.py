@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rushlight.capture.lower.choose.cpu import CpuReplay
+from rushlight.capture.program.instructions.arena import least, plan
+from rushlight.capture.program.instructions.instructions import MADE
+from rushlight.capture.record.recorder.recording import Recording
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from rushlight.capture.lower_cpu import CpuReplay
 from rushlight.capture.passes import PASSES, optimise
 from rushlight.capture.passes.common import merge_common
 from rushlight.capture.passes.copies import drop_copies
 from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.fold import fold_constants
-from rushlight.capture.plan import least, plan
-from rushlight.capture.program import MADE
-from rushlight.capture.recording import Recording
 
 
 def record(fn, *args):
@@ -324,7 +324,7 @@ def test_kernels_that_draw_say_so():
     import inspect
 
     import rushlight.nn  # noqa: F401
-    from rushlight.backend.door import KERNELS
+    from rushlight.runtime.door import KERNELS
 
     for kernel in KERNELS.values():
         try:
@@ -392,7 +392,7 @@ def test_backward_chains_fuse():
 
 
 def test_fused_text():
-    from rushlight.backend.cuda.expressions import expression
+    from rushlight.runtime.cuda.code.expressions import expression
 
     program = fuse_pointwise(record(lambda x: (x * 2 + 1).relu(), X), force=True)
     text = text_of(program.instructions[0].attrs["steps"], expression, ["in0"])
@@ -411,7 +411,7 @@ def test_literals():
 
 # -- relu and max_pool -----------------------------------------------------------------------------------
 
-from rushlight.capture.passes.pool import pool_before_relu, sum_before_spreading  # noqa: E402
+from rushlight.capture.passes.small.pool import pool_before_relu, sum_before_spreading  # noqa: E402
 
 
 def _pooled(x, kernel=2, stride=2, padding=0, both=False):
@@ -482,7 +482,7 @@ def test_deterministic_mode_keeps_every_bit():
 
 # -- fusion on the CPU -----------------------------------------------------------------------------------
 
-from rushlight.capture.into import is_native  # noqa: E402
+from rushlight.capture.lower.choose.cpu_into import is_native  # noqa: E402
 
 NATIVE = pytest.mark.skipif(not is_native("fused"), reason="no native engine")
 
@@ -627,8 +627,9 @@ def test_relu_whose_input_is_used_stays():
 
 def test_a_wrong_kernel_is_left_out(monkeypatch):
     """What lowering finds to be wrong costs the passes that made it, not the answer."""
-    from rushlight.capture import replay
-    from rushlight.capture.record import WrongKernel
+    from rushlight.capture.record.recorder.recorder import WrongKernel
+
+    from rushlight.capture.replay.replay import replay
 
     plain = replay.lower
 

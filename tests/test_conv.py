@@ -10,7 +10,7 @@ import pytest
 
 import rushlight as rl
 import rushlight.nn.functional as F
-from rushlight.ops import conv_grad
+from rushlight.operators.layers import conv_kernels as conv_grad
 
 
 def r(*shape: int) -> rl.Tensor:

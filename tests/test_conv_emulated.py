@@ -9,9 +9,9 @@ import pytest
 
 import rushlight  # noqa: F401 - defines the kernels whose bodies are compared with
 from cuda_on_host import KERNELS, compiled, needs_compiler
-from rushlight.backend.cuda.conv_sizes import Shape
-from rushlight.backend.cuda.tiling import Job, cuts, taps_tile, weight_tile
-from rushlight.backend.door import KERNELS as BODIES
+from rushlight.runtime.cuda.small.conv_sizes import Shape
+from rushlight.runtime.cuda.small.conv_tiling import Job, cuts, taps_tile, weight_tile
+from rushlight.runtime.door import KERNELS as BODIES
 from test_cuda_emulated import blank, near, random
 
 pytestmark = needs_compiler

@@ -15,12 +15,12 @@ import rushlight as rl
 import rushlight.nn
 import rushlight.optim
 from engine_cases import FAMILIES, Draw, differs, numpy_body
-from rushlight.backend.cpu import engine, threads
-from rushlight.backend.cpu.engine import engine_info
 from rushlight.base.config import settings
+from rushlight.runtime.cpu import engine, threads
+from rushlight.runtime.cpu.engine import engine_info
 
 try:
-    from rushlight.backend.cpu import _native
+    from rushlight.runtime.cpu import _native
 except ImportError:
     _native = None
 
@@ -212,7 +212,7 @@ def test_same_result_on_every_run(native_threads: None) -> None:
 _FORK = """
 import os, sys
 import numpy as np
-from rushlight.backend.cpu import _native
+from rushlight.runtime.cpu import _native
 _native.set_threads(3)
 _native.set_wake_cost(0.0)
 x = np.random.RandomState(0).rand(200, 200).astype("f")
@@ -241,7 +241,7 @@ def test_fork() -> None:
 _TEAM = """
 import ctypes, os
 import numpy as np
-from rushlight.backend.cpu import _native
+from rushlight.runtime.cpu import _native
 try:
     openmp = ctypes.CDLL("libgomp.so.1")
 except OSError:
@@ -353,7 +353,7 @@ def test_unknown_engine(any_engine: None) -> None:
 
 
 def test_environment_chooses_the_engine() -> None:
-    code = "from rushlight.backend.cpu.engine import engine_info; print(engine_info().name)"
+    code = "from rushlight.runtime.cpu.engine import engine_info; print(engine_info().name)"
     env = {**os.environ, "RUSHLIGHT_CPU_ENGINE": "numpy"}
     run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert run.stdout.strip() == "numpy", run.stderr

@@ -12,8 +12,8 @@ import pytest
 import rushlight as rl
 from cuda_on_host import COMPILER, needs_compiler, runs_on_the_emulated_gpu
 from cuda_on_host import KERNELS as FOLDER
-from rushlight.backend.door import KERNELS, Kernel
 from rushlight.capture.joined import parts
+from rushlight.runtime.door import KERNELS, Kernel
 
 HERE = Path(__file__).resolve().parent
 KERNEL = r'extern "C" __global__ void .*?(\w+)\([^()]*\) {'
@@ -51,8 +51,8 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The compiler of a GPU, with an empty cache."""
     if not rl.cuda.is_available():
         pytest.skip("no GPU")
-    from rushlight.backend.cuda import compile as found
     from rushlight.base.config import settings
+    from rushlight.runtime.cuda.code import compile as found
 
     monkeypatch.setattr(settings, "cache_dir", str(tmp_path))
     return found

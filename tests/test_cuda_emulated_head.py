@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cuda_on_host import KERNELS, compiled, needs_compiler
-from rushlight.backend.cuda.head_sizes import (
+from rushlight.runtime.cuda.small.head_sizes import (
     Cut,
     is_joined_head,
     is_whole_head,

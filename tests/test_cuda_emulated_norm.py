@@ -11,8 +11,8 @@ import pytest
 
 from cuda_on_host import KERNELS as FOLDER
 from cuda_on_host import compiled, needs_compiler
-from rushlight.backend.door import KERNELS
 from rushlight.capture.joined import norms  # noqa: F401 - makes the joined kernels
+from rushlight.runtime.door import KERNELS
 
 pytestmark = needs_compiler
 

@@ -10,8 +10,8 @@ import pytest
 
 from cuda_on_host import KERNELS as FOLDER
 from cuda_on_host import compiled, needs_compiler
-from rushlight.backend.door import KERNELS
-from rushlight.ops.pool_ops import pool_size
+from rushlight.operators.layers.pool_kernels import pool_size
+from rushlight.runtime.door import KERNELS
 
 pytestmark = needs_compiler
 

@@ -34,9 +34,9 @@ def test_kernels_equal_the_cpu(family: str, layout: str) -> None:
 def test_captured_optimiser_reads_todays_numbers() -> None:
     import cupy
 
-    from rushlight.backend.cuda.streams import using
-    from rushlight.backend.cuda.update import _step
-    from rushlight.backend.door import collecting_replay_hooks
+    from rushlight.runtime.cuda.bodies.update import _step
+    from rushlight.runtime.cuda.memory.streams import using
+    from rushlight.runtime.door import collecting_replay_hooks
 
     torch.ones(1, device="cuda")
     p, g = cupy.ones(10, cupy.float32), cupy.ones(10, cupy.float32)

@@ -9,14 +9,7 @@ import rushlight.dezero as dezero
 import rushlight.dezero.functions as F
 import rushlight.dezero.layers as L
 from rushlight.dezero import Layer, Model, Parameter, Variable, optimizers
-from rushlight.dezero.models import (
-    MLP,
-    VGG16,
-    ResNet,
-    ResNet50,
-    Sequential,
-    SqueezeNet,
-)
+from rushlight.dezero.models import MLP, VGG16, ResNet, ResNet50, Sequential, SqueezeNet
 from rushlight.dezero.utils import array_allclose, array_equal
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from rushlight.ops import gamma_draws
+from rushlight.operators.random import gamma_draws
 from side_by_side import agree
 
 T = "torch.tensor"

@@ -7,18 +7,18 @@ import sys
 
 import rushlight
 from rushlight.core.public import NAMESPACES
-from rushlight.ops import LATE, load_all
+from rushlight.operators import LATE, load_all
 
 
 def test_the_list_of_late_names_is_true():
     code = """
 import rushlight
 from rushlight.core.public import NAMESPACES
-from rushlight.ops.late import LATE
+from rushlight.operators.late import LATE
 from importlib import import_module
 for family, names in LATE.items():
     before = {n for place in ("torch", "Tensor") for n in NAMESPACES[place]}
-    import_module("rushlight.ops." + family)
+    import_module("rushlight.operators." + family)
     after = {n for place in ("torch", "Tensor") for n in NAMESPACES[place]}
     assert after - before == set(names.split()), (family, after - before)
 """

@@ -11,7 +11,7 @@ import rushlight
 
 ROOT = Path(rushlight.__file__).parent
 LEVEL = {
-    "base": 0, "backend": 1, "core": 2, "ops": 3, "autograd": 4, "nn": 4, "optim": 4, "data": 4,
+    "base": 0, "runtime": 1, "core": 2, "operators": 3, "autograd": 4, "nn": 4, "optim": 4, "data": 4,
     "amp": 4, "capture": 4, "io": 4, "distributed": 4, "distributions": 4, "profiler": 4, "vision": 6,
     "utils": 5, "dezero": 7, "cli": 8,
 }  # fmt: skip

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rushlight.backend.cpu import engine_native, engine_onednn
-from rushlight.backend.cpu.onednn import kernels
-from rushlight.backend.cpu.onednn.library import Library
+from rushlight.runtime.cpu import engine_native, engine_onednn
+from rushlight.runtime.cpu.onednn import kernels
+from rushlight.runtime.cpu.onednn.library import Library
 
 try:
     ctypes.CDLL("libgomp.so.1")

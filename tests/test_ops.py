@@ -10,10 +10,10 @@ import pytest
 
 import rushlight as rl
 from optable import Row, all_rows, call, flat, resolve, substitute
-from rushlight.backend import door
 from rushlight.core.op import OPS
 from rushlight.core.tensor import wrap
-from rushlight.ops import load_all
+from rushlight.operators import load_all
+from rushlight.runtime import door
 
 load_all()
 

@@ -7,7 +7,7 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn
-from rushlight.backend.cpu import conversions, engine
+from rushlight.runtime.cpu import conversions, engine
 
 needs_native = pytest.mark.skipif(
     engine.engine_info().name != "native", reason="the native engine is not in use"

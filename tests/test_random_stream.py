@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from rushlight.backend.cpu.random import Stream
+from rushlight.runtime.cpu.random import Stream
 
 F32, F64, I64 = np.dtype("f4"), np.dtype("f8"), np.dtype("i8")
 FLOATS = ["float32", "float64", "float16", "bfloat16"]

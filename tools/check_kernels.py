@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib
 import subprocess
 import sys
 import tempfile
-import types
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "src" / "rushlight" / "backend" / "cuda"
+FOLDER = ROOT / "src" / "rushlight" / "runtime" / "cuda"
+
+sys.path.insert(0, str(ROOT / "src"))
 
 
 def load(name: str) -> Any:
-    """A module of backend/cuda that needs no CuPy, loaded outside its package."""
-    package = sys.modules.setdefault("_kernels", types.ModuleType("_kernels"))
-    package.__path__ = [str(FOLDER)]  # type: ignore[attr-defined]
-    spec = importlib.util.spec_from_file_location(f"_kernels.{name}", FOLDER / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[f"_kernels.{name}"] = module
-    spec.loader.exec_module(module)
-    return module
+    """A module of runtime/cuda that needs no CuPy."""
+    return importlib.import_module(f"rushlight.runtime.cuda.{name}")
 
 
 def pointwise_sources(few: bool) -> dict[str, str]:
     """One function per op and dtype, all in few files: the loop around them is the same."""
-    load("expressions")
-    codegen = load("codegen")
+    codegen = load("code.generate")
     sources = {}
     for name, e in codegen.TABLE.items():
         for d, (_, kind, _) in codegen.TYPES.items():
@@ -57,7 +50,7 @@ def pointwise_sources(few: bool) -> dict[str, str]:
 
 def reduction_sources(few: bool) -> dict[str, str]:
     """Every reduction over every dtype it takes."""
-    codegen, reductions = sys.modules["_kernels.codegen"], load("reductions")
+    codegen, reductions = load("code.generate"), load("bodies.reduce_sources")
     kinds = "sum mean prod nansum count_nonzero norm1 norm2 norminf any all max min argmax argmin"
     sources = {}
     for kind in kinds.split():
@@ -78,7 +71,7 @@ ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "un
 
 def file_sources(few: bool) -> dict[str, str]:
     """The sources that are files with a few lines in front, per dtype."""
-    codegen = sys.modules["_kernels.codegen"]
+    codegen = load("code.generate")
     folder = FOLDER / "kernels"
     sources = {"moves": (folder / "moves.cu").read_text()}
     draws, places = (folder / "random.cu").read_text(), (folder / "indexing.cu").read_text()
@@ -133,7 +126,7 @@ MACROS = ("INIT", "MAP", "JOIN", "FINAL", "KEPT", "GONE", "PAIR")
 
 def conv_sources(few: bool) -> dict[str, str]:
     """The small convolutions of the lab's network, cut for few images and for many."""
-    shapes, tiling = load("conv_sizes"), load("tiling")
+    shapes, tiling = load("small.conv_sizes"), load("small.conv_tiling")
     folder, none = FOLDER / "kernels", (0, 0)
     layers = {
         "conv1": shapes.forward_shape((1, 3, 32, 32), (6, 3, 5, 5), (28, 28), (1, 1), none),
@@ -198,7 +191,7 @@ def main() -> int:
     options = parser.parse_args()
     families = (pointwise_sources, reduction_sources)
     sources = {k: v for f in families for k, v in f(options.few).items() if options.only in k}
-    prelude = sys.modules["_kernels.codegen"].PRELUDE
+    prelude = load("code.generate").PRELUDE
     good = True
     labels = list(sources)
     for start in range(0, len(labels), 150):

@@ -113,12 +113,12 @@ def install() -> None:
     cupy.cuda.Device = lambda index=0: SimpleNamespace(compute_capability="70", id=0)
     runtime.memsetAsync = lambda to, value, size, stream: ctypes.memset(to, value, size)
     cupy.zeros = _zeros
-    from rushlight.backend import devices
     from rushlight.base.device import device
+    from rushlight.runtime import devices
 
     devices.backend_of(device("cuda"))
     host_path.no_libraries()
-    from rushlight.backend.cuda import compile, launch
+    from rushlight.runtime.cuda.code import compile, launch
 
     launch.launch_in_c()
     compile.cubin = lambda text, options: (text + "\0\0" + "\0".join(options)).encode()

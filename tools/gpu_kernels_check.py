@@ -82,16 +82,16 @@ if __name__ == "__main__":
     except Exception:  # noqa: BLE001 - the kernels can be checked while the device layer is broken
         traceback.print_exc()
         for file in (
-            "blas",
+            "products",
             "conv",
             "pool",
             "softmax",
             "cross_entropy",
-            "norm",
+            "layer_norm",
             "update",
             "embedding",
         ):
-            importlib.import_module(f"rushlight.backend.cuda.{file}")
+            importlib.import_module(f"rushlight.runtime.cuda.bodies.{file}")
     for chosen in sys.argv[1:] or FAMILIES:
         start = time.perf_counter()
         check(chosen, times=True)

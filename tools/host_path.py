@@ -87,7 +87,7 @@ class Stream:
 
 def launches() -> int:
     """Kernels, copies and library calls asked for so far."""
-    from rushlight.backend.cuda.launch import _native
+    from rushlight.runtime.cuda.code.launch import _native
 
     return LAUNCHES + (_native.launches() if _native is not None else 0)
 
@@ -144,7 +144,10 @@ def _copy(to: int, source: int, size: int, kind: int, stream: int) -> None:
 
 def no_libraries() -> None:
     """Replace the compiler, cuBLASLt and cuDNN; call it after the backend is imported."""
-    from rushlight.backend.cuda import compile, conv, cudnn_graph, launch, lt
+    from rushlight.runtime.cuda.bodies import conv
+    from rushlight.runtime.cuda.code import compile, launch
+    from rushlight.runtime.cuda.library import cublaslt as lt
+    from rushlight.runtime.cuda.library import cudnn as cudnn_graph
 
     launch.launch_in_c(pretend=True)
     compile._compile = lambda text, flags: b""
@@ -296,8 +299,8 @@ def main() -> None:
     parser.add_argument("--profile", type=int, default=0, metavar="LINES")
     args = parser.parse_args()
     no_driver()
-    from rushlight.backend import devices
     from rushlight.base.device import device
+    from rushlight.runtime import devices
 
     devices.backend_of(device("cuda"))
     no_libraries()

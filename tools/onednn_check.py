@@ -19,10 +19,10 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / p) for p in ("src", "t
 import numpy as np  # noqa: E402
 
 from engine_cases import Draw, conv, differs, matmul, numpy_body  # noqa: E402
-from rushlight.backend.cpu import threads  # noqa: E402
-from rushlight.backend.cpu.onednn import kernels  # noqa: E402
-from rushlight.backend.cpu.onednn.library import Library, find  # noqa: E402
 from rushlight.base.dtypes import bfloat16  # noqa: E402
+from rushlight.runtime.cpu import threads  # noqa: E402
+from rushlight.runtime.cpu.onednn import kernels  # noqa: E402
+from rushlight.runtime.cpu.onednn.library import Library, find  # noqa: E402
 
 # The convolutions and products of the lab's network at batch 64 and of the wide CNN.
 LARGE = (
@@ -94,7 +94,7 @@ def times(lib: Library) -> None:
     kernels._SMALLEST = 1 << 18
     kernels._plans.clear()
     try:
-        from rushlight.backend.cpu import _native
+        from rushlight.runtime.cpu import _native
 
         _native.set_threads(threads.usable())
     except ImportError:

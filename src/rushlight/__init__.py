@@ -5,8 +5,7 @@ from __future__ import annotations
 import math as _math
 from typing import Any as _Any
 
-from . import ops as _ops  # noqa: F401 - defines every op
-from .backend import cpu as _cpu  # noqa: F401 - registers the CPU
+from . import operators as _ops  # noqa: F401 - defines every op
 from .base import dtypes as _dtypes
 from .base import formats as _formats
 from .base.device import device, get_default_device, set_default_device
@@ -25,6 +24,7 @@ from .core.modes import (
 )
 from .core.public import NAMESPACES as _NAMESPACES
 from .core.tensor import Tensor
+from .runtime import cpu as _cpu  # noqa: F401 - registers the CPU
 from .version import __version__
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
@@ -67,12 +67,12 @@ __all__ += [n for n in _collected if n[0] != "_" and n not in ("bool", "float", 
 
 
 def __getattr__(name: str) -> _Any:
-    from .namespace import find
+    from ._names.lookup import find
 
     return find(name)
 
 
 def __dir__() -> list[str]:
-    from .namespace import listing
+    from ._names.lookup import listing
 
     return listing(globals())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import cuda as _cuda
-from .backend.cuda import why_not as _why_not
 from .base.device import device as _device
 from .base.errors import NoGpuError
+from .runtime.cuda import why_not as _why_not
 
 
 def _need() -> None:

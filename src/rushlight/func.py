@@ -6,19 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .autograd.batched import vmap
-from .autograd.transforms import (
-    grad,
-    grad_and_value,
-    hessian,
-    jacfwd,
-    jacrev,
-    jvp,
-    linearize,
-    vjp,
-)
+from .autograd.transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from .nn.modules.batchnorm import _BatchNorm
 from .nn.utils.stateless import call_with as functional_call
-from .ops.join import stack
+from .operators.shape.join import stack
 
 __all__ = [
     "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .core.public import NAMESPACES as _NAMESPACES
-from .ops import load_all as _load_all
+from .operators import load_all as _load_all
 
 _load_all()
 
@@ -14,6 +14,6 @@ __all__ = sorted(_NAMESPACES.get("linalg", {}))
 
 
 def __getattr__(name: str) -> Any:
-    from .namespace import missing
+    from ._names.lookup import missing
 
     raise AttributeError(missing(__name__, globals(), name))

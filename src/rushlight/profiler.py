@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager
 from enum import Enum
 from typing import Any
 
-from .backend import devices, door
-from .backend.cpu import conversions
+from .runtime import devices, door
+from .runtime.cpu import conversions
 
 
 class ProfilerActivity(Enum):

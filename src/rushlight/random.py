@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import ops as _ops  # noqa: F401 - importing it defines the names
+from . import operators as _ops  # noqa: F401 - importing it defines the names
 from .core.public import NAMESPACES as _NAMESPACES
 
 globals().update(_NAMESPACES.get("random", {}))
@@ -12,6 +12,6 @@ __all__ = sorted(_NAMESPACES.get("random", {}))
 
 
 def __getattr__(name: str) -> Any:
-    from .namespace import missing
+    from ._names.lookup import missing
 
     raise AttributeError(missing(__name__, globals(), name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import ops as _ops  # noqa: F401 - importing it defines the names
+from . import operators as _ops  # noqa: F401 - importing it defines the names
 from .core.public import NAMESPACES as _NAMESPACES
 
 globals().update(_NAMESPACES["return_types"])

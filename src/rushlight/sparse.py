@@ -6,7 +6,7 @@ from typing import Any
 
 from .base import dtypes as _dtypes
 from .core.tensor import Tensor
-from .ops.sparse import SparseTensor, sparse_coo_tensor, spmm
+from .operators.matrix.sparse import SparseTensor, sparse_coo_tensor, spmm
 
 __all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "sum"]
 

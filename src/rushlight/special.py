@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .core.public import NAMESPACES as _NAMESPACES
-from .ops import load_all as _load_all
+from .operators import load_all as _load_all
 
 _load_all()
 

@@ -13,7 +13,7 @@ def __getattr__(name: str) -> str | None:
     """`cuda` is looked up when asked, because the answer needs CuPy."""
     if name != "cuda":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .backend.cuda import why_not
+    from .runtime.cuda import why_not
 
     if why_not() is not None:
         return None

@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..backend import devices
 from ..base import dtypes
 from ..base.config import settings
 from ..base.dtypes import dtype
@@ -16,7 +15,8 @@ from ..core import tape
 from ..core.modes import modes
 from ..core.op import Op
 from ..core.tensor import Tensor
-from ..ops.casting import cast_to
+from ..operators.memory.casting import cast_to
+from ..runtime import devices
 from .lists import FLOAT32, LOW_PRECISION, UNSAFE, table
 
 _HALVES = (dtypes.float16, dtypes.bfloat16)
@@ -194,7 +194,7 @@ def _usable(device: str, d: dtype) -> bool:
     """Whether autocast can be switched on; a warning when it was asked for and cannot."""
     name = settings.module
     if device == "cuda":
-        from ..backend.cuda import why_not
+        from ..runtime.cuda import why_not
 
         if why_not() is not None:
             warnings.warn(

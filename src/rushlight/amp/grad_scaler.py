@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..backend.door import Kernel, replay_hooks, run
 from ..base import dtypes
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
-from ..ops.creation import full, zeros
+from ..operators.create.filled import full, zeros
+from ..runtime.door import Kernel, replay_hooks, run
 from .skipping import recorded_step
 
 _READY, _UNSCALED, _STEPPED = range(3)
@@ -57,7 +57,7 @@ class GradScaler:
         self._device = str(device)
         self._enabled = bool(enabled)
         if self._enabled and self._device.startswith("cuda"):
-            from ..backend.cuda import why_not
+            from ..runtime.cuda import why_not
 
             if why_not() is not None:
                 warnings.warn(

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import devices
-from ..backend.door import Kernel, listening, replay_hooks, run
 from ..core.inplace import SNAPSHOT, overwrite
 from ..core.modes import no_grad
 from ..core.tensor import Tensor, wrap
-from ..ops.select import where
+from ..operators.pointwise.select import where
+from ..runtime import devices
+from ..runtime.door import Kernel, listening, replay_hooks, run
 
 
 class _Keeper:

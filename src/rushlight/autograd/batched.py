@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..backend import devices
 from ..base.device import CPU
 from ..base.trees import broadcast_prefix, tree_flatten, tree_structure, tree_unflatten
 from ..core.tensor import Tensor
-from ..ops.join import stack
+from ..operators.shape.join import stack
+from ..runtime import devices
 
 
 def vmap(

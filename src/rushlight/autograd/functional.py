@@ -9,7 +9,7 @@ from ..base.config import settings
 from ..core.differentiate import grad
 from ..core.modes import enable_grad
 from ..core.tensor import Tensor
-from ..ops.join import stack
+from ..operators.shape.join import stack
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

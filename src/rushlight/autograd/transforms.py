@@ -11,7 +11,7 @@ from ..core import differentiate
 from ..core.modes import enable_grad, modes
 from ..core.tape import AccumulateGrad
 from ..core.tensor import Tensor, current_edge
-from ..ops.join import stack
+from ..operators.shape.join import stack
 
 
 class _Inputs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..backend.cpu.engine import capability as get_cpu_capability
-from ..backend.cpu.engine import engine_info
+from ..runtime.cpu.engine import capability as get_cpu_capability
+from ..runtime.cpu.engine import engine_info
 
 __all__ = ["engine_info", "get_cpu_capability"]

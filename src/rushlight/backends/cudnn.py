@@ -17,11 +17,11 @@ def is_available() -> bool:
 
 def version() -> int | None:
     """The version of cuDNN as a number, or None without one."""
-    from ..backend.cuda import why_not
+    from ..runtime.cuda import why_not
 
     if why_not() is not None:
         return None
-    from ..backend.cuda import device
+    from ..runtime.cuda import device
 
     found = getattr(device, "cudnn_version", None)
     return found() if found else None

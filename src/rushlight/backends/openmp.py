@@ -5,6 +5,6 @@ from __future__ import annotations
 
 def is_available() -> bool:
     """Whether a native CPU engine with threads is loaded."""
-    from ..backend.cpu.engine import active
+    from ..runtime.cpu.engine import active
 
     return active() is not None

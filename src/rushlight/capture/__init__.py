@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .compiled import Compiled, compile
-from .program import Instruction, Program, Slot, Storage
-from .record import CannotCapture
-from .recording import is_recording
+from .program.instructions import Instruction, Program, Slot, Storage
+from .record.recorder import CannotCapture
+from .record.recording import is_recording
 
 __all__ = [
     "CannotCapture",

@@ -14,16 +14,16 @@ from typing import Any
 from ..base.errors import HostReadError
 from ..core.modes import switches
 from ..core.tensor import Tensor
-from . import tree
-from .effects import RANDOM_STATE
-from .keys import like_these, mode, signature
 from .module import again, optimized_module
-from .record import CannotCapture
-from .recording import Recording, check, state
-from .replay import Replay
-from .split.segment import Segment
-from .split.tracer import Tracer
-from .watch import NotReady
+from .record.effects import RANDOM_STATE
+from .record.recorder import CannotCapture
+from .record.recording import Recording, check, state
+from .replay.replay import Replay
+from .state import tree
+from .state.keys import like_these, mode, signature
+from .state.watch import NotReady
+from .trace.segment import Segment
+from .trace.tracer import Tracer
 
 PROGRAMS = 16  # kept per function; the oldest goes
 _TRIES = 5  # recordings in a row that may disagree before the function stays eager
@@ -93,7 +93,7 @@ class Compiled:
         Where the loader's data lie on a device (or are a TensorDataset in memory), the program
         gathers its batches itself, and a step needs nothing from the host.
         """
-        from .epoch import epoch
+        from .replay.epoch import epoch
 
         return epoch(self, loader)
 
@@ -128,7 +128,7 @@ class Compiled:
 
     def draw(self, path: str) -> None:
         """Write the newest program as an SVG picture."""
-        from .draw import draw
+        from .program.draw import draw
 
         draw(self.program(), path)
 

@@ -30,7 +30,7 @@ class Place(NamedTuple):
 def bench(args: Any) -> int:
     """Time training steps over a grid of width and batch size, in every place there is."""
     import rushlight as rl
-    from rushlight.backend.cuda import why_not
+    from rushlight.runtime.cuda import why_not
 
     widths, batches = _numbers(args.widths, "--widths"), _numbers(args.batches, "--batches")
     if args.model not in config.WIDE:

@@ -13,7 +13,7 @@ INDENT = " " * 9
 def show() -> int:
     """Print every device."""
     import rushlight as rl
-    from rushlight.backend.cuda import why_not
+    from rushlight.runtime.cuda import why_not
     from rushlight.version import __version__
 
     reason = why_not()
@@ -42,7 +42,7 @@ def _version(name: str) -> str | None:
 
 
 def _cpu(rl: Any, default: bool) -> None:
-    from rushlight.backend.cpu.engine import engine_info
+    from rushlight.runtime.cpu.engine import engine_info
 
     engine = engine_info()
     print(f"cpu      {_cpu_name()}{'  (default)' if default else ''}")

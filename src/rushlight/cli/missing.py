@@ -60,7 +60,7 @@ def _modules_in(package: ModuleType) -> list[str]:
 
 
 def _status(owner: str, name: str) -> str:
-    from ..torch_names import NAMES
+    from .._names.torch_names import NAMES
 
     known = NAMES.get(owner.removeprefix("torch.")) if owner.startswith("torch") else None
     if known is not None and name not in known.split():

@@ -8,7 +8,7 @@ from .errors import UsageError
 def pick_device(asked: str) -> tuple[str, str]:
     """The device's name and why it was chosen; UsageError when it cannot be had."""
     import rushlight
-    from rushlight.backend.cuda import why_not
+    from rushlight.runtime.cuda import why_not
 
     reason = why_not()
     if asked == "auto":

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..backend import devices
-from ..backend.door import KERNELS, listeners, run
 from ..base.shapes import Size
+from ..runtime import devices
+from ..runtime.door import KERNELS, listeners, run
 from . import tape
 from .op import OpNode
 from .tensor import Tensor, current_edge, tensor_over
@@ -172,7 +172,7 @@ def _batched(
     materialize: bool,
 ) -> tuple[Any, ...]:
     """One backward pass for each slice of the seeds along their first dim, the results stacked."""
-    from ..ops.join import stack  # above this layer, and met only here
+    from ..operators.shape.join import stack  # above this layer, and met only here
 
     keep = create_graph if retain_graph is None else retain_graph
     n = next(s._a.shape[0] for s in seeds if s is not None)

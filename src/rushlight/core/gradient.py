@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from ..backend.door import KERNELS, run
+from ..runtime.door import KERNELS, run
 from .memory import memory_order
 from .values import Values
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..backend.door import Kernel, in_place, listeners, run
 from ..base import dtypes
+from ..runtime.door import Kernel, in_place, listeners, run
 from .modes import enable_grad, modes
 from .op import Op, OpNode
 from .tape import numbers

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import devices
+from ..runtime import devices
 
 
 def data_pointer(a: Any) -> int:

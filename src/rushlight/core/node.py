@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..backend import devices
+from ..runtime import devices
 from .tape import Node
 from .tensor import Tensor
 

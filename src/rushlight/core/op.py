@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from ..backend import devices
-from ..backend.door import Kernel, listeners, run
 from ..base.errors import mixed_devices
+from ..runtime import devices
+from ..runtime.door import Kernel, listeners, run
 from .modes import modes, switches
 from .node import FREED, Derivative, OpNode, Plan, code_of  # noqa: F401 - FREED is asked for here
 from .tape import numbers

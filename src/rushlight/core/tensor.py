@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..backend import devices
 from ..base import dtypes
 from ..base.device import device
 from ..base.formats import strided
 from ..base.shapes import Size, wrap_dim
+from ..runtime import devices
 from .gradient import Retainer, check_grad, in_order_of
 from .memory import data_pointer, owns_plainly, root_array
 from .modes import modes
@@ -80,7 +80,7 @@ class Tensor(Values):
         __setitem__: Any
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from ..ops.legacy import legacy_tensor
+        from ..operators.create.legacy import legacy_tensor
 
         return legacy_tensor(cls, *args, **kwargs)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import devices
-from ..backend.door import Kernel, run
+from ..runtime import devices
+from ..runtime.door import Kernel, run
 
 
 def _host_read(xp: Any, x: Any) -> np.ndarray:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backend import cuda as _backend
-from ..backend import devices as _devices
 from ..base.device import device as _device
 from ..base.errors import NoGpuError, OutOfMemoryError, no_gpu_message
-from ..ops.legacy import CUDA_TYPES as _TYPES
+from ..operators.create.legacy import CUDA_TYPES as _TYPES
+from ..runtime import cuda as _backend
+from ..runtime import devices as _devices
 
 globals().update(_TYPES)  # FloatTensor, LongTensor, ...
 
@@ -18,7 +18,7 @@ def _gpu() -> Any:
     reason = _backend.why_not()
     if reason is not None:
         raise NoGpuError(no_gpu_message(reason))
-    from ..backend.cuda import device as runtime
+    from ..runtime.cuda import device as runtime
 
     return runtime
 
@@ -176,7 +176,7 @@ def initial_seed() -> int:
 
 def get_rng_state(device: Any = "cuda") -> Any:
     """The state of a GPU's random numbers, as a ByteTensor."""
-    from ..ops.tensor_factory import as_tensor
+    from ..operators.create.from_data import as_tensor
 
     return as_tensor(_stream_of(device).get_state())
 
@@ -213,14 +213,7 @@ from .memory import (  # noqa: E402 - they use the functions above
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
 )
-from .streams import (  # noqa: E402
-    Event,
-    Stream,
-    current_stream,
-    default_stream,
-    set_stream,
-    stream,
-)
+from .streams import Event, Stream, current_stream, default_stream, set_stream, stream  # noqa: E402
 
 __all__ = [
     "Event",
@@ -278,6 +271,6 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f"{__name__}.amp")
-    from ..namespace import missing
+    from .._names.lookup import missing
 
     raise AttributeError(missing(__name__, globals(), name))

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..backend.cpu.random import Stream
 from ..core.tensor import Tensor, wrap
+from ..runtime.cpu.random import Stream
 
 Fetch = Callable[[np.ndarray, Stream], Any]
 
@@ -146,7 +146,7 @@ def gather(parts: Sequence[Any], order: np.ndarray | None = None) -> Any:
     """Join batches along dim 0, and put the samples in `order`."""
     first = parts[0]
     if isinstance(first, Tensor):
-        from ..ops.join import cat
+        from ..operators.shape.join import cat
 
         joined = first if len(parts) == 1 else cat(list(parts), 0)
         return joined if order is None else wrap(joined._a[order])

@@ -20,7 +20,7 @@ def default_collate(batch: Any) -> Any:
     """Stack the samples of a batch; dicts, tuples and lists are collated element by element."""
     first = batch[0]
     if isinstance(first, Tensor):
-        from ..ops.join import stack
+        from ..operators.shape.join import stack
 
         return stack(list(batch), 0)
     if isinstance(first, (str, bytes)):
@@ -41,8 +41,8 @@ def default_collate(batch: Any) -> Any:
 
 
 def _stack_arrays(batch: Any) -> Tensor:
-    from ..ops.join import stack
-    from ..ops.tensor_factory import as_tensor
+    from ..operators.create.from_data import as_tensor
+    from ..operators.shape.join import stack
 
     first = batch[0]
     if first.dtype.kind in "SUO":
@@ -62,7 +62,7 @@ def _numbers(batch: Any, dtype: Any) -> Tensor:
             raise ValueError("Overflow when unpacking long long") from None
     if kinds == {float}:
         return wrap(np.array(batch, np.float64))
-    from ..ops.tensor_factory import tensor
+    from ..operators.create.from_data import tensor
 
     return tensor(list(batch), dtype=dtype)
 
@@ -76,7 +76,7 @@ def _collate_sequences(batch: Any, first: Sequence) -> Any:
 
 def default_convert(data: Any) -> Any:
     """NumPy arrays inside `data` as tensors, everything else as it is; used without batching."""
-    from ..ops.tensor_factory import as_tensor
+    from ..operators.create.from_data import as_tensor
 
     if isinstance(data, Tensor):
         return data

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend.cpu.random import Stream
+from ..runtime.cpu.random import Stream
 from .sampler import _ChunkedSampler
 
 

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..backend import devices
 from ..base.device import device
 from ..core.tensor import Tensor
+from ..runtime import devices
 from .collate import map_leaves
 
 

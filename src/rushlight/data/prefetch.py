@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..backend import devices
 from ..base.device import as_device, device
 from ..core.tensor import Tensor
-from ..ops.casting import move_to
+from ..operators.memory.casting import move_to
+from ..runtime import devices
 from .collate import map_leaves
 
 
@@ -39,7 +39,7 @@ class Prefetch:
         Memory of a batch that was dropped goes back to the side stream's pool, so before a copy
         that stream waits for what the main stream had been given when the copy was asked for.
         """
-        from ..backend.cuda import streams
+        from ..runtime.cuda.memory import streams
 
         side = streams.new_stream(target.index or 0)
         main = streams.current_stream(target.index or 0)

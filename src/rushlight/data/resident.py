@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..backend.door import Kernel, run
 from ..core.tensor import Tensor
+from ..runtime.door import Kernel, run
 from .fetch import BatchFetcher
 from .iterators import SingleIter
 from .sampler import BatchSampler, RandomSampler, SequentialSampler

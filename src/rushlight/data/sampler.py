@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ..backend.cpu.random import Stream
 from ..core.tensor import Tensor
+from ..runtime.cpu.random import Stream
 from .batching import index_chunks, rebatch
 from .seeding import draw_seed, stream_of
 
@@ -142,7 +142,7 @@ class WeightedRandomSampler(_ChunkedSampler):
         replacement: bool = True,
         generator: Any = None,
     ) -> None:
-        from ..ops.tensor_factory import as_tensor
+        from ..operators.create.from_data import as_tensor
 
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
             raise ValueError(

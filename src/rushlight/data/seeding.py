@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import devices
-from ..backend.cpu.random import Stream
 from ..base.device import CPU
+from ..runtime import devices
+from ..runtime.cpu.random import Stream
 
 
 def default_stream() -> Stream:

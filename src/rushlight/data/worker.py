@@ -194,7 +194,7 @@ def _work(
 def _settle(worker_id: int, setup: Setup) -> None:
     """Threads, seeds, identity, and the user's own preparations."""
     global _info
-    from ..ops.query import set_num_threads
+    from ..operators.memory.query import set_num_threads
 
     set_num_threads(1)  # the workers are the parallelism
     seed_worker(setup.base_seed, worker_id)

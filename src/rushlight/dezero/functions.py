@@ -10,19 +10,7 @@ import rushlight as rl
 
 from . import cuda, utils
 from ._arrays import common, compute, floating, tensor
-from .core import (
-    Function,
-    Variable,
-    add,
-    as_array,
-    as_variable,
-    div,
-    mul,
-    neg,
-    pow,
-    rsub,
-    sub,
-)
+from .core import Function, Variable, add, as_array, as_variable, div, mul, neg, pow, rsub, sub
 
 # -- sin, cos, tanh, exp, log ---------------------------------------------------------------------
 

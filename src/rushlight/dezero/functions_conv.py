@@ -6,8 +6,8 @@ from typing import Any
 
 import rushlight as rl
 
-from ..ops.conv_grad import conv_grad_input, conv_grad_weight
-from ..ops.pool_ops import max_pool_grad, pool_take
+from ..operators.layers.conv_kernels import conv_grad_input, conv_grad_weight
+from ..operators.layers.pool_kernels import max_pool_grad, pool_take
 from . import functions as F
 from ._arrays import common, compute, floating
 from ._derived import Derived, real

@@ -9,8 +9,8 @@ import numpy as np
 import rushlight as rl
 
 from ..core.modes import modes
-from ..ops.linear import linear_all_grads, linear_grads
-from ..ops.matmul import mm_tn
+from ..operators.layers.linear import linear_all_grads, linear_grads
+from ..operators.matrix.matmul import mm_tn
 from . import cuda
 from . import functions as F
 from ._arrays import common, compute, floating, tensor

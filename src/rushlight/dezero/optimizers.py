@@ -11,8 +11,8 @@ import numpy as np
 
 import rushlight as rl
 
-from ..backend.door import Kernel, run
-from ..ops import update
+from ..operators import update
+from ..runtime.door import Kernel, run
 from . import cuda
 from ._arrays import compute
 from .core import Parameter, Variable

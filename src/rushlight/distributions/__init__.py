@@ -87,7 +87,7 @@ _ABSENT = (
 
 
 def __getattr__(name: str) -> Any:
-    from ..namespace import missing
+    from .._names.lookup import missing
 
     said = missing(__name__, globals(), name)
     raise AttributeError(

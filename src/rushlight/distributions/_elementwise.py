@@ -7,7 +7,7 @@ from typing import Any
 
 from ..base.dtypes import finfo
 from ..core.tensor import Tensor
-from ..ops.activation_smooth import softplus
+from ..operators.pointwise.activation_smooth import softplus
 from . import constraints
 from ._compose import Plain, Transform
 from .utils import broadcast_all, sum_rightmost

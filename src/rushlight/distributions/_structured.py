@@ -8,9 +8,9 @@ from typing import Any
 
 from ..base.dtypes import finfo
 from ..core.tensor import Tensor
-from ..ops.activation_smooth import softplus
-from ..ops.join import cat, stack
-from ..ops.padding import pad
+from ..operators.image.padding import pad
+from ..operators.pointwise.activation_smooth import softplus
+from ..operators.shape.join import cat, stack
 from . import constraints
 from ._compose import Plain, Transform
 from ._elementwise import SigmoidTransform
@@ -92,7 +92,7 @@ class PositiveDefiniteTransform(Plain):
         return lower @ lower.mT
 
     def _inverse(self, y: Tensor) -> Tensor:
-        from ..ops.linalg_factor import cholesky
+        from ..operators.matrix.linalg_factor import cholesky
 
         return LowerCholeskyTransform().inv(cholesky(y))
 

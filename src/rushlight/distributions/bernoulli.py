@@ -7,8 +7,8 @@ from typing import Any
 from ..base.shapes import Size
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
-from ..ops.loss import binary_cross_entropy_with_logits
-from ..ops.sampling import bernoulli
+from ..operators.loss.difference import binary_cross_entropy_with_logits
+from ..operators.random.sampling import bernoulli
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all, given_one, lazy_property, logits_to_probs, probs_to_logits

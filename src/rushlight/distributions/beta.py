@@ -6,7 +6,7 @@ from typing import Any
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
-from ..ops.join import stack
+from ..operators.shape.join import stack
 from . import constraints
 from .dirichlet import Dirichlet
 from .exp_family import ExponentialFamily

@@ -7,8 +7,8 @@ from typing import Any
 from ..base.shapes import Size
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
-from ..ops.activation_smooth import softplus
-from ..ops.gamma_draws import binomial
+from ..operators.pointwise.activation_smooth import softplus
+from ..operators.random.gamma_draws import binomial
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all, given_one, lazy_property, logits_to_probs, probs_to_logits
@@ -92,7 +92,7 @@ class Binomial(Distribution):
         return -(log_prob.exp() * log_prob).sum(0)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        from ..ops.ranges import arange
+        from ..operators.create.ranges import arange
 
         total = int(self.total_count.max())
         if not bool(self.total_count.min() == total):

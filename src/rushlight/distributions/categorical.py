@@ -75,7 +75,7 @@ class Categorical(Distribution):
         return drawn.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        from ..ops.movement import broadcast_tensors
+        from ..operators.shape.views import broadcast_tensors
 
         self._checked(value)
         index, logits = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
@@ -86,7 +86,7 @@ class Categorical(Distribution):
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        from ..ops.ranges import arange
+        from ..operators.create.ranges import arange
 
         n = self._num_events
         values = arange(n, device=self._param.device).view((-1,) + (1,) * len(self._batch_shape))

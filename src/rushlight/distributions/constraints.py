@@ -293,7 +293,7 @@ class _PositiveDefinite(_Symmetric):
 
 
 def _eigenvalues(value: Tensor) -> Tensor:
-    from ..ops.linalg_spectrum import eigvalsh
+    from ..operators.matrix.linalg_spectrum import eigvalsh
 
     return eigvalsh(value.detach())
 
@@ -320,7 +320,7 @@ class _Cat(_Joined):
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
 
     def check(self, value: Tensor) -> Tensor:
-        from ..ops.join import cat as join
+        from ..operators.shape.join import cat as join
 
         parts = value.split(self.lengths, self.dim)
         return join([c.check(p) for c, p in zip(self.cseq, parts)], self.dim)
@@ -333,7 +333,7 @@ class _Stack(_Joined):
         return dim + 1 if self.dim + dim < 0 else dim
 
     def check(self, value: Tensor) -> Tensor:
-        from ..ops.join import stack as join
+        from ..operators.shape.join import stack as join
 
         return join([c.check(v) for c, v in zip(self.cseq, value.unbind(self.dim))], self.dim)
 

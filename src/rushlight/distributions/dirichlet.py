@@ -6,7 +6,7 @@ from typing import Any
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
-from ..ops.gamma_draws import _sample_dirichlet
+from ..operators.random.gamma_draws import _sample_dirichlet
 from . import constraints
 from .exp_family import ExponentialFamily
 

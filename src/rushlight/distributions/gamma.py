@@ -7,8 +7,8 @@ from typing import Any
 from ..base.dtypes import finfo
 from ..base.shapes import Size
 from ..core.tensor import Tensor
-from ..ops.gamma_draws import _standard_gamma
-from ..ops.special import gammainc
+from ..operators.pointwise.special import gammainc
+from ..operators.random.gamma_draws import _standard_gamma
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all

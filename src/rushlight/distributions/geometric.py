@@ -8,7 +8,7 @@ from ..base.dtypes import finfo
 from ..base.shapes import Size
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
-from ..ops.loss import binary_cross_entropy_with_logits
+from ..operators.loss.difference import binary_cross_entropy_with_logits
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all, given_one, lazy_property, logits_to_probs, probs_to_logits

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.differentiate import grad
 from ..core.tensor import Tensor
-from ..ops.linalg import solve_triangular
+from ..operators.matrix.linalg import solve_triangular
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial
@@ -76,7 +76,7 @@ def _infinite(like: Tensor) -> Tensor:
 
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Any, q: Any) -> Tensor:
-    from ..ops.activation_smooth import softplus
+    from ..operators.pointwise.activation_smooth import softplus
 
     t1 = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     t1 = _where_infinite(t1, q.probs == 0).masked_fill(p.probs == 0, 0)

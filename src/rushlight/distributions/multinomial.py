@@ -82,7 +82,7 @@ class Multinomial(Distribution):
         return orders + (logits * value).sum(-1)
 
     def entropy(self) -> Tensor:
-        from ..ops.tensor_factory import tensor
+        from ..operators.create.from_data import tensor
 
         n = tensor(self.total_count, device=self.probs.device)
         values = self._binomial.enumerate_support(expand=False)[1:]

@@ -7,8 +7,8 @@ from typing import Any
 from ..base.shapes import Size
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
-from ..ops.activation_smooth import logsigmoid
-from ..ops.sampling import poisson
+from ..operators.pointwise.activation_smooth import logsigmoid
+from ..operators.random.sampling import poisson
 from . import constraints
 from .distribution import Distribution
 from .gamma import Gamma

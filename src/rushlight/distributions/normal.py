@@ -8,7 +8,7 @@ from typing import Any
 from ..base.shapes import Size
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
-from ..ops.random import normal
+from ..operators.random.draws import normal
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all, standard_normal

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
-from ..ops.ranges import eye
+from ..operators.create.ranges import eye
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution

@@ -7,7 +7,7 @@ from typing import Any
 from ..base.shapes import Size
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
-from ..ops.sampling import poisson
+from ..operators.random.sampling import poisson
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all

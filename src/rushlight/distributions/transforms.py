@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from ._compose import (
-    ComposeTransform,
-    IndependentTransform,
-    Transform,
-    identity_transform,
-)
+from ._compose import ComposeTransform, IndependentTransform, Transform, identity_transform
 from ._elementwise import (
     AbsTransform,
     AffineTransform,

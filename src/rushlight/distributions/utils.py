@@ -11,10 +11,10 @@ from ..base.dtypes import finfo, get_default_dtype
 from ..core.modes import enable_grad
 from ..core.public import NAMESPACES
 from ..core.tensor import Tensor
-from ..ops.creation import ones, zeros
-from ..ops.random import normal
-from ..ops.softmax import softmax
-from ..ops.tensor_factory import tensor
+from ..operators.create.filled import ones, zeros
+from ..operators.create.from_data import tensor
+from ..operators.layers.softmax import softmax
+from ..operators.random.draws import normal
 
 euler_constant = 0.57721566490153286060
 
@@ -31,7 +31,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
             "__torch_function__."
         )
-    from ..ops.movement import broadcast_tensors
+    from ..operators.shape.views import broadcast_tensors
 
     like = next((v for v in values if isinstance(v, Tensor)), None)
     options: dict[str, Any] = {"dtype": get_default_dtype()}

@@ -40,7 +40,7 @@ class Placer:
 def _available(location: str) -> device:
     d = device(location)
     if d.type == "cuda":
-        from ..backend.cuda import why_not
+        from ..runtime.cuda import why_not
 
         reason = why_not()
         if reason is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from ..base.dtypes import int64
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
-from ..ops.tensor_factory import tensor
+from ..operators.create.from_data import tensor
 from .modules.module import Module
 
 __all__ = ["AveragedModel"]

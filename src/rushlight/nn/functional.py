@@ -6,7 +6,7 @@ from typing import Any
 
 from ..base.config import settings as _settings
 from ..core.public import NAMESPACES as _NAMESPACES
-from ..ops import load_all as _load_all
+from ..operators import load_all as _load_all
 
 _load_all()
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
-from ..ops.creation import empty
-from ..ops.random import randperm
+from ..operators.create.filled import empty
+from ..operators.random.draws import randperm
 
 __all__ = [
     "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal",
@@ -234,7 +234,7 @@ def kaiming_normal_(
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Make the rows (or columns, whichever are fewer) orthonormal, times `gain`."""
-    from ..ops.linalg import qr
+    from ..operators.matrix.linalg import qr
 
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")

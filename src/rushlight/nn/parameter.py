@@ -10,7 +10,7 @@ from ..base.device import as_device
 from ..base.dtypes import FLOATING, as_dtype, get_default_dtype
 from ..core.modes import modes, no_grad
 from ..core.tensor import Extra, Tensor
-from ..ops.creation import empty
+from ..operators.create.filled import empty
 
 __all__ = [
     "Buffer",

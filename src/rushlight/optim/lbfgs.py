@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.modes import enable_grad
 from ..core.tensor import Tensor
-from ..ops.join import cat
+from ..operators.shape.join import cat
 from .line_search import strong_wolfe
 from .optimizer import Optimizer
 

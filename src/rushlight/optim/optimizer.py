@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..backend.door import Kernel, each_replay, run
 from ..core.modes import enable_grad, no_grad
 from ..core.tape import RemovableHandle
 from ..core.tensor import Tensor, tensor_over
-from ..ops.creation_like import zeros_like
+from ..operators.create.like import zeros_like
+from ..runtime.door import Kernel, each_replay, run
 
 required = object()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.tensor import Tensor
-from ..ops import update
+from ..operators import update
 from .optimizer import Optimizer, by_step, counter, zeros_for
 
 

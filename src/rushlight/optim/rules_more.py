@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
-from ..ops import update
+from ..operators import update
 from .optimizer import counter
 from .rules import _check, _Rule
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..base import dtypes
 from ..base.dtypes import as_dtype, finfo, iinfo
 from ..core.tensor import Tensor
-from ..ops.creation import empty, zeros
+from ..operators.create.filled import empty, zeros
 
 
 def make_tensor(
@@ -71,7 +71,7 @@ def _filled(size: tuple, d: Any, device: Any, low: Any, high: Any) -> Tensor:
         t = zeros(size, dtype=d, device=device)
         return t.random_(low, high)
     if d.category == dtypes.COMPLEX:
-        from ..ops.complex import view_as_complex
+        from ..operators.pointwise.complex import view_as_complex
 
         return view_as_complex(_filled((*size, 2), d.to_real(), device, low, high))
     return empty(size, dtype=d, device=device).uniform_(low, high)

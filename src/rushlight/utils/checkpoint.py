@@ -13,14 +13,14 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..backend import devices
-from ..backend.devices import open_streams
 from ..base.device import CPU
 from ..core.function import FunctionNode
 from ..core.modes import enable_grad, modes
 from ..core.op import FREED, OpNode
 from ..core.tape import Node, numbers
 from ..core.tensor import Tensor, current_edge
+from ..runtime import devices
+from ..runtime.devices import open_streams
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
 
@@ -69,7 +69,7 @@ def checkpoint(
 
 def _being_compiled() -> bool:
     """Whether `compile` records this call; it plans memory itself, and keeps what it needs."""
-    recording = sys.modules.get(f"{__name__.partition('.')[0]}.capture.recording")
+    recording = sys.modules.get(f"{__name__.partition('.')[0]}.capture.record.recording")
     return recording is not None and recording.is_recording()
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ..ops.interop import from_dlpack, to_dlpack
+from ..operators.memory.interop import from_dlpack, to_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]

@@ -11,7 +11,7 @@ from ..base import dtypes
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..io.atomic import atomic_write
-from ..ops.join import cat, stack
+from ..operators.shape.join import cat, stack
 from ._pillow import need
 
 __all__ = ["make_grid", "save_image"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...backend.door import KERNELS, Kernel
+from ...runtime.door import KERNELS, Kernel
 from .parts import PARTS
 
 

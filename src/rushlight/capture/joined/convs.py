@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backend.door import KERNELS, Kernel
+from ...runtime.door import KERNELS, Kernel
 
 NOWHERE = 255  # the place of a maximum that relu made zero: no gradient passes
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import cupy
 
-from ...backend.cuda import conv_small as small
-from ...backend.cuda.sources import device
-from ...backend.door import kernel_for
+from ...runtime.cuda.code.sources import device
+from ...runtime.cuda.small import conv as small
+from ...runtime.door import kernel_for
 
 _MISSING = object()
 _calls: dict[tuple, Any] = {}

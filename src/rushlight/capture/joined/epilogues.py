@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...backend.door import KERNELS, Kernel
+from ...runtime.door import KERNELS, Kernel
 
 
 def _linear_relu(xp: Any, x: Any, w: Any, b: Any) -> Any:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...backend.cuda import blas, cross_entropy, dense
-from ...backend.door import kernel_for
+from ...runtime.cuda.bodies import cross_entropy
+from ...runtime.cuda.bodies import products as blas
+from ...runtime.cuda.small import dense
+from ...runtime.door import kernel_for
 
 
 @kernel_for("cuda", "linear_relu")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...backend.door import KERNELS, Kernel
+from ...runtime.door import KERNELS, Kernel
 
 
 class Step(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...backend.cuda.expressions import TABLE, Expression, expression
-from ...backend.cuda.variants import compute
-from ...backend.door import kernel_for
+from ...runtime.cuda.code.expressions import TABLE, Expression, expression
+from ...runtime.cuda.code.variants import compute
+from ...runtime.door import kernel_for
 from .fused import text_of
 
 _names: dict[tuple, str] = {}

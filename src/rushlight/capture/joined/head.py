@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...backend.door import KERNELS, Kernel
+from ...runtime.door import KERNELS, Kernel
 from . import epilogues  # noqa: F401 - registers the parts
 
 Part = Callable[..., Any]  # part(kernel, *arrays, **attrs) runs one of the kernels that were joined

@@ -6,8 +6,8 @@ from typing import Any
 
 import cupy
 
-from ...backend.cuda import head
-from ...backend.door import KERNELS, kernel_for, run
+from ...runtime.cuda.small import head
+from ...runtime.door import KERNELS, kernel_for, run
 from .head import step_by_parts, whole_by_parts
 
 

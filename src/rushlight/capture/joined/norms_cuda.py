@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...backend.cuda.batch_norm import ADD_RELU, RELU, evaluate, grad, train
-from ...backend.door import kernel_for
+from ...runtime.cuda.bodies.batch_norm import ADD_RELU, RELU, evaluate, grad, train
+from ...runtime.door import kernel_for
 
 
 @kernel_for("cuda", "batch_norm_relu")

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...backend import devices
-from ...backend.door import KERNELS, run
 from ...base.dtypes import float32, from_np
+from ...runtime import devices
+from ...runtime.door import KERNELS, run
 
 # Name -> what runs the parts: (part, arrays, attrs) -> the arrays to give the joined kernel, and what its
 # parts answer for them. `part(kernel, *arrays, **attrs)` runs a kernel on the device.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...backend.cuda.conv_sizes import fits
-from ..program import Instruction, Slot
+from ...runtime.cuda.small.conv_sizes import fits
+from ..program.instructions import Instruction, Slot
 
 _TYPES = frozenset(("float32", "float16", "bfloat16"))
 

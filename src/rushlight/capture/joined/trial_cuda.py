@@ -8,15 +8,15 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
-from ...backend.cuda.arrays import CUPY
-from ...backend.cuda.blas import tuning
-from ...backend.cuda.compile import NotYet, compiling_ahead
-from ...backend.cuda.streams import current
-from ...backend.cuda.transfer import to_host
-from ...backend.door import KERNELS, run
 from ...base.dtypes import float32, from_np
-from ..program import Instruction, Program, Slot
-from ..record import WrongKernel
+from ...runtime.cuda.arrays import CUPY
+from ...runtime.cuda.bodies.products import tuning
+from ...runtime.cuda.code.compile import NotYet, compiling_ahead
+from ...runtime.cuda.memory.host_copies import to_host
+from ...runtime.cuda.memory.streams import current
+from ...runtime.door import KERNELS, run
+from ..program.instructions import Instruction, Program, Slot
+from ..record.recorder import WrongKernel
 from . import (  # noqa: F401 - register
     casts,
     conv_relu,

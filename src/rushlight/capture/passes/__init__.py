@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from ...base.config import settings
-from ..program import Program
-from ..record import WrongKernel
+from ..program.instructions import Program
+from ..record.recorder import WrongKernel
 from .casts import join_casts
 from .common import merge_common
-from .conv_pool import join_conv_grads, join_conv_pools
 from .conv_relu import join_conv_relus
 from .copies import drop_copies
 from .dead import drop_dead
 from .epilogue import join_epilogues
 from .fold import fold_constants
 from .fuse import fuse_pointwise
-from .head import join_heads
 from .layout import choose_layout
 from .norm import join_norms
-from .pool import pool_before_relu, sum_before_spreading
+from .small.conv_pool import join_conv_grads, join_conv_pools
+from .small.head import join_heads
+from .small.pool import pool_before_relu, sum_before_spreading
 from .writes import name_new_values
 
 # Name, function, and whether it keeps every bit; the others may round in another order.

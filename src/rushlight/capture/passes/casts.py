@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..joined.casts import CASTS
-from ..program import MADE, Instruction, Program, Slot, readers, writers
-from ..rewrite import once_made
+from ..program.instructions import MADE, Instruction, Program, Slot, readers, writers
+from ..program.rewrite import once_made
 
 _FEWEST = 4  # casts that are worth moving
 _LARGEST = 64 << 20  # bytes; a larger array keeps the GPU busy by itself

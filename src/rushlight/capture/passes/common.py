@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..program import Instruction, Program, Slot, writers
-from ..rewrite import Renaming, once_made
+from ..program.instructions import Instruction, Program, Slot, writers
+from ..program.rewrite import Renaming, once_made
 
 
 def merge_common(program: Program) -> Program:

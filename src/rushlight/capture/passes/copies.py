@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..program import MADE, Instruction, Program, writers
-from ..rewrite import Renaming, once_made
+from ..program.instructions import MADE, Instruction, Program, writers
+from ..program.rewrite import Renaming, once_made
 
 _COPIES = frozenset(("clone", "snapshot"))
 

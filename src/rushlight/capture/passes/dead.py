@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..program import MADE, Program
+from ..program.instructions import MADE, Program
 
 
 def drop_dead(program: Program) -> Program:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...backend.cuda.dense_sizes import is_few, is_small
+from ...runtime.cuda.small.dense_sizes import is_few, is_small
 from ..joined.epilogues import (
     CROSS_ENTROPY_STEP,
     LINEAR_BACKWARD,
@@ -10,8 +10,8 @@ from ..joined.epilogues import (
     LINEAR_RELU,
     MM_MASKED,
 )
-from ..program import Instruction, Program, Slot, writers
-from ..rewrite import once_made, uses
+from ..program.instructions import Instruction, Program, Slot, writers
+from ..program.rewrite import once_made, uses
 
 _TYPES = frozenset(("float32", "float16", "bfloat16"))
 _LIBRARY_FROM = 1 << 25  # multiply-adds from which the library's epilogues pay in other dtypes

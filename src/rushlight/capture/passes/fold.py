@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...backend.door import run
-from ..program import CONSTANT, Instruction, Program, Slot, Storage
-from ..rewrite import Renaming, new_numbers, once_made
+from ...runtime.door import run
+from ..program.instructions import CONSTANT, Instruction, Program, Slot, Storage
+from ..program.rewrite import Renaming, new_numbers, once_made
 
 _LARGE = 1 << 22  # bytes; a larger constant would cost more memory than it saves time
 
@@ -55,13 +55,13 @@ def _foldable(ins: Instruction, inputs: list, once: dict[int, int], results: set
 
 
 def _array_type(slot: Slot) -> type:
-    from ...backend import devices
     from ...base.device import device
+    from ...runtime import devices
 
     return devices.backend_of(device(slot.storage.device)).array_type
 
 
 def _as(array: Any, cls: type) -> Any:
-    from ...backend import devices
+    from ...runtime import devices
 
     return array if array.__class__ is cls else devices.backend_of_type(cls).asarray(array)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...backend.cuda.expressions import expression
-from ..into import is_native
+from ...runtime.cuda.code.expressions import expression
 from ..joined import fused_cpu
 from ..joined.fused import FUSED, Step
-from ..program import Instruction, Program, Slot, readers, writers
-from ..rewrite import once_made
+from ..lower.cpu_into import is_native
+from ..program.instructions import Instruction, Program, Slot, readers, writers
+from ..program.rewrite import once_made
 
 _MOST_INPUTS = 8
 _MOST_STEPS = 24

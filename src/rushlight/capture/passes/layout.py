@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from ...backend.cuda.expressions import expression
-from ...backend.door import KERNELS
-from ..program import MADE, Instruction, Program, Slot, Storage
-from ..rewrite import new_numbers, once_made
+from ...runtime.cuda.code.expressions import expression
+from ...runtime.door import KERNELS
+from ..program.instructions import MADE, Instruction, Program, Slot, Storage
+from ..program.rewrite import new_numbers, once_made
 
 # Kernel -> how many inputs and outputs are in that order.
 _CONVOLUTIONS = {"conv": (2, 1), "conv_grad_input": (2, 1), "conv_grad_weight": (2, 1)}

@@ -10,8 +10,8 @@ from ..joined.norms import (
     BATCH_NORM_RELU,
     BATCH_NORM_RELU_GRAD,
 )
-from ..program import Instruction, Program, Slot, writers
-from ..rewrite import once_made, uses
+from ..program.instructions import Instruction, Program, Slot, writers
+from ..program.rewrite import once_made, uses
 
 # Without and with another summand.
 _FORWARD = {

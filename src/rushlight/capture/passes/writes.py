@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ..program import MADE, Instruction, Program, Slot, Storage, writers
-from ..rewrite import once_made
+from ..program.instructions import MADE, Instruction, Program, Slot, Storage, writers
+from ..program.rewrite import once_made
 
 
 def name_new_values(program: Program) -> Program:

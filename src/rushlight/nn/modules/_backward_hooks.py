@@ -10,7 +10,7 @@ from typing import Any
 from ...core.modes import modes
 from ...core.tape import Node
 from ...core.tensor import Tensor, current_edge, tensor_over
-from ...ops.creation import zeros
+from ...operators.create.filled import zeros
 
 
 class BackwardHookFunctionBackward(Node):

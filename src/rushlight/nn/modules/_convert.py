@@ -10,8 +10,8 @@ from ...base.dtypes import as_dtype
 from ...core.changes import changes
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
-from ...ops.casting import _parse_to
-from ...ops.creation import empty
+from ...operators.create.filled import empty
+from ...operators.memory.casting import _parse_to
 from ..parameter import is_lazy
 from ._members import Members
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...ops.loss_common import legacy_reduction
+from ...operators.loss.reduction import legacy_reduction
 from .module import Module
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...ops.creation import empty
+from ...operators.create.filled import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter

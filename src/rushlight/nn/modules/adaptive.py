@@ -83,7 +83,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def log_prob(self, input: Tensor) -> Tensor:
         """The log probabilities of every class."""
-        from ...ops.join import cat
+        from ...operators.shape.join import cat
 
         head = F.log_softmax(self.head(input), dim=1)
         parts = [head[:, : self.shortlist_size]]

@@ -6,9 +6,9 @@ from typing import Any
 
 from ...base import dtypes
 from ...core.tensor import Tensor
-from ...ops.batch_norm import batch_norm_learn, learning_batch_norm
-from ...ops.creation import empty, ones, zeros
-from ...ops.tensor_factory import tensor
+from ...operators.create.filled import empty, ones, zeros
+from ...operators.create.from_data import tensor
+from ...operators.layers.batch_norm import batch_norm_learn, learning_batch_norm
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
-from ...ops.creation import empty
+from ...operators.create.filled import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter, UninitializedParameter

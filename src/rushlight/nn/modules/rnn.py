@@ -10,7 +10,7 @@ from typing import Any
 from ...core.modes import modes
 from ...core.public import NAMESPACES
 from ...core.tensor import Tensor
-from ...ops.creation import empty, zeros
+from ...operators.create.filled import empty, zeros
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence

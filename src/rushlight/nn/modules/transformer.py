@@ -9,7 +9,7 @@ from typing import Any
 from ...base import dtypes
 from ...core.modes import modes
 from ...core.tensor import Tensor
-from ...ops.creation import full
+from ...operators.create.filled import full
 from .. import functional as F
 from .. import init
 from ._transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer

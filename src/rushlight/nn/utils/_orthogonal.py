@@ -10,7 +10,7 @@ import numpy as np
 from ...core.modes import no_grad
 from ...core.public import NAMESPACES
 from ...core.tensor import Tensor
-from ...ops.tensor_factory import from_numpy
+from ...operators.create.from_data import from_numpy
 from ..modules.module import Module
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
-from ...ops.join import stack
-from ...ops.tensor_factory import tensor
+from ...operators.create.from_data import tensor
+from ...operators.shape.join import stack
 
 __all__ = [
     "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
@@ -47,7 +47,7 @@ def get_total_norm(
 
 
 def _norm(t: Tensor, norm_type: float) -> Tensor:
-    from ...ops.vector_norm import vector_norm
+    from ...operators.reduce.vector_norm import vector_norm
 
     return vector_norm(t, norm_type)
 

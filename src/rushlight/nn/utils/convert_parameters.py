@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...core.tensor import Tensor
-from ...ops.join import cat
+from ...operators.shape.join import cat
 from ..modules._members import typename
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...base import dtypes
 from ...core.tensor import Tensor
-from ...ops.join import cat
-from ...ops.tensor_factory import as_tensor, from_numpy
+from ...operators.create.from_data import as_tensor, from_numpy
+from ...operators.shape.join import cat
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence",

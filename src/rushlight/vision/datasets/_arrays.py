@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ...backend.devices import backend_of
-from ...backend.door import Kernel, run
 from ...base.device import as_device
 from ...core.tensor import Tensor, wrap
 from ...data.batching import Batcher, words
 from ...data.collate import default_collate
 from ...data.resident import Resident, rows
 from ...data.seeding import default_stream
+from ...runtime.devices import backend_of
+from ...runtime.door import Kernel, run
 from .. import _pillow
 from ..transforms._batch import Stage, Step, plan, xp_of
 from .vision import VisionDataset

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...ops.creation import empty
-from ...ops.generator import get_rng_state, manual_seed, set_rng_state
-from ...ops.random import randint
+from ...operators.create.filled import empty
+from ...operators.random.draws import randint
+from ...operators.random.generator import get_rng_state, manual_seed, set_rng_state
 from ..transforms.functional import to_pil_image
 from .vision import VisionDataset
 

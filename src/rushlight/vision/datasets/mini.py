@@ -10,7 +10,7 @@ from importlib.resources import files
 import numpy as np
 
 from ...core.tensor import Tensor
-from ...ops.tensor_factory import from_numpy
+from ...operators.create.from_data import from_numpy
 from ._arrays import ArrayDataset
 from .mnist import FashionMNIST
 

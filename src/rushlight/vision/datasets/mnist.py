@@ -13,7 +13,7 @@ import numpy as np
 from ...core.tensor import Tensor
 from ...hub import DownloadError
 from ...io.errors import CorruptFileError
-from ...ops.tensor_factory import from_numpy
+from ...operators.create.from_data import from_numpy
 from ._arrays import ArrayDataset
 from .utils import by_hand, check_integrity, download_url, extract_archive, read_gzip
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.tensor import Tensor
 from ...io.atomic import atomic_write
-from ...ops.tensor_factory import from_numpy
+from ...operators.create.from_data import from_numpy
 from .._pillow import need
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import nn
 from ...core.tensor import Tensor
-from ...ops.join import cat
+from ...operators.shape.join import cat
 from ._api import WeightsEnum, register_model
 from ._utils import _ovewrite_named_param, handle_legacy_interface
 from ._weights import imagenet

@@ -6,8 +6,8 @@ import numpy as np
 
 from ...base import dtypes
 from ...core.tensor import Tensor
-from ...ops.join import stack
-from ...ops.tensor_factory import from_numpy
+from ...operators.create.from_data import from_numpy
+from ...operators.shape.join import stack
 
 __all__ = [
     "batched_nms", "box_area", "box_convert", "box_iou", "clip_boxes_to_image",

@@ -19,7 +19,7 @@ class FrozenBatchNorm2d(nn.Module):
 
     def __init__(self, num_features: int, eps: float = 1e-5) -> None:
         super().__init__()
-        from ...ops.creation import ones, zeros
+        from ...operators.create.filled import ones, zeros
 
         self.eps = eps
         self.register_buffer("weight", ones(num_features))

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.tensor import Tensor
 from ...nn import Module
-from ...ops.join import cat, stack
+from ...operators.shape.join import cat, stack
 
 __all__ = ["RoIPool", "roi_pool"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.tensor import Tensor
 from ...nn import Module
-from ...ops.creation import empty
+from ...operators.create.filled import empty
 
 __all__ = ["StochasticDepth", "stochastic_depth"]
 

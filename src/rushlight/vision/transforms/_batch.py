@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...backend.devices import backend_of_type, device_of
 from ...base import dtypes
 from ...data.batching import speaks_for
+from ...runtime.devices import backend_of_type, device_of
 
 # From an array of images and the random words (N, words) to an array of images. The array that
 # comes in belongs to the step, which may write into it.

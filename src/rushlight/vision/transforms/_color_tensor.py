@@ -7,8 +7,8 @@ from typing import Any
 from ...base import dtypes
 from ...core.tensor import Tensor
 from ...nn import functional as F
-from ...ops.join import stack
-from ...ops.tensor_factory import tensor
+from ...operators.create.from_data import tensor
+from ...operators.shape.join import stack
 from ._convert import convert_image_dtype, largest
 from ._functional_tensor import check, dimensions, with_floats
 

@@ -10,7 +10,7 @@ from ...base import dtypes
 from ...base.dtypes import dtype as Dtype
 from ...base.dtypes import get_default_dtype
 from ...core.tensor import Tensor
-from ...ops.tensor_factory import from_numpy
+from ...operators.create.from_data import from_numpy
 from .._pillow import is_pil_image, need
 
 # PIL modes whose pixels are not bytes.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...core.tensor import Tensor
-from ...ops.creation import empty
-from ...ops.random import randint
+from ...operators.create.filled import empty
+from ...operators.random.draws import randint
 
 
 def rand() -> Tensor:

@@ -11,8 +11,8 @@ from ...base.dtypes import dtype as Dtype
 from ...base.dtypes import from_np, get_default_dtype
 from ...core.tensor import Tensor
 from ...nn import Module
-from ...ops.matmul import mm
-from ...ops.tensor_factory import as_tensor
+from ...operators.create.from_data import as_tensor
+from ...operators.matrix.matmul import mm
 from . import _batch
 from . import functional as F
 from ._batch import Stage, Step

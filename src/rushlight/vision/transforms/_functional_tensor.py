@@ -9,9 +9,9 @@ from typing import Any
 from ...base import dtypes
 from ...core.tensor import Tensor
 from ...nn import functional as F
-from ...ops.join import cat, stack
-from ...ops.ranges import arange, linspace
-from ...ops.tensor_factory import tensor
+from ...operators.create.from_data import tensor
+from ...operators.create.ranges import arange, linspace
+from ...operators.shape.join import cat, stack
 
 
 def check(img: Any) -> None:

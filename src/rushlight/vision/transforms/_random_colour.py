@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.tensor import Tensor
 from ...nn import Module
-from ...ops.random import randperm
+from ...operators.random.draws import randperm
 from . import functional as F
 from ._draw import rand, uniform
 

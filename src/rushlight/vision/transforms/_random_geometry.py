@@ -10,8 +10,8 @@ from typing import Any
 
 from ...core.tensor import Tensor
 from ...nn import Module
-from ...ops.creation import empty
-from ...ops.tensor_factory import tensor
+from ...operators.create.filled import empty
+from ...operators.create.from_data import tensor
 from . import _batch
 from . import functional as F
 from ._batch import Stage, Step

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...nn import Module
-from ...ops.random import randint
+from ...operators.random.draws import randint
 from . import functional as F
 from ._draw import rand, uniform
 from ._modes import InterpolationMode, as_mode

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...ops.tensor_factory import as_tensor
+from ...operators.create.from_data import as_tensor
 from .. import _pillow
 from . import _color_tensor as _colour
 from . import _functional_pil as F_pil

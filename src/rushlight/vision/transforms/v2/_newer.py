@@ -22,7 +22,7 @@ class ToImage(Module):
         if isinstance(img, Tensor):
             return img
         if isinstance(img, np.ndarray):
-            from ....ops.tensor_factory import from_numpy
+            from ....operators.create.from_data import from_numpy
 
             rows = img[:, :, None] if img.ndim == 2 else img
             return from_numpy(np.array(rows.transpose(2, 0, 1), order="C"))

@@ -1,0 +1,21 @@
+"""Which lowering a program takes: by the device it was recorded on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..program.instructions import Program
+
+
+def lower(program: Program, exclusive: set[int], seeds: list[int]) -> Any:
+    """A replay of `program`; storages in `exclusive` share memory with nothing.
+
+    `seeds` are the arguments that the backward half starts from, when there is one.
+    """
+    if program.device == "cuda":
+        from .cuda import CudaReplay
+
+        return CudaReplay(program, exclusive, seeds)
+    from .cpu import CpuReplay
+
+    return CpuReplay(program, exclusive, seeds)

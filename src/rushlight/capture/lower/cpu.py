@@ -1,0 +1,247 @@
+"""Lowering to the CPU: a program becomes one straight Python function over prepared arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...runtime import devices
+from ...runtime.cpu import _first
+from ...runtime.cpu.engine import active
+from ...runtime.cpu.quiet import quiet
+from ..program.arena import plan
+from ..program.instructions import ARGUMENT, MADE, Instruction, Program, Slot
+from . import cpu_into as into
+
+
+class CpuReplay:
+    """A lowered program: fill `arguments`, call `run()`, which gives the results' arrays.
+
+    A slot is *static* when its array exists before the run, in memory planned once; a kernel that
+    cannot write into given memory makes a *fresh* array each time, kept in a local variable. A
+    program with a backward becomes two functions; the first also returns the fresh arrays that the
+    second needs.
+    """
+
+    array_type = np.ndarray
+
+    def __init__(self, program: Program, exclusive: set[int], seeds: list[int]) -> None:
+        self.program = program
+        self.names: dict[str, Any] = {"copyto": np.copyto}
+        self.statics: dict[int, np.ndarray] = {}
+        self.user: Any = None  # a weak reference to the node whose backward is still to come
+        self.cut = program.hand_over
+        self.static = self._choose(exclusive)
+        self.memory = self._allocate(exclusive)
+        self.arguments = [self.array(s) for s in program.arguments]
+        self.seeds = [self.arguments[i] for i in seeds]
+        self.fresh = [s.storage.number not in self.static for s in program.results]
+        self._emit_all()
+
+    fill = staticmethod(np.copyto)
+
+    def fill_all(self, values: list[Any]) -> None:
+        """Copy the first arguments into their places."""
+        for array, value in zip(self.arguments, values):
+            np.copyto(array, value)
+
+    def copied(self, i: int, array: Any) -> Any:
+        """Result i in memory of its own."""
+        return array.copy()
+
+    # -- memory ---------------------------------------------------------------------------------
+
+    def _choose(self, lent: set[int]) -> set[int]:
+        """Storages with memory of their own: all but what some kernel can only make afresh.
+
+        Results, too, are made afresh, unless their memory is `lent`: the caller keeps them.
+        """
+        results = {s.storage for s in self.program.results}
+        fresh = {s.number for s in results if s.kind == MADE and s.number not in lent}
+        for ins in self.program.instructions:
+            if ins.is_view:
+                continue
+            given = {s.storage.number for s in ins.reads}
+            made = {s.storage.number for s in ins.outputs if s.storage.kind == MADE} - given
+            if made & fresh or into.find(ins) is None:  # one of several results: all of them
+                fresh |= made
+        return {s.number for s in self.program.storages} - fresh
+
+    def _allocate(self, exclusive: set[int]) -> dict[int, np.ndarray]:
+        """One arena for what the program makes, and a buffer for each argument."""
+        program = self.program
+        spans = {n: s for n, s in program.lifetimes().items() if n in self.static}
+        whole = (0, len(program.instructions) + 1)
+        spans = {n: whole if n in exclusive else s for n, s in spans.items()}
+        if self.cut is not None:  # what crosses stays whole, so that backward can run twice
+            spans = {
+                n: (first, whole[1]) if first < self.cut < last else (first, last)
+                for n, (first, last) in spans.items()
+            }
+        storages = {s.number: s for s in program.storages}
+        sizes = {n: storages[n].nbytes for n in spans}
+        offsets, total = plan(spans, sizes)
+        arena = aligned(total)
+        memory = {n: arena[at : at + sizes[n]] for n, at in offsets.items()}
+        for storage in storages.values():
+            if storage.kind == ARGUMENT:
+                memory[storage.number] = aligned(storage.nbytes)
+        self.arena_bytes = total
+        return memory
+
+    def array(self, slot: Slot) -> np.ndarray:
+        """The array of a static slot."""
+        found = self.statics.get(slot.number)
+        if found is None:
+            found = slot.array
+            if found is None:
+                found = window(self.memory[slot.storage.number], slot)
+            self.statics[slot.number] = found
+        return found
+
+    # -- code -----------------------------------------------------------------------------------
+
+    def _name(self, value: Any, stem: str) -> str:
+        name = f"{stem}{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def operand(self, value: Any) -> str:
+        """The expression for an input."""
+        if value.__class__ is not Slot:
+            if value is None or value.__class__ in (bool, int):
+                return repr(value)
+            return self._name(value, "c")
+        if value.storage.number not in self.static:
+            return f"v{value.number}"
+        name = f"s{value.number}"
+        self.names.setdefault(name, self.array(value))
+        return name
+
+    def _emit_all(self) -> None:
+        program, cut = self.program, self.cut
+        self.lines: list[str] = []
+        for storage in program.storages:
+            if storage.rewritten:
+                saved = self._name(storage.saved, "saved")
+                self.lines.append(f"copyto({self._name(storage.array, 'constant')}, {saved})")
+        last = self._last_uses()
+        results = [self.operand(s) for s in program.results]
+        if cut is None:
+            self._emit_range(0, len(program), last)
+            self.run = self._function("", results)
+            return
+        crossing = self._crossing(cut)
+        self._emit_range(0, cut, last)
+        handed = results[: program.handed]
+        self.forward = self._function("", [_tuple(handed), _tuple(crossing)])
+        self.lines = [f"{_tuple(crossing)} = saved"] if crossing else []
+        self._emit_range(cut + 1, len(program), last)
+        self._backward = self._function("saved", results[program.handed :])
+
+    def _emit_range(self, start: int, end: int, last: dict[int, list[int]]) -> None:
+        for at in range(start, end):
+            self._emit(self.program.instructions[at])
+            for number in last.get(at, ()):
+                self.lines.append(f"v{number} = None")
+
+    def _crossing(self, cut: int) -> list[str]:
+        """Fresh arrays made before the cut and used after it."""
+        made: set[int] = set()
+        used: set[int] = set()
+        for at, ins in enumerate(self.program.instructions):
+            if at < cut:
+                made.update(s.number for s in ins.outputs)
+            elif at > cut:
+                used.update(s.number for s in ins.reads)
+        used.update(s.number for s in self.program.results[self.program.handed :])
+        fresh = {s.number for s in self.program.slots if s.storage.number not in self.static}
+        return [f"v{n}" for n in sorted(made & used & fresh)]
+
+    def backward(self, saved: tuple, gradients: list[Any]) -> list[np.ndarray]:
+        """Run the second half from the gradients of the results."""
+        for array, g in zip(self.seeds, gradients):
+            if g is None:
+                array[...] = 0
+            else:
+                np.copyto(array, g)
+        arrays = self._backward(saved)
+        fresh = self.fresh[self.program.handed :]
+        return [a if own else a.copy() for a, own in zip(arrays, fresh)]
+
+    def _last_uses(self) -> dict[int, list[int]]:
+        """After which instruction a fresh array is not needed any more."""
+        results = {s.number for s in self.program.results}
+        last: dict[int, int] = {}
+        for at, ins in enumerate(self.program.instructions):
+            for s in (*ins.reads, *ins.outputs):
+                if s.storage.number not in self.static and s.number not in results:
+                    last[s.number] = at if self.cut != at else at - 1
+        found: dict[int, list[int]] = {}
+        for number, at in last.items():
+            found.setdefault(at, []).append(number)
+        return found
+
+    def _emit(self, ins: Instruction) -> None:
+        if ins.is_view and all(s.storage.number in self.static for s in ins.outputs):
+            return  # resolved when its array is asked for
+        chosen = None if ins.is_view else into.find(ins)
+        operands = [self.operand(i) for i in ins.inputs]
+        if chosen is not None and all(s.storage.number in self.static for s in ins.outputs):
+            outs = [self.operand(s) for s in ins.outputs]
+            self.lines.extend(chosen.lines(self, ins, operands, outs))
+            return
+        call = self._name(plain(ins.kernel), f"{ins.name}_")
+        given = ", ".join([*operands, *[f"{k}={self.operand(v)}" for k, v in ins.attrs.items()]])
+        targets = ["_" if s.storage.number in self.static else f"v{s.number}" for s in ins.outputs]
+        if not targets:
+            self.lines.append(f"{call}({given})")
+        else:
+            left = ", ".join(targets) + ("," if ins.several and len(targets) == 1 else "")
+            self.lines.append(f"{left} = {call}({given})")
+
+    def _function(self, parameter: str, results: list[str]) -> Callable[..., tuple]:
+        body = [*self.lines, f"return {_tuple(results)}"]
+        source = f"def replay({parameter}):\n" + "".join(f"    {line}\n" for line in body)
+        self.source = getattr(self, "source", "") + source
+        scope = dict(self.names)
+        exec(compile(source, f"<program of {len(self.program)}>", "exec"), scope)
+        return quiet(scope["replay"])
+
+
+def _tuple(parts: list[str]) -> str:
+    return f"({', '.join(parts)}{',' if parts else ''})"
+
+
+def aligned(nbytes: int) -> np.ndarray:
+    """Bytes that start at a cache line."""
+    raw = np.empty(nbytes + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + nbytes]
+
+
+def window(memory: np.ndarray, slot: Slot) -> np.ndarray:
+    """A slot's array over its storage's bytes."""
+    return np.ndarray(slot.shape, slot.dtype, memory.data, slot.offset, slot.strides)
+
+
+def plain_numpy(kernel: Any) -> Callable[..., Any]:
+    """A kernel's NumPy body without the guard against warnings, which a replay sets once."""
+    body = kernel.generic
+    if isinstance(getattr(body, "ufunc", None), str):
+        return getattr(np, body.ufunc)
+    return partial(body, np)
+
+
+def plain(kernel: Any) -> Callable[..., Any]:
+    """A kernel's CPU body: the engine's where it has one."""
+    generic = plain_numpy(kernel)
+    own = devices.overrides("cpu").get(kernel.name)
+    if own is not None:
+        return _first(own, generic)
+    engine = active()
+    native = None if engine is None else engine.kernel(kernel.name, generic)
+    return generic if native is None else native

@@ -1,0 +1,169 @@
+"""Lowering to a GPU: the program is run once more while a stream captures it into a CUDA graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+import numpy as np
+from cupy.cuda import runtime
+
+from ...runtime.cuda.memory.repeated_copies import copies_into, copies_of
+from ...runtime.cuda.memory.streams import current
+from ...runtime.door import run
+from ..joined.trial_cuda import try_kernels
+from ..program.instructions import MADE, Instruction, Program, Slot
+from .cuda_graph import Graph
+
+_TO_DEVICE, _ON_DEVICE = 1, 3
+
+
+class CudaReplay:
+    """A lowered program: fill `arguments`, call `run()`, which gives the results' arrays.
+
+    Everything the graph makes lies in a memory pool of its own, whose blocks are reused in the order of
+    the program while it is captured, and stay where they are afterwards.
+    """
+
+    array_type = cupy.ndarray
+
+    def __init__(self, program: Program, exclusive: set[int], seeds: list[int]) -> None:
+        self.program = program
+        self.pool = cupy.cuda.MemoryPool()
+        self.memory: dict[int, Any] = {}
+        self.env: dict[int, Any] = {}
+        self.user: Any = None
+        self.fresh = [s.storage.device == "cpu" for s in program.results]
+        self.arguments = [self._argument(s) for s in program.arguments]
+        self.seeds = [self.arguments[i] for i in seeds]
+        self._into: dict[int, Any] = {}  # the launch that fills so many arguments, if there is one
+        self._copies: dict[int, Any] = {}  # the launch that copies a result, if there is one
+        for slot in program.slots:
+            if slot.array is not None:
+                self.env[slot.number] = slot.array
+        self._restore = [
+            (s.array, s.saved) for s in program.storages if s.rewritten and s.saved is not None
+        ]
+        try_kernels(program)
+        keep = {s.number for s in program.results}
+        cut = program.hand_over
+        if cut is None:
+            self.first = Graph(self, program.instructions, keep)
+        else:
+            later = {s.number for ins in program.instructions[cut + 1 :] for s in ins.reads}
+            self.first = Graph(self, program.instructions[:cut], keep | later)
+            self.second = Graph(self, program.instructions[cut + 1 :], keep | later)
+        self.results = program.results
+
+    # -- memory ---------------------------------------------------------------------------------
+
+    def _argument(self, slot: Slot) -> Any:
+        storage = slot.storage
+        if storage.number not in self.memory:
+            if storage.device == "cpu":
+                self.memory[storage.number] = np.empty(storage.nbytes, np.uint8)
+            else:
+                self.memory[storage.number] = cupy.empty(max(storage.nbytes, 1), np.uint8)
+        array = self.env[slot.number] = self.window(slot)
+        return array
+
+    def window(self, slot: Slot) -> Any:
+        memory = self.memory[slot.storage.number]
+        if slot.storage.device == "cpu":
+            return np.ndarray(slot.shape, slot.dtype, memory.data, slot.offset, slot.strides)
+        return cupy.ndarray(slot.shape, slot.dtype, memory.data + slot.offset, slot.strides)
+
+    # -- running --------------------------------------------------------------------------------
+
+    def execute(self, ins: Instruction) -> None:
+        """Run one instruction over the arrays known so far."""
+        arrays = [self.env[i.number] if i.__class__ is Slot else i for i in ins.inputs]
+        cls = next((a.__class__ for a in arrays if isinstance(a, cupy.ndarray)), None)
+        if cls is None:
+            on_host = any(isinstance(a, np.ndarray) for a in arrays)
+            host_made = any(s.storage.device == "cpu" for s in ins.outputs)
+            cls = np.ndarray if on_host or host_made else cupy.ndarray
+        out = run(ins.kernel, cls, arrays, ins.attrs)
+        outs = out if ins.several else (out,)
+        for slot, array in zip(ins.outputs, outs):
+            known = self.env.get(slot.number)
+            if known is None or slot.storage.kind == MADE:
+                self.env[slot.number] = array
+
+    def on_host(self, ins: Instruction) -> None:
+        """Run one instruction before the graph; copies to the device go straight to their place."""
+        if ins.name == "move" and ins.outputs[0].storage.device != "cpu":
+            source = self.env[ins.reads[0].number]
+            target = self.env[ins.outputs[0].number]
+            upload(target, source)
+            return
+        self.execute(ins)
+
+    def run(self) -> tuple:
+        self._go(self.first)
+        return self._found(self.results)
+
+    def forward(self) -> tuple[tuple, tuple]:
+        self._go(self.first)
+        return self._found(self.results[: self.program.handed]), ()
+
+    def _go(self, graph: Graph) -> None:
+        for array, saved in self._restore:
+            array[...] = saved
+        graph.launch()
+
+    def _found(self, slots: list[Slot]) -> tuple:
+        return tuple([self.env[s.number] for s in slots])
+
+    def backward(self, saved: tuple, gradients: list[Any]) -> list[Any]:
+        """Replay the second half from the gradients of the results."""
+        for array, g in zip(self.seeds, gradients):
+            if g is None:
+                array.fill(0)
+            else:
+                self.fill(array, g)
+        self.second.launch()
+        found = self._found(self.results[self.program.handed :])
+        return [a.copy() for a in found]
+
+    def fill_all(self, values: list[Any]) -> None:
+        """Copy the first arguments into their places, which are laid out as they are."""
+        n = len(values)
+        if n not in self._into:
+            self._into[n] = copies_into(self.arguments[:n])
+        go = self._into[n]
+        if go is not None:
+            go(*values)
+            return
+        for array, value in zip(self.arguments, values):
+            self.fill(array, value)
+
+    def copied(self, i: int, array: Any) -> Any:
+        """Result i in memory of its own."""
+        if i not in self._copies:
+            self._copies[i] = copies_of(array)
+        go = self._copies[i]
+        return array.copy() if go is None else go(array)
+
+    @staticmethod
+    def fill(array: Any, value: Any) -> None:
+        """Copy an argument into its place; one plain copy where both lie alike."""
+        if isinstance(array, np.ndarray):
+            np.copyto(array, value)
+        elif value.strides == array.strides and array._c_contiguous:
+            runtime.memcpyAsync(
+                array.data.ptr, value.data.ptr, array.nbytes, _ON_DEVICE, current.ptr
+            )
+        else:
+            array[...] = value
+
+
+def upload(target: Any, source: np.ndarray) -> None:
+    """A host array into device memory laid out alike, without an array in between."""
+    if target._c_contiguous:
+        dense = np.ascontiguousarray(source)
+        runtime.memcpyAsync(
+            target.data.ptr, dense.ctypes.data, dense.nbytes, _TO_DEVICE, current.ptr
+        )
+    else:
+        target[...] = cupy.asarray(source)

@@ -1,0 +1,200 @@
+"""A stretch of a program as a CUDA graph: captured from streams, launched as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import cupy
+import numpy as np
+from cupy.cuda import runtime
+
+from ...runtime.cuda.code.launch import overlap
+from ...runtime.cuda.code.sources import counter, partials
+from ...runtime.cuda.library.cublaslt import library
+from ...runtime.cuda.memory.streams import current, using
+from ...runtime.door import collecting_replay_hooks
+from ..program.instructions import MADE, Instruction
+from ..record.recorder import CannotCapture
+from .cuda_lanes import LANES, Branches, heaviest_last, keep_longer
+from .cuda_phases import Phases
+
+if TYPE_CHECKING:
+    from .cuda import CudaReplay
+
+_RELAXED = 2  # memory may be allocated while the stream captures
+
+
+class Graph:
+    """One captured stretch of instructions: what to do before, the graph, what to do after."""
+
+    def __init__(self, low: CudaReplay, instructions: list[Instruction], keep: set[int]) -> None:
+        self.low = low
+        self.phases = Phases(low.program, instructions)
+        self._prepare_moves()
+        self.hooks: list[Callable[[], None]] = []
+        self.graph = self._best(keep) if self.phases.graph else None
+        self.kernels = len(self.phases.graph)
+
+    def _prepare_moves(self) -> None:
+        """Device memory that host arguments are copied into before each launch."""
+        low = self.low
+        for ins in self.phases.before:
+            for s in ins.outputs:
+                if s.storage.device != "cpu" and s.storage.number not in low.memory:
+                    low.memory[s.storage.number] = cupy.empty(max(s.storage.nbytes, 1), np.uint8)
+                if s.storage.device != "cpu":
+                    low.env[s.number] = low.window(s)
+
+    # -- capturing ------------------------------------------------------------------------------
+
+    def _best(self, keep: set[int]) -> Any:
+        """The graph whose kernels overlap, where this driver takes it."""
+        if _overlaps():
+            try:
+                return self._capture(keep, True)
+            except CannotCapture:  # another error, if it is one, comes again
+                pass
+        return self._capture(keep, False)
+
+    def _capture(self, keep: set[int], overlapping: bool) -> Any:
+        """The graph; `overlapping` lets kernels of the main lane come before their turn."""
+        low = self.low
+        given = {s.number for ins in self.phases.before for s in ins.outputs}
+        code = heaviest_last(low.program, self.phases.graph)
+        branches = Branches(low.program, code)
+        last = keep_longer(_last_uses(code, keep | given), branches, code)
+        self.turn = turn_of_this_gpu()
+        stream = self.turn.streams[0]
+        runtime.deviceSynchronize()
+        with using(stream), cupy.cuda.using_allocator(low.pool.malloc):
+            with collecting_replay_hooks() as hooks:
+                stream.begin_capture(_RELAXED)
+                try:
+                    self._record(code, branches, last, overlapping)
+                except BaseException:
+                    _abandon(stream)
+                    raise
+                finally:
+                    overlap(False)
+                graph = _finished(stream)
+        self.hooks = [refresh for refresh, _ in hooks]
+        return graph
+
+    def _record(
+        self, code: list[Instruction], branches: Branches, last: dict[int, list[int]],
+        overlapping: bool,
+    ) -> None:  # fmt: skip
+        """Run the instructions while their streams are captured."""
+        low, streams = self.low, self.turn.streams
+        for at, ins in enumerate(code):
+            if at in branches.waits:
+                _come_together(streams)
+            lane = branches.lane[at]
+            if lane:
+                _follow(streams[lane], streams[0])
+            # A kernel that waits for several must not begin early.
+            overlap(overlapping and at > 0 and at not in branches.waits and not lane)
+            try:
+                with using(streams[lane]):
+                    low.execute(ins)
+            except CannotCapture:
+                raise
+            except Exception as error:
+                raise CannotCapture(
+                    f"{ins.name} at {ins.line} cannot be part of a CUDA graph: {error}"
+                ) from error
+            for number in last.get(at, ()):
+                low.env.pop(number, None)
+        if len(code) in branches.waits:
+            _come_together(streams)
+
+    # -- launching ------------------------------------------------------------------------------
+
+    def launch(self) -> None:
+        for ins in self.phases.before:
+            self.low.on_host(ins)
+        for refresh in self.hooks:
+            refresh()
+        if self.graph is not None:
+            stream = current.ptr
+            if stream != self.turn.ptr:
+                self.turn.take()
+            runtime.graphLaunch(self.graph.graphExec, stream)
+        for ins in self.phases.after:
+            self.low.execute(ins)
+
+
+def _overlaps() -> bool:
+    """Whether kernels of a graph may begin before those in front of them end: from Hopper on."""
+    return overlap(False) and int(cupy.cuda.Device().compute_capability) >= 90
+
+
+def _finished(stream: Any) -> Any:
+    """The graph that a stream has captured, ready to launch."""
+    try:
+        return stream.end_capture()
+    except Exception as error:
+        raise CannotCapture(f"the driver does not take the CUDA graph: {error}") from error
+
+
+class Turn:
+    """Whose turn it is: graphs of one GPU share scratch memory, so one in another stream waits for the last."""
+
+    def __init__(self) -> None:
+        self.streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(1 + LANES)]
+        for stream in self.streams:  # no memory need be found for them during a capture
+            with using(stream):
+                counter(), partials(), library().workspace(stream.ptr)
+        self.holder: Any = None
+        self.take()
+
+    def take(self) -> None:
+        if self.holder is not None:
+            self.holder.synchronize()
+        self.holder = cupy.cuda.get_current_stream()
+        self.ptr = self.holder.ptr
+
+
+_turns: dict[int, Turn] = {}
+
+
+def turn_of_this_gpu() -> Turn:
+    """The streams that graphs of this GPU are captured in, and the one that the last was launched in."""
+    device = runtime.getDevice()
+    if device not in _turns:
+        _turns[device] = Turn()
+    return _turns[device]
+
+
+def _follow(lane: Any, other: Any) -> None:
+    """Let a lane wait for all that another has done so far."""
+    lane.wait_event(other.record(cupy.cuda.Event(disable_timing=True)))
+
+
+def _come_together(streams: list[Any]) -> None:
+    """The main lane waits for the others; those that did not start yet start here."""
+    for lane in streams[1:]:
+        _follow(lane, streams[0])
+        _follow(streams[0], lane)
+
+
+def _last_uses(instructions: list[Instruction], keep: set[int]) -> dict[int, list[int]]:
+    """After which instruction an array of the graph may be forgotten."""
+    last: dict[int, int] = {}
+    for at, ins in enumerate(instructions):
+        for s in (*ins.reads, *ins.outputs):
+            if s.storage.kind == MADE and s.array is None and s.number not in keep:
+                last[s.number] = at
+    found: dict[int, list[int]] = {}
+    for number, at in last.items():
+        found.setdefault(at, []).append(number)
+    return found
+
+
+def _abandon(stream: Any) -> None:
+    """End a capture that failed, so that the stream can be used again."""
+    try:
+        stream.end_capture()
+    except Exception:  # noqa: BLE001 - the first error is the one to be told
+        pass

@@ -1,0 +1,82 @@
+"""Parallel branches of a CUDA graph: weight gradients run beside the data gradients that others wait for."""
+
+from __future__ import annotations
+
+from ..program.instructions import MADE, Instruction, Program, readers
+
+LANES = 2  # beside the main one
+# Larger programs fill the GPU with one kernel at a time, and what a branch reads must be kept until it ends.
+_MOST_BYTES = 256 << 20
+
+
+class Branches:
+    """Which lane each instruction runs in (0 is the main one), and where the main lane waits for the others."""
+
+    def __init__(self, program: Program, instructions: list[Instruction]) -> None:
+        self.lane = [0] * len(instructions)
+        self.waits: set[int] = set()  # instructions before which all lanes come together
+        self.until: dict[
+            int, int
+        ] = {}  # instruction beside the main lane -> where it is waited for
+        made = sum(s.nbytes for s in program.storages if s.kind == MADE)
+        if made <= _MOST_BYTES:
+            self._choose(program, instructions)
+
+    def _choose(self, program: Program, instructions: list[Instruction]) -> None:
+        read = readers(instructions)
+        results = program.result_storages()
+        ends = {at for at, ins in enumerate(instructions) if ins.writes and not ins.outputs}
+        turn = 0
+        for at, ins in enumerate(instructions):
+            if ins.has_effect or ins.is_view or not ins.outputs:
+                continue
+            places = [r for s in ins.outputs for r in read.get(s.storage.number, ())]
+            seen = any(s.storage.number in results for s in ins.outputs)
+            if not all(r in ends for r in places) or not (places or seen) or not ends:
+                continue
+            self.lane[at] = 1 + turn % LANES
+            turn += 1
+            self.until[at] = min(places, default=len(instructions))
+        self._stay_where_nothing_follows(instructions)
+        self.waits = set(self.until.values())
+
+    def _stay_where_nothing_follows(self, instructions: list[Instruction]) -> None:
+        """Let the last branch before a wait run in the main lane, which would be idle: crossing costs time."""
+        for end in set(self.until.values()):
+            last = max(at for at, until in self.until.items() if until == end)
+            if all(ins.is_view for ins in instructions[last + 1 : end]):
+                self.lane[last] = 0
+                del self.until[last]
+
+
+def heaviest_last(program: Program, instructions: list[Instruction]) -> list[Instruction]:
+    """The same instructions; of neighbours that only an update waits for, the largest comes last, in the main lane."""
+    found = list(instructions)
+    every = Branches(program, instructions)
+    for end in every.waits:
+        begin = end
+        while begin and (begin - 1 in every.until or begin == end):
+            begin -= 1
+        stretch = found[begin:end]
+        if not any(ins.is_view or ins.has_effect for ins in stretch):
+            found[begin:end] = sorted(stretch, key=_bytes)
+    return found
+
+
+def _bytes(ins: Instruction) -> int:
+    return sum(s.size * s.dtype.itemsize for s in (*ins.reads, *ins.outputs))
+
+
+def keep_longer(
+    last: dict[int, list[int]], branches: Branches, instructions: list[Instruction]
+) -> dict[int, list[int]]:
+    """Let what a branch reads live until the branch has ended; `last` says what may be forgotten after which."""
+    until: dict[int, int] = {}
+    for at, end in branches.until.items():
+        for s in instructions[at].reads:
+            until[s.number] = max(until.get(s.number, 0), end)
+    found: dict[int, list[int]] = {}
+    for at, numbers in last.items():
+        for number in numbers:
+            found.setdefault(max(at, until.get(number, at)), []).append(number)
+    return found

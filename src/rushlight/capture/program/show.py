@@ -1,0 +1,72 @@
+"""A program as a table to read: instructions, shapes, lifetimes and bytes."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from .instructions import MADE, Program, Slot
+
+
+def table(program: Program) -> str:
+    """One row per instruction; below it, what moves and what the passes did."""
+    spans = program.lifetimes()
+    rows = [("#", "result", "kernel", "operands", "options", "bytes", "lives", "line")]
+    for at, ins in enumerate(program.instructions):
+        result = ", ".join(f"{s.name} {_kind(s)}" for s in ins.outputs) or ", ".join(
+            f"{s.name}!" for s in ins.writes[:3]
+        )
+        size = 0 if ins.is_view else sum(s.nbytes for s in (*ins.reads, *ins.outputs))
+        rows.append(
+            (
+                str(at), result, ins.name + (" (view)" if ins.is_view else ""),
+                _cut(", ".join(_operand(i) for i in ins.inputs), 48),
+                _cut(", ".join(f"{k}={_value(v)}" for k, v in ins.attrs.items()), 40),
+                _bytes(size), _life(ins.outputs, spans), os.path.basename(ins.line),
+            )
+        )  # fmt: skip
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(r, widths)).rstrip() for r in rows]
+    return "\n".join([*lines, "", *_summary(program)])
+
+
+def _summary(program: Program) -> list[str]:
+    made = sum(s.nbytes for s in program.storages if s.kind == MADE)
+    passes = ", ".join(f"{name} {n}" for name, n in program.history)
+    return [
+        f"{len(program)} instructions on {program.device} ({passes})",
+        f"moves {_bytes(program.bytes_moved())}, at least {_bytes(program.least_bytes())}; "
+        f"makes {_bytes(made)}",
+    ]
+
+
+def _kind(s: Slot) -> str:
+    return f"{s.dtype}{list(s.shape)}"
+
+
+def _operand(i: Any) -> str:
+    if i.__class__ is not Slot:
+        return _value(i)
+    return f"{i.name}" if i.storage.kind == MADE else f"{i.name}({i.storage.label or 'constant'})"
+
+
+def _value(v: Any) -> str:
+    text = repr(v)
+    return text if len(text) <= 24 else text[:21] + "..."
+
+
+def _cut(text: str, n: int) -> str:
+    return text if len(text) <= n else text[: n - 3] + "..."
+
+
+def _life(slots: tuple[Slot, ...], spans: dict[int, tuple[int, int]]) -> str:
+    found = [spans[s.storage.number] for s in slots if s.storage.number in spans]
+    return f"{found[0][0]}-{found[0][1]}" if found else ""
+
+
+def _bytes(n: int) -> str:
+    for unit in ("B", "KB", "MB"):
+        if n < 1024:
+            return f"{n:.0f} {unit}" if unit == "B" else f"{n:.1f} {unit}"
+        n /= 1024  # type: ignore[assignment]
+    return f"{n:.2f} GB"

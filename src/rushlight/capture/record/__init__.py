@@ -1,0 +1,1 @@
+"""Recording: a call runs while a recorder listens at the door."""

@@ -1,0 +1,279 @@
+"""The recorder: a listener at the door that writes down what a call of a function computes."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from math import copysign
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import HostReadError
+from ...core.memory import data_pointer, root_array
+from ...core.tensor import Tensor
+from ...core.values import HOST_READ
+from ...runtime import devices
+from ...runtime.door import Kernel
+from ..program.instructions import (
+    ARGUMENT,
+    CONSTANT,
+    MADE,
+    STATE,
+    Instruction,
+    Program,
+    Slot,
+    Storage,
+)
+from .reads import Reading, watched
+
+# Kernels whose results have another shape when the values differ: a program has one shape each.
+VALUES_DECIDE = frozenset(
+    ("nonzero", "masked_select", "repeat_positions", "unique", "unique_consecutive", "bincount")
+)
+_HERE = __name__.split(".")[0] + "."
+
+
+class CannotCapture(RuntimeError):
+    """The function does something that a replay would not do, or not see."""
+
+
+class WrongKernel(CannotCapture):
+    """A kernel that a pass made does not compute what its parts do."""
+
+    def __init__(self, why: str, kernel: str = "") -> None:
+        super().__init__(why)
+        self.kernel = kernel  # its name
+
+
+class Recorder:
+    """Listens at the door during one call; `program()` is what it heard.
+
+    Every array it meets is kept, so that identities stay unique while it listens.
+    """
+
+    def __init__(self, arguments: Sequence[Any], owned: dict[int, str], fed: list[Any]) -> None:
+        self.thread = threading.get_ident()
+        self.instructions: list[Instruction] = []
+        self.slots: dict[int, Slot] = {}  # by id of the array
+        self.roots: dict[int, Storage] = {}  # by id of the array that owns the memory
+        self.kept: list[Any] = []
+        self.storages: list[Storage] = []
+        self.owned = owned  # id of array -> what it is, for memory that outlives the call
+        self.fed = fed  # arrays the host refreshes before each replay, known while it goes on
+        self.first_values: dict[int, Any] = {}  # storage number -> values at first sight
+        self.reads: list[tuple[Any, Slot]] = []  # values read by the host: (marker, slot)
+        self.trouble: str | None = None  # why it cannot be replayed
+        self.strict = False  # raise where it happens instead of noting it
+        self.arguments: list[Slot] = []
+        for a in arguments:
+            self.add_argument(a)
+
+    # -- slots ----------------------------------------------------------------------------------
+
+    def _storage(self, kind: str, like: Any, nbytes: int, label: str = "") -> Storage:
+        lasting = like if kind in (STATE, CONSTANT) else None
+        made = Storage(len(self.storages), kind, nbytes, label, lasting)
+        made.device = devices.device_of(like).type
+        self.storages.append(made)
+        return made
+
+    def _slot(self, a: Any, storage: Storage, offset: int) -> Slot:
+        slot = Slot(len(self.kept), storage, tuple(a.shape), a.dtype, tuple(a.strides), offset)
+        if storage.kind in (STATE, CONSTANT):
+            slot.array = a
+        self.slots[id(a)] = slot
+        self.kept.append(a)
+        return slot
+
+    def _argument(self, a: Any, i: int) -> Slot:
+        known = self.slots.get(id(a))
+        if known is not None:
+            return known  # the same tensor given twice
+        low, span = extent(a)
+        return self._slot(a, self._storage(ARGUMENT, a, span, f"argument {i}"), -low)
+
+    def add_argument(self, a: Any) -> int:
+        """One more argument, found while recording; its place among them."""
+        self.arguments.append(self._argument(a, len(self.arguments)))
+        return len(self.arguments) - 1
+
+    def slot_of(self, a: Any) -> Slot:
+        """The slot of an array; one never seen before comes from outside."""
+        known = self.slots.get(id(a))
+        return self._outside(a) if known is None else known
+
+    def _outside(self, a: Any) -> Slot:
+        root = root_array(a)
+        storage = self.roots.get(id(root))
+        if storage is None:
+            label = self.owned.get(id(a)) or self.owned.get(id(root))
+            kind = CONSTANT if label is None else STATE
+            storage = self._storage(kind, root, root.nbytes, label or "")
+            self.roots[id(root)] = storage
+            self.kept.append(root)
+            if label is None:
+                self.first_values[storage.number] = root.copy()
+        return self._slot(a, storage, data_pointer(a) - data_pointer(root))
+
+    def _output(self, a: Any, inputs: Sequence[Any]) -> Slot:
+        known = self.slots.get(id(a))
+        if known is not None:
+            return known  # the kernel gave back one of its inputs
+        root = root_array(a)
+        for other in inputs:
+            if is_array(other) and (other is root or root_array(other) is root):
+                near = self.slots[id(other)]
+                shift = data_pointer(a) - data_pointer(other) if a.size else 0
+                return self._slot(a, near.storage, near.offset + shift)
+        storage = self.roots.get(id(root))
+        if storage is None:
+            storage = self._storage(MADE, root, root.nbytes)
+            self.roots[id(root)] = storage
+            self.kept.append(root)
+        return self._slot(a, storage, data_pointer(a) - data_pointer(root))
+
+    # -- listening ------------------------------------------------------------------------------
+
+    def __call__(
+        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
+    ) -> Any:
+        if threading.get_ident() != self.thread:
+            return call()  # a loader's thread works beside us
+        if kernel is HOST_READ:
+            return self._host_read(arrays[0], call)
+        if values_decide(kernel, arrays):
+            self.complain(f"calls {kernel.name}, whose result's shape depends on values,")
+        inputs = self.inputs_of(arrays)
+        out = call()
+        self.note(kernel, arrays, attrs, inputs, out, user_line())
+        return out
+
+    def inputs_of(self, arrays: Sequence[Any]) -> tuple:
+        """Slots for arrays, looked up before the kernel can change any."""
+        return tuple([self.slot_of(a) if is_array(a) else a for a in arrays])
+
+    def note(
+        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict, inputs: tuple, out: Any, line: str
+    ) -> None:
+        """Write down one call of a kernel."""
+        places = kernel.mutates
+        if callable(places):
+            places = places(arrays, attrs)
+        several = isinstance(out, (tuple, list))
+        slots = tuple([self._output(o, arrays) for o in (out if several else (out,))])
+        writes = tuple([inputs[i] for i in places])
+        self.instructions.append(
+            Instruction(kernel, inputs, dict(attrs), slots, writes, line, several)
+        )
+
+    def _host_read(self, a: Any, call: Callable[[], Any]) -> Any:
+        """Let the host see a value; only a number that is handed back unseen can be replayed."""
+        values = call()
+        if a.size != 1 or not _by_item():
+            self.complain(f"reads the values of a tensor {list(a.shape)} on the host")
+            return values
+        return watched(values, Reading(self, self.slot_of(a), user_line()))
+
+    def complain(self, what: str, line: str | None = None) -> None:
+        """Note, once, why this call cannot be replayed."""
+        if self.trouble is None:
+            self.trouble = f"it {what} at {line or user_line()}"
+        if self.strict:
+            raise host_read_error(self.trouble)
+
+    # -- the end --------------------------------------------------------------------------------
+
+    def program(self, results: list[Slot]) -> Program:
+        """What was heard, as a program."""
+        fed = {id(root_array(a)) for a in self.fed}
+        for key, storage in self.roots.items():
+            if key in fed:
+                storage.fed = True
+                storage.kind, storage.label = STATE, storage.label or "numbers of the host"
+        for ins in self.instructions:
+            for s in ins.writes:
+                if s.storage.kind == CONSTANT:
+                    s.storage.rewritten = True
+        return Program(list(self.instructions), self.arguments, results, self._device())
+
+    def _device(self) -> str:
+        return "cuda" if any(s.device == "cuda" for s in self.storages) else "cpu"
+
+
+def is_array(a: Any) -> bool:
+    return devices.is_array(a)
+
+
+def extent(a: Any) -> tuple[int, int]:
+    """How far below its first element an array reaches, and how many bytes it spans."""
+    low, high = 0, a.itemsize
+    if not a.size:
+        return 0, 0
+    for n, step in zip(a.shape, a.strides):
+        reach = (n - 1) * step
+        if reach < 0:
+            low += reach
+        else:
+            high += reach
+    return low, high - low
+
+
+def user_line() -> str:
+    """The line of the user's code that led here, as file:line."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        name, file = frame.f_globals.get("__name__", ""), frame.f_code.co_filename
+        typed = (
+            name == "__main__"
+        )  # at a prompt, as "<stdin>"; code that was made has such names, too
+        if not name.startswith(_HERE) and (typed or not file.startswith("<")):
+            return f"{file}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "?"
+
+
+def values_decide(kernel: Kernel, arrays: Sequence[Any]) -> bool:
+    """Whether the shape of the result depends on values: masks pick as many as they are true."""
+    if kernel.name == "index":
+        return any(is_array(a) and a.dtype.kind == "b" for a in arrays[1:])
+    return kernel.name in VALUES_DECIDE
+
+
+def _by_item() -> bool:
+    """Whether the host read at work was asked for by `Tensor.item`."""
+    frame: Any = sys._getframe(2)
+    for _ in range(8):
+        if frame is None or frame.f_code is Tensor.item.__code__:
+            return frame is not None
+        frame = frame.f_back
+    return False
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two attribute values are equal, arrays and containers included."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, np.ndarray):
+        return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    if a.__class__ is float:
+        return (a == b and copysign(1, a) == copysign(1, b)) or (a != a and b != b)
+    try:
+        return bool(a == b) or (a != a and b != b)
+    except Exception:  # noqa: BLE001 - an object that will not say is another object
+        return False
+
+
+def host_read_error(what: str) -> HostReadError:
+    return HostReadError(
+        f"this function cannot be compiled into one program: {what}. A replay computes without "
+        "Python, so nothing in it may depend on a value of the step itself. Return the tensor and "
+        "read it outside (loss.item() after the call), or choose with where() instead of if."
+    )

@@ -1,0 +1,310 @@
+"""One recorded call: run a function while a recorder listens, and what the outside saw of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ...core.modes import modes
+from ...core.op import FREED
+from ...core.tensor import Tensor
+from ...runtime.door import collecting_replay_hooks, listening
+from ..program.instructions import CONSTANT, Program, Slot
+from ..state import tree
+from ..state.watch import Watch
+from .backward import Backward
+from .effects import SEEDING, noticing, random_states
+from .recorder import Recorder, host_read_error, is_array, same
+
+
+class _State(threading.local):
+    """How many recordings this thread is inside of, and the innermost."""
+
+    depth = 0
+    recorder: Any = None
+
+
+state = _State()
+
+
+def is_recording() -> bool:
+    """Whether this thread is inside a call that is being recorded."""
+    return state.depth > 0
+
+
+@contextmanager
+def inside(recorder: Any) -> Iterator[None]:
+    """This thread's ops are part of a recording until the end of the block."""
+    state.depth += 1
+    before, state.recorder = state.recorder, recorder
+    try:
+        yield
+    finally:
+        state.depth -= 1
+        state.recorder = before
+
+
+def complain_now(what: str) -> None:
+    """Tell the recording at work that this call cannot be replayed."""
+    state.recorder.complain(what)
+
+
+class Recording:
+    """What a call computed and how it changed the tensors that outlive it."""
+
+    def __init__(self, fn: Callable, args: tuple, kwargs: dict) -> None:
+        self.fn, self.args, self.kwargs = fn, args, kwargs
+        self.tensors: list[Tensor] = []
+        tree.flatten((args, kwargs), self.tensors)
+        self.watch = Watch(fn, tree.leaves((args, kwargs)))
+        self.leaves = self._leaves()
+        self.entry_grads = [t.grad for t in self.leaves]
+        # Gradients that are there already are arguments, too: a backward adds to them.
+        self.with_grad = [t for t in self.leaves if t.grad is not None]
+        self.given = [*self.tensors, *[t.grad for t in self.with_grad]]
+        self.versions = [(t, t._version) for t in (*self.known(), *self.given[len(self.tensors) :])]
+        self.numbers = [_numbers(o) for o in self.watch.optimizers]
+        self.states = random_states(self.watch.generators)
+        self.live: list[tuple[int, Tensor]] = []  # results whose backward is still to come
+
+    def call(self, fullgraph: bool = False) -> None:
+        """Run the function while the recorder listens; `fullgraph` raises at the first obstacle."""
+        fed: list[Any] = []
+        self.recorder = Recorder([t._a for t in self.given], self.watch.owned(), fed)
+        self.recorder.strict = fullgraph
+        forget_casts()
+        with (
+            inside(self.recorder),
+            collecting_replay_hooks() as hooks,
+            noticing(self.recorder.complain),
+            listening(self.recorder),
+        ):
+            self.result = self.fn(*self.args, **self.kwargs)
+        forget_casts()
+        del self.fn, self.args, self.kwargs
+        if self.watch.mentioned & SEEDING:
+            self.recorder.complain("sets the seed of random numbers", "its code")
+        elif random_states(self.watch.generators) != self.states:
+            self.recorder.complain("draws random numbers of Python or NumPy", "its code")
+        self.hooks = [refresh for refresh, _ in hooks]
+        self.after, self.odd = hooks.after, hooks.odd
+        for _, arrays in hooks:
+            fed.extend(arrays)
+
+    def analyse(self) -> None:
+        """See what the call did; apart from the call, whose result stands whatever happens here."""
+        self.impure = self.watch.changed()
+        if self.impure is None:
+            for o, before in zip(self.watch.optimizers, self.numbers):
+                if _numbers(o) != before:
+                    self.impure = f"a number of {type(o).__name__} changed"
+        self._finish()
+        self.trouble = self.recorder.trouble
+
+    def known(self) -> list[Tensor]:
+        """Tensors that exist before the call and may be changed by it."""
+        found = {id(t): t for t in self.tensors}
+        found.update({id(t): t for t in self.watch.held})
+        return list(found.values())
+
+    def _leaves(self) -> list[Tensor]:
+        return [t for t in self.known() if t._edge is not None and t.is_leaf]
+
+    # -- what came out --------------------------------------------------------------------------
+
+    def _finish(self) -> None:
+        rec = self.recorder
+        self.result_slots: list[Slot] = []
+        self.leaf_makers: list[Any] = []
+        for value in tree.leaves(self.result):
+            self.leaf_makers.append(self._describe(value))
+        self.exit_grads = [
+            self._grad(t, before) for t, before in zip(self.leaves, self.entry_grads)
+        ]
+        self.bumps = [(t, t._version - v) for t, v in self.versions if t._version != v]
+        self.backward = Backward(self, self.live) if self.live and not rec.trouble else None
+        self.program: Program = rec.program(self.result_slots)
+        self.entry_rules = self._entry_rule()
+
+    def _describe(self, value: Any) -> tuple:
+        """How a replay makes one leaf of the result: (kind, ...)."""
+        if isinstance(value, Tensor):
+            for i, t in enumerate(self.tensors):
+                if t is value:
+                    return ("argument", i)
+            if id(value) in self.watch.tensors:
+                return ("same", value)
+            slot = self.recorder.slot_of(value._a)
+            edge = value._edge
+            if edge is not None and not _spent(edge[0]):
+                self.live.append((len(self.leaf_makers), value))
+            return ("tensor", self.add_result(slot), None if edge is None else edge[0].name())
+        reading = getattr(value, "reading", None)
+        if reading is not None and isinstance(value, (int, float)):
+            return (
+                "number",
+                self.add_result(reading.slot),
+                float if isinstance(value, float) else int,
+            )
+        if is_array(value):
+            self.recorder.complain("returns a NumPy array", "its return")
+        return ("value", value)
+
+    def add_result(self, slot: Slot) -> int:
+        """The place of a slot among the results."""
+        for i, s in enumerate(self.result_slots):
+            if s is slot:
+                return i
+        self.result_slots.append(slot)
+        return len(self.result_slots) - 1
+
+    def _grad(self, t: Tensor, before: Any) -> tuple:
+        """How a leaf's gradient looks afterwards: unchanged, None, or a result of the program."""
+        if t.grad is before:
+            return ("kept",)
+        if t.grad is None:
+            return ("none",)
+        return ("made", self.add_result(self.recorder.slot_of(t.grad._a)))
+
+    def _entry_rule(self) -> list[tuple[Tensor, bool]]:
+        """Which leaves must have a `.grad` when a replay starts, and which must not.
+
+        A gradient that was there, was never looked at and was replaced must have been set to None
+        by the function itself: then it does not matter what the next call finds.
+        """
+        touched = {s.number for ins in self.recorder.instructions for s in ins.reads}
+        slots = self.recorder.arguments[len(self.tensors) :]
+        self.added_to = [
+            (t, len(self.tensors) + i)
+            for i, (t, s) in enumerate(zip(self.with_grad, slots))
+            if s.number in touched
+        ]
+        used = {id(t) for t, _ in self.added_to}
+        asks = bool(self.watch.optimizers) or "grad" in self.watch.mentioned
+        rules: list[tuple[Tensor, bool]] = []
+        for t, before, after in zip(self.leaves, self.entry_grads, self.exit_grads):
+            if before is None:
+                if asks or after[0] != "kept":
+                    rules.append((t, False))
+            elif id(t) in used or (asks and after[0] == "kept"):
+                rules.append((t, True))
+        return rules
+
+    def plain_result(self) -> Any:
+        """The result for this call's caller: watched numbers become ordinary ones."""
+
+        def leaf(value: Any) -> Any:
+            if getattr(value, "reading", None) is None:
+                return value
+            # The bare methods: those of a watched number would report its use.
+            if isinstance(value, float):
+                return float.__pos__(value)
+            return int.__pos__(value) if isinstance(value, int) else value
+
+        return tree.rebuild(self.result, leaf)
+
+    def forget(self) -> None:
+        """Let go of what the call made: only the program is compared with the next one."""
+        self.recorder.kept.clear()
+        self.recorder.slots.clear()
+        self.recorder.roots.clear()
+        del self.result, self.tensors, self.live, self.given
+        self.entry_grads, self.versions = [], []
+
+    # -- agreement ------------------------------------------------------------------------------
+
+    def differs(self, other: Recording) -> str | None:
+        """Why two recordings are not the same program, or None."""
+        mine, theirs = self.program.instructions, other.program.instructions
+        names: dict[int, int] = {}
+        for a, b in zip(mine, theirs):
+            if a.kernel is not b.kernel:
+                return f"{a.name} at {a.line} was {b.name} at {b.line} the call before"
+            if not same(a.attrs, b.attrs):
+                return f"options of {a.name} at {a.line} differ from call to call"
+            for x, y in zip((*a.inputs, *a.outputs), (*b.inputs, *b.outputs)):
+                why = self._slot_differs(other, x, y, names)
+                if why is not None:
+                    return f"{why} of {a.name} at {a.line} differs from call to call"
+        if len(mine) != len(theirs):
+            return f"{len(mine)} instructions, {len(theirs)} the call before"
+        if [m[:2] for m in self.exit_grads] != [m[:2] for m in other.exit_grads]:
+            return "the gradients it leaves differ from call to call"
+        if not _same_makers(self.leaf_makers, other.leaf_makers):
+            return "what it returns differs from call to call"
+        return None
+
+    def _slot_differs(self, other: Recording, x: Any, y: Any, names: dict[int, int]) -> str | None:
+        if x.__class__ is not Slot or y.__class__ is not Slot:
+            return None if same(x, y) else "a number"
+        if (x.shape, x.dtype, x.strides) != (y.shape, y.dtype, y.strides):
+            return "a shape"
+        if names.setdefault(x.storage.number, y.storage.number) != y.storage.number:
+            return "an operand"
+        if x.storage.fed or y.storage.fed:
+            return None
+        if x.storage.kind == CONSTANT and x.storage.array is not y.storage.array:
+            first = self.recorder.first_values[x.storage.number]
+            second = other.recorder.first_values[y.storage.number]
+            if not _same_values(first, second):
+                return "a value made by Python"
+        elif x.storage.array is not y.storage.array and x.storage.kind != CONSTANT:
+            return "memory" if x.storage.array is not None else None
+        return None
+
+    def settle_constants(self, other: Recording) -> None:
+        """Constants seen twice at the same place of memory are state that nobody watches."""
+        lasting = {id(s.array) for s in other.program.storages if s.array is not None}
+        for s in self.program.storages:
+            if s.kind == CONSTANT and id(s.array) in lasting:
+                s.kind, s.rewritten = "state", False
+            elif s.rewritten:
+                s.saved = self.recorder.first_values[s.number]
+
+
+def forget_casts() -> None:
+    """What autocast keeps of parameters would be taken for memory that lasts."""
+    if modes.casts is not None:
+        modes.casts.cache.clear()
+
+
+def _same_values(a: Any, b: Any) -> bool:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if hasattr(a, "get"):  # CuPy
+        a, b = a.get(), b.get()
+    return a.tobytes() == b.tobytes()
+
+
+def _same_makers(a: list[tuple], b: list[tuple]) -> bool:
+    return len(a) == len(b) and all(same(x[:2], y[:2]) for x, y in zip(a, b))
+
+
+def _spent(node: Any) -> bool:
+    """Whether backward has run through this graph already."""
+    stack, seen = [node], set()
+    while stack:
+        node = stack.pop()
+        if node.seq in seen:
+            continue
+        seen.add(node.seq)
+        if FREED in (getattr(node, "saved", None), getattr(node, "outputs", None)):
+            return True
+        stack.extend([e[0] for e in node.edges if e is not None])
+    return False
+
+
+def _numbers(o: Any) -> list:
+    """The numbers among an optimiser's options: a step must not change them."""
+    return [
+        {k: v for k, v in g.items() if isinstance(v, (int, float)) or isinstance(v, tuple)}
+        for g in o.param_groups
+    ]
+
+
+def check(recording: Recording) -> None:
+    """Raise when a recording can never be replayed."""
+    if recording.trouble is not None:
+        raise host_read_error(recording.trouble)

@@ -1,0 +1,1 @@
+"""Replaying a program in place of the call that it was recorded from."""

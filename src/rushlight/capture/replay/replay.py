@@ -1,0 +1,346 @@
+"""Replaying a program as a call: guards, arguments in, the run, gradients and results out."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...core.memory import data_pointer, root_array
+from ...core.tape import Node
+from ...core.tensor import Tensor, current_edge, tensor_over
+from ..lower.choose import lower
+from ..passes import again, optimise
+from ..program.instructions import ARGUMENT, CONSTANT, MADE, STATE, Slot
+from ..record.backward import ReplayNode
+from ..record.recorder import CannotCapture, WrongKernel, extent
+from ..record.recording import Recording
+from ..state import tree
+from .gradients import Gradients
+
+_IN_FLIGHT = 8  # calls of one program that may wait for their backward
+
+
+class SpentNode(Node):
+    """The history of a replayed result: its backward has been done inside the program."""
+
+    __slots__ = ("label",)
+
+    def __init__(self, label: str) -> None:
+        super().__init__(())
+        self.label = label
+
+    def name(self) -> str:
+        return self.label
+
+    def apply(self, gs: list[Any]) -> NoReturn:
+        raise RuntimeError(
+            "Trying to backward through the graph a second time: this tensor comes from a compiled "
+            "function that has called backward() itself. Differentiate inside that function, or "
+            "leave the whole backward outside of it."
+        )
+
+
+class Replay:
+    """A recording made ready to run again and again."""
+
+    def __init__(self, recording: Recording) -> None:
+        began = time.perf_counter()
+        self.lock = threading.Lock()
+        self.runs = 0
+        r = recording
+        self.watch, self.intact = r.watch, r.watch.quick.unchanged
+        self.hooks = r.hooks
+        self.after = r.after
+        self.makers = r.leaf_makers
+        self.shape = tree.rebuild(r.result, lambda v: None)
+        self.recorded = r.program
+        first: tuple = self.makers[0] if self.shape is None and len(self.makers) == 1 else ("",)
+        self.alone = first[0] == "tensor" and r.backward is None
+        self.spent = SpentNode(first[2] if self.alone and first[2] else "")
+        self.complaint: str | None = None  # what had to be left out of the program
+        self.program = optimise(r.program)
+        places = {id(t): i for i, t in enumerate(r.given)}
+        self.entry = [(places.get(id(t)), t, there) for t, there in r.entry_rules]
+        arguments = r.program.arguments
+        self.added_to = [(places.get(id(t)), t, i, arguments[i]) for t, i in r.added_to]
+        self.grads = [
+            (places.get(id(t)), t, None if how[0] == "none" else how[1])
+            for t, how in zip(r.leaves, r.exit_grads)
+            if how[0] != "kept"
+        ]
+        bumps = [(places.get(id(t)), t, n) for t, n in r.bumps]
+        self.versions = [(t._ver, n) for at, t, n in bumps if at is None]
+        self.bumped_arguments = [(at, n) for at, _, n in bumps if at is not None]
+        self._check_arguments(r)
+        self._note_memory(r)
+        self.backward: Any = r.backward
+        self.needed_later: set[int] = set()  # results that the backward half reads, too
+        self.device = r.program.device
+        if r.backward is not None:
+            self.program.handed = r.backward.handed
+            held = {id(t) for t in r.watch.held}
+            self.lasting = [t for t in r.watch.held if _used_after(self.program, t)]
+            self.needed_later = self._needed_later()
+            self.reached = [
+                (None if id(t) in held else places[id(t)], t) for t in r.backward.targets
+            ]
+        self.returned = [self._way(s, r) for s in self.program.results]
+        lasting = {i for _, _, i in self.grads if i is not None}
+        self.exclusive = {self.program.results[i].storage.number for i in lasting}
+        while True:
+            try:
+                self.lower()
+                break
+            except WrongKernel as error:
+                self.complaint = str(error)
+                handed = self.program.handed
+                self.program = again(r.program, self.program, error)
+                self.program.handed = handed
+        self.seconds = time.perf_counter() - began  # what optimising and lowering took
+
+    def lower(self) -> None:
+        """Prepare memory and code; again when somebody holds on to the old memory."""
+        seeds = [] if self.backward is None else self.backward.seeds
+        self.lowered = lower(self.program, self.exclusive, seeds)
+        self.pool = [self.lowered]
+        # Parameters show gradients in the program's own memory; arguments get theirs for themselves.
+        fresh = self.lowered.fresh
+        self.lent = Gradients(self.lowered.array_type)
+        self.lent_grads: list[tuple[Tensor, int]] = []
+        self.loose_grads: list[tuple[int | None, Tensor, int | None]] = []
+        for at, t, place in self.grads:
+            if at is None and place is not None and not fresh[place]:
+                self.lent_grads.append((t, place))
+            else:
+                self.loose_grads.append((at, t, place))
+
+    def _free(self) -> Any:
+        """A lowered program whose last backward is over; another one where all are waiting."""
+        for found in self.pool:
+            if found.user is None or found.user() is None:
+                return found
+        if len(self.pool) >= _IN_FLIGHT:
+            return None
+        self.pool.append(lower(self.program, self.exclusive, self.backward.seeds))
+        return self.pool[-1]
+
+    def _needed_later(self) -> set[int]:
+        cut = self.program.hand_over
+        code = [] if cut is None else self.program.instructions[cut + 1 :]
+        later = {s.storage.number for ins in code for s in ins.reads}
+        results = self.program.results[: self.program.handed]
+        return {i for i, s in enumerate(results) if s.storage.number in later}
+
+    def _check_arguments(self, r: Recording) -> None:
+        written = {
+            s.storage.number
+            for ins in self.program.instructions
+            for s in ins.writes
+            if s.storage.kind == ARGUMENT
+        }
+        slots = self.program.arguments
+        self.written = [i for i, s in enumerate(slots) if s.storage.number in written]
+        arrays = [t._a for t in r.given]
+        for i in self.written:
+            for j, other in enumerate(arrays):
+                if j != i and slots[i] is not slots[j] and _overlap(arrays[i], other):
+                    raise CannotCapture("it changes an argument that shares memory with another")
+
+    def _way(self, slot: Slot, r: Recording) -> Any:
+        """How a result leaves the program: None as it is, or what must be done to it."""
+        kind = slot.storage.kind
+        if kind == MADE or kind == CONSTANT:
+            return None
+        if kind == STATE:
+            return "live"
+        at = next(i for i, s in enumerate(self.program.arguments) if s.storage is slot.storage)
+        base = self.program.arguments[at]
+        return (at, slot.offset - base.offset, slot)
+
+    # -- guards ---------------------------------------------------------------------------------
+
+    def obstacle(self, tensors: Sequence[Tensor]) -> str | None:
+        """Why this program does not fit the state of things now, or None."""
+        if not self.intact():
+            why = self.watch.changed()
+            if why is not None:
+                return why
+        if self._shared(tensors):
+            return "an argument shares memory with what the function keeps, or with another one"
+        if not (self.backward or self.entry or self.added_to):
+            return None
+        if self.backward is not None and self._free() is None:
+            return "too many calls wait for their backward"
+        for at, t, there in self.entry:
+            if ((t if at is None else tensors[at])._grad is not None) is not there:
+                return "a gradient was kept or set to None"
+        for at, t, _, slot in self.added_to:
+            a = (t if at is None else tensors[at]).grad._a
+            if a.shape != slot.shape or a.dtype != slot.dtype or a.strides != slot.strides:
+                return "a gradient has another layout"
+        return None
+
+    def _note_memory(self, r: Recording) -> None:
+        """Which memory is the function's own; an argument that lies there is known by identity."""
+        kept = [*r.watch.owned_arrays(), *[t._a for t in r.watch.held]]
+        self.own = {id(root_array(a)) for a in kept}
+        arrays = [t._a for t in r.tensors]
+        self.inside = [a if id(root_array(a)) in self.own else None for a in arrays]
+        self.roots = len({id(root_array(a)) for a in arrays})
+        self.apart = not self.written and not any(a is not None for a in self.inside)
+
+    def _shared(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether memory is shared otherwise than it was when the call was recorded."""
+        own = self.own
+        if self.apart:  # the usual case
+            for t in tensors:
+                a = t._a
+                if id(a if a.base is None else root_array(a)) in own:
+                    return True
+            return False
+        for t, same in zip(tensors, self.inside):
+            if t._a is not same and (same is not None or id(root_array(t._a)) in own):
+                return True
+        return bool(self.written) and len({id(root_array(t._a)) for t in tensors}) != self.roots
+
+    # -- the call -------------------------------------------------------------------------------
+
+    def __call__(self, tensors: Sequence[Tensor]) -> Any:
+        with self.lock:  # threads that share a program take turns
+            return self._run(tensors)
+
+    def _run(self, tensors: Sequence[Tensor]) -> Any:
+        self.runs += 1
+        if self.lent_grads and not self.lent.take_back():
+            self.lower()
+        low = self.lowered if self.backward is None else self._free()
+        for refresh in self.hooks:
+            refresh()
+        if tensors:
+            low.fill_all([t._a for t in tensors])
+        if self.added_to:
+            tensors = self._with_grads(tensors)
+            for _, _, i, _ in self.added_to:
+                low.fill(low.arguments[i], tensors[i]._a)
+        if self.backward is None:
+            outs, node = low.run(), None
+        else:
+            outs, saved = low.forward()
+            edges = [current_edge(t if at is None else tensors[at]) for at, t in self.reached]
+            node = ReplayNode(self, low, edges, saved)
+        for settle in self.after:
+            settle()
+        for i in self.written:
+            tensors[i]._a[...] = low.arguments[i]
+        for version, n in self.versions:
+            version[0] += n
+        for which, n in self.bumped_arguments:
+            bump(tensors[which], n)
+        for at, t, place in self.loose_grads:
+            t = t if at is None else tensors[at]
+            if place is None:
+                t._grad = None
+            else:
+                array = outs[place] if low.fresh[place] else outs[place].copy()
+                t._grad = tensor_over(array, low.array_type)
+        if self.lent_grads:
+            self.lent.attach(self.lent_grads, outs)
+        result = (self._one if self.alone else self._results)(outs, tensors, node)
+        del outs
+        self.lent.measure()
+        return result
+
+    def _one(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Tensor:
+        """The result that is one tensor alone, most often the loss after its backward."""
+        _, place, label = self.makers[0]
+        t = self._tensor(place, outs, tensors)
+        if label is not None:
+            if self.spent.hooks or self.spent.pre_hooks:
+                self.spent = SpentNode(label)  # somebody hung a hook on an earlier result
+            t._edge = (self.spent, 0)
+        return t
+
+    def _with_grads(self, tensors: Sequence[Tensor]) -> list[Any]:
+        """The arguments, and in their places behind them the gradients that are added to."""
+        found: list[Any] = [*tensors, *[None] * (len(self.program.arguments) - len(tensors))]
+        for at, t, i, _ in self.added_to:
+            found[i] = (t if at is None else tensors[at]).grad
+        return found
+
+    def _results(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Any:
+        makers = enumerate(self.makers)
+        live = () if node is None else self.backward.outputs
+
+        def leaf(_: Any) -> Any:
+            place, maker = next(makers)
+            kind = maker[0]
+            if kind == "tensor":
+                t = self._tensor(maker[1], outs, tensors)
+                if place in live:
+                    t._edge = (node, live.index(place))
+                elif maker[2] is not None:
+                    t._edge = (SpentNode(maker[2]), 0)
+                return t
+            if kind == "number":
+                return maker[2](outs[maker[1]].item())
+            if kind == "argument":
+                return tensors[maker[1]]
+            return maker[1]
+
+        return leaf(None) if self.shape is None else tree.rebuild(self.shape, leaf)
+
+    def _tensor(self, i: int, outs: tuple, tensors: Sequence[Tensor]) -> Tensor:
+        array, way = outs[i], self.returned[i]
+        if way is None:
+            if not self.lowered.fresh[i] or i in self.needed_later:
+                array = self.lowered.copied(i, array)
+        elif way != "live":
+            at, shift, slot = way
+            array = _look(tensors[at]._a, shift, slot)
+        return tensor_over(array, self.lowered.array_type)
+
+
+def bump(t: Tensor, n: int) -> None:
+    if t._ver is None:
+        t._ver = [0]
+    t._ver[0] += n
+
+
+def _used_after(program: Any, t: Tensor) -> bool:
+    """Whether the backward half reads a tensor that outlives the call."""
+    cut = program.hand_over
+    return any(s.array is t._a for ins in program.instructions[cut + 1 :] for s in ins.reads)
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    """Whether the stretches of memory that two arrays span have bytes in common."""
+    if a.__class__ is not b.__class__ or not a.size or not b.size:
+        return False
+    (low, span), (other_low, other_span) = extent(a), extent(b)
+    start, other_start = data_pointer(a) + low, data_pointer(b) + other_low
+    return start < other_start + other_span and other_start < start + span
+
+
+def _look(a: Any, shift: int, slot: Slot) -> Any:
+    """The window of a slot on the caller's own memory."""
+    if not isinstance(a, np.ndarray):
+        return a.__class__(slot.shape, slot.dtype, a.data + shift, slot.strides)
+    start = np.asarray(_Address(data_pointer(a) + shift, a, slot.dtype)).view(slot.dtype)
+    return np.lib.stride_tricks.as_strided(start, slot.shape, slot.strides)
+
+
+class _Address:
+    """An element at an address inside another array's memory, which it keeps alive."""
+
+    def __init__(self, address: int, owner: np.ndarray, dtype: np.dtype) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "data": (address, not owner.flags.writeable),
+            "shape": (dtype.itemsize,),
+            "typestr": "|u1",
+            "version": 3,
+        }

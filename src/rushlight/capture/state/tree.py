@@ -1,0 +1,64 @@
+"""Arguments and results as trees: their tensors in order, and the rest as a hashable shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.tensor import Tensor
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+class _Same:
+    """Stands for an object that can only be compared by identity; keeps it alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def flatten(value: Any, tensors: list[Tensor]) -> Any:
+    """Append the tensors of `value` to the list and return what is left, hashable."""
+    if isinstance(value, Tensor):
+        tensors.append(value)
+        return Tensor
+    cls = value.__class__
+    if cls in _PLAIN:
+        return (cls, value)
+    if isinstance(value, (tuple, list)):
+        return (cls, tuple([flatten(v, tensors) for v in value]))
+    if isinstance(value, dict):
+        return (cls, tuple([(k, flatten(v, tensors)) for k, v in value.items()]))
+    try:
+        hash(value)
+    except TypeError:
+        return _Same(value)
+    return (cls, value)
+
+
+def rebuild(value: Any, leaf: Any) -> Any:
+    """A copy of a tree with `leaf(v)` in place of everything that is not a container."""
+    if isinstance(value, Tensor):
+        return leaf(value)
+    if isinstance(value, tuple):
+        parts = [rebuild(v, leaf) for v in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, list):
+        return [rebuild(v, leaf) for v in value]
+    if isinstance(value, dict):
+        return {k: rebuild(v, leaf) for k, v in value.items()}
+    return leaf(value)
+
+
+def leaves(value: Any) -> list[Any]:
+    """Everything in a tree that is not a container, in order."""
+    found: list[Any] = []
+    rebuild(value, found.append)
+    return found

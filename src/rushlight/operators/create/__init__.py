@@ -1,0 +1,1 @@
+"""New tensors: filled, like another, from data, by a rule."""

@@ -1,0 +1,329 @@
+"""New tensors of a given size: constants, ranges and uninitialised memory, on any device."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...base import dtypes
+from ...base.device import as_device, device
+from ...base.dtypes import as_dtype, dtype
+from ...base.formats import ORDERS, order_of, preserve_format, strided
+from ...core.modes import modes
+from ...core.public import into, public
+from ...core.tensor import Tensor, extra, tensor_over
+from ...runtime import devices
+from ...runtime.door import Kernel, run
+
+# -- what every creation function does -----------------------------------------------------------
+
+
+def create(
+    kernel: Kernel,
+    d: Any = None,
+    requires_grad: bool = False,
+    out: Any = None,
+    pin_memory: bool = False,
+    layout: Any = None,
+    **attrs: Any,
+) -> Tensor:
+    """Run a kernel that has no inputs on device `d` and finish as the keywords say."""
+    if layout is not None and layout is not strided:
+        raise NotImplementedError(f"layout={layout}: rushlight has strided tensors only")
+    if out is not None and d is None:
+        d = out.device
+    d = as_device(d)
+    backend = devices.backend_of(d)
+    cls = backend.array_type
+    t = tensor_over(run(kernel, cls, (), {"device": backend.check(d), **attrs}), cls)
+    if out is not None:
+        return into(out, t)
+    if pin_memory:
+        t = t.pin_memory()
+    if modes.inference:
+        extra(t).inference = True
+    if requires_grad:
+        wants_grad(t)
+    return t
+
+
+def wants_grad(t: Tensor) -> Tensor:
+    """Mark a new tensor as a leaf that collects its gradient."""
+    if t._a.dtype.kind not in "fcV":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return t.requires_grad_()
+
+
+def sizes(name: str, size: Any, keyword: Any = None) -> tuple[int, ...]:
+    """The size among the spellings `f(2, 3)`, `f((2, 3))` and `f(size=(2, 3))`."""
+    if keyword is not None:
+        size = (keyword,)
+    elif not size:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = size[0]
+    for s in size:
+        if isinstance(s, (bool, float, str)) or not hasattr(s, "__index__"):
+            raise TypeError(
+                f"{name}(): argument 'size' (position 1) must be tuple of ints, not "
+                f"{type(s).__name__}"
+            )
+    result = tuple([s.__index__() for s in size])
+    for s in result:
+        if s < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {s}: {list(result)}"
+            )
+    return result
+
+
+def float_dtype(d: Any) -> dtype:
+    return dtypes.get_default_dtype() if d is None else as_dtype(d)
+
+
+def number(value: Any) -> Any:
+    """A Python number from a number or a one-element tensor."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def _size_meta(*, size: tuple, dtype: dtype, order: Any = None, **attrs: Any) -> Any:
+    if order is None:
+        return size, dtype.np
+    from ...runtime.meta import MetaArray
+
+    dense = MetaArray.of(tuple([size[i] for i in order]), dtype.np)
+    return MetaArray(dense.ghost.transpose(_inverse(order)))
+
+
+# -- constants -----------------------------------------------------------------------------------
+
+
+def _full(
+    xp: Any, *, size: tuple, value: Any, dtype: dtype, device: device, order: Any = None
+) -> Any:
+    shape = size if order is None else tuple([size[i] for i in order])
+    a = xp.zeros(shape, dtype.np) if value == 0 else xp.full(shape, value, dtype.np)
+    return a if order is None else a.transpose(_inverse(order))
+
+
+def _empty(xp: Any, *, size: tuple, dtype: dtype, device: device, order: Any = None) -> Any:
+    if order is None:
+        return xp.empty(size, dtype.np)
+    return xp.empty(tuple([size[i] for i in order]), dtype.np).transpose(_inverse(order))
+
+
+def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
+
+
+FULL = Kernel("full", _full, moves_only=True, meta=_size_meta)
+EMPTY = Kernel("empty", _empty, moves_only=True, meta=_size_meta)
+
+
+def dim_order(a: Any, memory_format: Any) -> tuple[int, ...] | None:
+    """The dims from outermost to innermost in memory; None for plain row-major."""
+    n = a.ndim
+    if memory_format in ORDERS:
+        return order_of(memory_format, n)
+    if memory_format is not None and memory_format is not preserve_format:
+        return None
+    if a.flags.c_contiguous or n < 2:
+        return None
+    order = sorted(range(n), key=lambda i: (-a.strides[i], a.shape[i] == 1, i))
+    step = a.itemsize
+    for i in reversed(order):
+        if a.shape[i] != 1:
+            if a.strides[i] != step:
+                return None  # gaps or overlaps: PyTorch makes a plain tensor of those
+            step *= a.shape[i]
+    return None if order == list(range(n)) else tuple(order)
+
+
+def check_fill(value: Any, d: dtype) -> Any:
+    """The value as the dtype holds it, or PyTorch's error when it does not fit."""
+    if d.category == dtypes.BOOL:
+        return bool(value)
+    if isinstance(value, complex) and d.category != dtypes.COMPLEX:
+        if value.imag:
+            raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
+        value = value.real
+    if d.category == dtypes.INTEGRAL:
+        return fit_integer(value, d)
+    return value
+
+
+def fit_integer(value: Any, d: dtype) -> int:
+    """Truncate to an integer of `d`; unsigned types also take their negatives, as in PyTorch."""
+    info = np.iinfo(d.np)
+    if value != value or value in (math.inf, -math.inf):
+        raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
+    n = int(value)
+    low = -int(info.max) if not d.is_signed else int(info.min)
+    if not low <= n <= int(info.max):
+        raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
+    return n % 2 ** (8 * d.itemsize) if n < 0 and not d.is_signed else n
+
+
+_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int",
+            "int64": "int64_t", "float16": "at::Half", "bfloat16": "at::BFloat16",
+            "float32": "float", "float64": "double"}  # fmt: skip
+
+
+def _c_name(d: dtype) -> str:
+    return _C_NAMES.get(d.name, d.name)
+
+
+@public("torch")
+def zeros(
+    *size: Any,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    names: Any = None,
+    **keyword: Any,
+) -> Tensor:
+    """A tensor of zeros."""
+    shape = sizes("zeros", size, only_size("zeros", keyword))
+    d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
+    return create(FULL, device, requires_grad, out, pin_memory, layout,
+                  size=shape, value=0, dtype=d)  # fmt: skip
+
+
+@public("torch")
+def ones(
+    *size: Any,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    names: Any = None,
+    **keyword: Any,
+) -> Tensor:
+    """A tensor of ones."""
+    shape = sizes("ones", size, only_size("ones", keyword))
+    d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
+    return create(FULL, device, requires_grad, out, pin_memory, layout,
+                  size=shape, value=1, dtype=d)  # fmt: skip
+
+
+@public("torch")
+def empty(
+    *size: Any,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
+    names: Any = None,
+    **keyword: Any,
+) -> Tensor:
+    """A tensor whose values are whatever the memory held."""
+    shape = sizes("empty", size, only_size("empty", keyword))
+    d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
+    order = order_of(memory_format, len(shape)) if memory_format in ORDERS else None
+    return create(EMPTY, device, requires_grad, out, pin_memory, layout,
+                  size=shape, dtype=d, order=order)  # fmt: skip
+
+
+def only_size(name: str, keyword: dict[str, Any]) -> Any:
+    """The `size=` keyword of a function that takes its size as `*size`."""
+    if not keyword:
+        return None
+    size = keyword.pop("size", None)
+    if keyword:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(keyword))}'")
+    return size
+
+
+def _empty_strided(xp: Any, *, size: tuple, stride: tuple, dtype: dtype, device: device) -> Any:
+    reach = 1 + sum((n - 1) * step for n, step in zip(size, stride)) if 0 not in size else 0
+    memory = xp.empty(reach, dtype.np)
+    steps = [step * memory.itemsize for step in stride]
+    return xp.lib.stride_tricks.as_strided(memory, size, steps)
+
+
+# A view for the meta device's sake, where views keep their strides.
+EMPTY_STRIDED = Kernel("empty_strided", _empty_strided, is_view=True)
+
+
+@public("torch")
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Uninitialised memory with the given strides, in elements."""
+    shape, steps = tuple(size), tuple(stride)
+    if len(shape) != len(steps):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
+            f"({len(steps)})"
+        )
+    return create(EMPTY_STRIDED, device, requires_grad, None, pin_memory, layout,
+                  size=sizes("empty_strided", (shape,)), stride=steps,
+                  dtype=float_dtype(dtype))  # fmt: skip
+
+
+@public("torch")
+def empty_permuted(
+    size: Any,
+    physical_layout: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Uninitialised dense memory whose dims lie there in the given order, outermost first."""
+    order = tuple(physical_layout)
+    if len(set(order)) != len(order):
+        raise RuntimeError("Duplicate dim not allowed")
+    if sorted(order) != list(range(len(size))):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout"
+        )
+    return create(EMPTY, device, requires_grad, None, pin_memory, layout,
+                  size=sizes("empty_permuted", (tuple(size),)), order=order,
+                  dtype=float_dtype(dtype))  # fmt: skip
+
+
+@public("torch")
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    names: Any = None,
+) -> Tensor:
+    """A tensor filled with `fill_value`, whose kind decides the dtype when none is given."""
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(
+            f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
+        )
+    value = number(fill_value)
+    if dtype is not None:
+        d = as_dtype(dtype)
+    else:
+        d = out.dtype if out is not None else dtypes.scalar_dtype(value)
+    return create(FULL, device, requires_grad, out, pin_memory, layout,
+                  size=sizes("full", (size,)), value=check_fill(value, d), dtype=d)  # fmt: skip

@@ -1,0 +1,347 @@
+"""Tensors from data: Python numbers and nested lists, NumPy arrays, other tensors, raw buffers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...base import dtypes
+from ...base.device import as_device
+from ...base.dtypes import as_dtype, dtype
+from ...core.public import public
+from ...core.tensor import Tensor, wrap
+from ..memory.casting import cast_to, move_to
+from .filled import fit_integer, wants_grad
+
+_PLAIN = frozenset((int, float, bool, complex))
+
+
+# -- from nested sequences to an array -------------------------------------------------------------
+
+
+def array_of(data: Any, d: dtype | None) -> np.ndarray:
+    """A fresh NumPy array of what the user wrote, in dtype `d` or the one PyTorch would infer."""
+    if isinstance(data, (list, tuple)) and data and isinstance(data[0], np.ndarray):
+        stacked = _stacked(data)
+        if stacked is not None:
+            return stacked if d is None else stacked.astype(d.np, copy=False)
+    shape = _measure(data)
+    if 0 in shape:
+        return np.empty(shape, (d or dtypes.get_default_dtype()).np)
+    kinds: set[Any] = set()
+    try:
+        flat = _flatten(data, shape, kinds)
+    except (TypeError, ValueError):
+        _raise_first_misfit(data, shape, 0)
+        raise
+    if d is None:
+        d = _infer(kinds)
+    return _fill(flat, shape, d)
+
+
+def _stacked(arrays: Any) -> np.ndarray | None:
+    """A list of arrays of one shape and dtype, copied at once instead of element by element."""
+    first = arrays[0]
+    for a in arrays:
+        if not isinstance(a, np.ndarray) or a.shape != first.shape or a.dtype != first.dtype:
+            return None
+    dtypes.from_np(first.dtype)  # raises for strings and objects
+    return np.stack(arrays)
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, (list, tuple, range)) or (
+        hasattr(value, "__getitem__")
+        and hasattr(value, "__len__")
+        and not isinstance(value, (str, bytes, dict, set, Tensor, np.ndarray, np.generic))
+    )
+
+
+def _measure(data: Any) -> tuple[int, ...]:
+    """The shape, read along the first elements as PyTorch does."""
+    shape: list[int] = []
+    while True:
+        if isinstance(data, np.ndarray) and data.ndim:
+            return (*shape, *data.shape)
+        if not _is_sequence(data):
+            break
+        shape.append(len(data))
+        if not len(data):
+            break
+        data = data[0]
+    return tuple(shape)
+
+
+def _flatten(data: Any, shape: tuple[int, ...], kinds: set) -> list[Any]:
+    """All leaves in order; ValueError or TypeError where a row does not fit the shape."""
+    rows: list[Any] = [data]
+    for depth, want in enumerate(shape):
+        below: list[Any] = []
+        for row in rows:
+            if isinstance(row, np.ndarray):
+                if row.dtype.kind in "fiubcV":
+                    kinds.add(row.dtype)
+            elif not _is_sequence(row):
+                raise TypeError("not a sequence")
+            if len(row) != want:
+                raise ValueError(
+                    f"expected sequence of length {want} at dim {depth} (got {len(row)})"
+                )
+            below.extend(row)
+        rows = below
+    kinds.update(map(type, rows))
+    kinds.discard(np.ndarray)
+    for kind in kinds - _PLAIN:
+        if isinstance(kind, type):
+            _check_leaf(kind, rows, kinds, len(shape))
+    return rows
+
+
+def _raise_first_misfit(node: Any, shape: tuple[int, ...], depth: int) -> None:
+    """Of several rows that do not fit, complain of the one PyTorch meets first: depth first."""
+    if depth == len(shape):
+        if isinstance(node, (list, tuple)):
+            raise TypeError(f"must be real number, not {type(node).__name__}")
+        return
+    if not _is_sequence(node) and not isinstance(node, np.ndarray):
+        raise TypeError("not a sequence")
+    if len(node) != shape[depth]:
+        raise ValueError(
+            f"expected sequence of length {shape[depth]} at dim {depth} (got {len(node)})"
+        )
+    for child in node:
+        _raise_first_misfit(child, shape, depth + 1)
+
+
+def _check_leaf(kind: type, rows: list[Any], kinds: set, depth: int) -> None:
+    if issubclass(kind, Tensor):
+        kinds.discard(kind)
+        for i, v in enumerate(rows):
+            if isinstance(v, Tensor):
+                if v._a.size != 1:
+                    raise ValueError("only one element tensors can be converted to Python scalars")
+                kinds.add(v._a.dtype)
+                rows[i] = v.item()
+    elif issubclass(kind, np.generic):
+        kinds.discard(kind)
+        kinds.add(np.dtype(kind))
+    elif issubclass(kind, (list, tuple)):
+        raise TypeError(f"'{kind.__name__}' object cannot be interpreted as a number")
+    elif issubclass(kind, (str, bytes)):
+        if depth:
+            raise ValueError(f"too many dimensions '{kind.__name__}'")
+        raise TypeError(f"new(): invalid data type '{kind.__name__}'")
+    elif hasattr(kind, "__index__") or hasattr(kind, "__float__"):
+        return
+    else:
+        raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
+
+
+def _infer(kinds: set) -> dtype:
+    found: dtype | None = None
+    for kind in kinds:
+        if isinstance(kind, np.dtype):
+            d = dtypes.from_np(kind)
+        elif issubclass(kind, bool):
+            d = dtypes.bool_
+        elif issubclass(kind, int) or (hasattr(kind, "__index__") and not issubclass(kind, float)):
+            d = dtypes.int64
+        elif issubclass(kind, complex):
+            d = dtypes.get_default_dtype().to_complex()
+        else:
+            d = dtypes.get_default_dtype()
+        found = d if found is None else dtypes.promote_types(found, d)
+    return found or dtypes.get_default_dtype()
+
+
+def _fill(flat: list[Any], shape: tuple[int, ...], d: dtype) -> np.ndarray:
+    try:
+        if d.category == dtypes.INTEGRAL:
+            return _integers(flat, d).reshape(shape)
+        if d.category == dtypes.BOOL:
+            return np.array([bool(v) for v in flat], np.bool_).reshape(shape)
+        with np.errstate(over="ignore"):  # 1e40 is inf in float32
+            return (
+                np.array(flat, np.float64 if d.category == dtypes.FLOATING else d.np)
+                .astype(d.np, copy=False)
+                .reshape(shape)
+            )
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
+    except TypeError as error:
+        raise TypeError(str(error).replace("float() argument", "argument")) from None
+
+
+def _integers(flat: list[Any], d: dtype) -> np.ndarray:
+    """Integers exactly; floats are truncated, and what does not fit is refused."""
+    try:
+        wide = np.array(flat)
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
+    if wide.dtype.kind == "O" or (wide.dtype == np.uint64 and d is not dtypes.uint64):
+        raise ValueError("Overflow when unpacking long long")
+    if wide.dtype.kind == "c":
+        raise TypeError("'complex' object cannot be interpreted as an integer")
+    if wide.dtype == d.np or not wide.size:
+        return wide.astype(d.np, copy=False)
+    low, high = wide.min(), wide.max()
+    fit_integer(low, d)
+    fit_integer(high, d)
+    return wide.astype(np.int64 if wide.dtype.kind == "f" else wide.dtype).astype(d.np)
+
+
+# -- the public ways in ----------------------------------------------------------------------------
+
+
+def _from_object(data: Any, dtype: Any, device: Any, copy: bool) -> Tensor:
+    """A tensor without history; shares memory with arrays and tensors unless `copy`."""
+    if isinstance(data, Tensor):
+        t = wrap(data._a)
+        if dtype is not None:
+            t = cast_to(t, as_dtype(dtype))
+        t = move_to(t, data.device if device is None else device)
+        return t.clone() if copy and t._a is data._a else t
+    d = None if dtype is None else as_dtype(dtype)
+    if isinstance(data, (np.ndarray, np.generic)) or _speaks_array(data):
+        a = np.asarray(data)
+        own = from_array(a)
+        t = wrap(np.array(own) if copy or not a.ndim or not a.flags.writeable else own)
+        t = t if d is None else cast_to(t, d)
+    elif data.__class__ in _PLAIN:
+        t = wrap(_fill([data], (), d or dtypes.scalar_dtype(data)))
+    else:
+        t = wrap(array_of(data, d))
+    where = as_device(device)
+    return t if where.type == "cpu" else move_to(t, where)
+
+
+def _speaks_array(data: Any) -> bool:
+    return hasattr(data, "__array__") and not isinstance(data, (list, tuple))
+
+
+def from_array(a: np.ndarray) -> np.ndarray:
+    """The array itself when a tensor can hold it; PyTorch's errors when it cannot."""
+    dtypes.from_np(a.dtype)
+    if any(s < 0 for s in a.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not currently supported. (You can probably work around this by making a "
+            "copy of your array  with array.copy().)"
+        )
+    return a if a.__class__ is np.ndarray else a.view(np.ndarray)
+
+
+@public("torch")
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A new tensor with a copy of `data`: numbers, nested sequences, an array or a tensor."""
+    if isinstance(data, Tensor):
+        import warnings
+
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()"
+            " or sourceTensor.detach().clone().requires_grad_(True), rather than "
+            "tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+    t = _from_object(data, dtype, device, copy=True)
+    if pin_memory:
+        t = t.pin_memory()
+    return wants_grad(t) if requires_grad else t
+
+
+@public("torch")
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, sharing memory and history where it can."""
+    if isinstance(data, Tensor):
+        t = data if dtype is None else cast_to(data, as_dtype(dtype))
+        return t if device is None else move_to(t, device)
+    return _from_object(data, dtype, device, copy=False)
+
+
+@public("torch")
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`obj` as a tensor; `copy=False` refuses to copy, `copy=True` always does."""
+    if isinstance(obj, Tensor) and not copy:
+        t = as_tensor(obj, dtype, device)
+        if copy is False and t is not obj:
+            raise ValueError("can't alias tensor: a cast or a move to another device needs a copy.")
+        t = t if requires_grad or not t.requires_grad else t.detach()
+    else:
+        t = _from_object(obj, dtype, device, copy=bool(copy))
+        source = obj if isinstance(obj, np.ndarray) else None
+        if copy is False and (source is None or not np.shares_memory(t._a, source)):
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+    return wants_grad(t) if requires_grad and t.is_leaf else t
+
+
+@public("torch")
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor over the memory of a NumPy array."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    return wrap(from_array(ndarray))
+
+
+@public("torch")
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A 0-d tensor, of the default float dtype unless another is given."""
+    d = dtypes.get_default_dtype() if dtype is None else dtype
+    return tensor(s, dtype=d, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
+
+
+@public("torch")
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A 1-d tensor over the memory of an object with the buffer protocol."""
+    length = memoryview(buffer).nbytes
+    if length == 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({length} bytes) minus 1"
+        )
+    t = wrap(np.frombuffer(buffer, as_dtype(dtype).np, count, offset))
+    return wants_grad(t) if requires_grad else t
+
+
+@public("Tensor")
+def new_tensor(
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """`tensor(data)` in this tensor's dtype and on its device."""
+    t = _from_object(data, self.dtype if dtype is None else dtype,
+                     self.device if device is None else device, copy=True)  # fmt: skip
+    return wants_grad(t) if requires_grad else t

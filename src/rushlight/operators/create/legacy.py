@@ -1,0 +1,198 @@
+"""The old tensor types: FloatTensor and its siblings, their names, and `Tensor(...)` as a constructor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...base import dtypes
+from ...base.config import settings
+from ...base.device import CPU, device, get_default_device, set_default_device
+from ...base.dtypes import as_dtype, dtype
+from ...base.errors import NoGpuError
+from ...core.public import public, publish
+from ...core.tensor import Tensor, wrap
+from ...runtime import devices
+from .filled import EMPTY, create, sizes
+from .from_data import _from_object, array_of
+
+_TITLES = {
+    "float32": "FloatTensor", "float64": "DoubleTensor", "float16": "HalfTensor",
+    "bfloat16": "BFloat16Tensor", "uint8": "ByteTensor", "int8": "CharTensor",
+    "int16": "ShortTensor", "int32": "IntTensor", "int64": "LongTensor", "bool": "BoolTensor",
+    "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
+}  # fmt: skip
+
+
+class _Kind(type):
+    """The type of the old types: an instance is any tensor of the dtype and the device type."""
+
+    dtype: dtype
+    on: str
+    is_cuda: bool
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        if not isinstance(value, Tensor):
+            return False
+        return value.dtype is cls.dtype and value.device.type == cls.on
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        where = device(cls.on)
+        try:
+            devices.backend_of(where)
+        except NoGpuError as error:
+            raise TypeError(
+                f"type {settings.module}.cuda.{cls.__name__} not available. {error}"
+            ) from None
+        return _construct(cls.dtype, where, args, kwargs)
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__module__}.{cls.__name__}'>"
+
+
+def _kind(d: dtype, on: str) -> _Kind:
+    space = {"dtype": d, "on": on, "is_cuda": on == "cuda", "__module__": _module(on)}
+    space["__doc__"] = f"{d.name} tensors on {on}: a constructor, and a type for isinstance."
+    return _Kind(_TITLES[d.name], (), space)
+
+
+def _module(on: str) -> str:
+    return "rushlight" if on == "cpu" else f"rushlight.{on}"
+
+
+TYPES: dict[str, _Kind] = {}
+CUDA_TYPES: dict[str, _Kind] = {}
+for _name, _title in _TITLES.items():
+    TYPES[_title] = _kind(dtypes.by_name(_name), "cpu")
+    CUDA_TYPES[_title] = _kind(dtypes.by_name(_name), "cuda")
+    if not _title.startswith("Complex"):
+        publish("torch", _title, TYPES[_title])
+
+
+# -- constructing ----------------------------------------------------------------------------------
+
+
+def legacy_tensor(cls: type, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor(2, 3)`, `Tensor([1, 2])`, `Tensor(other)`: the constructor of Tensor and subclasses."""
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        t = wrap(args[0]._a)  # whatever its dtype
+    else:
+        t = _construct(dtypes.get_default_dtype(), get_default_device(), args, kwargs)
+    return t if cls is Tensor else as_subclass(t, cls)
+
+
+def _construct(d: dtype, where: device, args: tuple, kwargs: dict) -> Tensor:
+    where = device(kwargs["device"]) if kwargs.get("device") is not None else where
+    if "data" in kwargs:
+        args = (kwargs["data"],)
+    if not args:
+        return create(EMPTY, where, size=(0,), dtype=d)
+    first = args[0]
+    if len(args) == 1 and not isinstance(first, (int, np.integer)):
+        return _of_value(first, d, where)
+    return create(EMPTY, where, size=sizes("new", args), dtype=d)
+
+
+def _of_value(value: Any, d: dtype, where: device) -> Tensor:
+    if isinstance(value, Tensor):
+        if value.dtype is not d:
+            raise TypeError(
+                f"expected {_TITLES[d.name]} (got {type_name(value)}); convert it with .to({d})"
+            )
+        return wrap(value._a)  # shares memory, as PyTorch's does
+    if isinstance(value, tuple) and type(value).__name__ == "Size":
+        return create(EMPTY, where, size=tuple(value), dtype=d)
+    if isinstance(value, np.ndarray):
+        return _from_object(value, d, where, copy=True)
+    if not isinstance(value, (list, tuple, range)) and not hasattr(value, "__getitem__"):
+        raise TypeError(f"new(): data must be a sequence (got {type(value).__name__})")
+    t = wrap(array_of(value, d))
+    return t if where.type == "cpu" else t.to(where)
+
+
+@public("Tensor")
+def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """A tensor of this one's dtype and device, from sizes or from data."""
+    return _construct(self.dtype, self.device, args, kwargs)
+
+
+@public("Tensor")
+def as_subclass(self: Tensor, cls: type) -> Tensor:
+    """The same memory and history as an object of a subclass of Tensor."""
+    if not issubclass(cls, Tensor):
+        raise TypeError(f"{cls.__name__} is not a subclass of Tensor")
+    t = object.__new__(cls)
+    t._a, t._edge, t.grad, t._ver, t._ext = self._a, self._edge, None, self._ver, None
+    if self._edge is not None and self.is_leaf:
+        t._edge = None
+        t.requires_grad_()
+    return t
+
+
+def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Tensor:
+    t = as_subclass(data.detach(), cls)
+    return t.requires_grad_() if require_grad else t
+
+
+publish("Tensor", "_make_subclass", staticmethod(_make_subclass))
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+def type_name(t: Tensor) -> str:
+    """The old name of a tensor's type: "torch.FloatTensor", "torch.cuda.LongTensor"."""
+    title = _TITLES.get(t.dtype.name, t.dtype.name.capitalize() + "Tensor")
+    where = t.device.type
+    middle = "" if where == "cpu" else f"{where}."
+    return f"{settings.module}.{middle}{title}"
+
+
+def legacy_dtype(value: Any) -> tuple[dtype, device | None]:
+    """The dtype and device behind a dtype, an old type or its name."""
+    if isinstance(value, _Kind):
+        return value.dtype, device(value.on)
+    if not isinstance(value, str):
+        return as_dtype(value), None
+    *middle, title = value.split(".")
+    found = (CUDA_TYPES if "cuda" in middle else TYPES).get(title)
+    if found is None or middle[:1] not in (["torch"], ["rushlight"]):
+        raise ValueError(f"invalid type: '{value}'")
+    return found.dtype, device(found.on)
+
+
+@public("torch")
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default dtype and device by an old type; `set_default_dtype` is the new way."""
+    d, where = legacy_dtype(t)
+    dtypes.set_default_dtype(d)
+    set_default_device(where or CPU)
+
+
+@public("torch")
+def typename(obj: Any) -> str:
+    """The name of an object's type; for tensors the old one."""
+    if isinstance(obj, Tensor):
+        return type_name(obj)
+    kind = obj if isinstance(obj, type) else type(obj)
+    module = kind.__module__
+    return kind.__qualname__ if module in (None, "builtins") else f"{module}.{kind.__qualname__}"
+
+
+@public("Tensor")
+def resize(self: Tensor, *sizes: Any) -> Tensor:
+    """The old name of a reshape: the number of elements has to stay."""
+    import math
+    import warnings
+
+    warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+    size = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+    if math.prod(size) != self.numel():
+        raise RuntimeError(
+            f"requested resize to {'x'.join(map(str, size))} ({math.prod(size)} elements in total), but "
+            f"the given tensor has a size of {'x'.join(map(str, self.shape))} ({self.numel()} elements). "
+            "autograd's resize can only change the shape of a given tensor, while preserving the number "
+            "of elements. "
+        )
+    return self.reshape(size)

@@ -1,0 +1,231 @@
+"""New tensors whose values follow a rule: ranges, spaced points, the identity."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...base import dtypes
+from ...base.device import device
+from ...base.dtypes import as_dtype, dtype
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...runtime.door import Kernel
+from .filled import create, float_dtype, number
+
+
+def _size_meta(*, dtype: dtype, size: tuple, **attrs: Any) -> tuple:
+    return size, dtype.np
+
+
+# -- arange --------------------------------------------------------------------------------------
+
+
+def _arange(xp: Any, *, start: Any, step: Any, size: tuple, dtype: dtype, device: device) -> Any:
+    if isinstance(start, int) and isinstance(step, int):
+        wide = xp.arange(start, start + size[0] * step, step)
+    else:
+        wide = xp.arange(size[0]) * float(step) + float(start)
+    return wide.astype(dtype.np, copy=False)
+
+
+ARANGE = Kernel("arange", _arange, meta=_size_meta)
+
+
+def _arange_dtype(values: tuple, given: Any) -> dtype:
+    if given is not None:
+        return as_dtype(given)
+    if any(isinstance(v, float) for v in values):
+        return dtypes.get_default_dtype()
+    return dtypes.int64
+
+
+@public("torch")
+def arange(
+    *bounds: Any,
+    start: Any = None,
+    end: Any = None,
+    step: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """The numbers from `start` (0) to `end`, `end` excluded, in steps of `step` (1)."""
+    given = list(bounds)
+    if start is None:
+        start = given.pop(0) if len(given) > 1 or (given and end is not None) else 0
+    if end is None:
+        if not given:
+            raise TypeError('arange() missing 1 required positional arguments: "end"')
+        end = given.pop(0)
+    if step is None:
+        step = given.pop(0) if given else 1
+    if given:
+        raise TypeError("arange() received an invalid combination of arguments")
+    values = tuple([int(v) if isinstance(v, bool) else v for v in map(number, (start, end, step))])
+    d = out.dtype if out is not None and dtype is None else _arange_dtype(values, dtype)
+    if d.category == dtypes.INTEGRAL and dtype is not None:
+        values = tuple([int(v) if math.isfinite(v) else v for v in values])
+    count = _count(*values)
+    return create(ARANGE, device, requires_grad, out, pin_memory, layout, start=values[0],
+                  step=values[2], size=(count,), dtype=d)  # fmt: skip
+
+
+def _count(start: Any, end: Any, step: Any) -> int:
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
+        return -(-(end - start) // step)
+    return math.ceil((end - start) / step)
+
+
+@public("torch", name="range")
+def range_(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The numbers from `start` to `end`, `end` included; PyTorch deprecates it for `arange`."""
+    if end is None:
+        start, end = 0, start
+    count = math.floor((number(end) - number(start)) / number(step)) + 1
+    return create(ARANGE, device, requires_grad, out, False, layout, start=float(number(start)),
+                  step=float(number(step)), size=(count,), dtype=float_dtype(dtype))  # fmt: skip
+
+
+# -- linspace and logspace -------------------------------------------------------------------------
+
+
+def _linspace(
+    xp: Any, *, start: Any, end: Any, size: tuple, dtype: dtype, device: device, base: Any = None
+) -> Any:
+    (steps,) = size
+    if steps == 1:
+        points = xp.asarray([start], dtype=complex if isinstance(start, complex) else float)
+    else:
+        # Walked from both ends to the middle, as PyTorch does, so that the ends are exact.
+        index = xp.arange(steps)
+        gap = (end - start) / max(steps - 1, 1)
+        points = xp.where(index < steps // 2, start + gap * index, end - gap * (steps - 1 - index))
+    if base is not None:
+        points = xp.power(float(base), points)
+    return points.astype(dtype.np)
+
+
+LINSPACE = Kernel("linspace", _linspace, meta=_size_meta)
+
+
+def _spaced(
+    name: str, start: Any, end: Any, steps: Any, base: Any, dtype: Any, out: Any, **options: Any
+) -> Tensor:
+    steps = number(steps)
+    if not isinstance(steps, int):
+        raise TypeError(
+            f"{name}(): argument 'steps' (position 3) must be int, not {type(steps).__name__}"
+        )
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    ends = (number(start), number(end))
+    if dtype is None and out is not None:
+        d = out.dtype
+    elif dtype is None and any(isinstance(v, complex) for v in ends):
+        d = dtypes.get_default_dtype().to_complex()
+    else:
+        d = float_dtype(dtype)
+    return create(LINSPACE, options.pop("device"), options.pop("requires_grad"), out,
+                  start=ends[0], end=ends[1], size=(steps,), dtype=d, base=base, **options)  # fmt: skip
+
+
+@public("torch")
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    return _spaced("linspace", start, end, steps, None, dtype, out, layout=layout, device=device,
+                   requires_grad=requires_grad, pin_memory=pin_memory)  # fmt: skip
+
+
+@public("torch")
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """`steps` powers of `base`, their exponents evenly spaced from `start` to `end`."""
+    return _spaced("logspace", start, end, steps, base, dtype, out, layout=layout, device=device,
+                   requires_grad=requires_grad, pin_memory=pin_memory)  # fmt: skip
+
+
+# -- eye -----------------------------------------------------------------------------------------
+
+
+def _eye(xp: Any, *, size: tuple, dtype: dtype, device: device) -> Any:
+    return xp.eye(*size, dtype=dtype.np)
+
+
+EYE = Kernel("eye", _eye, moves_only=True, meta=_size_meta)
+
+
+@public("torch")
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Ones on the diagonal of an n x m matrix of zeros."""
+    m = n if m is None else m
+    for label, value in (("n", n), ("m", m)):
+        if value < 0:
+            raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
+    d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
+    return create(EYE, device, requires_grad, out, pin_memory, layout, size=(n, m), dtype=d)
+
+
+@public("torch")
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of `x` as columns, falling from N - 1 unless `increasing`."""
+    if x._a.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x._a.shape[0] if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    powers = arange(count, device=x.device)
+    if not increasing:
+        powers = count - 1 - powers
+    return x.unsqueeze(-1) ** powers

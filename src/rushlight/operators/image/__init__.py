@@ -1,0 +1,1 @@
+"""Operations on images and windows of them: resizing, sampling, padding, folding."""

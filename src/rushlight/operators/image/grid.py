@@ -1,0 +1,228 @@
+"""Sampling images at given positions: grid_sample, with affine_grid to make the positions."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import product as corners
+from typing import Any
+
+from ...core.public import public
+from ...core.tensor import Tensor, wrap
+from ..layers.pool_kernels import pool_take
+
+# Written with tensor ops all through: positions are differentiable, so both derivatives follow.
+
+_MODES = {0: "bilinear", 1: "nearest", 2: "bicubic"}
+
+
+def _warn_align() -> None:
+    warnings.warn(
+        "Default grid_sample and affine_grid behavior has changed to align_corners=False since "
+        "1.3.0. Please specify align_corners=True if the old behavior is desired. See the "
+        "documentation of grid_sample for details.",
+        stacklevel=3,
+    )
+
+
+def _check(x: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(
+            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
+            f"but got: '{mode}'"
+        )
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or "
+            f"'reflection', but got: '{padding_mode}'"
+        )
+    a, b = x._a.shape, grid._a.shape
+    if x._a.dtype != grid._a.dtype:
+        raise RuntimeError(
+            "grid_sampler(): expected input and grid to have same dtype, but input has "
+            f"{x.dtype} and grid has {grid.dtype}"
+        )
+    if a[:1] != b[:1]:
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with "
+            f"sizes {list(a)} and grid with sizes {list(b)}"
+        )
+    if b[-1] != len(a) - 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {len(a) - 2} in last dimension, but got "
+            f"grid with sizes {list(b)}"
+        )
+    if len(a) not in (4, 5) or len(a) != len(b):
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but "
+            f"got input with sizes {list(a)} and grid with sizes {list(b)}"
+        )
+    if mode == "bicubic" and len(a) != 4:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+
+
+@public("functional")
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """`input` (N, C, H, W) read at the positions `grid` (N, h, w, 2) of (x, y) in [-1, 1]."""
+    _check(input, grid, mode, padding_mode)
+    if align_corners is None:
+        _warn_align()
+    align = bool(align_corners)
+    sizes = input._a.shape[2:]
+    # The grid lists x first, the tensor has it last.
+    where = [_pixels(grid.select(-1, len(sizes) - 1 - i), n, align) for i, n in enumerate(sizes)]
+    if mode == "bicubic":
+        return _bicubic(input, where, padding_mode, align)
+    where = [_bounded(p, n, padding_mode, align) for p, n in zip(where, sizes)]
+    if mode == "nearest":
+        picked = _read(input, [p.detach().round() for p in where], None)
+        # Moving the grid a little changes nothing: its gradient is zero, but it has one.
+        return picked + (where[0] * 0).unsqueeze(1) if grid.requires_grad else picked
+    return _bilinear(input, where)
+
+
+@public("torch")
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """`grid_sample` with its modes as numbers."""
+    padding = ("zeros", "border", "reflection")[padding_mode]
+    return grid_sample(input, grid, _MODES[interpolation_mode], padding, align_corners)
+
+
+# -- positions ----------------------------------------------------------------------------------
+
+
+def _pixels(p: Tensor, n: int, align: bool) -> Tensor:
+    """From [-1, 1] to pixel coordinates."""
+    return (p + 1) * ((n - 1) / 2) if align else ((p + 1) * n - 1) / 2
+
+
+def _bounded(p: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
+    if padding_mode == "zeros":
+        return p
+    if padding_mode == "reflection":
+        low, span = (0.0, n - 1.0) if align else (-0.5, float(n))
+        p = _reflected(p, low, span)
+    return p.clamp(0, n - 1)
+
+
+def _reflected(p: Tensor, low: float, span: float) -> Tensor:
+    """Mirrored at `low` and `low + span` as often as needed."""
+    if span == 0:
+        return p * 0
+    far = (p - low).abs()
+    flips = (far.detach() / span).floor()
+    odd = flips % 2
+    rest = far - flips * span
+    return rest * (1 - 2 * odd) + odd * span + low
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+
+def _read(x: Tensor, at: list[Tensor], weight: Tensor | None) -> Tensor:
+    """The pixels at whole-numbered positions, zero outside, times `weight`."""
+    sizes = x._a.shape[2:]
+    flat = inside = None
+    for p, n in zip(at, sizes):
+        p = p.detach()
+        ok = (p >= 0) & (p <= n - 1)
+        index = p.clamp(0, n - 1).long()
+        flat = index if flat is None else flat * n + index
+        inside = ok if inside is None else inside & ok
+    assert flat is not None and inside is not None
+    shape = (flat._a.shape[0], x._a.shape[1], *flat._a.shape[1:])
+    values = pool_take(x, flat.unsqueeze(1).expand(shape).contiguous())
+    mask = inside.unsqueeze(1).to(x.dtype)
+    return values * mask if weight is None else values * (mask * weight.unsqueeze(1))
+
+
+def _bilinear(x: Tensor, where: list[Tensor]) -> Tensor:
+    """Also trilinear: every corner of the cell, weighted by closeness along each dim."""
+    lows = [p.detach().floor() for p in where]
+    parts = [p - low for p, low in zip(where, lows)]
+    total = None
+    for corner in corners((0, 1), repeat=len(where)):
+        weight = None
+        for side, part in zip(corner, parts):
+            near = part if side else 1 - part
+            weight = near if weight is None else weight * near
+        term = _read(x, [low + side for low, side in zip(lows, corner)], weight)
+        total = term if total is None else total + term
+    assert total is not None
+    return total
+
+
+def _cubic_taps(t: Tensor, a: float = -0.75) -> list[Tensor]:
+    """Weights of the four neighbours at distances 1 + t, t, 1 - t, 2 - t."""
+
+    def near(d: Tensor) -> Tensor:
+        return ((a + 2) * d - (a + 3)) * d * d + 1
+
+    def far(d: Tensor) -> Tensor:
+        return ((d - 5) * d + 8) * d * a - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+def _bicubic(x: Tensor, where: list[Tensor], padding_mode: str, align: bool) -> Tensor:
+    h, w = x._a.shape[2:]
+    y, z = where
+    low_y, low_z = y.detach().floor(), z.detach().floor()
+    taps_y, taps_z = _cubic_taps(y - low_y), _cubic_taps(z - low_z)
+    total = None
+    for i, weight_y in enumerate(taps_y):
+        row = _bounded(low_y + (i - 1), h, padding_mode, align)
+        for j, weight_z in enumerate(taps_z):
+            column = _bounded(low_z + (j - 1), w, padding_mode, align)
+            term = _read(x, [row, column], weight_y * weight_z)
+            total = term if total is None else total + term
+    assert total is not None
+    return total
+
+
+# -- affine grids -------------------------------------------------------------------------------
+
+
+def _centres(n: int, align: bool) -> Any:
+    """Positions of n pixels in [-1, 1]: corner to corner, or the middles of n equal cells."""
+    import numpy as np
+
+    if n <= 1:
+        return np.zeros(n)
+    line = np.linspace(-1.0, 1.0, n)
+    return line if align else line * (n - 1) / n
+
+
+@public("functional")
+def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
+    """The positions `grid_sample` needs to apply the affine maps `theta` (N, 2, 3) or (N, 3, 4)."""
+    import numpy as np
+
+    if align_corners is None:
+        _warn_align()
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    size = tuple(size)
+    if len(size) not in (4, 5):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
+            f"respectively. Got size {size}."
+        )
+    n = len(size) - 2
+    if theta._a.ndim != 3 or theta._a.shape[1:] != (n, n + 1):
+        raise ValueError(
+            f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got "
+            f"{theta.shape}."
+        )
+    lines = [_centres(s, bool(align_corners)) for s in size[2:]]
+    mesh = np.meshgrid(*lines, indexing="ij")
+    points = np.stack([*reversed(mesh), np.ones(size[2:])], axis=-1).reshape(-1, n + 1)
+    base = wrap(points).to(theta.device, theta.dtype)
+    return (base @ theta.transpose(1, 2)).reshape((size[0], *size[2:], n))

@@ -1,0 +1,136 @@
+"""F.pad: constant, reflected, replicated or circular values around the last dims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.op import Op
+from ...core.public import public
+from ...core.tensor import Tensor
+from .resample_kernels import Plan, resample_axis
+
+Widths = tuple[tuple[int, int], ...]
+
+
+def _pad_constant(xp: Any, x: Any, *, widths: Widths, value: Any) -> Any:
+    """`value` around x, (before, after) per dim; a negative width cuts instead."""
+    shape = [n + a + b for n, (a, b) in zip(x.shape, widths)]
+    source = tuple([slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, widths)])
+    target = tuple([slice(max(a, 0), n - max(b, 0)) for n, (a, b) in zip(shape, widths)])
+    out = xp.zeros(shape, x.dtype) if value == 0 else xp.full(shape, value, x.dtype)
+    out[target] = x[source]
+    return out
+
+
+pad_constant = Op(
+    _pad_constant,
+    "pad_constant",
+    moves_only=True,
+    grad_name="ConstantPadNdBackward0",
+    meta=lambda x, *, widths, value: (
+        tuple([n + a + b for n, (a, b) in zip(x.shape, widths)]),
+        x.dtype,
+    ),
+)
+# What the padding added, the gradient cuts off, and what a negative width cut off gets zeros.
+pad_constant.derivative(
+    x=lambda g, widths: pad_constant(g, widths=tuple([(-a, -b) for a, b in widths]), value=0)
+)
+
+
+def _by_dim(pad: tuple[int, ...], ndim: int) -> Widths:
+    """PyTorch lists the last dim first."""
+    given = [(pad[i], pad[i + 1]) for i in range(0, len(pad), 2)]
+    return ((0, 0),) * (ndim - len(given)) + tuple(reversed(given))
+
+
+def _check(x: Tensor, pad: tuple[int, ...]) -> None:
+    ndim = x._a.ndim
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(pad)} and input of dimension {ndim}"
+        )
+
+
+def _check_mirrored(x: Tensor, pad: tuple[int, ...]) -> None:
+    ndim, n = x._a.ndim, len(pad) // 2
+    if n not in (1, 2, 3) or ndim not in (n + 1, n + 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {ndim}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    shape = x._a.shape
+    if 0 in shape[1:] or (ndim == n + 1 and shape[0] == 0):
+        raise RuntimeError(
+            f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with possibly 0 batch size and other "
+            f"non-zero dimensions for input, but got: {list(shape)}"
+        )
+
+
+def _check_side(shape: tuple[int, ...], axis: int, mode: str, before: int, after: int) -> None:
+    n = shape[axis]
+    if mode == "reflect" and max(before, after) >= n:
+        raise RuntimeError(
+            f"Argument #{4 + 2 * (len(shape) - 1 - axis)}: Padding size should be less than the corresponding input dimension, but "
+            f"got: padding ({before}, {after}) at dimension {axis} of input {list(shape)}"
+        )
+    if mode == "circular" and max(before, after) > n:
+        raise RuntimeError("Padding value causes wrapping around more than once.")
+    if n + before + after < 1:
+        raise RuntimeError(
+            f"input (size {n} in dimension {axis}) is too small: the padding ({before}, {after}) "
+            f"leaves {n + before + after} elements"
+        )
+
+
+@public("functional")
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
+    """Pad (or with negative numbers cut) dims from the last one backwards: (left, right, top, ...)."""
+    widths = tuple([p.__index__() for p in pad])
+    _check(input, widths)
+    by_dim = _by_dim(widths, input._a.ndim)
+    if mode == "constant":
+        return _constant(input, by_dim, 0 if value is None else value)
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    _check_mirrored(input, widths)
+    out = input
+    for axis, (before, after) in enumerate(by_dim):
+        if axis < input._a.ndim - len(widths) // 2 or (before, after) == (0, 0):
+            continue
+        shape = input._a.shape
+        _check_side(shape, axis, mode, before, after)
+        plan = Plan(mode, shape[axis], shape[axis] + before + after, shift=before)
+        out = resample_axis(out, axis=axis, plan=plan, flip=False)
+    return out.clone() if out is input else out
+
+
+def _constant(x: Tensor, widths: Widths, value: Any) -> Tensor:
+    for axis, (n, (a, b)) in enumerate(zip(x._a.shape, widths)):
+        if n + a + b < 0 or n + min(a, 0) < 0 or n + min(b, 0) < 0:
+            raise RuntimeError(
+                f"narrow(): length must be non-negative. The input size {n}, plus negative padding "
+                f"{a} and {b}, resulted in a negative output size at dimension {axis}."
+            )
+    if isinstance(value, Tensor):
+        value = value.item()
+    if x._a.dtype.kind in "iu":
+        value = int(value)
+    return pad_constant(x, widths=widths, value=value)
+
+
+_pad = pad
+
+
+@public("torch")
+def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
+    """Constant padding under its old name."""
+    return _pad(input, pad, "constant", value)

@@ -1,0 +1,167 @@
+"""Resizing images: interpolate in all its modes, axis by axis."""
+
+from __future__ import annotations
+
+import warnings
+from math import floor
+from typing import Any
+
+from ...base import dtypes
+from ...core.public import public
+from ...core.tensor import Tensor
+from ..layers.pool_adaptive import averaged
+from .resample_kernels import Plan, resample_axis
+
+_MODES = "nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact"
+_SMOOTH_DIMS = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}
+_KINDS = {"linear": "linear", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
+
+
+def _sizes(
+    x: Tensor, size: Any, scale_factor: Any, recompute: Any
+) -> tuple[list[int], list[float] | None]:
+    """The output size, and the scales to compute positions with when they count."""
+    spatial = list(x._a.shape[2:])
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        return _given_size(spatial, size), None
+    if scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    if isinstance(scale_factor, (list, tuple)):
+        if len(scale_factor) != len(spatial):
+            raise ValueError(
+                "Input and scale_factor must have the same number of spatial dimensions, but got "
+                f"input with spatial dimensions of {spatial} and scale_factor of shape "
+                f"{tuple(scale_factor)}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
+                "format and scale_factor in (s1, s2, ...,sK) format."
+            )
+        scales = [float(s) for s in scale_factor]
+    else:
+        scales = [float(scale_factor)] * len(spatial)
+    out = [floor(float(n) * s) for n, s in zip(spatial, scales)]
+    return out, None if recompute else scales
+
+
+def _given_size(spatial: list[int], size: Any) -> list[int]:
+    if not isinstance(size, (list, tuple)):
+        return [int(size)] * len(spatial)
+    if len(size) != len(spatial):
+        raise ValueError(
+            "Input and output must have the same number of spatial dimensions, but got input with "
+            f"spatial dimensions of {spatial} and output size of {size}. Please provide input tensor "
+            "in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
+        )
+    return [int(s) for s in size]
+
+
+def _check_mode(x: Tensor, mode: str, align_corners: Any, antialias: bool) -> None:
+    ndim = x._a.ndim
+    if mode in ("nearest", "area", "nearest-exact"):
+        if align_corners is not None:
+            raise ValueError(
+                "align_corners option can only be set with the interpolating modes: linear | "
+                "bilinear | bicubic | trilinear"
+            )
+    if antialias and not (mode in ("bilinear", "bicubic") and ndim == 4):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor "
+            "as input"
+        )
+    known = mode in ("nearest", "area", "nearest-exact") or mode in _SMOOTH_DIMS
+    needs = _SMOOTH_DIMS.get(mode, ndim)
+    if ndim in (3, 4, 5) and known and needs != ndim and mode != "bicubic":
+        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {needs}D input")
+    if ndim not in (3, 4, 5) or not known or needs != ndim:
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: "
+            f"{_MODES} (got {mode})"
+        )
+
+
+def _step(n: int, m: int, scale: float | None, align: bool) -> float:
+    """Input positions per output position."""
+    if align:
+        return (n - 1) / (m - 1) if m > 1 else 0.0
+    return 1.0 / scale if scale is not None and scale > 0 else n / m
+
+
+@public("functional")
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """`input` (N, C, *) resized to `size` or by `scale_factor`."""
+    _check_mode(input, mode, align_corners, antialias)
+    out, scales = _sizes(input, size, scale_factor, recompute_scale_factor)
+    spatial = input._a.shape[2:]
+    if min((*out, *spatial)) <= 0:
+        names = ("D", "H", "W")[-len(out) :]
+        before = ", ".join(f"{a}: {n}" for a, n in zip(names, spatial))
+        after = ", ".join(f"{a}: {n}" for a, n in zip(names, out))
+        raise RuntimeError(
+            "Input and output sizes should be greater than 0, but got input "
+            f"({before}) output ({after})"
+        )
+    if mode == "area":
+        return averaged(input, tuple(out))
+    if mode in _SMOOTH_DIMS and input._a.dtype.kind == "u":
+        wide = _resized(input.to(dtypes.float32), out, scales, mode, bool(align_corners), antialias)
+        return wide.round().clamp(0, 255).to(input.dtype)
+    return _resized(input, out, scales, mode, bool(align_corners), antialias)
+
+
+def _resized(
+    x: Tensor, out: list[int], scales: list[float] | None, mode: str, align: bool, antialias: bool
+) -> Tensor:
+    kind = _KINDS.get(mode, mode)
+    result = x
+    for i, m in enumerate(out):
+        n = x._a.shape[2 + i]
+        step = _step(n, m, None if scales is None else scales[i], align)
+        # Of an axis that keeps its size PyTorch's trilinear mode ignores the scale.
+        if n == m and (step == 1.0 or mode == "trilinear"):
+            continue
+        plan = Plan("smooth-" + kind if antialias else kind, n, m, step, align)
+        result = resample_axis(result, axis=2 + i, plan=plan, flip=False)
+    return result.clone() if result is x else result
+
+
+@public("functional")
+def upsample(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """The old name of `interpolate`."""
+    _deprecated("upsample", "interpolate")
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+@public("functional")
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The old name of `interpolate(mode="nearest")`."""
+    _deprecated("upsample_nearest", "interpolate")
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+@public("functional")
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The old name of `interpolate(mode="bilinear", align_corners=True)`."""
+    _deprecated("upsample_bilinear", "interpolate")
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+def _deprecated(old: str, new: str) -> None:
+    warnings.warn(
+        f"`nn.functional.{old}` is deprecated. Use `nn.functional.{new}` instead.", stacklevel=3
+    )

@@ -1,0 +1,213 @@
+"""One linear op that resamples an axis by a table of taps; its derivative is the table transposed."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.op import Op
+from ...core.tensor import Tensor
+
+
+class Plan(NamedTuple):
+    """How one axis of length `size` becomes one of length `out`."""
+
+    kind: str  # a key of _MAKERS
+    size: int
+    out: int
+    step: float = 1.0  # input positions per output position
+    align: bool = False
+    shift: int = 0  # of padding: how many positions were added in front
+
+
+@lru_cache(maxsize=256)
+def taps(plan: Plan, flip: bool) -> tuple[np.ndarray, np.ndarray | None]:
+    """Input indices and weights, both (taps, length); weights None means plain picking."""
+    index, weight = _MAKERS[plan.kind](plan)
+    if not flip:
+        return index, weight
+    return _transposed(index, weight, plan.size)
+
+
+def _transposed(
+    index: np.ndarray, weight: np.ndarray | None, size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """For every input position, the outputs that read it and with what weight."""
+    if weight is None:
+        weight = np.ones(index.shape)
+    out = np.broadcast_to(np.arange(index.shape[1]), index.shape)
+    used = weight.ravel() != 0
+    source, target, value = index.ravel()[used], out.ravel()[used], weight.ravel()[used]
+    order = np.argsort(source, kind="stable")
+    source, target, value = source[order], target[order], value[order]
+    counts = np.bincount(source, minlength=size)
+    rank = np.arange(len(source)) - (np.cumsum(counts) - counts)[source]
+    deep = max(1, int(counts.max(initial=0)))
+    back = np.zeros((deep, size), np.int64)
+    factor = np.zeros((deep, size))
+    back[rank, source] = target
+    factor[rank, source] = value
+    # Unused slots repeat a real reader, so that 0 * inf can only arise where inf arrives anyway.
+    spare = np.arange(deep)[:, None] >= counts
+    back = np.where(spare, back[0], back)
+    return back, factor
+
+
+# -- tables -------------------------------------------------------------------------------------
+
+
+def _nearest(p: Plan) -> tuple[np.ndarray, None]:
+    # PyTorch computes the scale in float32; the floor of a product can hang on that.
+    at = np.arange(p.out, dtype=np.float32) * np.float32(p.step)
+    return np.minimum(np.floor(at).astype(np.int64), p.size - 1)[None], None
+
+
+def _nearest_exact(p: Plan) -> tuple[np.ndarray, None]:
+    at = (np.arange(p.out, dtype=np.float32) + np.float32(0.5)) * np.float32(p.step)
+    return np.minimum(np.floor(at).astype(np.int64), p.size - 1)[None], None
+
+
+def _positions(p: Plan) -> np.ndarray:
+    if p.align:
+        return np.arange(p.out) * p.step
+    return (np.arange(p.out) + 0.5) * p.step - 0.5
+
+
+def _linear(p: Plan) -> tuple[np.ndarray, np.ndarray]:
+    at = np.maximum(_positions(p), 0)
+    low = np.minimum(np.floor(at).astype(np.int64), p.size - 1)
+    high = np.minimum(low + 1, p.size - 1)
+    part = np.clip(at - low, 0, 1)
+    return np.stack([low, high]), np.stack([1 - part, part])
+
+
+def cubic_weight(x: np.ndarray, a: float) -> np.ndarray:
+    """Keys' cubic convolution kernel."""
+    x = np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((x - 5) * x + 8) * x * a - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0))
+
+
+def _cubic(p: Plan) -> tuple[np.ndarray, np.ndarray]:
+    at = _positions(p)
+    low = np.floor(at).astype(np.int64)
+    index = np.stack([low + k for k in (-1, 0, 1, 2)])
+    return np.clip(index, 0, p.size - 1), cubic_weight(at - index, -0.75)
+
+
+def _mean(p: Plan) -> tuple[np.ndarray, np.ndarray]:
+    """Windows from floor(i n / m) to ceil((i + 1) n / m), averaged."""
+    i = np.arange(p.out)
+    start = i * p.size // max(p.out, 1)
+    end = -(-(i + 1) * p.size // max(p.out, 1))
+    deep = int((end - start).max(initial=1))
+    steps = np.arange(deep)[:, None]
+    index = np.minimum(start + steps, np.maximum(end - 1, 0))
+    return index, np.where(start + steps < end, 1.0 / np.maximum(end - start, 1), 0.0)
+
+
+def _smooth(p: Plan, reach: float, weigh: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Antialiased taps: the kernel is stretched by the step when shrinking."""
+    scale = max(p.step, 1.0)
+    support = reach * scale
+    center = (np.arange(p.out) + 0.5) * p.step
+    low = np.maximum((center - support + 0.5).astype(np.int64), 0)
+    high = np.minimum((center + support + 0.5).astype(np.int64), p.size)
+    deep = max(1, int((high - low).max(initial=1)))
+    steps = np.arange(deep)[:, None]
+    weight = weigh((low + steps - center + 0.5) / scale)
+    weight = np.where(low + steps < high, weight, 0.0)
+    return np.minimum(low + steps, high - 1), weight / weight.sum(0)
+
+
+def _reflect(p: Plan) -> tuple[np.ndarray, None]:
+    at = np.abs(np.arange(p.out) - p.shift)
+    return np.where(at >= p.size, 2 * (p.size - 1) - at, at)[None], None
+
+
+def _replicate(p: Plan) -> tuple[np.ndarray, None]:
+    return np.clip(np.arange(p.out) - p.shift, 0, p.size - 1)[None], None
+
+
+def _circular(p: Plan) -> tuple[np.ndarray, None]:
+    """What is cut off does not come back: the rest repeats."""
+    after = p.out - p.size - p.shift
+    start = max(-p.shift, 0)
+    kept = p.size - start - max(-after, 0)
+    return (start + (np.arange(p.out) - max(p.shift, 0)) % kept)[None], None
+
+
+_MAKERS = {
+    "reflect": _reflect,
+    "replicate": _replicate,
+    "circular": _circular,
+    "nearest": _nearest,
+    "nearest-exact": _nearest_exact,
+    "linear": _linear,
+    "cubic": _cubic,
+    "mean": _mean,
+    "smooth-linear": lambda p: _smooth(p, 1.0, lambda x: np.maximum(1 - np.abs(x), 0)),
+    "smooth-cubic": lambda p: _smooth(p, 2.0, lambda x: cubic_weight(x, -0.5)),
+}
+
+
+# -- the op -------------------------------------------------------------------------------------
+
+
+def _resample_axis(xp: Any, x: Any, *, axis: int, plan: Plan, flip: bool) -> Any:
+    """Every output position is a weighted sum of a few input positions along `axis`."""
+    index, weight = taps(plan, flip)
+    if weight is None:
+        return x.take(xp.asarray(index[0]), axis=axis)
+    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    shape = (-1,) + (1,) * (x.ndim - 1 - axis)
+    total: Any = None
+    for row, factor in zip(index, weight):
+        factors = xp.asarray(factor.astype(wide.real.dtype)).reshape(shape)
+        term = wide.take(xp.asarray(row), axis=axis)
+        term *= factors
+        if total is None:
+            total = term
+        else:
+            total += term
+    return total.astype(x.dtype, copy=False)
+
+
+def _meta(x: Any, *, axis: int, plan: Plan, flip: bool) -> tuple:
+    n = plan.size if flip else plan.out
+    return (*x.shape[:axis], n, *x.shape[axis + 1 :]), x.dtype
+
+
+_NODE_NAMES = {
+    "nearest": "UpsampleNearest2DBackward0",
+    "nearest-exact": "UpsampleNearestExact2DBackward0",
+    "linear": "UpsampleBilinear2DBackward0",
+    "cubic": "UpsampleBicubic2DBackward0",
+    "mean": "AdaptiveAvgPool2DBackward0",
+    "reflect": "ReflectionPad2DBackward0",
+    "replicate": "ReplicationPad2DBackward0",
+    "circular": "CircularPadBackward0",
+    "smooth-linear": "UpsampleBilinear2DAaBackward0",
+    "smooth-cubic": "UpsampleBicubic2DAaBackward0",
+}
+
+resample_axis = Op(
+    _resample_axis,
+    "resample_axis",
+    grad_name=lambda attrs: _NODE_NAMES[attrs["plan"].kind],
+    meta=_meta,
+)
+resample_axis.derivative(
+    x=lambda g, axis, plan, flip: resample_axis(g, axis=axis, plan=plan, flip=not flip)
+)
+
+
+def mean_windows(x: Tensor, axis: int, out: int) -> Tensor:
+    """The adaptive mean along one axis."""
+    n = x._a.shape[axis]
+    if n == out:
+        return x
+    return resample_axis(x, axis=axis, plan=Plan("mean", n, out), flip=False)

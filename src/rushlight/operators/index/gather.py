@@ -1,0 +1,378 @@
+"""Reading and writing along one dim by an index tensor: gather, scatter and index_*."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base.shapes import wrap_dim
+from ...core.inplace import _title as title
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..shape.windows import unwindow
+from .brackets import is_position
+from .indexing import index_grad, put
+from .scatter_kernels import add_at
+
+# -- gather and the two scatters ----------------------------------------------------------------
+
+
+def along(xp: Any, index: Any, dim: int) -> tuple:
+    """The places of `index` in full: its own values along `dim`, a grid elsewhere."""
+    at = []
+    for d, n in enumerate(index.shape):
+        line = [1] * index.ndim
+        line[d] = n
+        at.append(index if d == dim else xp.arange(n).reshape(line))
+    return tuple(at)
+
+
+def corner(x: Any, shape: tuple[int, ...]) -> Any:
+    """The part of `x` that an index of `shape` reaches."""
+    return x if x.shape == shape else x[tuple([slice(n) for n in shape])]
+
+
+def _gather_body(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
+    if not x.ndim:
+        return x.copy()
+    reach = index.shape[:dim] + (x.shape[dim],) + index.shape[dim + 1 :]
+    return corner(x, reach)[along(xp, index, dim)]
+
+
+def _scatter_add_body(xp: Any, x: Any, index: Any, src: Any, *, dim: int) -> Any:
+    out = x.copy("C")
+    if not x.ndim:
+        return out + src
+    add_at(xp, out, along(xp, index, dim), corner(src, index.shape))
+    return out
+
+
+def _scatter_body(xp: Any, x: Any, index: Any, src: Any, *, dim: int) -> Any:
+    out = x.copy()
+    if hasattr(src, "shape"):
+        src = corner(src, index.shape)
+    out[along(xp, index, dim) if x.ndim else ...] = src
+    return out
+
+
+def _gather_grad_body(xp: Any, g: Any, index: Any, *, dim: int, shape: tuple) -> Any:
+    return _scatter_add_body(xp, xp.zeros(shape, g.dtype), index, g, dim=dim)
+
+
+_gather = Op(
+    _gather_body, "gather", moves_only=True, meta=lambda x, index, *, dim: (index.shape, x.dtype)
+)
+_gather_grad = Op(
+    _gather_grad_body,
+    "gather_grad",
+    grad_name="GatherBackward0",
+    meta=lambda g, index, *, dim, shape: (shape, g.dtype),
+)
+_scatter_add = Op(_scatter_add_body, "scatter_add", meta=lambda x, *r, dim: (x.shape, x.dtype))
+_scatter = Op(_scatter_body, "scatter", moves_only=True, meta=lambda x, *r, dim: (x.shape, x.dtype))
+
+_gather.derivative(x=lambda g, index, x_shape, dim: _gather_grad(g, index, dim=dim, shape=x_shape))
+_gather_grad.derivative(g=lambda g, index, dim: _gather(g, index, dim=dim))
+
+
+def _d_src(g: Tensor, index: Tensor, src_shape: tuple, dim: int) -> Tensor:
+    part = _gather(g, index, dim=dim)
+    if part._a.shape == src_shape:
+        return part
+    return unwindow(part, index=tuple([(0, n, 1) for n in part._a.shape]), shape=src_shape)
+
+
+_scatter_add.derivative(x=lambda g: g, src=_d_src)
+_scatter.derivative(x=lambda g, index, dim: _scatter(g, index, 0, dim=dim), src=_d_src)
+
+
+def _check_index(x: Tensor, index: Tensor, name: str, other: str = "self") -> None:
+    if not is_position(index._a.dtype):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    if index._a.size and max(x._a.ndim, 1) != max(index._a.ndim, 1):
+        raise RuntimeError(
+            f"Index tensor must have the same number of dimensions as {other} tensor"
+        )
+
+
+def _check_bounds(index: Tensor, size: int, dim: int, kind: type = RuntimeError) -> None:
+    """On the CPU only: elsewhere a look at the values would have to wait for the device."""
+    a = index._a
+    if index.is_cpu and a.size:
+        if a.view(_UNSIGNED[a.itemsize]).max() >= size:  # negative positions are huge, unsigned
+            wrong = a[(a < 0) | (a >= size)].reshape(-1)[0]
+            raise kind(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+_UNSIGNED = {4: "uint32", 8: "uint64"}
+
+
+def _size_along(x: Tensor, dim: int) -> int:
+    return x._a.shape[dim] if x._a.ndim else 1
+
+
+@public()
+def gather(
+    input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None
+) -> Tensor:  # noqa: A002
+    """`out[i][j] = input[index[i][j]][j]` for dim 0, and likewise for others."""
+    dim = wrap_dim(dim, input._a.ndim)
+    _check_index(input, index, "gather", "input")
+    if not index._a.size:
+        return into(out, input.new_empty(index._a.shape))
+    for d, n in enumerate(index._a.shape):
+        if d != dim and n > input._a.shape[d]:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(index._a.shape)} to be "
+                f"no larger than self {list(input._a.shape)} apart from dimension {dim}"
+            )
+    _check_bounds(index, _size_along(input, dim), dim)
+    return into(out, _gather(input, index, dim=dim))
+
+
+def check_scatter(x: Tensor, dim: int, index: Tensor, src: Any, name: str = "scatter") -> int:
+    """The wrapped dim, or PyTorch's error when index and source do not fit."""
+    dim = wrap_dim(dim, x._a.ndim)
+    _check_index(x, index, name)
+    if isinstance(src, Tensor):
+        if src._a.dtype != x._a.dtype:
+            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+        if index._a.size and max(src._a.ndim, 1) != max(index._a.ndim, 1):
+            raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    shape = index._a.shape
+    too_big = any(n > m for d, (n, m) in enumerate(zip(shape, x._a.shape)) if d != dim)
+    if isinstance(src, Tensor) and index._a.size:
+        too_big = too_big or any(n > m for n, m in zip(shape, src._a.shape))
+    if too_big and index._a.size:
+        tail = ""
+        if isinstance(src, Tensor):
+            tail = f" and to be no larger size than src {list(src._a.shape)}"
+        raise RuntimeError(
+            f"Expected index {list(shape)} to be no larger than self {list(x._a.shape)} apart from "
+            f"dimension {dim}{tail}"
+        )
+    _check_bounds(index, _size_along(x, dim), dim)
+    return dim
+
+
+@public(inplace=True)
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+    out: Any = None,
+) -> Tensor:  # noqa: A002
+    """A copy of `input` with `src` (or one value) written at `index` along `dim`."""
+    source = value if src is None else src
+    dim = check_scatter(input, dim, index, source)
+    if reduce is not None:
+        return into(out, _scatter_reducing(input, dim, index, source, reduce))
+    if not index._a.size:
+        return into(out, input.clone())
+    if not isinstance(source, Tensor):
+        from ..memory.copies import fitting
+
+        source = fitting(source, input.dtype)
+    return into(out, _scatter(input, index, source, dim=dim))
+
+
+def _scatter_reducing(x: Tensor, dim: int, index: Tensor, source: Any, reduce: str) -> Tensor:
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    if not isinstance(source, Tensor):
+        source = x.new_full(index._a.shape, source)
+    kind = {"add": "sum", "multiply": "prod"}[reduce]
+    return x.scatter_reduce(dim, index, source, kind)
+
+
+@public(inplace=True)
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
+    """A copy of `input` with `src` added at `index` along `dim`, duplicates counting."""
+    dim = check_scatter(input, dim, index, src)
+    if not index._a.size:
+        return into(out, input.clone())
+    return into(out, _scatter_add(input, index, src, dim=dim))
+
+
+@public()
+def take_along_dim(
+    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None
+) -> Tensor:  # noqa: A002
+    """As `gather`, with `input` and `indices` broadcast apart from `dim`."""
+    if indices._a.dtype.kind != "i" or indices._a.itemsize != 8:
+        raise RuntimeError(
+            "torch.take_along_dim(): dtype of indices should be Long but got "
+            f"{title(indices.dtype)}"
+        )
+    if dim is None:
+        return gather(input.reshape(-1), 0, indices.reshape(-1), out=out)
+    if input._a.ndim != indices._a.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {input._a.ndim} dimensions for input, and {indices._a.ndim} dimensions for "
+            "indices"
+        )
+    from ...base.shapes import broadcast_shapes
+
+    dim = wrap_dim(dim, input._a.ndim)
+    mine, theirs = list(input._a.shape), list(indices._a.shape)
+    mine[dim], theirs[dim] = 1, 1
+    common = list(broadcast_shapes(mine, theirs))
+    common[dim] = input._a.shape[dim]
+    spread = input.expand(common)
+    common[dim] = indices._a.shape[dim]
+    return gather(spread, dim, indices.expand(common), out=out)
+
+
+# -- a vector of positions along one dim --------------------------------------------------------
+
+_index_select = Op(
+    lambda xp, x, index, *, dim: xp.take(x, index, axis=dim),
+    "index_select",
+    moves_only=True,
+    meta=lambda x, index, *, dim: (x.shape[:dim] + index.shape + x.shape[dim + 1 :], x.dtype),
+)
+_index_select.derivative(
+    x=lambda g, index, x_shape, dim: index_grad(g, index, slots=slots_at(dim), shape=x_shape)
+)
+
+
+def slots_at(dim: int) -> tuple[int, ...]:
+    return (0,) * dim + (1,)
+
+
+@public()
+def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
+    """The slices of `input` at the positions `index` along `dim`."""
+    dim = wrap_dim(dim, input._a.ndim)
+    if index._a.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if not is_position(index._a.dtype):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    try:
+        _check_bounds(index, _size_along(input, dim), dim, IndexError)
+    except IndexError as error:
+        raise IndexError(f"index out of range in self: {error}") from None
+    if not input._a.ndim:
+        if index._a.size != 1:
+            raise RuntimeError(
+                f"index_select(): Index to scalar can have only 1 value, got {index._a.size} "
+                "value(s)"
+            )
+        return into(out, input.clone())
+    at = index if index._a.ndim else index.reshape(1)
+    return into(out, _index_select(input, at, dim=dim))
+
+
+def _vector(index: Tensor, name: str) -> Tensor:
+    if index._a.ndim > 1:
+        raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {index._a.ndim})")
+    if not is_position(index._a.dtype):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    return index.reshape(-1)
+
+
+def _lifted(x: Tensor) -> Tensor:
+    return x if x._a.ndim else x.view(1)
+
+
+@public()
+def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:  # noqa: A002
+    """Add `alpha * source` to the slices of `input` at `index`, duplicates counting."""
+    dim = wrap_dim(dim, input._a.ndim)
+    at = _vector(index, "index_add_")
+    if source._a.dtype != input._a.dtype:
+        raise RuntimeError(
+            f"index_add_(): self ({title(input.dtype)}) and source ({title(source.dtype)}) must "
+            "have the same scalar type"
+        )
+    _check_slices(
+        input, dim, at, source, "index_add_", RuntimeError, ": (", ")", f", for dim: {dim}"
+    )
+    _check_bounds(at, _size_along(input, dim), dim)
+    if alpha != 1:
+        source = source * alpha
+    put(_lifted(input), slots_at(dim), [at], _lifted(source), True)
+    return input
+
+
+def _check_slices(
+    x: Tensor, dim: int, at: Tensor, source: Tensor, name: str, kind: type,
+    open_: str, close: str, tail: str,
+) -> None:  # fmt: skip
+    if source._a.ndim and x._a.ndim and source._a.ndim != x._a.ndim:
+        raise IndexError(
+            f"{name}(): When source and destination are not scalars, their dimensionality must "
+            f"match. Source dimensionality ({source._a.ndim}), destination dimensionality "
+            f"({x._a.ndim})"
+        )
+    if _size_along(source, dim) != at._a.size:
+        raise kind(
+            f"{name}(): Number of indices ({at._a.size}) should be equal to source.size(dim)"
+            f"{open_}{_size_along(source, dim)}{close}{tail}"
+        )
+    for d, (n, m) in enumerate(zip(x._a.shape, source._a.shape)):
+        if d != dim and n != m:
+            raise RuntimeError(
+                f"{name}(): Source and destination tensor must have same slice shapes. Destination "
+                f"slice shape: {list(x._a.shape[:dim] + x._a.shape[dim + 1 :])} at dimension {dim} "
+                f"and source slice shape: {list(source._a.shape[:dim] + source._a.shape[dim + 1 :])}"
+                f" at dimension {dim}."
+            )
+
+
+@public()
+def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:  # noqa: A002
+    """Write the slices of `source` at the positions `index` of `input`."""
+    dim = wrap_dim(dim, input._a.ndim)
+    at = _vector(index, "index_copy_")
+    if source._a.dtype != input._a.dtype:
+        raise RuntimeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{title(input.dtype)} and (source) {title(source.dtype)}"
+        )
+    _check_slices(input, dim, at, source, "index_copy_", IndexError, " (", ")", "")
+    try:
+        _check_bounds(at, _size_along(input, dim), dim, IndexError)
+    except IndexError as error:
+        raise IndexError(f"index_copy_(): {error}") from None
+    put(_lifted(input), slots_at(dim), [at], _lifted(source), False)
+    return input
+
+
+@public()
+def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:  # noqa: A002
+    """Write one value into the slices of `input` at `index`."""
+    dim = wrap_dim(dim, input._a.ndim)
+    if index._a.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    if isinstance(value, Tensor):
+        if value._a.ndim:
+            raise RuntimeError(
+                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value._a.ndim} dimension(s)."
+            )
+        value = value.to(input.device, input.dtype)
+    put(_lifted(input), slots_at(dim), [_vector(index, "index_fill_")], value, False)
+    return input
+
+
+def _out_of_place(name: str, inplace: Any) -> None:
+    def copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Tensor:  # noqa: A002
+        return into(out, inplace(input.clone(), *args, **kwargs))
+
+    copy.__name__ = copy.__qualname__ = name
+    copy.__doc__ = f"As `{name}_`, on a copy of `input`."
+    public()(copy)
+
+
+for _name, _fn in (
+    ("index_add", index_add_),
+    ("index_copy", index_copy_),
+    ("index_fill", index_fill_),
+):
+    _out_of_place(_name, _fn)

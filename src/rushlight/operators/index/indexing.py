@@ -1,0 +1,311 @@
+"""Indexing with brackets: reading, assigning, and the gradients of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...base.shapes import broadcast_shapes
+from ...core.inplace import _title as title
+from ...core.inplace import adopt_history, bump, check_writable
+from ...core.modes import modes
+from ...core.op import Op
+from ...core.public import public, publish
+from ...core.tensor import Tensor, current_edge, tensor_over
+from ...runtime.door import Kernel, run
+from ..memory.casting import move_to
+from ..memory.copies import fitting
+from ..shape.windows import select_op
+from .brackets import Split, position, split_index
+from .scatter_kernels import add_at
+
+# -- the gathering step -------------------------------------------------------------------------
+
+
+def _place(slots: tuple[int, ...], indices: Sequence[Any]) -> tuple:
+    """The index tuple NumPy understands."""
+    supply = iter(indices)
+    return tuple([next(supply) if taken else slice(None) for taken in slots])
+
+
+def _index_meta(x: Any, *indices: Any, slots: tuple) -> tuple:
+    if any(i.dtype.kind == "b" for i in indices):
+        raise RuntimeError(
+            "indexing with a mask has a shape that depends on values, which a meta tensor lacks"
+        )
+    picked = broadcast_shapes(*[i.shape for i in indices])
+    at = [d for d, taken in enumerate(slots) if taken]
+    kept = [s for d, s in enumerate(x.shape) if d not in at]
+    together = at[-1] - at[0] == len(at) - 1
+    lead = at[0] if together else 0
+    return (*kept[:lead], *picked, *kept[lead:]), x.dtype
+
+
+index_op = Op(
+    lambda xp, x, *indices, slots: x[_place(slots, indices)],
+    "index",
+    moves_only=True,
+    meta=_index_meta,
+)
+
+
+def _index_grad_body(xp: Any, g: Any, *indices: Any, slots: tuple, shape: tuple) -> Any:
+    out = xp.zeros(shape, g.dtype)
+    if all(i.dtype.kind == "b" for i in indices) and len(indices) == 1:
+        out[_place(slots, indices)] = g  # a mask names every element once
+    else:
+        add_at(xp, out, _place(slots, indices), g)
+    return out
+
+
+index_grad = Op(
+    _index_grad_body,
+    "index_grad",
+    grad_name="IndexBackward0",
+    meta=lambda g, *indices, slots, shape: (shape, g.dtype),
+)
+index_op.derivative(
+    x=lambda g, x_shape, indices, slots: index_grad(g, *indices, slots=slots, shape=x_shape)
+)
+index_grad.derivative(g=lambda g, indices, slots: index_op(g, *indices, slots=slots))
+
+
+def gather_at(x: Tensor, slots: tuple[int, ...], picks: Sequence[Tensor]) -> Tensor:
+    """`x` at index tensors, with PyTorch's words when they do not fit."""
+    try:
+        return index_op(x, *picks, slots=slots)
+    except IndexError as error:
+        raise _index_error(error, picks) from None
+
+
+def _index_error(error: IndexError, picks: Sequence[Tensor]) -> IndexError:
+    text = str(error)
+    if "could not be broadcast" in text:
+        shapes = ", ".join([str(list(_picked_shape(p))) for p in picks])
+        return IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes " + shapes
+        )
+    return IndexError(text.replace("axis", "dimension"))
+
+
+def _picked_shape(pick: Tensor) -> tuple:
+    return (int(pick._a.sum()),) if pick._a.dtype.kind == "b" else pick._a.shape
+
+
+@public("Tensor", name="__getitem__")
+def getitem(self: Tensor, index: Any) -> Tensor:
+    """`self[index]`: a view for ints, ranges, None and ...; a copy for index tensors and masks."""
+    if index.__class__ is int and self._a.ndim:  # the commonest cases by the shortest way
+        return select_op(self, index=(position(index, self._a.shape[0], 0),))
+    if isinstance(index, Tensor) and self._a.ndim:
+        a = index._a
+        if a.ndim and (a.dtype == np.int64 or (a.dtype == bool and a.shape == self._a.shape)):
+            if a.__class__ is self._a.__class__:
+                return gather_at(self, (1,), (index,))
+    split = split_index(self, index)
+    if not split.picks:
+        if split.last is None:
+            return _alias(self)
+        return split.last(self, index=tuple(split.window))
+    return gather_at(_windowed(self, split), tuple(split.slots), split.picks)
+
+
+def _windowed(x: Tensor, split: Split) -> Tensor:
+    """The part of `x` that the window shows; x itself when that is all of it."""
+    if split.plain or split.last is None:
+        return x
+    return split.last(x, index=tuple(split.window))
+
+
+_alias = Op(lambda xp, x: x[...], "alias", view=True)
+_alias.derivative(x=lambda g: g)
+
+
+# -- assignment ---------------------------------------------------------------------------------
+
+
+def _put(xp: Any, dst: Any, values: Any, indices: Any, slots: tuple, accumulate: bool) -> Any:
+    at = _place(slots, indices)
+    if accumulate:
+        if not hasattr(values, "dtype"):
+            values = xp.asarray(values, dst.dtype)
+        add_at(xp, dst, at, values)
+    else:
+        dst[at] = values
+    return dst
+
+
+_PUT_INTO = Kernel(
+    "index_put_into",
+    mutates=(0,),
+    generic=lambda xp, dst, values, *indices, slots, accumulate: _put(
+        xp, dst, values, indices, slots, accumulate
+    ),
+    meta=lambda dst, *rest, **attrs: (dst.shape, dst.dtype),
+)
+
+_index_put = Op(
+    lambda xp, x, values, *indices, slots, accumulate: _put(
+        xp, x.copy(), values, indices, slots, accumulate
+    ),
+    "index_put",
+    meta=lambda x, *rest, **attrs: (x.shape, x.dtype),
+)
+
+
+def _put_dx(g: Tensor, indices: list, slots: tuple, accumulate: bool) -> Tensor:
+    if accumulate:
+        return g
+    return _index_put(g, 0, *indices, slots=slots, accumulate=False)
+
+
+def _put_dvalues(g: Tensor, values_shape: tuple, indices: list, slots: tuple) -> Tensor:
+    return index_op(g, *indices, slots=slots).sum_to_size(values_shape)
+
+
+_index_put.derivative(x=_put_dx, values=_put_dvalues)
+
+
+def put(t: Tensor, slots: tuple, picks: Sequence[Tensor], values: Any, accumulate: bool) -> Tensor:
+    """Write `values` where the index tensors say, in place, without copying the rest."""
+    check_writable(t)
+    attrs = {"slots": slots, "accumulate": accumulate}
+    raw = _fitted_values(t, values)
+    arrays = (t._a, raw, *[p._a for p in picks])
+    if isinstance(values, Tensor) and np.may_share_memory(_host_array(t), _host_array(values)):
+        arrays = (t._a, raw.copy(), *arrays[2:])
+    try:
+        run(_PUT_INTO, t._a.__class__, arrays, attrs)
+    except IndexError as error:
+        raise _index_error(error, picks) from None
+    except ValueError:
+        raise _values_error(t, slots, picks, values) from None
+    bump(t)
+    if modes.grad:
+        _record_put(t, values, picks, attrs)
+    return t
+
+
+def _host_array(t: Tensor) -> Any:
+    return t._a if t.is_cpu else np.empty(0)
+
+
+def _fitted_values(t: Tensor, values: Any) -> Any:
+    if not isinstance(values, Tensor):
+        return fitting(values, t.dtype)
+    return values._a
+
+
+def _record_put(t: Tensor, values: Any, picks: Sequence[Tensor], attrs: dict) -> None:
+    mask = 1 if current_edge(t) is not None else 0
+    if isinstance(values, Tensor) and current_edge(values) is not None:
+        mask |= 2
+    if mask:
+        out = tensor_over(t._a, t._a.__class__)
+        edges = [t._edge, values._edge if mask & 2 else None, *[None] * len(picks)]
+        _index_put.record(mask, (t, values, *picks), attrs, (out,), edges)
+        adopt_history(t, out)
+
+
+def _values_error(t: Tensor, slots: tuple, picks: Sequence[Tensor], values: Any) -> RuntimeError:
+    place = t._a[_place(slots, [p._a for p in picks])].shape
+    shape = values._a.shape if isinstance(values, Tensor) else ()
+    return RuntimeError(
+        f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing "
+        f"result of shape {list(place)}"
+    )
+
+
+@public("Tensor", name="__setitem__")
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """`self[index] = value`."""
+    if not isinstance(value, (Tensor, bool, int, float, complex, np.generic)):
+        name = type(value).__name__
+        if type(value).__module__ not in ("builtins", "__main__"):
+            name = f"{type(value).__module__}.{name}"
+        raise TypeError(
+            f"can't assign a {name} to a {self.type()}; make a tensor of it first, for example with "
+            "tensor(...) or as_tensor(...)"
+        )
+    if isinstance(value, np.generic):
+        value = value.item()
+    if index is False:  # names nothing
+        return
+    split = split_index(self, index)
+    place = _windowed(self, split)
+    if isinstance(value, Tensor):
+        value = _without_leading_ones(value)
+    if split.picks:
+        put(place, tuple(split.slots), split.picks, _put_value(place, value), False)
+    elif not isinstance(value, Tensor):
+        place.fill_(value)
+    elif value._a.shape == place._a.shape:
+        place.copy_(value)
+    else:
+        place.copy_(value.expand(place._a.shape))
+
+
+def _without_leading_ones(value: Tensor) -> Tensor:
+    """PyTorch lets an assigned value have more dims of size 1 than the place it goes to."""
+    shape = value._a.shape
+    while shape and shape[0] == 1:
+        shape = shape[1:]
+    return value if len(shape) == value._a.ndim else value.reshape(shape)
+
+
+def _put_value(place: Tensor, value: Any) -> Any:
+    if not isinstance(value, Tensor):
+        return value
+    if value._a.dtype != place._a.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{title(place.dtype)} for the destination and {title(value.dtype)} for the source."
+        )
+    return move_to(value, place.device) if not value._a.ndim else value
+
+
+# -- the same by name ---------------------------------------------------------------------------
+
+
+def _named_indices(x: Tensor, indices: Any) -> tuple[tuple[int, ...], list[Tensor]]:
+    for i, index in enumerate(indices):
+        if not isinstance(index, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {i} in argument 0, but got {type(index).__name__}"
+            )
+    # A 0-d index tensor is an index here, not an int, so that the write stays one step.
+    lifted = [i if i._a.ndim or i._a.dtype.kind == "b" else i.reshape(1) for i in indices]
+    split = split_index(x, tuple(lifted))
+    return tuple(split.slots), split.picks
+
+
+@public()
+def index_put_(
+    input: Tensor,
+    indices: Any,
+    values: Tensor,
+    accumulate: bool = False,  # noqa: A002
+) -> Tensor:
+    """Write `values` at the index tensors; with `accumulate` add them, duplicates included."""
+    slots, picks = _named_indices(input, indices)
+    return put(input, slots, picks, _put_value(input, values), accumulate)
+
+
+@public()
+def index_put(
+    input: Tensor,
+    indices: Any,
+    values: Tensor,
+    accumulate: bool = False,  # noqa: A002
+) -> Tensor:
+    """A copy of `input` with `values` at the index tensors."""
+    return index_put_(input.clone(), indices, values, accumulate)
+
+
+publish("Tensor", "__delitem__", lambda self, index: _no_delete())
+
+
+def _no_delete() -> None:
+    raise TypeError("Tensor does not support deleting items")

@@ -1,0 +1,208 @@
+"""Choosing elements by flat position, by mask, or by not being zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...base.dtypes import int64 as _INT64
+from ...base.shapes import as_size, broadcast_shapes
+from ...core.inplace import _title as title
+from ...core.inplace import change
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from .indexing import index_op
+from .indexing import put as _put_at
+
+# -- flat positions -----------------------------------------------------------------------------
+
+
+def _check_flat(x: Tensor, index: Tensor, name: str) -> None:
+    if index._a.dtype != np.int64:
+        raise RuntimeError(
+            f"{name}(): Expected a long tensor for index, but got {title(index.dtype)}"
+        )
+    n = x._a.size
+    if not n and index._a.size:
+        raise IndexError(f"{name}(): tried to {name.rstrip('_')} from an empty tensor")
+    if index.is_cpu and index._a.size:
+        low, high = int(index._a.min()), int(index._a.max())
+        if low < -n or high >= n:
+            wrong = low if low < -n else high
+            raise IndexError(
+                f"out of range: tried to access index {wrong} on a tensor of {n} elements."
+            )
+
+
+@public()
+def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
+    """The elements at flat positions."""
+    _check_flat(input, index, "take")
+    if not input._a.size:
+        return into(out, input.new_empty(index._a.shape))
+    return into(out, index_op(input.reshape(-1), index, slots=(1,)))
+
+
+@public()
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:  # noqa: A002
+    """A copy of `input` with `source` at flat positions."""
+    if index._a.size != source._a.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source._a.size}, index.numel() = {index._a.size}"
+        )
+    if source._a.dtype != input._a.dtype:
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{title(input.dtype)} and source.dtype = {title(source.dtype)}"
+        )
+    _check_flat(input, index, "put_")
+    flat = input.clone().reshape(-1)
+    written = _put_at(flat, (1,), [index.reshape(-1)], source.reshape(-1), accumulate)
+    return written.reshape(input._a.shape)
+
+
+@public("Tensor")
+def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Write `source` at flat positions of this tensor."""
+    return change(self, put, index, source, accumulate)
+
+
+@public("torch")
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The position in each dim of a tensor of `shape` that flat positions stand for."""
+    if indices._a.dtype.kind not in "iu":
+        raise ValueError(
+            f"expected 'indices' to be an integer, but got {indices.dtype}; flat positions are counts"
+        )
+    sizes = as_size((shape,))
+    found: list[Tensor] = []
+    rest = indices
+    for n in reversed(sizes):
+        found.insert(0, rest % n)
+        rest = rest.div(n, rounding_mode="floor")
+    return tuple(found)
+
+
+# -- masks --------------------------------------------------------------------------------------
+
+
+@public()
+def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
+    """The elements where the mask is true, in one dim."""
+    if mask._a.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    shape = broadcast_shapes(input._a.shape, mask._a.shape)
+    x, where = input.expand(shape), mask.expand(shape)
+    if not shape:
+        x, where = x.reshape(1), where.reshape(1)
+    return into(out, _masked_select(x, where))
+
+
+_masked_select = Op(lambda xp, x, mask: x[mask], "masked_select", moves_only=True)
+_masked_select_grad = Op(
+    lambda xp, g, mask: _fill_mask(xp, g, mask),
+    "masked_select_grad",
+    moves_only=True,
+    grad_name="MaskedSelectBackward0",
+    meta=lambda g, mask: (mask.shape, g.dtype),
+)
+_masked_select.derivative(x=lambda g, mask: _masked_select_grad(g, mask))
+_masked_select_grad.derivative(g=lambda g, mask: _masked_select(g, mask))
+
+
+def _fill_mask(xp: Any, g: Any, mask: Any) -> Any:
+    out = xp.zeros(mask.shape, g.dtype)
+    out[mask] = g
+    return out
+
+
+@public(inplace=True)
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:  # noqa: A002
+    """`input` with the elements where the mask is true taken from `source`, in order."""
+    if source._a.dtype != input._a.dtype:
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got"
+            f"{title(input.dtype)} and {title(source.dtype)}"
+        )
+    if mask._a.dtype.kind != "b":
+        raise RuntimeError(
+            "masked_scatter_ only supports boolean masks, but got mask with dtype "
+            f"{title(mask.dtype)}"
+        )
+    shape = broadcast_shapes(input._a.shape, mask._a.shape)
+    where = mask.expand(shape).reshape(-1)
+    count = int(where.sum())
+    if count > source._a.size:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    flat = input.expand(shape).clone().reshape(-1)
+    written = _put_at(flat, (1,), [where], source.reshape(-1)[:count], False)
+    return written.reshape(shape)
+
+
+# -- where it is not zero -----------------------------------------------------------------------
+
+_nonzero = Op(
+    lambda xp, x: xp.stack(xp.nonzero(x), axis=1).astype("int64"), "nonzero", moves_only=True
+)
+
+
+def _positions(x: Tensor) -> Tensor:
+    if x._a.ndim:
+        return _nonzero(x)
+    return x.new_empty((int(bool(x)), 0), dtype=_INT64)
+
+
+@public()
+def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:  # noqa: A002
+    """The positions of the elements that are not zero: as rows, or as one vector per dim."""
+    if as_tuple:
+        return _nonzero(input if input._a.ndim else input.reshape(1)).unbind(1)
+    return into(out, _positions(input))
+
+
+@public()
+def argwhere(input: Tensor) -> Tensor:  # noqa: A002
+    """The positions of the elements that are not zero, as rows."""
+    return _positions(input)
+
+
+@public()
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any = None) -> Tensor:  # noqa: A002
+    """As `nonzero` with exactly `size` rows: cut off, or filled up."""
+    found = _positions(input)
+    missing = size - found._a.shape[0]
+    if missing > 0:
+        from ..shape.join import cat
+
+        found = cat([found, found.new_full((missing, found._a.shape[1]), fill_value)])
+    return into(out, found[:size].clone())
+
+
+# -- one_hot ------------------------------------------------------------------------------------
+
+_one_hot = Op(
+    lambda xp, x, *, classes: (x[..., None] == xp.arange(classes)).astype("int64"),
+    "one_hot",
+    moves_only=True,
+    meta=lambda x, *, classes: ((*x.shape, classes), np.dtype("int64")),
+)
+
+
+@public("functional")
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """A last dim that is one at each class and zero elsewhere."""
+    if tensor._a.dtype != np.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if not tensor._a.size and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if tensor.is_cpu and tensor._a.size:
+        if int(tensor._a.min()) < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        if 0 <= num_classes <= int(tensor._a.max()):
+            raise RuntimeError("Class values must be smaller than num_classes.")
+    if num_classes < 0:
+        num_classes = int(tensor.max().item()) + 1
+    return _one_hot(tensor, classes=num_classes)

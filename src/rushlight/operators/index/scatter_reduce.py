@@ -1,0 +1,156 @@
+"""Scattering that combines what meets in one place: sum, mean, product and extremes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from .gather import along, check_scatter, corner
+from .scatter_kernels import flat_places
+
+_UFUNC = {"prod": "multiply", "amax": "maximum", "amin": "minimum"}
+
+
+def _neutral(kind: str, dtype: Any) -> Any:
+    """The number that leaves others unchanged."""
+    if kind == "prod":
+        return 1
+    if dtype.kind == "b":
+        return kind == "amin"
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return info.min if kind == "amax" else info.max
+    return -np.inf if kind == "amax" else np.inf
+
+
+def _scatter_fold_body(
+    xp: Any, x: Any, index: Any, src: Any, *, dim: int, kind: str, include_self: bool
+) -> Any:
+    out = x.copy("C")
+    flat = out.reshape(-1)
+    if x.ndim:
+        places = flat_places(xp, x.shape, along(xp, index, dim)).reshape(-1)
+    else:
+        places = index.reshape(-1)
+    if not include_self:
+        flat[places] = _neutral(kind, x.dtype)
+    getattr(xp, _UFUNC[kind]).at(flat, places, corner(src, index.shape).reshape(-1))
+    return out
+
+
+_scatter_fold = Op(
+    _scatter_fold_body,
+    "scatter_reduce",
+    meta=lambda x, index, src, *, dim, kind, include_self: (x.shape, x.dtype),
+)
+
+
+@_scatter_fold.backward
+def _scatter_fold_backward(
+    g: Tensor, x: Tensor, index: Tensor, src: Tensor, out: Tensor, dim: int, kind: str,
+    include_self: bool,
+) -> tuple:  # fmt: skip
+    rule = _prod_grads if kind == "prod" else _extreme_grads
+    part = _trimmed(src, index._a.shape)
+    gx, gpart = rule(g, x, index, part, out, dim, include_self)
+    if part is not src:
+        from ..shape.windows import unwindow
+
+        window = tuple([(0, n, 1) for n in part._a.shape])
+        gpart = unwindow(gpart, index=window, shape=src._a.shape)
+    return gx, None, gpart
+
+
+def _trimmed(src: Tensor, shape: tuple) -> Tensor:
+    if src._a.shape == shape:
+        return src
+    return src[tuple([slice(n) for n in shape])]
+
+
+def _extreme_grads(
+    g: Tensor, x: Tensor, index: Tensor, src: Tensor, out: Tensor, dim: int, include_self: bool
+) -> tuple:
+    """The gradient goes to whatever equals the result, in equal parts."""
+    mine = x.eq(out).to(g.dtype)
+    if not include_self:
+        mine = mine.scatter(dim, index, 0)
+    theirs = src.eq(out.gather(dim, index)).to(g.dtype)
+    share = g / mine.scatter_add(dim, index, theirs).clamp(min=1)
+    return share * mine, share.gather(dim, index) * theirs
+
+
+def _prod_grads(
+    g: Tensor, x: Tensor, index: Tensor, src: Tensor, out: Tensor, dim: int, include_self: bool
+) -> tuple:
+    """Each factor gets the product of the others; zeros are counted so as not to divide by them."""
+    ones = g.new_ones(x._a.shape)
+    others = ones.scatter_reduce(dim, index, src, "prod")
+    gx = g * others if include_self else g.scatter(dim, index, 0)
+    zero = src.eq(0)
+    start = x if include_self else ones
+    start = start.masked_fill(start.eq(0), 1)
+    nonzero = start.scatter_reduce(dim, index, src.masked_fill(zero, 1), "prod")
+    count = x.eq(0).to(g.dtype) if include_self else g.new_zeros(x._a.shape)
+    count = count.scatter_add(dim, index, zero.to(g.dtype)).gather(dim, index)
+    alone = (nonzero.gather(dim, index)).masked_fill(count.ne(1), 0)  # the only zero among factors
+    usual = out.gather(dim, index) / src.masked_fill(zero, 1)
+    rest = usual.masked_fill(zero, 0) + alone.masked_fill(~zero, 0)
+    return gx, g.gather(dim, index) * rest
+
+
+def _mean(x: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
+    ones = src.new_ones(index._a.shape)
+    count = x.new_ones(x._a.shape)
+    if not include_self:
+        count, x = count.scatter(dim, index, 0), x.scatter(dim, index, 0)
+    count = count.scatter_add(dim, index, ones)
+    if not include_self:
+        count = count.clamp(min=1)
+    total = x.scatter_add(dim, index, src)
+    if x.is_floating_point() or x.is_complex():
+        return total / count
+    return total.div(count, rounding_mode="floor")
+
+
+@public(inplace=True)
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True,
+    out: Any = None,
+) -> Tensor:  # noqa: A002  # fmt: skip
+    """`input` with `src` combined into it at `index` along `dim`."""
+    if reduce not in ("sum", "mean", "prod", "amax", "amin"):
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+        )
+    dim = check_scatter(input, dim, index, src)
+    if not index._a.size:
+        return into(out, input.clone())
+    if reduce == "sum":
+        start = input if include_self else input.scatter(dim, index, 0)
+        return into(out, start.scatter_add(dim, index, src))
+    if reduce == "mean":
+        return into(out, _mean(input, dim, index, src, include_self))
+    return into(
+        out, _scatter_fold(input, index, src, dim=dim, kind=reduce, include_self=include_self)
+    )
+
+
+@public(inplace=True)
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
+    include_self: bool = True, out: Any = None,
+) -> Tensor:  # noqa: A002  # fmt: skip
+    """`input` with the slices of `source` combined into those at `index`."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(
+            f"reduce argument must be either prod, mean, amax or amin, got {reduce}."
+        )
+    shape = [1] * max(source._a.ndim, 1)
+    shape[dim] = index._a.size
+    places = index.reshape(shape).expand(source._a.shape if source._a.ndim else (1,))
+    result = scatter_reduce(input, dim, places, source, reduce, include_self=include_self)
+    return into(out, result)

@@ -1,0 +1,54 @@
+"""Families few programs use, imported when one of their names is first asked for.
+
+They cost a tenth of the whole import. Names outside a namespace of their own (`linalg.*`, `fft.*`) have
+to be listed here; tests/test_late_ops.py keeps the list true.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ..core.tensor import Tensor
+
+# family -> the names it publishes in the top module and on Tensor
+LATE: dict[str, str] = {
+    "matrix.linalg": "cholesky cholesky_inverse cholesky_solve det inverse logdet lu_solve lu_unpack matrix_exp "
+    "matrix_power orgqr pinverse qr slogdet svd triangular_solve",
+    "signal.fft": "",
+    "pointwise.bessel": "",
+    "loss.ctc": "ctc_loss",
+    "signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
+    "random.gamma_draws": "_sample_dirichlet _standard_gamma binomial",
+    "matrix.sparse": "sparse_coo_tensor spmm to_dense to_sparse",
+    "layers.recurrent": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
+}
+
+_family_of = {name: family for family, names in LATE.items() for name in names.split()}
+
+
+def load_late(name: str) -> bool:
+    """Import the family that publishes `name`; whether there is one."""
+    family = _family_of.get(name)
+    if family is None:
+        return False
+    import_module(f"{__package__}.{family}")
+    return True
+
+
+def load_all() -> None:
+    """Import every late family, for namespaces and tests that want all ops."""
+    for family in LATE:
+        import_module(f"{__package__}.{family}")
+
+
+def _late_method(self: Tensor, name: str) -> Any:
+    """Tensor's answer for a method that is not there yet."""
+    if name in _family_of and load_late(name) and name in Tensor.__dict__:
+        return getattr(self, name)
+    raise AttributeError(
+        f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self
+    )
+
+
+Tensor.__getattr__ = _late_method  # type: ignore[method-assign]

@@ -1,0 +1,1 @@
+"""What layers compute: convolution, pooling, normalisation, attention, embedding, recurrence."""

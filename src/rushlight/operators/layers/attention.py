@@ -1,0 +1,120 @@
+"""Scaled dot-product attention."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...base.device import device
+from ...core.op import Op
+from ...core.public import public
+from ...core.tensor import Tensor, wrap
+from ...runtime import devices
+from ..made_of.pointwise import same_meta
+from ..made_of.precision import in_float32
+from .attention_kernels import attention, fits
+from .dropout import dropout
+from .softmax import softmax_grad
+
+
+@in_float32
+def _attention_weights_body(xp: Any, x: Any) -> Any:
+    """softmax along the last dim; a row that is -inf everywhere attends to nothing: zeros."""
+    if x.size == 0:
+        return x.copy()
+    high = x.max(axis=-1, keepdims=True)
+    high[high == -xp.inf] = 0
+    z = x - high
+    xp.exp(z, out=z)
+    total = z.sum(axis=-1, keepdims=True)
+    total[total == 0] = 1
+    z /= total
+    return z
+
+
+attention_weights = Op(
+    _attention_weights_body, "attention_weights", meta=same_meta, grad_name="SafeSoftmaxBackward0"
+)
+attention_weights.derivative(x=lambda g, out: softmax_grad(g, out, dim=out._a.ndim - 1))
+
+
+@lru_cache(maxsize=16)
+def _causal_mask(rows: int, columns: int, on: device) -> Tensor:
+    """True where a query may not look: at keys after its own place."""
+    later = np.triu(np.ones((rows, columns), bool), 1)
+    return wrap(devices.backend_of(on).from_host(later, on))
+
+
+def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any, is_causal: bool) -> None:
+    if not query._a.dtype == key._a.dtype == value._a.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
+        )
+    if min(query._a.ndim, key._a.ndim, value._a.ndim) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
+            f"{query.ndim}, key.dim: {key.ndim} and value.dim: {value.ndim} instead."
+        )
+    if mask is None:
+        return
+    if is_causal:
+        raise RuntimeError(
+            "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        )
+    if mask._a.dtype.kind != "b" and mask._a.dtype != query._a.dtype:
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+            f"attn_mask.dtype: {mask.dtype} and  query.dtype: {query.dtype} instead."
+        )
+
+
+def _masked(scores: Tensor, mask: Any, is_causal: bool) -> Tensor:
+    if is_causal:
+        later = _causal_mask(scores._a.shape[-2], scores._a.shape[-1], scores.device)
+        return scores.masked_fill(later, -math.inf)
+    if mask is None:
+        return scores
+    if mask._a.dtype.kind == "b":
+        return scores.masked_fill(~mask, -math.inf)
+    return scores + mask
+
+
+@public("functional")
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """softmax(query @ key^T * scale + mask) @ value; a bool mask is True where attention is allowed."""
+    _check(query, key, value, attn_mask, is_causal)
+    if scale is None:
+        scale = 1.0 / math.sqrt(query._a.shape[-1]) if query._a.shape[-1] else 1.0
+    if enable_gqa:
+        key, value = _spread_heads(query, key), _spread_heads(query, value)
+    if attn_mask is None and not dropout_p and fits(query, key, value):
+        return attention(query, key, value, causal=bool(is_causal), scale=float(scale))[0]
+    scores = (query * scale) @ key.transpose(-2, -1)
+    weights = attention_weights(_masked(scores, attn_mask, is_causal))
+    if dropout_p > 0.0:
+        weights = dropout(weights, dropout_p)
+    return weights @ value
+
+
+def _spread_heads(query: Tensor, x: Tensor) -> Tensor:
+    """Fewer key heads than query heads: each serves a run of neighbouring query heads."""
+    heads, groups = query._a.shape[-3], x._a.shape[-3]
+    if heads % groups:
+        raise RuntimeError(
+            "Number of heads in key and value must divide the number of heads in query, but got "
+            f"{groups} and {heads}"
+        )
+    return x if heads == groups else x.repeat_interleave(heads // groups, -3)

@@ -1,0 +1,97 @@
+"""Attention without a mask as one op with its derivative, which engines override by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.op import Op
+from ...core.tensor import Tensor
+from ..made_of.precision import widen
+from ..made_of.reference import by_reference
+
+# Contract of the kernels, which engines override by name; q (B, H, L, E), k (B, H, S, E), v (B, H, S, V):
+#   attention(q, k, v, *, causal, scale) -> out (B, H, L, V), stats (B, H, L, 1)
+#   attention_grad(gy, q, k, v, out, stats, *, causal, scale) -> gq, gk, gv
+# stats is the logarithm of the sum of exponentials of each query's scores, float32 for half precision.
+
+
+def _scores(xp: Any, q: Any, k: Any, causal: bool, scale: float) -> Any:
+    scores = xp.matmul(widen(xp, q) * scale, widen(xp, k).swapaxes(-1, -2))
+    if causal:
+        rows, columns = scores.shape[-2:]
+        later = xp.arange(columns)[None, :] > xp.arange(rows)[:, None]
+        scores = xp.where(later, -xp.inf, scores).astype(scores.dtype)
+    return scores
+
+
+def _attention_body(xp: Any, q: Any, k: Any, v: Any, *, causal: bool, scale: float) -> tuple:
+    scores = _scores(xp, q, k, causal, scale)
+    high = scores.max(axis=-1, keepdims=True)
+    scores = xp.exp(scores - high)
+    total = scores.sum(axis=-1, keepdims=True)
+    out = xp.matmul(scores, widen(xp, v)) / total
+    return out.astype(q.dtype), high + xp.log(total)
+
+
+def _attention_grad_body(
+    xp: Any, gy: Any, q: Any, k: Any, v: Any, out: Any, stats: Any, *, causal: bool, scale: float
+) -> tuple:
+    g = widen(xp, gy)
+    weights = xp.exp(_scores(xp, q, k, causal, scale) - stats)
+    gv = xp.matmul(weights.swapaxes(-1, -2), g)
+    slope = (g * widen(xp, out)).sum(axis=-1, keepdims=True)
+    gs = weights * (xp.matmul(g, widen(xp, v).swapaxes(-1, -2)) - slope) * scale
+    gq = xp.matmul(gs, widen(xp, k))
+    gk = xp.matmul(gs.swapaxes(-1, -2), widen(xp, q))
+    return gq.astype(q.dtype), gk.astype(k.dtype), gv.astype(v.dtype)
+
+
+def _meta(q: Any, k: Any, v: Any, *, causal: bool, scale: float) -> list:
+    wide = np.dtype(np.float32) if q.dtype.itemsize == 2 else q.dtype
+    return [((*q.shape[:-1], v.shape[-1]), q.dtype), ((*q.shape[:-1], 1), wide)]
+
+
+attention = Op(
+    _attention_body, "attention", meta=_meta, grad_name="ScaledDotProductFusedAttentionBackward0"
+)
+attention_grad = Op(
+    _attention_grad_body, "attention_grad",
+    meta=lambda gy, q, k, v, out, stats, **_: [(a.shape, a.dtype) for a in (q, k, v)],
+)  # fmt: skip
+
+
+@attention.backward
+def _attention_backward(
+    g: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, out1: Tensor, causal: bool,
+    scale: float,
+) -> tuple:  # fmt: skip
+    if g is None:
+        return None, None, None
+    return attention_grad(g, q, k, v, out.detach(), out1.detach(), causal=causal, scale=scale)
+
+
+def _attention_grad_formula(
+    gy: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, stats: Tensor, causal: bool,
+    scale: float,
+) -> tuple:  # fmt: skip
+    from .attention import _masked, attention_weights
+
+    scores = (q * scale) @ k.transpose(-2, -1)
+    weights = attention_weights(_masked(scores, None, causal))
+    reach = gy @ v.transpose(-2, -1)
+    gs = weights * (reach - (reach * weights).sum(-1, keepdim=True)) * scale
+    return gs @ k, gs.transpose(-2, -1) @ q, weights.transpose(-2, -1) @ gy
+
+
+by_reference(attention_grad, _attention_grad_formula)
+
+
+def fits(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Half precision with plain batch and head dims: where one kernel is worth having."""
+    q, k, v = query._a, key._a, value._a
+    return (
+        q.dtype.itemsize == 2 and q.ndim == 4 and q.shape[:2] == k.shape[:2] == v.shape[:2]
+        and k.shape[2] == v.shape[2] and q.shape[3] == k.shape[3] and q.size > 0 and k.size > 0
+    )  # fmt: skip

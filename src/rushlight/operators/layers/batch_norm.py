@@ -1,0 +1,366 @@
+"""Batch normalisation: channels brought to mean 0 and variance 1 over the batch or an instance."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ...core.inplace import bump, check_writable
+from ...core.modes import no_grad
+from ...core.op import Op
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...runtime.door import Kernel, run
+from ..made_of.precision import widen
+from ..made_of.reference import by_reference
+from .layer_norm import standardised, statistics_dtype
+
+# Contract of the kernels, which engines override by name (weight, bias may be None; C is dim 1 of x):
+#   batch_norm_train(x, weight, bias, *, eps) -> out, mean [C], invstd [C]
+#   batch_norm_grad(gy, x, weight, mean, invstd, *, eps) -> gx, gw [C], gb [C]
+#   batch_norm_eval(x, weight, bias, mean, var, *, eps) -> out
+# Statistics are float32 when x is half precision. The derivative's eps is already inside invstd; it is
+# an attribute so that the derivative can be differentiated again.
+
+
+def _channels(a: Any, ndim: int) -> Any:
+    return a.reshape((1, -1) + (1,) * (ndim - 2))
+
+
+def _others(ndim: int) -> tuple[int, ...]:
+    return (0, *range(2, ndim))
+
+
+def _batch_norm_train_body(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float) -> tuple:
+    wide = widen(xp, x)
+    axes = _others(x.ndim)
+    n = max(x.size // max(x.shape[1], 1), 1)
+    mean = wide.sum(axis=axes) / wide.dtype.type(n)
+    out = wide - _channels(mean, x.ndim)
+    var = (out * out).sum(axis=axes) / wide.dtype.type(n)
+    invstd = 1 / xp.sqrt(var + eps)
+    scale = invstd if weight is None else invstd * widen(xp, weight)
+    out *= _channels(scale, x.ndim)
+    if bias is not None:
+        out += _channels(widen(xp, bias), x.ndim)
+    return out.astype(x.dtype, copy=False), mean, invstd.astype(mean.dtype, copy=False)
+
+
+def _batch_norm_grad_body(
+    xp: Any, gy: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float
+) -> tuple:
+    n = max(x.size // max(x.shape[1], 1), 1)
+    axes = _others(x.ndim)
+    g = widen(xp, gy)
+    hat = widen(xp, x) - _channels(mean, x.ndim)
+    hat *= _channels(invstd, x.ndim)
+    gb = g.sum(axis=axes)
+    gw = (g * hat).sum(axis=axes)
+    hat *= _channels(gw / -n, x.ndim)
+    hat += g
+    hat -= _channels(gb / n, x.ndim)
+    scale = invstd if weight is None else invstd * widen(xp, weight)
+    hat *= _channels(scale, x.ndim)
+    kind = x.dtype if weight is None else weight.dtype
+    return (
+        hat.astype(x.dtype, copy=False),
+        gw.astype(kind, copy=False),
+        gb.astype(kind, copy=False),
+    )
+
+
+def _batch_norm_meta(x: Any, weight: Any, bias: Any, *, eps: float) -> list:
+    stat = ((x.shape[1],), statistics_dtype(x))
+    return [(x.shape, x.dtype), stat, stat]
+
+
+def _batch_norm_grad_meta(
+    gy: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float
+) -> list:
+    one = ((x.shape[1],), x.dtype if weight is None else weight.dtype)
+    return [(x.shape, x.dtype), one, one]
+
+
+batch_norm_train = Op(
+    _batch_norm_train_body, "batch_norm_train", meta=_batch_norm_meta,
+    grad_name="NativeBatchNormBackward0",
+)  # fmt: skip
+batch_norm_grad = Op(_batch_norm_grad_body, "batch_norm_grad", meta=_batch_norm_grad_meta)
+
+
+@batch_norm_train.backward
+def _batch_norm_backward(
+    g: Tensor, x: Tensor, weight: Any, out1: Tensor, out2: Tensor, needs: list, eps: float
+) -> tuple:
+    if g is None:
+        return None, None, None
+    gx, gw, gb = batch_norm_grad(g, x, weight, out1, out2, eps=eps)
+    return gx, gw if needs[1] else None, gb if needs[2] else None
+
+
+def _batch_norm_learn_body(
+    xp: Any, x: Any, weight: Any, bias: Any, means: Any, variances: Any, batches: Any, *,
+    momentum: float, eps: float,
+) -> tuple:  # fmt: skip
+    """batch_norm_train, the running statistics and the count of batches in one call."""
+    out = _batch_norm_train_body(xp, x, weight, bias, eps=eps)
+    n = x.size // x.shape[1]
+    _running_body(xp, means, variances, *out[1:], momentum=momentum, eps=eps, n=n)
+    if batches is not None:
+        batches += 1
+    return out
+
+
+# Only where a device has a body of its own and nobody listens: a recorder is shown the parts.
+batch_norm_learn = Op(
+    _batch_norm_learn_body, "batch_norm_learn", grad_name="NativeBatchNormBackward0",
+    meta=lambda x, weight, bias, *_, momentum, eps: _batch_norm_meta(x, weight, bias, eps=eps),
+)  # fmt: skip
+
+
+@batch_norm_learn.backward
+def _batch_norm_learn_backward(
+    g: Tensor, x: Tensor, weight: Any, out1: Tensor, out2: Tensor, needs: list, eps: float
+) -> tuple:
+    return (*_batch_norm_backward(g, x, weight, out1, out2, needs, eps), None, None, None)
+
+
+def _batch_norm_grad_formula(
+    gy: Tensor, x: Tensor, weight: Any, mean: Tensor, invstd: Tensor, eps: float
+) -> tuple:
+    dims = _others(x.ndim)
+    hat, scale = standardised(x, dims, eps)
+    inner = gy - gy.mean(dims, keepdim=True) - hat * (gy * hat).mean(dims, keepdim=True)
+    if weight is not None:
+        scale = scale * weight.reshape((1, -1) + (1,) * (x.ndim - 2))
+    return inner * scale, (gy * hat).sum(dims), gy.sum(dims)
+
+
+by_reference(batch_norm_grad, _batch_norm_grad_formula)
+
+
+def _running_body(
+    xp: Any, means: Any, variances: Any, mean: Any, invstd: Any, *, momentum: float, eps: float,
+    n: int,
+) -> tuple:  # fmt: skip
+    """Let running statistics, either of which may be None, learn from those of a batch."""
+    if means is not None:
+        means[...] = (means * (1 - momentum) + mean * momentum).astype(means.dtype)
+    if variances is not None:
+        unbiased = (invstd**-2.0 - eps) * (n / max(n - 1, 1))
+        variances[...] = (variances * (1 - momentum) + unbiased * momentum).astype(variances.dtype)
+    return ()
+
+
+RUNNING = Kernel(
+    "running_statistics", _running_body,
+    mutates=lambda arrays, attrs: [i for i in (0, 1) if arrays[i] is not None],
+)  # fmt: skip
+
+
+def _learn(
+    means: Any, variances: Any, mean: Tensor, invstd: Tensor, momentum: float, eps: float, n: int
+) -> None:
+    """Change the running statistics in place, in one call."""
+    held = [t for t in (means, variances) if t is not None]
+    if not held:
+        return
+    for t in held:
+        check_writable(t)
+    arrays = [None if t is None else t._a for t in (means, variances, mean, invstd)]
+    attrs = {"momentum": float(momentum), "eps": float(eps), "n": n}
+    run(RUNNING, mean._a.__class__, arrays, attrs)
+    for t in held:
+        bump(t)
+
+
+def _batch_norm_eval_body(
+    xp: Any, x: Any, weight: Any, bias: Any, mean: Any, var: Any, *, eps: float
+) -> Any:
+    wide = widen(xp, x)
+    scale = 1 / xp.sqrt(widen(xp, var) + eps)
+    if weight is not None:
+        scale = scale * widen(xp, weight)
+    shift = -widen(xp, mean) * scale
+    if bias is not None:
+        shift = shift + widen(xp, bias)
+    out = wide * _channels(scale.astype(wide.dtype, copy=False), x.ndim)
+    out += _channels(shift, x.ndim)
+    return out.astype(x.dtype, copy=False)
+
+
+batch_norm_eval = Op(
+    _batch_norm_eval_body, "batch_norm_eval", meta=lambda x, *_, **__: (x.shape, x.dtype)
+)
+
+
+def _batch_norm_eval_formula(
+    x: Tensor, weight: Any, bias: Any, mean: Tensor, var: Tensor, eps: float
+) -> Tensor:
+    shape = (1, -1) + (1,) * (x.ndim - 2)
+    scale = (var + eps) ** -0.5
+    if weight is not None:
+        scale = scale * weight
+    out = (x - mean.reshape(shape)) * scale.reshape(shape)
+    out = out if bias is None else out + bias.reshape(shape)
+    return out.to(x.dtype)
+
+
+by_reference(batch_norm_eval, _batch_norm_eval_formula)
+
+
+def _check_per_channel(x: Tensor, named: dict[str, Any]) -> None:
+    channels = x._a.shape[1]
+    for name, t in named.items():
+        if t is not None and t._a.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {t._a.size}")
+
+
+def _check(input: Tensor, mean: Any, var: Any, weight: Any, bias: Any) -> None:
+    shape = input._a.shape
+    if len(shape) < 2:
+        raise ValueError(f"expected at least 2D input (got {len(shape)}D input)")
+    named = {"running_mean": mean, "running_var": var, "weight": weight, "bias": bias}
+    _check_per_channel(input, named)
+
+
+def _check_batch(input: Tensor) -> None:
+    shape = input._a.shape
+    if shape[0] * prod(shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {input.shape}"
+        )
+
+
+@public("functional")
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel (dim 1) normalised over all other dims, by batch or by running statistics."""
+    if training and batch_norm_learn.joins(input):
+        return learning_batch_norm(
+            input, running_mean, running_var, None, weight, bias, momentum, eps
+        )
+    _check(input, running_mean, running_var, weight, bias)
+    if not training:
+        for name, t in (("running_mean", running_mean), ("running_var", running_var)):
+            if t is None:
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+        return batch_norm_eval(input, weight, bias, running_mean, running_var, eps=float(eps))
+    _check_batch(input)
+    shape = input._a.shape
+    n = input._a.size // shape[1] if shape[1] else 0
+    out, mean, invstd = batch_norm_train(input, weight, bias, eps=float(eps))
+    with no_grad():
+        _learn(running_mean, running_var, mean, invstd, momentum, eps, n)
+    return out
+
+
+def learning_batch_norm(
+    input: Tensor, running_mean: Any, running_var: Any, batches: Any, weight: Any, bias: Any,
+    momentum: float, eps: float,
+) -> Tensor:  # fmt: skip
+    """Batch norm in training where one kernel also changes the statistics and counts the batch.
+
+    For inputs that `batch_norm_learn.joins`.
+    """
+    _check(input, running_mean, running_var, weight, bias)
+    _check_batch(input)
+    held = [t for t in (running_mean, running_var, batches) if t is not None]
+    for t in held:
+        check_writable(t)
+    out = batch_norm_learn(
+        input, weight, bias, running_mean, running_var, batches, momentum=float(momentum),
+        eps=float(eps),
+    )[0]  # fmt: skip
+    for t in held:
+        bump(t)
+    return out
+
+
+@public("torch", name="batch_norm")
+def _torch_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """`nn.functional.batch_norm` with the argument order of the top namespace."""
+    return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+# -- instance norm ------------------------------------------------------------------------------
+
+
+@public("functional")
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel of each sample normalised over its spatial dims."""
+    shape = input._a.shape
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    if len(shape) < 3:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.shape}"
+        )
+    if prod(shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.shape}"
+        )
+    n = shape[0]
+    means = None if running_mean is None else running_mean.detach().repeat(n)
+    variances = None if running_var is None else running_var.detach().repeat(n)
+    out = batch_norm(
+        input.reshape((1, n * shape[1], *shape[2:])),
+        means,
+        variances,
+        None if weight is None else weight.repeat(n),
+        None if bias is None else bias.repeat(n),
+        True,
+        momentum,
+        eps,
+    )
+    with no_grad():  # the running statistics learn from the mean over the samples
+        if running_mean is not None and means is not None:
+            running_mean.copy_(means.reshape(n, -1).mean(0))
+        if running_var is not None and variances is not None:
+            running_var.copy_(variances.reshape(n, -1).mean(0))
+    return out.reshape(shape)
+
+
+@public("torch", name="instance_norm")
+def _torch_instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """`nn.functional.instance_norm` with the argument order of the top namespace."""
+    return instance_norm(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )

@@ -1,0 +1,192 @@
+"""Dropout: elements, channels or features set to zero at random while training."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ...core.inplace import change
+from ...core.op import Op
+from ...core.public import public, publish
+from ...core.tensor import Tensor
+from ...runtime import devices
+
+
+def _dropout_mask_body(xp: Any, x: Any, *, p: float, shape: tuple[int, ...]) -> Any:
+    """Numbers that are 0 with probability `p` and 1 / (1 - p) otherwise."""
+    backend = devices.backend_of_type(x.__class__)
+    stream = backend.stream(backend.device_of(x))
+    mask = stream.bernoulli(1.0 - p, shape, x.dtype)
+    mask *= mask.dtype.type(1.0 / (1.0 - p))
+    return mask
+
+
+dropout_mask = Op(_dropout_mask_body, "dropout_mask", meta=lambda x, *, p, shape: (shape, x.dtype))
+dropout_mask.kernel.random = True
+
+
+def _check(p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _dropped(x: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
+    if p == 0.0:
+        return x * 1.0
+    if p == 1.0:
+        return x * 0.0
+    return x * dropout_mask(x.detach(), p=float(p), shape=shape)
+
+
+def _apply(x: Tensor, p: float, shape: tuple[int, ...], training: bool, inplace: bool) -> Tensor:
+    if not training or x._a.size == 0:
+        return x
+    if inplace:
+        return change(x, _dropped, p, shape)
+    return _dropped(x, p, shape)
+
+
+@public("functional")
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero elements with probability `p` and scale the others by 1 / (1 - p)."""
+    _check(p)
+    return _apply(input, p, input._a.shape, training, inplace)
+
+
+def _channel_shape(x: Tensor) -> tuple[int, ...]:
+    shape = x._a.shape
+    if len(shape) < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return shape[:2] + (1,) * (len(shape) - 2)
+
+
+@public("functional")
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels of (N, C, L) or (C, L) with probability `p`."""
+    _check(p)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that "
+            "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a "
+            "channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
+        )
+    shape = input._a.shape
+    shape = (shape[0], 1) if len(shape) == 2 else (*shape[:2], 1)
+    return _apply(input, p, shape, training, inplace)
+
+
+@public("functional")
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels of (N, C, H, W) with probability `p`."""
+    _check(p)
+    if input.ndim not in (3, 4):
+        warnings.warn(
+            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will "
+            "result in an error in a future release. To retain the behavior and silence this "
+            "warning, please use dropout instead. Note that dropout2d exists to provide "
+            "channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, and an "
+            "optional batch dimension (i.e. 3D or 4D inputs).",
+            stacklevel=2,
+        )
+    if input.ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+            "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
+            "dim. This behavior will change in a future release to interpret the input as one "
+            "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
+            "dropout behavior, please switch to using dropout1d instead.",
+            stacklevel=2,
+        )
+    return _apply(input, p, _channel_shape(input), training, inplace)
+
+
+@public("functional")
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels of (N, C, D, H, W) or (C, D, H, W) with probability `p`."""
+    _check(p)
+    if input.ndim not in (4, 5):
+        warnings.warn(
+            f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will "
+            "result in an error in a future release. To retain the behavior and silence this "
+            "warning, please use dropout instead. Note that dropout3d exists to provide "
+            "channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, and an "
+            "optional batch dimension (i.e. 4D or 5D inputs).",
+            stacklevel=2,
+        )
+    unbatched = input.ndim == 4
+    shape = (input._a.shape[0], 1, 1, 1) if unbatched else _channel_shape(input)
+    return _apply(input, p, shape, training, inplace)
+
+
+# Self-normalizing networks (Klambauer et al. 2017): dropped units take the negative saturation of
+# SELU instead of zero, and an affine map restores mean and variance.
+_ALPHA = -1.7580993408473766
+
+
+def _alpha_dropped(x: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
+    if p == 1.0:
+        return x * 0.0
+    keep = (dropout_mask(x.detach(), p=float(p), shape=shape) != 0).to(x.dtype)
+    scale = ((_ALPHA**2 * p + 1) * (1 - p)) ** -0.5
+    shift = -scale * _ALPHA * p
+    return x * (keep * scale) + ((1 - keep) * (_ALPHA * scale) + shift)
+
+
+def _alpha(x: Tensor, p: float, shape: tuple[int, ...], training: bool, inplace: bool) -> Tensor:
+    if not training or p == 0.0 or x._a.size == 0:
+        return x
+    return change(x, _alpha_dropped, p, shape) if inplace else _alpha_dropped(x, p, shape)
+
+
+@public("functional")
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Dropout that keeps the mean and the variance of SELU networks."""
+    _check(p)
+    return _alpha(input, p, input._a.shape, training, inplace)
+
+
+@public("functional")
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+    _check(p)
+    return _alpha(input, p, _channel_shape(input), training, inplace)
+
+
+# -- the top namespace --------------------------------------------------------------------------
+
+
+def _publish_top(name: str, fn: Any) -> None:
+    def plain(input: Tensor, p: float, train: bool) -> Tensor:
+        return fn(input, p, train)
+
+    def inplace(input: Tensor, p: float, train: bool) -> Tensor:
+        return fn(input, p, train, inplace=True)
+
+    for label, made in ((name, plain), (name + "_", inplace)):
+        made.__name__ = made.__qualname__ = label
+        made.__doc__ = f"`{fn.__name__}` of nn.functional, with the arguments of the top namespace."
+        publish("torch", label, made)
+
+
+def feature_dropout(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels of an input of any number of dims."""
+    _check(p)
+    return _apply(input, p, _channel_shape(input), training, inplace)
+
+
+_publish_top("dropout", dropout)
+_publish_top("alpha_dropout", alpha_dropout)
+_publish_top("feature_dropout", feature_dropout)
+_publish_top("feature_alpha_dropout", feature_alpha_dropout)

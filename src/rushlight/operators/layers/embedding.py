@@ -1,0 +1,42 @@
+"""Embeddings: rows of a table picked by index."""
+
+from __future__ import annotations
+
+from ...core.public import public
+from ...core.tensor import Tensor
+from .embedding_kernels import check_indices, embedding_op, padding_row, renorm_rows
+
+
+@public("functional")
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of `weight` that the indices in `input` name."""
+    padding = padding_row(padding_idx, weight._a.shape[0])
+    check_indices(input, "embedding")
+    if sparse:
+        raise NotImplementedError("embedding: sparse gradients do not exist here; use sparse=False")
+    if max_norm is not None:
+        renorm_rows(weight, input, max_norm, norm_type)
+    if weight._a.ndim < 1:
+        raise RuntimeError("'weight' must be at least 1-D")
+    return embedding_op(weight, input, padding_idx=padding, scale_by_freq=bool(scale_grad_by_freq))
+
+
+@public("torch", name="embedding")
+def _torch_embedding(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """`nn.functional.embedding` with the table first."""
+    padding = None if padding_idx == -1 else padding_idx
+    return embedding(indices, weight, padding, None, 2.0, scale_grad_by_freq, sparse)

@@ -1,0 +1,140 @@
+"""Sums, means and maxima of embedding rows in bags of varying size."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...core.public import public
+from ...core.tensor import Tensor, wrap
+from ...runtime import devices
+from .embedding_kernels import check_indices, embedding_grad, embedding_op, padding_row, renorm_rows
+
+
+def _bag_sizes(offsets: Tensor, total: int, include_last: bool) -> np.ndarray:
+    """How many indices each bag holds."""
+    starts = np.asarray(offsets._host(), np.int64)
+    if starts.size and starts[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+            f"position 0. However, got {starts[0]}"
+        )
+    if starts.size and starts[-1] > total:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length({total}), but got offsets[-1] of "
+            f"{starts[-1]}"
+        )
+    ends = starts[1:] if include_last else np.append(starts[1:], total)
+    starts = starts[:-1] if include_last else starts
+    return ends - starts
+
+
+def _check(input: Tensor, offsets: Any, mode: str, weights: Any, include_last: bool) -> None:
+    if weights is not None and input._a.shape != weights._a.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({weights.shape}) is not None, then it must have "
+            f"the same shape as the input ({input.shape})"
+        )
+    if weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
+            f"for mode='sum' (got mode='{mode}')."
+        )
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if input._a.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
+                f"fixed length sequences. However, found offsets of type {type(offsets)}"
+            )
+        return
+    if input._a.ndim != 1:
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+        )
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets._a.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+
+
+@public("functional")
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """One row per bag of indices: the sum, mean or maximum of their embeddings."""
+    if weight._a.dtype.kind == "i" and input.is_floating_point():
+        input, weight = weight, input  # the argument order of old
+    _check(input, offsets, mode, per_sample_weights, include_last_offset)
+    check_indices(input, "embedding_bag")
+    if sparse:
+        raise NotImplementedError(
+            "embedding_bag: sparse gradients do not exist here; use sparse=False"
+        )
+    if scale_grad_by_freq and mode == "max":
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if max_norm is not None:
+        renorm_rows(weight, input, max_norm, norm_type)
+    padding = padding_row(padding_idx, weight._a.shape[0])
+    if offsets is None:
+        sizes = np.full(input._a.shape[0], input._a.shape[1], np.int64)
+    else:
+        sizes = _bag_sizes(offsets, input._a.size, include_last_offset)
+    indices = input.reshape(-1)
+    samples = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    args = (weight, indices, sizes, padding, bool(scale_grad_by_freq))
+    return _largest(*args) if mode == "max" else _summed(*args, samples, mode == "mean")
+
+
+def _here(a: np.ndarray, like: Tensor) -> Tensor:
+    return wrap(devices.backend_of(like.device).from_host(a, like.device))
+
+
+def _summed(
+    weight: Tensor, indices: Tensor, sizes: np.ndarray, padding: int, by_freq: bool, samples: Any,
+    mean: bool,
+) -> Tensor:  # fmt: skip
+    rows = embedding_op(weight, indices, padding_idx=padding, scale_by_freq=by_freq)
+    keep = None if padding < 0 else indices.ne(padding).to(weight.dtype)
+    if samples is not None:
+        rows = rows * samples.unsqueeze(1)
+    if keep is not None:
+        rows = rows * keep.unsqueeze(1)
+    bags = _here(np.repeat(np.arange(len(sizes)), sizes), weight)
+    # Adding rows up by an index is what the derivative of a lookup does.
+    attrs = {"rows": len(sizes), "padding_idx": -1, "scale_by_freq": False}
+    out = embedding_grad(rows, bags, **attrs)
+    if not mean:
+        return out
+    ones = weight.new_ones((indices._a.size, 1)).detach() if keep is None else keep.unsqueeze(1)
+    return out / embedding_grad(ones, bags, **attrs).clamp(min=1)
+
+
+def _largest(
+    weight: Tensor, indices: Tensor, sizes: np.ndarray, padding: int, by_freq: bool
+) -> Tensor:
+    longest = int(sizes.max()) if sizes.size else 0
+    if not longest:
+        return weight.new_zeros((len(sizes), *weight._a.shape[1:]))
+    start = np.cumsum(sizes) - sizes
+    place = start[:, None] + np.arange(longest)
+    absent = _here(np.arange(longest) >= sizes[:, None], weight)
+    picked = indices[_here(np.minimum(place, indices._a.size - 1), weight)]  # [bags, longest]
+    rows = embedding_op(weight, picked, padding_idx=padding, scale_by_freq=by_freq)
+    if padding >= 0:
+        absent = absent | (picked == padding)
+    best = rows.masked_fill(absent.unsqueeze(2), -math.inf).max(1).values
+    return best.masked_fill(absent.all(1).unsqueeze(1), 0.0)

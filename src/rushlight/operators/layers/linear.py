@@ -1,0 +1,161 @@
+"""The linear layer: one op forward, one backward where a device finds its gradients together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.modes import modes
+from ...core.op import Op
+from ...core.public import public
+from ...core.tensor import Tensor
+from ..made_of.naming import title
+from ..matrix.matmul import add_product, cannot_multiply, matmul, mm_nn, mm_nt, mm_tn, product
+
+
+def _linear(xp: Any, x: Any, w: Any, b: Any) -> Any:
+    """`x @ w.T + b` over the last dim of `x`."""
+    shape = x.shape
+    if len(shape) == 2:
+        out = product(xp, x, w.T)
+    else:
+        rows = 1
+        for s in shape[:-1]:
+            rows *= s
+        out = product(xp, x.reshape(rows, shape[-1]), w.T).reshape(*shape[:-1], w.shape[0])
+    if b is not None:
+        out += b
+    return out
+
+
+linear_op = Op(
+    _linear, "linear", grad_name="AddmmBackward0",
+    meta=lambda x, w, b: ((*x.shape[:-1], w.shape[0]), x.dtype),
+)  # fmt: skip
+
+
+def _rows(x: Tensor) -> Tensor:
+    """`x` as a matrix whose rows are its last dim."""
+    shape = x._a.shape
+    if len(shape) == 2:
+        return x
+    rows = 1
+    for s in shape[:-1]:
+        rows *= s
+    return x.reshape((rows, shape[-1]))
+
+
+def _linear_dx(g: Tensor, w: Tensor) -> Tensor:
+    gx = mm_nn(_rows(g), w.conj() if w._a.dtype.kind == "c" else w)
+    shape = g._a.shape
+    return gx if len(shape) == 2 else gx.reshape((*shape[:-1], w._a.shape[1]))
+
+
+def _linear_dw(g: Tensor, x: Tensor) -> Tensor:
+    if x._a.dtype.kind == "c":  # the forward takes w.T, not the adjoint
+        return mm_nn(_rows(g).t(), _rows(x).conj())
+    return mm_tn(_rows(g), _rows(x))
+
+
+linear_op.derivative(x=_linear_dx, w=_linear_dw, b=lambda g: _rows(g).sum(0))
+
+
+def _linear_grads(xp: Any, gy: Any, x: Any) -> tuple:
+    """The gradients of a linear layer's weight and bias: `gy.T @ x` and the sums over gy's rows."""
+    return product(xp, gy.T, x), gy.sum(axis=0, dtype=gy.dtype)
+
+
+linear_grads = Op(
+    _linear_grads, "linear_grads", grad_name="AddmmBackward0",
+    meta=lambda gy, x: [((gy.shape[1], x.shape[1]), gy.dtype), (gy.shape[1:], gy.dtype)],
+)  # fmt: skip
+
+
+def _linear_all_grads(xp: Any, gy: Any, x: Any, w: Any) -> tuple:
+    """All gradients of a linear layer, of few rows in one launch on a GPU."""
+    return (product(xp, gy, w), *_linear_grads(xp, gy, x))
+
+
+linear_all_grads = Op(
+    _linear_all_grads, "linear_all_grads", grad_name="AddmmBackward0",
+    meta=lambda gy, x, w: [
+        (x.shape, gy.dtype), ((gy.shape[1], x.shape[1]), gy.dtype), (gy.shape[1:], gy.dtype)
+    ],
+)  # fmt: skip
+
+
+def _linear_dw_db(g: Tensor, x: Tensor) -> tuple:
+    if x._a.dtype.kind == "c" or not linear_grads.joins(x):
+        return _linear_dw(g, x), _rows(g).sum(0)
+    return linear_grads(_rows(g), _rows(x))
+
+
+@linear_op.together("x", "w", "b")
+def _linear_all(g: Tensor, x: Tensor, w: Tensor) -> tuple:
+    if x._a.dtype.kind == "c" or x._a.ndim != 2 or not linear_all_grads.joins(x):
+        return (_linear_dx(g, w), *_linear_dw_db(g, x))
+    return linear_all_grads(g, x, w)
+
+
+linear_op.together("w", "b")(_linear_dw_db)
+
+
+@linear_all_grads.backward
+def _linear_all_backward(gs: list, gy: Tensor, x: Tensor, w: Tensor, needs: list) -> tuple:
+    to_gy, to_x = _linear_grads_backward(gs[1:], gy, x, needs)
+    to_w = None
+    if gs[0] is not None:
+        if needs[0]:
+            part = mm_nt(gs[0], w)
+            to_gy = part if to_gy is None else to_gy + part
+        to_w = mm_tn(gy, gs[0]) if needs[2] else None
+    return to_gy, to_x, to_w
+
+
+@linear_grads.backward
+def _linear_grads_backward(gs: list, gy: Tensor, x: Tensor, needs: list) -> tuple:
+    to_gy = to_x = None
+    if gs[0] is not None:
+        to_gy = linear_op(x, gs[0], gs[1]) if needs[0] else None
+        to_x = mm_nn(gy, gs[0]) if needs[1] else None
+    elif gs[1] is not None and needs[0]:
+        to_gy = gs[1].expand(gy._a.shape)
+    return to_gy, to_x
+
+
+@public("functional")
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias`."""
+    x, w = input._a, weight._a
+    if w.ndim == 2 and x.ndim and x.shape[-1] == w.shape[1] and x.dtype == w.dtype:
+        if bias is None or (bias._a.shape == (w.shape[0],) and bias._a.dtype == w.dtype):
+            return linear_op(input, weight, bias)
+    return _linear_otherwise(input, weight, bias)
+
+
+def _linear_otherwise(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
+    """The rare shapes of `linear`, and its errors."""
+    a, s = x._a.shape, w._a.shape
+    if not a or not s:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {len(a)}D and {len(s)}D"
+        )
+    if len(s) == 1:
+        if b is not None and b._a.ndim:
+            raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
+        out = matmul(x, w)
+        return out if b is None else out + b
+    if len(s) != 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(s)}D")
+    if a[-1] != s[1]:
+        rows = 1
+        for size in a[:-1]:
+            rows *= size
+        raise cannot_multiply(rows, a[-1], s[1], s[0])
+    if modes.casts is not None and (b is None or b._a.shape == (s[0],)):
+        return linear_op(x, w, b)  # autocast brings them to one dtype
+    if x._a.dtype != w._a.dtype:
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {title(x.dtype)} and {title(w.dtype)}"
+        )
+    out = linear_op(x, w, None)
+    return out if b is None else add_product(b, out, 1, 1)

@@ -1,0 +1,240 @@
+"""Multi-head attention as one function of its weights."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...base.dtypes import dtype
+from ...core.public import NAMESPACES, public
+from ...core.tensor import Tensor
+from .dropout import dropout
+from .linear import linear
+
+
+def _pad_last(mask: Tensor, count: int = 1) -> Tensor:
+    """A mask for keys that were appended: zeros, that is, not masked."""
+    return NAMESPACES["functional"]["pad"](mask, (0, count))
+
+
+def _cat(parts: list[Tensor], dim: int) -> Tensor:
+    return NAMESPACES["torch"]["cat"](parts, dim)
+
+
+def _float_mask(mask: Any, name: str, target: dtype) -> Any:
+    """A mask to add to the scores: bool True becomes -inf."""
+    if mask is None:
+        return None
+    kind = mask._a.dtype.kind
+    if kind != "b" and not mask.is_floating_point():
+        raise AssertionError(f"only bool and floating types of {name} are supported")
+    if kind != "b":
+        return mask
+    zeros = mask.new_zeros(mask._a.shape, dtype=target)
+    return zeros.masked_fill(mask, -math.inf)
+
+
+def _check_shapes(
+    query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Any, heads: int
+) -> bool:
+    """Whether the input has a batch dim; AssertionError when the others do not agree."""
+    ndim = query._a.ndim
+    if ndim not in (2, 3):
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {ndim}-D query tensor"
+        )
+    kind = "batched (3-D)" if ndim == 3 else "unbatched (2-D)"
+    if key._a.ndim != ndim or value._a.ndim != ndim:
+        raise AssertionError(
+            f"For {kind} `query`, expected `key` and `value` to be {ndim}-D but found {key.ndim}-D "
+            f"and {value.ndim}-D tensors respectively"
+        )
+    if padding is not None and padding._a.ndim != ndim - 1:
+        raise AssertionError(
+            f"For {kind} `query`, expected `key_padding_mask` to be `None` or {ndim - 1}-D but "
+            f"found {padding.ndim}-D tensor instead"
+        )
+    if mask is not None:
+        if mask._a.ndim not in (2, 3):
+            raise AssertionError(
+                f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found "
+                f"{mask.ndim}-D tensor instead"
+            )
+        if ndim == 2 and mask._a.ndim == 3:
+            want = (heads, query._a.shape[0], key._a.shape[0])
+            if mask._a.shape != want:
+                raise AssertionError(
+                    f"Expected `attn_mask` shape to be {want} but got {mask.shape}"
+                )
+    return ndim == 3
+
+
+def _with_batch(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """A batch of one; inputs that are one tensor stay one."""
+    made = query.unsqueeze(1)
+    keys = made if key is query else key.unsqueeze(1)
+    return made, keys, keys if value is key else value.unsqueeze(1)
+
+
+def _project(
+    query: Tensor, key: Tensor, value: Tensor, weights: tuple, bias: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The three input projections; inputs that are one tensor share one product."""
+    packed, w_q, w_k, w_v = weights
+    size = query._a.shape[-1]
+    if packed is None:
+        b = (None,) * 3 if bias is None else bias.chunk(3)
+        return linear(query, w_q, b[0]), linear(key, w_k, b[1]), linear(value, w_v, b[2])
+    if key is value and query is key:
+        joined = linear(query, packed, bias)
+        return tuple(joined.narrow(-1, k * size, size) for k in range(3))  # type: ignore[return-value]
+    w = packed.chunk(3)
+    b = (None,) * 3 if bias is None else bias.chunk(3)
+    return linear(query, w[0], b[0]), linear(key, w[1], b[1]), linear(value, w[2], b[2])
+
+
+def _check_mask(mask: Tensor, batch: int, heads: int, tgt: int, src: int) -> Tensor:
+    want = (tgt, src) if mask._a.ndim == 2 else (batch * heads, tgt, src)
+    if mask._a.shape != want:
+        raise RuntimeError(
+            f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {want}."
+        )
+    return mask.unsqueeze(0) if mask._a.ndim == 2 else mask
+
+
+def _check_sizes(
+    query: Tensor, key: Tensor, value: Tensor, embed: int, heads: int, separate: bool
+) -> None:
+    size = query._a.shape[-1]
+    if size != embed:
+        raise AssertionError(f"was expecting embedding dimension of {embed}, but got {size}")
+    if size % heads:
+        raise AssertionError(f"embed_dim {size} not divisible by num_heads {heads}")
+    if separate:
+        if key._a.shape[:2] != value._a.shape[:2]:
+            raise AssertionError(
+                f"key's sequence and batch dims {key.shape[:2]} do not match value's "
+                f"{value.shape[:2]}"
+            )
+    elif key._a.shape != value._a.shape:
+        raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+
+
+def _heads(x: Tensor, batch: int, heads: int, size: int) -> Tensor:
+    """[L, N, E] -> [N * heads, L, size]."""
+    return x.reshape(x._a.shape[0], batch * heads, size).transpose(0, 1)
+
+
+def _extended(k: Tensor, v: Tensor, masks: list, bias_k: Any, bias_v: Any) -> tuple[Tensor, Tensor]:
+    """Keys and values with the learnt extra one behind, the masks widened to match."""
+    if bias_k is None and bias_v is None:
+        return k, v
+    if bias_k is None or bias_v is None:
+        raise AssertionError("bias_k and bias_v must come together")
+    batch = k._a.shape[1]
+    masks[:] = [None if m is None else _pad_last(m) for m in masks]
+    return _cat([k, bias_k.repeat(1, batch, 1)], 0), _cat([v, bias_v.repeat(1, batch, 1)], 0)
+
+
+def _with_zero(k: Tensor, v: Tensor, masks: list) -> tuple[Tensor, Tensor]:
+    """Keys and values with a zero behind, to which a query may give its attention."""
+    shape = (k._a.shape[0], 1, k._a.shape[2])
+    masks[:] = [None if m is None else _pad_last(m) for m in masks]
+    return _cat([k, k.new_zeros(shape)], 1), _cat([v, v.new_zeros(shape)], 1)
+
+
+def _merged(masks: list, batch: int, heads: int, src: int) -> Any:
+    """The attention mask with the padding of the keys added."""
+    mask, padding = masks
+    if padding is None:
+        return mask
+    if padding._a.shape != (batch, src):
+        raise AssertionError(
+            f"expecting key_padding_mask shape of {(batch, src)}, but got {padding.shape}"
+        )
+    spread = padding.reshape(batch, 1, 1, src).expand(-1, heads, -1, -1)
+    spread = spread.reshape(batch * heads, 1, src)
+    return spread if mask is None else mask + spread
+
+
+@public("functional")
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention of `query` [L, N, E] over `key` and `value` [S, N, E] in `num_heads` heads."""
+    batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
+    if not batched:
+        query, key, value = _with_batch(query, key, value)
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    tgt, batch, embed = query._a.shape
+    padding = _float_mask(key_padding_mask, "key_padding_mask", query.dtype)
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    is_causal = is_causal and padding is None and not need_weights
+    # The hint alone is enough then, and quicker than the mask.
+    attn_mask = None if is_causal else _float_mask(attn_mask, "attn_mask", query.dtype)
+    _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
+    size = embed // num_heads
+    packed = None if use_separate_proj_weight else in_proj_weight
+    weights = (packed, q_proj_weight, k_proj_weight, v_proj_weight)
+    if packed is None and None in weights[1:]:
+        raise AssertionError("use_separate_proj_weight needs q_, k_ and v_proj_weight")
+    q, k, v = _project(query, key, value, weights, in_proj_bias)
+    if attn_mask is not None:
+        attn_mask = _check_mask(attn_mask, batch, num_heads, tgt, key._a.shape[0])
+    masks = [attn_mask, padding]
+    k, v = _extended(k, v, masks, bias_k, bias_v)
+    q = _heads(q, batch, num_heads, size)
+    k = _heads(k, batch, num_heads, size) if static_k is None else static_k
+    v = _heads(v, batch, num_heads, size) if static_v is None else static_v
+    if add_zero_attn:
+        k, v = _with_zero(k, v, masks)
+    mask = _merged(masks, batch, num_heads, k._a.shape[1])
+    drop = dropout_p if training else 0.0
+    joined, attention = _attend(q, k, v, mask, drop, is_causal, need_weights)
+    joined = joined.transpose(0, 1).reshape(tgt * batch, embed)
+    out = linear(joined, out_proj_weight, out_proj_bias).reshape(tgt, batch, -1)
+    if attention is not None:
+        attention = attention.reshape(batch, num_heads, tgt, -1)
+        attention = attention.mean(1) if average_attn_weights else attention
+    if batched:
+        return out, attention
+    return out.squeeze(1), None if attention is None else attention.squeeze(0)
+
+
+def _attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Any, drop: float, is_causal: bool, need_weights: bool
+) -> tuple[Tensor, Tensor | None]:
+    if not need_weights:
+        attention = NAMESPACES["functional"]["scaled_dot_product_attention"]
+        return attention(q, k, v, mask, drop, is_causal), None
+    scores = (q * math.sqrt(1.0 / q._a.shape[-1])) @ k.transpose(-2, -1)
+    weights = (scores if mask is None else scores + mask).softmax(-1)
+    if drop > 0.0:
+        weights = dropout(weights, drop)
+    return weights @ v, weights

@@ -1,0 +1,348 @@
+"""Pooling as PyTorch spells it: max, average, power, adaptive pooling and unpooling, 1-d to 3-d."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core.public import publish
+from ...core.tensor import Tensor
+from ..made_of.guards import recall, remember
+from .conv_kernels import Dims
+from .pool_adaptive import adaptive_max, averaged
+from .pool_kernels import avg_pool, max_pool, max_pool_grad, pool_size
+
+_WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
+
+
+# -- rules --------------------------------------------------------------------------------------
+
+
+def _spread(value: Any, n: int, fn: str, name: str) -> Dims:
+    if hasattr(value, "__index__"):
+        return (value.__index__(),) * n
+    values = tuple([v.__index__() for v in value])
+    if len(values) == 1:
+        return values * n
+    if len(values) != n:
+        raise RuntimeError(f"{fn}: {name} must either be a single int, or a tuple of {_WORDS[n]}")
+    return values
+
+
+def _batched(x: Tensor, n: int, fn: str) -> tuple[Tensor, bool]:
+    """Input with a batch dim, and whether it had to be added."""
+    shape = x._a.shape
+    if len(shape) not in (n + 1, n + 2):
+        if n == 1:
+            raise RuntimeError(
+                f"{fn}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
+                f"input, but got:{list(shape)}"
+            )
+        raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
+    if 0 in shape[1:] or (len(shape) == n + 1 and shape[0] == 0):
+        raise RuntimeError(
+            f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for "
+            f"input, but got:{list(shape)}"
+        )
+    return (x, False) if len(shape) == n + 2 else (x.unsqueeze(0), True)
+
+
+def _check_window(kernel: Dims, stride: Dims, padding: Dims, dilation: Dims) -> None:
+    if min(stride) <= 0:
+        raise RuntimeError("stride should not be zero" if 0 in stride else
+                           "stride must be greater than zero, but got " + str(min(stride)))  # fmt: skip
+    if min(kernel) <= 0:
+        raise RuntimeError("kernel size should be greater than zero, but got " + _by(kernel))
+    if min(dilation) <= 0:
+        raise RuntimeError("dilation should be greater than zero, but got " + _by(dilation))
+    for p, k, d in zip(padding, kernel, dilation):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > (d * (k - 1) + 1) // 2:
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={p}, "
+                f"kernel_size={k} and dilation={d}"
+            )
+
+
+def _by(values: Any) -> str:
+    return "x".join(map(str, values))
+
+
+def _check_result(shape: Dims, out: Dims) -> None:
+    if min(out) < 1:
+        raise RuntimeError(
+            f"Given input size: ({_by(shape[1:])}). Calculated output size: "
+            f"({_by((shape[1], *out))}). Output size is too small"
+        )
+
+
+def _window(
+    n: int, fn: str, kernel_size: Any, stride: Any, padding: Any, dilation: Any = 1
+) -> tuple[Dims, Dims, Dims, Dims]:
+    kernel = _spread(kernel_size, n, fn, "kernel_size")
+    if stride is None or (isinstance(stride, (list, tuple)) and not stride):
+        step = kernel
+    else:
+        step = _spread(stride, n, fn, "stride")
+    pad, gap = _spread(padding, n, fn, "padding"), _spread(dilation, n, fn, "dilation")
+    _check_window(kernel, step, pad, gap)
+    return kernel, step, pad, gap
+
+
+# -- max ----------------------------------------------------------------------------------------
+
+
+_checked: dict[tuple, dict[str, Any]] = {}  # arguments that were found right -> the op's attributes
+
+
+def _max(n: int, fn: str, x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+         ceil_mode: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
+    key = (n, x._a.shape, kernel_size, stride, padding, dilation, ceil_mode)
+    how = recall(_checked, key)
+    if how is None:
+        return _max_checked(key, n, fn, x, kernel_size, stride, padding, dilation, ceil_mode)
+    return max_pool(x, **how)
+
+
+def _max_checked(key: tuple, n: int, fn: str, x: Tensor, kernel_size: Any, stride: Any,
+                 padding: Any, dilation: Any, ceil_mode: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
+    x, alone = _batched(x, n, fn)
+    kernel, step, pad, gap = _window(n, fn, kernel_size, stride, padding, dilation)
+    shape = x._a.shape
+    _check_result(shape, pool_size(shape[2:], kernel, step, pad, gap, ceil_mode))
+    how: dict[str, Any] = {"kernel": kernel, "stride": step, "padding": pad, "dilation": gap}
+    how["ceil_mode"] = bool(ceil_mode)
+    if not alone:
+        remember(_checked, key, how)
+    pair = max_pool(x, **how)
+    return (pair[0].squeeze(0), pair[1].squeeze(0)) if alone else pair
+
+
+def _make_max(n: int) -> None:
+    fn = f"max_pool{n}d"
+
+    def pool(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        pair = _max(n, fn, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return pair if return_indices else pair[0]
+
+    def pool_with_indices(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        return _max(n, fn, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    pool.__doc__ = f"The maximum of every {n}-d window; `return_indices` adds where it lies."
+    _publish(fn, pool, "torch", "functional")
+    _publish(fn + "_with_indices", pool_with_indices, "functional", *(["torch"] if n == 1 else []))
+
+
+def _publish(name: str, fn: Callable, *places: str) -> None:
+    fn.__name__ = fn.__qualname__ = name
+    for place in places:
+        publish(place, name, fn)
+
+
+for _n in (1, 2, 3):
+    _make_max(_n)
+
+
+# -- unpool -------------------------------------------------------------------------------------
+
+
+def _unpooled_size(
+    x: Tensor, n: int, kernel: Dims, stride: Dims, padding: Dims, output_size: Any
+) -> Dims:
+    size = x._a.shape[2:]
+    default = tuple([(m - 1) * s - 2 * p + k for m, s, p, k in zip(size, stride, padding, kernel)])
+    if output_size is None:
+        return default
+    wanted = tuple(output_size)
+    if len(wanted) == n + 2:
+        wanted = wanted[2:]
+    if len(wanted) != n:
+        raise ValueError(
+            f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a "
+            f"length of '{len(wanted)}'"
+        )
+    for w, d, s in zip(wanted, default, stride):
+        if not d - s < w < d + s:
+            raise ValueError(
+                f"invalid output_size {list(wanted)} (dim must be between {d - s} and {d + s})"
+            )
+    return wanted
+
+
+def _make_unpool(n: int) -> None:
+    fn = f"max_unpool{n}d"
+
+    def unpool(
+        input: Tensor,
+        indices: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
+    ) -> Tensor:
+        if input._a.shape != indices._a.shape:
+            raise RuntimeError(
+                f"Expected shape of indices to be same as that of the input tensor "
+                f"({list(input._a.shape)}) but got indices tensor with shape: "
+                f"{list(indices._a.shape)}"
+            )
+        x, alone = _batched(input, n, fn)
+        index = indices.unsqueeze(0) if alone else indices
+        kernel = _spread(kernel_size, n, fn, "kernel_size")
+        step = kernel if stride is None else _spread(stride, n, fn, "stride")
+        size = _unpooled_size(x, n, kernel, step, _spread(padding, n, fn, "padding"), output_size)
+        out = max_pool_grad(x, index, x_shape=(*x._a.shape[:2], *size), overlap=False)
+        return out.squeeze(0) if alone else out
+
+    unpool.__doc__ = f"Put {n}-d maxima back where `indices` says they came from; zeros elsewhere."
+    _publish(fn, unpool, "functional")
+
+
+for _n in (1, 2, 3):
+    _make_unpool(_n)
+
+
+# -- average ------------------------------------------------------------------------------------
+
+
+def _avg(n: int, x: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
+         include_pad: bool, divisor: int | None) -> Tensor:  # fmt: skip
+    fn = f"avg_pool{n}d"
+    if divisor == 0:
+        raise RuntimeError("divisor must be not zero")
+    kernel, step, pad, gap = _window(n, fn, kernel_size, stride, padding)
+    x, alone = _batched(x, n, fn)
+    shape = x._a.shape
+    _check_result(shape, pool_size(shape[2:], kernel, step, pad, gap, ceil_mode))
+    if x._a.dtype.kind not in "fV":
+        from ..made_of.naming import title
+
+        raise RuntimeError(f"\"avg_pool{n}d\" not implemented for '{title(x.dtype)}'")
+    out = avg_pool(
+        x, kernel=kernel, stride=step, padding=pad, ceil_mode=bool(ceil_mode),
+        include_pad=bool(include_pad), divisor=divisor,
+    )  # fmt: skip
+    return out.squeeze(0) if alone else out
+
+
+def _make_avg(n: int) -> None:
+    def pool(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        return _avg(
+            n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
+
+    pool.__doc__ = f"The mean of every {n}-d window."
+    _publish(f"avg_pool{n}d", pool, "functional", *(["torch"] if n == 1 else []))
+
+
+for _n in (1, 2, 3):
+    _make_avg(_n)
+
+
+# -- power --------------------------------------------------------------------------------------
+
+
+def _make_lp(n: int) -> None:
+    def pool(
+        input: Tensor, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> Tensor:
+        kernel = _spread(kernel_size, n, f"lp_pool{n}d", "kernel_size")
+        count = 1
+        for k in kernel:
+            count *= k
+        total = _avg(n, input.pow(norm_type), kernel, stride, 0, ceil_mode, True, None)
+        return (total.sign() * total.abs().relu() * count).pow(1.0 / norm_type)
+
+    pool.__doc__ = f"The `norm_type`-norm of every {n}-d window."
+    _publish(f"lp_pool{n}d", pool, "functional")
+
+
+for _n in (1, 2, 3):
+    _make_lp(_n)
+
+
+# -- adaptive -----------------------------------------------------------------------------------
+
+
+def _adaptive_input(x: Tensor, output_size: Any, n: int, fn: str) -> tuple[Tensor, bool, Dims]:
+    shape = x._a.shape
+    if len(shape) not in (n + 1, n + 2):
+        mark = ":" if "max" in fn else ""
+        raise RuntimeError(
+            f"{fn}(): Expected {n + 1}D or {n + 2}D tensor, but got{mark} {list(shape)}"
+        )
+    if not isinstance(output_size, (list, tuple)):
+        output_size = (output_size,) * n
+    if len(output_size) == 1:
+        output_size = tuple(output_size) * n
+    if len(output_size) != n:
+        raise RuntimeError(f"{fn}: output_size must be {n}")
+    size = tuple([s if o is None else o.__index__() for s, o in zip(shape[-n:], output_size)])
+    if min(size) < 0:
+        raise RuntimeError(
+            f"{fn}: elements of output_size must be greater than or equal to 0 but received "
+            f"{{{', '.join(map(str, size))}}}"
+        )
+    for i in range(n):
+        if shape[i - n] == 0:
+            raise RuntimeError(
+                f"{fn}(): Expected input to have non-zero size for non-batch dimensions, but input "
+                f"has sizes {list(shape)} with dimension {len(shape) - n + i} being empty"
+            )
+    return (x, False, size) if len(shape) == n + 2 else (x.unsqueeze(0), True, size)
+
+
+def _make_adaptive(n: int) -> None:
+    def average(input: Tensor, output_size: Any) -> Tensor:
+        x, alone, size = _adaptive_input(input, output_size, n, f"adaptive_avg_pool{n}d")
+        out = averaged(x, size)
+        return out.squeeze(0) if alone else out
+
+    def with_indices(
+        input: Tensor, output_size: Any, return_indices: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        x, alone, size = _adaptive_input(input, output_size, n, f"adaptive_max_pool{n}d")
+        out, index = adaptive_max(x, size=size)
+        return (out.squeeze(0), index.squeeze(0)) if alone else (out, index)
+
+    def maximum(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        pair = with_indices(input, output_size)
+        return pair if return_indices else pair[0]
+
+    average.__doc__ = f"The mean over {n}-d windows chosen so that the result has `output_size`."
+    maximum.__doc__ = f"The maximum over {n}-d windows chosen so that the result has `output_size`."
+    top = ("torch",) if n == 1 else ()
+    _publish(f"adaptive_avg_pool{n}d", average, "functional", *top)
+    _publish(f"adaptive_max_pool{n}d_with_indices", with_indices, "functional")
+    _publish(f"adaptive_max_pool{n}d", maximum, "functional")
+    if n == 1:
+        publish("torch", "adaptive_max_pool1d", with_indices)
+
+
+for _n in (1, 2, 3):
+    _make_adaptive(_n)

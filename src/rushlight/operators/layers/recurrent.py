@@ -1,0 +1,212 @@
+"""Recurrent networks: whole sequences and single cells of tanh/relu RNN, LSTM and GRU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...core.public import NAMESPACES, public
+from ...core.tensor import Tensor
+from .dropout import dropout as apply_dropout
+from .linear import linear
+from .recurrent_kernels import gru_sequence, lstm_projected, lstm_sequence, rnn_sequence
+
+# A layer sees the frames of all time steps as one matrix [sum of batch sizes, features]: the input
+# projection is one product, and only the recurrence itself runs step by step, inside one kernel.
+
+
+class _Layer:
+    """The weights of one layer in one direction."""
+
+    def __init__(self, weights: Sequence[Tensor], biased: bool) -> None:
+        self.w_ih, self.w_hh = weights[0], weights[1]
+        self.b_ih = weights[2] if biased else None
+        self.b_hh = weights[3] if biased else None
+        rest = weights[4:] if biased else weights[2:]
+        self.w_hr = rest[0] if rest else None
+
+    def project(self, x: Tensor, both: bool = True) -> Tensor:
+        bias = self.b_ih
+        if both and bias is not None:
+            bias = bias + self.b_hh
+        return linear(x, self.w_ih, bias)
+
+
+def _rnn_layer(
+    layer: _Layer, x: Tensor, state: tuple, sizes: tuple, reverse: bool, act: str
+) -> Any:
+    out, last, _ = rnn_sequence(
+        layer.project(x), state[0], layer.w_hh, sizes=sizes, reverse=reverse, act=act
+    )
+    return out, (last,)
+
+
+def _gru_layer(
+    layer: _Layer, x: Tensor, state: tuple, sizes: tuple, reverse: bool, act: str
+) -> Any:
+    out, last, *_ = gru_sequence(
+        layer.project(x, both=False), state[0], layer.w_hh, layer.b_hh, sizes=sizes, reverse=reverse
+    )
+    return out, (last,)
+
+
+def _lstm_layer(
+    layer: _Layer, x: Tensor, state: tuple, sizes: tuple, reverse: bool, act: str
+) -> Any:
+    projected = layer.project(x)
+    if layer.w_hr is not None:
+        out, h, c = lstm_projected(
+            projected, state[0], state[1], layer.w_hh, layer.w_hr, sizes, reverse
+        )
+    else:
+        out, h, c, *_ = lstm_sequence(projected, *state, layer.w_hh, sizes=sizes, reverse=reverse)
+    return out, (h, c)
+
+
+def _stack(
+    run: Callable, x: Tensor, states: tuple, params: Sequence[Tensor], biased: bool,
+    num_layers: int, drop: float, train: bool, bidirectional: bool, sizes: tuple, act: str = "",
+) -> tuple[Tensor, list[Tensor]]:  # fmt: skip
+    """All layers and directions; `x` [frames, features], `states` each [layers * directions, B, H]."""
+    directions = 2 if bidirectional else 1
+    cells = num_layers * directions
+    per_cell = len(params) // cells
+    finals: list[tuple] = []
+    for depth in range(num_layers):
+        outs = []
+        for d in range(directions):
+            i = depth * directions + d
+            layer = _Layer(params[i * per_cell : (i + 1) * per_cell], biased)
+            start = tuple([s.select(0, i) for s in states])
+            out, final = run(layer, x, start, sizes, d == 1, act)
+            outs.append(out)
+            finals.append(final)
+        x = outs[0] if len(outs) == 1 else NAMESPACES["torch"]["cat"](outs, -1)
+        if drop and train and depth < num_layers - 1:
+            x = apply_dropout(x, drop, True)
+    stack = NAMESPACES["torch"]["stack"]
+    return x, [stack([f[k] for f in finals], 0) for k in range(len(finals[0]))]
+
+
+def _sequence(
+    run: Callable, args: tuple, batch_first: bool, states: tuple, act: str = ""
+) -> tuple[Tensor, list[Tensor]]:
+    """The form for padded input [T, B, F] (or [B, T, F])."""
+    x, params, biased, num_layers, drop, train, bidirectional = args
+    if batch_first:
+        x = x.transpose(0, 1)
+    steps, batch, width = x._a.shape
+    if not steps:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    flat = x.reshape(steps * batch, width)
+    out, finals = _stack(
+        run, flat, states, params, biased, num_layers, drop, train, bidirectional,
+        (batch,) * steps, act,
+    )  # fmt: skip
+    out = out.reshape(steps, batch, -1)
+    return (out.transpose(0, 1) if batch_first else out), finals
+
+
+def _packed(
+    run: Callable, data: Tensor, batch_sizes: Tensor, states: tuple, rest: tuple, act: str = ""
+) -> tuple[Tensor, list[Tensor]]:
+    """The form for packed sequences: `batch_sizes` says how many are alive at each step."""
+    sizes = tuple([int(n) for n in batch_sizes.tolist()])
+    params, biased, num_layers, drop, train, bidirectional = rest
+    return _stack(
+        run, data, states, params, biased, num_layers, drop, train, bidirectional, sizes, act
+    )
+
+
+@public("torch")
+def lstm(input: Tensor, *args: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """`lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`.
+
+    For packed input: `lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
+    bidirectional)`.
+    """
+    if isinstance(args[0], Tensor):
+        out, (h, c) = _packed(_lstm_layer, input, args[0], tuple(args[1]), args[2:])
+    else:
+        hx, *rest, batch_first = args
+        out, (h, c) = _sequence(_lstm_layer, (input, *rest), batch_first, tuple(hx))
+    return out, h, c
+
+
+def _single_state(run: Callable, name: str, act: str = "") -> Callable:
+    def function(input: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
+        if isinstance(args[1], Tensor):
+            out, (h,) = _packed(run, input, args[0], (args[1],), args[2:], act)
+        else:
+            hx, *rest, batch_first = args
+            out, (h,) = _sequence(run, (input, *rest), batch_first, (hx,), act)
+        return out, h
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"`{name}(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, "
+        "batch_first)`, or with `batch_sizes` after `input` for packed sequences."
+    )
+    return public("torch")(function)
+
+
+gru = _single_state(_gru_layer, "gru")
+rnn_tanh = _single_state(_rnn_layer, "rnn_tanh", "tanh")
+rnn_relu = _single_state(_rnn_layer, "rnn_relu", "relu")
+
+
+# -- cells --------------------------------------------------------------------------------------
+
+
+def _cell(w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any) -> _Layer:
+    return _Layer((w_ih, w_hh) if b_ih is None else (w_ih, w_hh, b_ih, b_hh), b_ih is not None)
+
+
+@public("torch")
+def lstm_cell(
+    input: Tensor,
+    hx: Sequence[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """One step of an LSTM: (h, c) from `input` [B, F] and the state before."""
+    layer = _cell(w_ih, w_hh, b_ih, b_hh)
+    _, state = _lstm_layer(layer, input, tuple(hx), (input._a.shape[0],), False, "")
+    return state
+
+
+@public("torch")
+def gru_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of a GRU."""
+    layer = _cell(w_ih, w_hh, b_ih, b_hh)
+    return _gru_layer(layer, input, (hx,), (input._a.shape[0],), False, "")[0]
+
+
+def _rnn_cell(act: str) -> Callable:
+    def function(
+        input: Tensor,
+        hx: Tensor,
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> Tensor:
+        layer = _cell(w_ih, w_hh, b_ih, b_hh)
+        return _rnn_layer(layer, input, (hx,), (input._a.shape[0],), False, act)[0]
+
+    function.__name__ = function.__qualname__ = f"rnn_{act}_cell"
+    function.__doc__ = f"One step of an RNN with {act}."
+    return public("torch")(function)
+
+
+rnn_tanh_cell = _rnn_cell("tanh")
+rnn_relu_cell = _rnn_cell("relu")

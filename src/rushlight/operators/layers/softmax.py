@@ -1,0 +1,127 @@
+"""softmax, log_softmax and softmin: each one kernel forward and one kernel backward."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ...base.dtypes import as_dtype
+from ...base.shapes import wrap_dim
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..made_of.guards import FLOATS, unsupported
+from ..made_of.pointwise import same_meta
+from ..made_of.precision import in_float32
+from ..made_of.reference import by_reference
+from ..memory.casting import cast_to
+
+
+@in_float32
+def _softmax_body(xp: Any, x: Any, *, dim: int) -> Any:
+    if x.size == 0:
+        return x.copy()
+    z = x - x.max(axis=dim, keepdims=True)
+    xp.exp(z, out=z)
+    z /= z.sum(axis=dim, keepdims=True)
+    return z
+
+
+@in_float32
+def _softmax_grad_body(xp: Any, gy: Any, y: Any, *, dim: int) -> Any:
+    out = gy * y
+    out -= y * out.sum(axis=dim, keepdims=True)
+    return out
+
+
+@in_float32
+def _log_softmax_body(xp: Any, x: Any, *, dim: int) -> Any:
+    if x.size == 0:
+        return x.copy()
+    z = x - x.max(axis=dim, keepdims=True)
+    z -= xp.log(xp.exp(z).sum(axis=dim, keepdims=True))
+    return z
+
+
+@in_float32
+def _log_softmax_grad_body(xp: Any, gy: Any, y: Any, *, dim: int) -> Any:
+    out = xp.exp(y)
+    out *= gy.sum(axis=dim, keepdims=True)
+    xp.subtract(gy, out, out=out)
+    return out
+
+
+softmax_grad = Op(_softmax_grad_body, "softmax_grad", meta=lambda gy, y, **_: (y.shape, y.dtype))
+by_reference(softmax_grad, lambda gy, y, dim: y * (gy - (gy * y).sum(dim, keepdim=True)))
+log_softmax_grad = Op(
+    _log_softmax_grad_body, "log_softmax_grad", meta=lambda gy, y, **_: (y.shape, y.dtype)
+)
+by_reference(log_softmax_grad, lambda gy, y, dim: gy - y.exp() * gy.sum(dim, keepdim=True))
+
+softmax_op = Op(_softmax_body, "softmax", meta=same_meta)
+softmax_op.derivative(x=lambda g, out, dim: softmax_grad(g, out, dim=dim))
+log_softmax_op = Op(_log_softmax_body, "log_softmax", meta=same_meta)
+log_softmax_op.derivative(x=lambda g, out, dim: log_softmax_grad(g, out, dim=dim))
+
+
+def _along(op: Op, name: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
+    at = wrap_dim(dim, x._a.ndim)
+    if dtype is not None:
+        x = cast_to(x, as_dtype(dtype))
+    if x._a.dtype.kind not in FLOATS:
+        last = "lastdim_" if at == max(x._a.ndim, 1) - 1 else ""
+        raise unsupported(f"{name}_{last}kernel_impl", x.dtype)
+    if x._a.ndim == 0:
+        return op(x.reshape(1), dim=0).reshape(())
+    return op(x, dim=at)
+
+
+@public()
+def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
+    """exp of every element over the sum of exp along `dim`."""
+    return into(out, _along(softmax_op, "softmax", input, dim, dtype))
+
+
+@public()
+def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
+    """The logarithm of `softmax`, computed without leaving the representable range."""
+    return into(out, _along(log_softmax_op, "log_softmax", input, dim, dtype))
+
+
+def _implicit(name: str, ndim: int, stacklevel: int) -> int:
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+        "dim=X as an argument.",
+        stacklevel=stacklevel,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+@public("functional", name="softmax")
+def _f_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """exp of every element over the sum of exp along `dim`."""
+    if dim is None:
+        dim = _implicit("softmax", input.ndim, _stacklevel)
+    return _along(softmax_op, "softmax", input, dim, dtype)
+
+
+@public("functional", name="log_softmax")
+def _f_log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """The logarithm of `softmax`, computed without leaving the representable range."""
+    if dim is None:
+        dim = _implicit("log_softmax", input.ndim, _stacklevel)
+    return _along(log_softmax_op, "log_softmax", input, dim, dtype)
+
+
+@public("functional")
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """softmax of `-input`."""
+    if dim is None:
+        dim = _implicit("softmin", input.ndim, _stacklevel)
+    return _along(softmax_op, "softmax", -input, dim, dtype)

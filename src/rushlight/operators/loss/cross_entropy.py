@@ -1,0 +1,327 @@
+"""Losses of class targets: negative log-likelihood and cross entropy."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...core.op import Op
+from ...core.public import public
+from ...core.tensor import Tensor
+from ..layers.softmax import log_softmax, softmax_grad
+from ..made_of.guards import title
+from ..made_of.precision import widen
+from ..made_of.reference import by_reference
+from .reduction import legacy_reduction, reduced
+
+# -- negative log-likelihood --------------------------------------------------------------------
+
+
+def _check_classes(xp: Any, target: Any, ignore_index: int, classes: int) -> None:
+    """IndexError for a class that does not exist; CuPy would stall on the look, so only NumPy."""
+    if xp is not np or not target.size:
+        return
+    low, high = target.min(), target.max()
+    if low >= 0 and high < classes:
+        return
+    bad = target[((target < 0) | (target >= classes)) & (target != ignore_index)]
+    if bad.size:
+        raise IndexError(f"Target {bad.flat[0]} is out of bounds.")
+
+
+def _nll_parts(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any) -> tuple:
+    """Each target's class made safe to index with, and its weight (0 where ignored)."""
+    valid = target != ignore_index
+    safe = xp.where(valid, target, 0)
+    if weight is None:
+        return safe, valid.astype(dtype)
+    return safe, weight[safe] * valid.astype(dtype)
+
+
+def _by_class(x: Any) -> Any:
+    """[N, C, d1, ...] as [N, C, d1 * ...]."""
+    return x.reshape(x.shape[0], x.shape[1], prod(x.shape[2:]))
+
+
+def _class_places(xp: Any, safe: Any) -> tuple:
+    """Where in `_by_class` the targets' entries lie."""
+    n, rest = safe.shape[0], prod(safe.shape[1:])
+    return xp.arange(n)[:, None], safe.reshape(n, rest), xp.arange(rest)[None]
+
+
+def _nll_body(
+    xp: Any, x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: str
+) -> tuple:
+    _check_classes(xp, target, ignore_index, x.shape[1])
+    wide = widen(xp, x)
+    weight = None if weight is None else widen(xp, weight)
+    safe, w = _nll_parts(xp, target, weight, ignore_index, wide.dtype)
+    picked = _by_class(wide)[_class_places(xp, safe)].reshape(safe.shape)
+    loss = xp.where(w == 0, 0, -w * picked)
+    total = w.sum(dtype=wide.dtype)
+    if reduction == "mean":
+        loss = loss.sum(dtype=wide.dtype) / total
+    elif reduction == "sum":
+        loss = loss.sum(dtype=wide.dtype)
+    return loss.astype(x.dtype), total
+
+
+def _nll_grad_body(
+    xp: Any, gy: Any, target: Any, weight: Any, total: Any, *, shape: tuple, ignore_index: int,
+    reduction: str,
+) -> Any:  # fmt: skip
+    weight = None if weight is None else widen(xp, weight)
+    safe, w = _nll_parts(xp, target, weight, ignore_index, total.dtype)
+    g = -w * widen(xp, gy)
+    if reduction == "mean":
+        g = g / total
+    out = xp.zeros(shape, total.dtype)
+    _by_class(out)[_class_places(xp, safe)] = xp.where(w == 0, 0, g).reshape(
+        shape[0], prod(shape[2:])
+    )
+    return out.astype(gy.dtype)
+
+
+def _nll_meta(x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: str) -> list:
+    shape = target.shape if reduction == "none" else ()
+    total = np.dtype(np.float32) if x.dtype.itemsize == 2 else x.dtype
+    return [(shape, x.dtype), ((), total)]
+
+
+_nll = Op(_nll_body, "nll_loss", meta=_nll_meta)
+_nll_grad = Op(_nll_grad_body, "nll_loss_grad", meta=lambda gy, *_, shape, **__: (shape, gy.dtype))
+
+
+@_nll.backward
+def _nll_backward(
+    g: Any, x_shape: tuple, target: Tensor, weight: Any, out1: Tensor, ignore_index: int,
+    reduction: str,
+) -> tuple:  # fmt: skip
+    gx = _nll_grad(
+        g, target, weight, out1.detach(), shape=x_shape, ignore_index=ignore_index,
+        reduction=reduction,
+    )  # fmt: skip
+    return gx, None, None
+
+
+_nll_grad.derivative(  # linear in gy, with the loss itself as its transpose
+    gy=lambda g, target, weight, ignore_index, reduction: _nll(
+        g, target, weight, ignore_index=ignore_index, reduction=reduction
+    )[0]
+)
+
+
+def _is_class_index(d: Any) -> bool:
+    return d.kind in "iu" and d.itemsize == (8 if d.kind == "i" else 1)
+
+
+def _check_nll(input: Tensor, target: Tensor, weight: Any) -> None:
+    x, t = input._a.shape, target._a.shape
+    if len(x) < 1:
+        raise ValueError(f"Expected 1 or more dimensions (got {len(x)})")
+    if len(x) > 1 and (not t or x[0] != t[0]):
+        raise ValueError(
+            f"Expected input batch_size ({x[0]}) to match target batch_size ({t[0] if t else 0})."
+        )
+    if len(x) > 2 and x[2:] != t[1:]:
+        raise RuntimeError(
+            f"Expected target size {[x[0], *x[2:]]}, got {list(t)}. The class dimension is dim 1 of "
+            "the input and absent from the target."
+        )
+    if len(x) == 2 and len(t) != 1:
+        raise RuntimeError(
+            "0D or 1D target tensor expected, multi-target not supported; for class probabilities "
+            "use a floating point target of the input's shape"
+        )
+    if not _is_class_index(target._a.dtype):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {title(target.dtype)}; class indices "
+            "need .long()"
+        )
+    classes = x[1] if len(x) > 1 else x[0]
+    if weight is not None and weight._a.shape != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but "
+            f"got weight tensor of shape: {list(weight._a.shape)}"
+        )
+
+
+@public("functional")
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative of the log-probability at each target class."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    _check_nll(input, target, weight)
+    single = input._a.ndim == 1
+    if single:
+        input, target = input.unsqueeze(0), target.reshape(1)
+    loss = _nll(input, target, weight, ignore_index=int(ignore_index), reduction=reduction)[0]
+    return loss.reshape(()) if single and reduction == "none" else loss
+
+
+# -- cross entropy ------------------------------------------------------------------------------
+
+
+def _cross_entropy_body(
+    xp: Any, x: Any, target: Any, *, ignore_index: int, reduction: str
+) -> tuple:
+    """The loss of 2-D logits and class indices, and the probabilities its derivative wants."""
+    _check_classes(xp, target, ignore_index, x.shape[1])
+    wide = widen(xp, x)
+    valid = target != ignore_index
+    rows = xp.arange(target.shape[0])
+    z = wide - wide.max(axis=1, keepdims=True) if wide.size else wide
+    at = z[rows, xp.where(valid, target, 0)]
+    probs = xp.exp(z)
+    sums = probs.sum(axis=1, keepdims=True)
+    probs /= sums
+    loss = xp.where(valid, xp.log(sums[:, 0]) - at, 0)
+    if reduction == "mean":
+        loss = loss.sum(dtype=wide.dtype) / valid.sum().astype(wide.dtype)
+    elif reduction == "sum":
+        loss = loss.sum(dtype=wide.dtype)
+    return loss.astype(x.dtype), probs.astype(x.dtype)
+
+
+def _cross_entropy_grad_body(
+    xp: Any, gy: Any, probs: Any, target: Any, *, ignore_index: int, reduction: str
+) -> Any:
+    """(probabilities - one-hot target) * gradient, over the number of targets for a mean."""
+    valid = target != ignore_index
+    g = widen(xp, gy)
+    if reduction == "mean":
+        g = g / valid.sum().astype(g.dtype)
+    g = xp.where(valid, g, 0)
+    out = widen(xp, probs) * g[:, None]
+    rows = xp.arange(target.shape[0])
+    out[rows, xp.where(valid, target, 0)] -= g
+    return out.astype(gy.dtype)
+
+
+def _cross_entropy_meta(x: Any, target: Any, *, ignore_index: int, reduction: str) -> list:
+    return [(target.shape if reduction == "none" else (), x.dtype), (x.shape, x.dtype)]
+
+
+cross_entropy_fused = Op(
+    _cross_entropy_body, "cross_entropy_fused", meta=_cross_entropy_meta,
+    grad_name="NllLossBackward0", new_gradients=True,
+)  # fmt: skip
+cross_entropy_grad = Op(
+    _cross_entropy_grad_body, "cross_entropy_grad",
+    meta=lambda gy, probs, target, **_: (probs.shape, probs.dtype),
+)  # fmt: skip
+
+
+@cross_entropy_fused.backward
+def _cross_entropy_backward(
+    gs: list, target: Tensor, out1: Tensor, ignore_index: int, reduction: str
+) -> tuple:
+    gx = None
+    if gs[0] is not None:
+        gx = cross_entropy_grad(gs[0], out1, target, ignore_index=ignore_index, reduction=reduction)
+    if gs[1] is not None:  # only when the derivative itself was differentiated
+        through = softmax_grad(gs[1], out1, dim=1)
+        gx = through if gx is None else gx + through
+    return gx, None
+
+
+def _cross_entropy_grad_formula(
+    gy: Tensor, probs: Tensor, target: Tensor, ignore_index: int, reduction: str
+) -> Tensor:
+    valid = target.ne(ignore_index)
+    classes = probs._a.shape[1]
+    safe = target.masked_fill(~valid, 0)
+    hot = safe.unsqueeze(1) == target.new_tensor(list(range(classes))).unsqueeze(0)
+    if reduction == "mean":
+        gy = gy / valid.sum()
+    scale = gy * valid.to(probs.dtype)
+    return (probs - hot.to(probs.dtype)) * scale.unsqueeze(1)
+
+
+by_reference(cross_entropy_grad, _cross_entropy_grad_formula)
+
+
+@public("functional")
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross entropy of logits with class indices or class probabilities."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    x, t = input._a, target._a
+    if (
+        x.ndim == 2 and t.ndim == 1 and weight is None and not label_smoothing
+        and x.dtype.kind in "fV" and _is_class_index(t.dtype) and x.shape[0] == t.shape[0]
+    ):  # fmt: skip
+        return cross_entropy_fused(
+            input, target, ignore_index=int(ignore_index), reduction=reduction
+        )[0]
+    if x.ndim < 1:
+        raise RuntimeError("cross_entropy: input needs a class dimension")
+    at = 0 if x.ndim == 1 else 1
+    log_probs = log_softmax(input, at)
+    if x.shape == t.shape and t.dtype.kind in "fV":
+        return _soft_targets(log_probs, target, weight, reduction, label_smoothing, at)
+    if label_smoothing:
+        return _smoothed(log_probs, target, weight, ignore_index, reduction, label_smoothing, at)
+    return nll_loss(log_probs, target, weight, None, ignore_index, None, reduction)
+
+
+def _class_weight(weight: Tensor, ndim: int, at: int) -> Tensor:
+    shape = [1] * ndim
+    shape[at] = -1
+    return weight.reshape(shape)
+
+
+def _soft_targets(
+    log_probs: Tensor, target: Tensor, weight: Any, reduction: str, smoothing: float, at: int
+) -> Tensor:
+    classes = log_probs._a.shape[at]
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / classes
+    if weight is not None:
+        log_probs = log_probs * _class_weight(weight, log_probs.ndim, at)
+    loss = -(log_probs * target).sum(at)
+    if reduction == "mean":
+        return loss.sum() / max(loss._a.size, 1)
+    return reduced(loss, reduction)
+
+
+def _smoothed(
+    log_probs: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str,
+    smoothing: float, at: int,
+) -> Tensor:  # fmt: skip
+    """(1 - s) * the loss of the target + s * the mean loss over all classes."""
+    classes = log_probs._a.shape[at]
+    hard = nll_loss(log_probs, target, weight, None, ignore_index, None, reduction)
+    if weight is not None:
+        log_probs = log_probs * _class_weight(weight, log_probs.ndim, at)
+    soft = -log_probs.sum(at)
+    ignored = target.eq(ignore_index)
+    soft = soft.masked_fill(ignored, 0.0)
+    if reduction == "mean":
+        if weight is None:
+            count: Any = (~ignored).sum()
+        else:
+            count = weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0.0).sum()
+        soft = soft.sum() / count
+    else:
+        soft = reduced(soft, reduction)
+    return hard * (1 - smoothing) + soft * (smoothing / classes)

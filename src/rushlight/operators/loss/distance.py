@@ -1,0 +1,89 @@
+"""Distances and similarities between vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...base.shapes import broadcast_shapes
+from ...core.public import public
+from ...core.tensor import Tensor, wrap
+from ...runtime import devices
+from ..layers.embedding_kernels import embedding_op
+from ..made_of.promotion import promote
+
+
+@public("torch", "functional")
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between `x1` and `x2` along `dim`; norms count as at least `eps`."""
+    x1, x2 = promote((x1, x2))
+    shape = broadcast_shapes(x1._a.shape, x2._a.shape)
+    x1, x2 = x1.expand(shape), x2.expand(shape)
+    first = x1 / x1.norm(2, dim, keepdim=True).clamp(min=eps)
+    second = x2 / x2.norm(2, dim, keepdim=True).clamp(min=eps)
+    return (first * second).sum(dim)
+
+
+@public("torch", "functional")
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """The p-norm of `x1 - x2 + eps` along the last dim."""
+    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
+
+
+def _euclidean_by_product(x1: Tensor, x2: Tensor) -> Tensor:
+    """|a - b| from |a|^2 + |b|^2 - 2ab: one matrix product, less exact for close points."""
+    squares = (x1 * x1).sum(-1, keepdim=True) + (x2 * x2).sum(-1).unsqueeze(-2)
+    squares = (squares - 2 * (x1 @ x2.transpose(-2, -1))).clamp(min=0)
+    zero = squares == 0  # where the slope of the square root has no value
+    return squares.masked_fill(zero, 1.0).sqrt().masked_fill(zero, 0.0)
+
+
+_MODES = (
+    "use_mm_for_euclid_dist_if_necessary",
+    "use_mm_for_euclid_dist",
+    "donot_use_mm_for_euclid_dist",
+)
+
+
+@public("torch")
+def cdist(
+    x1: Tensor,
+    x2: Tensor,
+    p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> Tensor:
+    """The p-norm distance of every row of `x1` to every row of `x2`, batch by batch."""
+    if compute_mode not in _MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x._a.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+    if x1._a.shape[-1] != x2._a.shape[-1]:
+        raise RuntimeError(
+            "X1 and X2 must have the same number of columns. "
+            f"X1: {x1._a.shape[-1]} X2: {x2._a.shape[-1]}"
+        )
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    rows = max(x1._a.shape[-2], x2._a.shape[-2])
+    by_product = compute_mode == _MODES[1] or (compute_mode == _MODES[0] and rows > 25)
+    if p == 2 and by_product:
+        return _euclidean_by_product(x1, x2)
+    return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+
+
+@public("torch", "functional")
+def pdist(input: Tensor, p: float = 2) -> Tensor:
+    """The p-norm distances of all pairs of rows: the upper triangle of `cdist`, row by row."""
+    if input._a.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    count = input._a.shape[0]
+    backend = devices.backend_of(input.device)
+    sides = []
+    for index in np.triu_indices(count, 1):
+        rows = wrap(backend.from_host(index.astype(np.int64), input.device))
+        sides.append(embedding_op(input, rows, padding_idx=-1, scale_by_freq=False))
+    return (sides[0] - sides[1]).norm(p, -1)

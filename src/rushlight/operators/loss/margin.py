@@ -1,0 +1,303 @@
+"""The less common losses: margins, rankings, triplets and distributions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...core.modes import no_grad
+from ...core.public import public
+from ...core.tensor import Tensor
+from ..pointwise.activation_smooth import logsigmoid
+from .distance import pairwise_distance
+from .reduction import legacy_reduction, reduced
+
+# -- margins ------------------------------------------------------------------------------------
+
+
+def _positive_part(x: Tensor) -> Tensor:
+    return x.clamp(min=0)
+
+
+@public("torch", "functional")
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """x where the target is 1, max(0, margin - x) where it is -1."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    near = input.masked_fill(target == -1, 0.0)
+    far = _positive_part(margin - input).masked_fill(target == 1, 0.0)
+    return reduced(near + far, reduction)
+
+
+@public("torch", "functional")
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if target._a.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    wanted = target._a.ndim + 1
+    if input1._a.ndim != wanted or input2._a.ndim != wanted:
+        raise RuntimeError(
+            f"{wanted - 1}D target tensor expects {wanted}D input tensors, but found inputs with "
+            f"sizes {list(input1._a.shape)} and {list(input2._a.shape)}."
+        )
+    size1 = (input1 * input1).sum(-1) + 1e-12
+    size2 = (input2 * input2).sum(-1) + 1e-12
+    cosine = (input1 * input2).sum(-1) / (size1 * size2).sqrt()
+    same = (1 - cosine).masked_fill(target != 1, 0.0)
+    other = _positive_part(cosine - margin).masked_fill(target != -1, 0.0)
+    return reduced(same + other, reduction)
+
+
+@public("torch", "functional")
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, -target * (input1 - input2) + margin)."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if not input1._a.ndim == input2._a.ndim == target._a.ndim:
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        )
+    return reduced(_positive_part(-target * (input1 - input2) + margin), reduction)
+
+
+@public("functional")
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, margin - x[target] + x[i])^p over the wrong classes i, divided by their number + 1."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    x = input if input._a.ndim > 1 else input.reshape(1, -1)
+    t = target.reshape(-1)
+    if t._a.size != x._a.shape[0]:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
+            f"samples (batch size). Expected target size [{x._a.shape[0]}], but got "
+            f"{list(target._a.shape)}. Input has shape {list(input._a.shape)}."
+        )
+    classes = x._a.shape[1]
+    if t.is_cpu and t._a.size and not bool(((t >= 0) & (t < classes)).all()):
+        raise RuntimeError("target out of range")
+    if weight is not None and weight._a.size != classes:
+        raise RuntimeError("weight must be one-dimensional with one entry for each class")
+    index = t.unsqueeze(1)
+    gaps = _positive_part(margin - x.gather(1, index) + x)
+    gaps = gaps if p == 1 else gaps * gaps
+    if weight is not None:
+        gaps = gaps * weight[t].unsqueeze(1)
+    loss = gaps.scatter(1, index, 0.0).sum(1) / classes
+    if input._a.ndim < 2:
+        loss = loss.reshape(())
+    return reduced(loss, reduction)
+
+
+@public("functional")
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, 1 - x[target] + x[i]) over all pairs of a target class and another class i."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if input._a.shape != target._a.shape:
+        raise RuntimeError(
+            f"inconsistent target size: {list(target._a.shape)} for input of size: "
+            f"{list(input._a.shape)}"
+        )
+    classes = input._a.shape[-1] if input._a.ndim else 1
+    x, t = input.reshape(-1, classes), target.reshape(-1, classes)
+    listed = (t >= 0).long().cumprod(1) != 0  # the first -1 ends a row's list of targets
+    safe = t.masked_fill(~listed, 0)
+    hits = x.detach().new_zeros(x._a.shape).scatter_add_(1, safe, listed.to(x.dtype))
+    others = hits == 0
+    gaps = _positive_part(1 - x.gather(1, safe).unsqueeze(2) + x.unsqueeze(1))
+    pairs = listed.unsqueeze(2) & others.unsqueeze(1)
+    loss = gaps.masked_fill(~pairs, 0.0).sum((1, 2)) / classes
+    return reduced(loss if input._a.ndim > 1 else loss.reshape(()), reduction)
+
+
+@public("functional")
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over classes of the binary cross entropy of each."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return reduced(loss.mean(-1), reduction)
+
+
+@public("functional")
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """log(1 + exp(-target * input))."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    return reduced(-logsigmoid(target * input), reduction)
+
+
+# -- triplets -----------------------------------------------------------------------------------
+
+
+@public("torch", "functional")
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, margin + distance(anchor, positive) - distance(anchor, negative))."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+
+    def distance(a: Tensor, b: Tensor) -> Tensor:
+        return pairwise_distance(a, b, p, eps)
+
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+@public("functional")
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """`triplet_margin_loss` with a distance of the caller's own."""
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    reduction = legacy_reduction(None, None, reduction)
+    distance = distance_function or pairwise_distance
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def _triplet(
+    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Callable, margin: float,
+    swap: bool, reduction: str,
+) -> Tensor:  # fmt: skip
+    dims = [x._a.ndim for x in (anchor, positive, negative)]
+    if len(set(dims)) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D "
+            "inputs"
+        )
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    return reduced(_positive_part(margin + near - far), reduction)
+
+
+# -- likelihoods --------------------------------------------------------------------------------
+
+
+@public("functional")
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log-likelihood of counts under Poisson rates, or their logarithms."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if log_input:
+        loss = input.exp() - target * input
+    else:
+        loss = input - target * (input + eps).log()
+    if full:  # Stirling's approximation of log(target!)
+        safe = target.masked_fill(target <= 1, 2.0)
+        stirling = safe * safe.log() - safe + 0.5 * (2 * math.pi * safe).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0.0)
+    return reduced(loss, reduction)
+
+
+@public("functional")
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Any,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log-likelihood of `target` under normal distributions of mean `input`."""
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = input.detach().new_full(input._a.shape, float(var))
+    elif bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    shape, given = input._a.shape, var._a.shape
+    if given != shape:
+        if shape[:-1] == given:
+            var = var.unsqueeze(-1)
+        elif not (shape[:-1] == given[:-1] and given[-1] == 1) and var._a.ndim:
+            raise ValueError("var is of incorrect size")
+    with no_grad():  # the clamp is not part of the derivative
+        lift = var.clamp(min=eps) - var
+    var = var + lift
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, reduction)

@@ -1,0 +1,108 @@
+"""Rules that refuse a dtype before any kernel runs, in PyTorch's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from ...base.dtypes import dtype
+from ...core.inplace import _title as title
+from ...core.tensor import Tensor
+
+Rule = Callable[[tuple], tuple]
+
+# NumPy's dtype kinds; V is bfloat16 of ml_dtypes.
+FLOATS = "fV"
+INTEGERS = "iu"
+REALS = "biufV"
+
+
+def unsupported(label: str, d: dtype) -> NotImplementedError:
+    return NotImplementedError(f"\"{label}\" not implemented for '{title(d)}'")
+
+
+def only(kinds: str, label: str, then: Rule | None = None, message: str = "") -> Rule:
+    """A rule that first applies `then`, and afterwards lets only dtypes of these kinds pass."""
+
+    def rule(inputs: tuple) -> tuple:
+        if then is not None:
+            inputs = then(inputs)
+        for t in inputs:
+            if isinstance(t, Tensor) and t._a.dtype.kind not in kinds:
+                raise NotImplementedError(message) if message else unsupported(label, t.dtype)
+        return inputs
+
+    return rule
+
+
+def tensors_only(name: str, *arguments: str, then: Rule) -> Rule:
+    """A rule for functions that take no Python numbers: TypeError names the argument."""
+
+    def rule(inputs: tuple) -> tuple:
+        for i, t in enumerate(inputs):
+            if not isinstance(t, Tensor):
+                raise not_a_tensor(name, arguments[i], i + 1, t)
+        return then(inputs)
+
+    return rule
+
+
+def not_a_tensor(name: str, argument: str, position: int, value: Any) -> TypeError:
+    return TypeError(
+        f"{name}(): argument '{argument}' (position {position}) must be Tensor, "
+        f"not {type(value).__name__}"
+    )
+
+
+def invalid_arguments(name: str, *values: Any) -> TypeError:
+    """PyTorch's error when no overload of a function takes these types."""
+    got = ", ".join(type(v).__name__ for v in values)
+    return TypeError(f"{name}() received an invalid combination of arguments - got ({got})")
+
+
+def no_derivative(name: str) -> Callable[[Any], Any]:
+    """A derivative that PyTorch does not have either."""
+
+    def derivative(g: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return derivative
+
+
+def in_float32(body: Callable) -> Callable:
+    """A body for bfloat16 too, whose arithmetic with plain numbers NumPy would widen."""
+
+    @wraps(body)  # Op reads the signature through it
+    def wide(xp: Any, *arrays: Any, **attrs: Any) -> Any:
+        for a in arrays:
+            narrow = getattr(a, "dtype", None)
+            if narrow is not None and narrow.kind == "V":
+                break
+        else:
+            return body(xp, *arrays, **attrs)
+        widened = [
+            a.astype(xp.float32) if getattr(a, "dtype", None) == narrow else a for a in arrays
+        ]
+        out = body(xp, *widened, **attrs)
+        return out.astype(narrow) if out.dtype == xp.float32 else out
+
+    return wide
+
+
+def recall(known: dict, key: tuple) -> Any:
+    """What `remember` kept under these arguments, or None."""
+    try:
+        return known.get(key)
+    except TypeError:  # a list among the arguments
+        return None
+
+
+def remember(known: dict, key: tuple, value: Any) -> None:
+    """Keep what checks have found under the arguments they saw, unless those can change."""
+    try:
+        if len(known) > 4096:
+            known.clear()
+        known[key] = value
+    except TypeError:  # a list among the arguments
+        pass

@@ -1,0 +1,151 @@
+"""Making pointwise ops: from a ufunc's name, or a short body, to a public function with all its forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...base.shapes import broadcast_shapes
+from ...core.inplace import change
+from ...core.op import Op
+from ...core.public import into, public, publish
+from ...core.tensor import Tensor
+from .promotion import promote, promote_unary_float
+
+
+def ufunc1(name: str) -> Callable:
+    """The generic body of a one-operand ufunc."""
+
+    def body(xp: Any, x: Any) -> Any:
+        return getattr(xp, name)(x)
+
+    body.ufunc = name  # type: ignore[attr-defined]  # the CPU binds NumPy's own, without a frame
+    return body
+
+
+def ufunc2(name: str) -> Callable:
+    """The generic body of a two-operand ufunc."""
+
+    def body(xp: Any, x: Any, y: Any) -> Any:
+        return getattr(xp, name)(x, y)
+
+    body.ufunc = name  # type: ignore[attr-defined]
+    return body
+
+
+def same_meta(x: Any, **attrs: Any) -> tuple:
+    return x.shape, x.dtype
+
+
+def pair_meta(x: Any, y: Any, **attrs: Any) -> tuple:
+    shapes = [v.shape for v in (x, y) if hasattr(v, "shape")]
+    dtype = x.dtype if hasattr(x, "dtype") else y.dtype
+    return broadcast_shapes(*shapes), dtype
+
+
+def bool_meta(x: Any, y: Any = None, **attrs: Any) -> tuple:
+    shapes = [v.shape for v in (x, y) if hasattr(v, "shape")]
+    return broadcast_shapes(*shapes), np.dtype(bool)
+
+
+def unary(
+    name: str,
+    body: Callable | None = None,
+    *,
+    dx: Callable | None = None,
+    floats: bool = True,
+    rule: Callable | None = None,
+    meta: Callable = same_meta,
+    places: tuple[str, ...] = ("torch", "Tensor"),
+    aliases: tuple[str, ...] = (),
+    inplace: bool = True,
+    doc: str = "",
+    grad_name: str | None = None,
+) -> Any:
+    """Define a one-operand pointwise op `name(input, *, out=None)` and its in-place form."""
+    op = Op(
+        body or ufunc1(name),
+        name,
+        rule=rule or (promote_unary_float if floats else None),
+        meta=meta,
+        grad_name=grad_name,
+    )
+    if dx is not None:
+        op.derivative(x=dx)
+
+    def call(input: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
+        result = op(input)
+        return result if out is None else into(out, result)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc or f"{name} of every element."
+    call.op = op  # type: ignore[attr-defined]
+    if places:
+        public(*places, inplace=inplace, aliases=aliases)(call)
+    return call
+
+
+def binary(
+    name: str,
+    body: Callable | None = None,
+    *,
+    dx: Callable | None = None,
+    dy: Callable | None = None,
+    rule: Callable = promote,
+    meta: Callable = pair_meta,
+    aliases: tuple[str, ...] = (),
+    places: tuple[str, ...] = ("torch", "Tensor"),
+    inplace: bool = True,
+    doc: str = "",
+    grad_name: str | None = None,
+) -> Any:
+    """Define a two-operand pointwise op `name(input, other, *, out=None)` with broadcasting."""
+    op = Op(body or ufunc2(name), name, rule=rule, broadcasts=True, meta=meta, grad_name=grad_name)
+    given = {k: v for k, v in (("x", dx), ("y", dy)) if v is not None}
+    if given:
+        op.derivative(**given)
+
+    def call(input: Any, other: Any, *, out: Any = None) -> Tensor:  # noqa: A002
+        result = op(input, other)
+        return result if out is None else into(out, result)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc or f"{name} of `input` and `other`, element by element."
+    call.op = op  # type: ignore[attr-defined]
+    if places:
+        public(*places, inplace=inplace, aliases=aliases)(call)
+    return call
+
+
+_OPERANDS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
+
+
+def dunder(name: str, op: Callable, *, reflected: bool = True, inplace: bool = True) -> None:
+    """Give Tensor the operator `__name__`, its reflection and its in-place form."""
+
+    pair = op.pair if isinstance(op, Op) and op.broadcasts else op
+
+    def forward(self: Tensor, other: Any) -> Any:
+        if isinstance(other, Tensor):
+            return pair(self, other)
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return op(self, other)
+
+    def backward(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return op(other, self)
+
+    def assign(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return change(self, op, other)
+
+    publish("Tensor", f"__{name}__", forward)
+    if reflected:
+        publish("Tensor", f"__r{name}__", backward)
+    if inplace:
+        publish("Tensor", f"__i{name}__", assign)

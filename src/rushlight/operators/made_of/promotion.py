@@ -1,0 +1,131 @@
+"""Type promotion as a rule in front of pointwise ops: PyTorch's result types, broadcasting checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...base import dtypes
+from ...base.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype
+from ...base.shapes import broadcast_shapes
+from ...core.tensor import Tensor, wrap
+from ..memory.casting import cast_to
+
+_WEAK_WITH_FLOAT = (float, int, bool)
+
+
+def result_dtype(*operands: Any) -> dtype:
+    """PyTorch's result type: tensors with dims first, then 0-d tensors, then Python numbers."""
+    groups: list[dtype | None] = [None, None, None]
+    for value in operands:
+        if isinstance(value, Tensor):
+            d, rank = value.dtype, 0 if value._a.ndim else 1
+        elif value is None:
+            continue
+        else:
+            d, rank = dtypes.scalar_dtype(value), 2
+        held = groups[rank]
+        groups[rank] = d if held is None else dtypes.promote_types(held, d)
+    result: dtype | None = None
+    for group in groups:
+        if group is None:
+            continue
+        if result is None:
+            result = group
+        elif group.category > result.category:
+            result = _raise_category(result, group)
+    assert result is not None
+    return result
+
+
+def _raise_category(dims: dtype, lower: dtype) -> dtype:
+    """A lower-priority operand only decides the category; its width is the default's."""
+    if lower.category == COMPLEX and dims.category == FLOATING:
+        return dims.to_complex() if dims is dtypes.float64 else dtypes.complex64
+    return lower
+
+
+def promote(inputs: tuple) -> tuple:
+    """Operands of one dtype and of shapes that broadcast."""
+    x, y = inputs
+    if isinstance(x, Tensor):
+        a = x._a
+        if isinstance(y, Tensor):
+            b = y._a
+            if a.shape != b.shape:
+                broadcast_shapes(a.shape, b.shape)
+            if a.dtype == b.dtype:
+                return inputs
+        elif a.dtype.kind == "f" and y.__class__ in _WEAK_WITH_FLOAT:
+            return inputs
+    elif isinstance(y, Tensor) and y._a.dtype.kind == "f" and x.__class__ in _WEAK_WITH_FLOAT:
+        return inputs  # 1 - y
+    return _promote_all(inputs, None)
+
+
+def promote_float(inputs: tuple) -> tuple:
+    """As `promote`, but integers become the default float dtype (division, atan2, ...)."""
+    x, y = inputs
+    tensor, number = (x, y) if isinstance(x, Tensor) else (y, x)
+    if number.__class__ in (int, bool) and tensor._a.dtype.kind in "iub":
+        # The number becomes a float at once: as an integer of the tensor's dtype it might wrap.
+        return _promote_all(inputs, dtypes.get_default_dtype())
+    inputs = promote(inputs)
+    first = inputs[0] if isinstance(inputs[0], Tensor) else inputs[1]
+    if first._a.dtype.kind in "fcV":
+        return inputs
+    return _promote_all(inputs, dtypes.get_default_dtype())
+
+
+def promote_unary_float(inputs: tuple) -> tuple:
+    """Integer input of a floating point function becomes the default float dtype."""
+    x = inputs[0]
+    if not isinstance(x, Tensor) or x._a.dtype.kind in "fcV":
+        return inputs
+    return (cast_to(x, dtypes.get_default_dtype()), *inputs[1:])
+
+
+def promote_many(inputs: tuple) -> tuple:
+    """As `promote` for any number of operands (where, addcmul, lerp, cat, ...); None passes."""
+    shapes = [t._a.shape for t in inputs if isinstance(t, Tensor)]
+    if any(s != shapes[0] for s in shapes):
+        broadcast_shapes(*shapes)
+    return _promote_all(inputs, None)
+
+
+def _promote_all(inputs: tuple, target: dtype | None) -> tuple:
+    inputs = tuple([_as_operand(v) for v in inputs])
+    d = target or result_dtype(*inputs)
+    out = []
+    for v in inputs:
+        if isinstance(v, Tensor):
+            out.append(v if v._a.dtype == d.np else cast_to(v, d))
+        else:
+            out.append(_fit_scalar(v, d))
+    return tuple(out)
+
+
+def _as_operand(value: Any) -> Any:
+    if value is None or isinstance(value, (Tensor, bool, int, float, complex)):
+        return value
+    if isinstance(value, np.ndarray):
+        return wrap(np.asarray(value))
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"expected a Tensor or a number, not {type(value).__name__}")
+
+
+def _fit_scalar(value: Any, d: dtype) -> Any:
+    """A number that the array library takes as weak: of the result's kind and within its range."""
+    if value is None or d.category == BOOL:
+        return value
+    if d.category == INTEGRAL:
+        info = np.iinfo(d.np)
+        number = int(value)
+        if not info.min <= number <= info.max:  # PyTorch wraps around
+            number = int(np.array(number & (2 ** (8 * d.itemsize) - 1), np.uint64).astype(d.np))
+        return number
+    if d is dtypes.bfloat16:  # NumPy's weak numbers would widen it to float32
+        return d.np.type(float(value))
+    return value if d.category == COMPLEX else float(value)

@@ -1,0 +1,31 @@
+"""NumPy's names for arguments, `axis` and `keepdims`, which PyTorch's reductions accept too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from ...core.tensor import Tensor
+
+
+def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Let `fn(input, dim, keepdim)` be called with `axis=` and `keepdims=` as well."""
+
+    name = fn.__name__
+
+    @wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args and not isinstance(args[0], Tensor):
+            raise TypeError(
+                f"{name}(): argument 'input' (position 1) must be Tensor, not "
+                f"{type(args[0]).__name__}"
+            )
+        if kwargs:
+            if "axis" in kwargs:
+                kwargs["dim"] = kwargs.pop("axis")
+            if "keepdims" in kwargs:
+                kwargs["keepdim"] = kwargs.pop("keepdims")
+        return fn(*args, **kwargs)
+
+    return call

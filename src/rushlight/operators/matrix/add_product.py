@@ -1,0 +1,95 @@
+"""A product added to a tensor: addmm, addmv, addr, addbmm, baddbmm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..made_of.precision import in_float32
+from ..pointwise.arithmetic import conj
+from .matmul import add_product, bmm, mm, mm_nt, mm_tn, mv, product
+
+
+@in_float32
+def _addmm(xp: Any, b: Any, x: Any, y: Any, *, beta: Any, alpha: Any) -> Any:
+    """`beta * b + alpha * (x @ y)`."""
+    out = product(xp, x, y)
+    if alpha != 1:
+        out = out * alpha
+    out += b if beta == 1 else b * beta
+    return out
+
+
+addmm_op = Op(_addmm, "addmm", meta=lambda b, x, y, *, beta, alpha: (b.shape, b.dtype))
+addmm_op.derivative(
+    b=lambda g, beta: _times(g, beta),
+    x=lambda g, y, alpha: _times(mm_nt(g, y), alpha),
+    y=lambda g, x, alpha: _times(mm_tn(x, g), alpha),
+)
+
+
+def _times(g: Tensor, factor: Any) -> Tensor:
+    return g if factor == 1 else g * conj(factor)
+
+
+@public(inplace=True)
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+) -> Tensor:
+    """`beta * input + alpha * (mat1 @ mat2)`."""
+    x, y = mat1._a, mat2._a
+    for name, m in (("mat1", x), ("mat2", y)):
+        if m.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {m.ndim}-D tensor")
+    same = input._a.dtype == x.dtype == y.dtype
+    if same and x.shape[1] == y.shape[0] and x.dtype.kind in "fcV" and beta != 0:
+        shape = (x.shape[0], y.shape[1])
+        if input._a.shape != shape:
+            input = input.expand(shape)
+        return into(out, addmm_op(input, mat1, mat2, beta=beta, alpha=alpha))
+    return into(out, add_product(input, mm(mat1, mat2), beta, alpha))
+
+
+@public(inplace=True)
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+) -> Tensor:
+    """`beta * input + alpha * (mat @ vec)`."""
+    a = mat._a.shape
+    if len(a) == 2 and input._a.ndim == 1 and input._a.shape[0] not in (1, a[0]):
+        raise RuntimeError(
+            f"size mismatch, got input ({input._a.shape[0]}), mat ({a[0]}x{a[1]}), vec "
+            f"({vec._a.shape[0]})"
+        )
+    return into(out, add_product(input, mv(mat, vec), beta, alpha))
+
+
+@public(inplace=True)
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+) -> Tensor:
+    """`beta * input + alpha * outer(vec1, vec2)`."""
+    if vec1._a.ndim != 1 or vec2._a.ndim != 1:
+        raise RuntimeError(
+            f"addr: Expected 1-D argument vec{1 if vec1._a.ndim != 1 else 2}, but got "
+            f"{(vec1 if vec1._a.ndim != 1 else vec2)._a.ndim}-D"
+        )
+    return into(out, add_product(input, vec1.unsqueeze(1) * vec2, beta, alpha))
+
+
+@public(inplace=True)
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+) -> Tensor:
+    """`beta * input + alpha * bmm(batch1, batch2)`."""
+    return into(out, add_product(input, bmm(batch1, batch2), beta, alpha))
+
+
+@public(inplace=True)
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+) -> Tensor:
+    """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
+    return into(out, add_product(input, bmm(batch1, batch2).sum(0), beta, alpha))

@@ -1,0 +1,209 @@
+"""Sums of products written with indices: einsum, contracted pair by pair into matrix products."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ...core.public import public
+from ...core.tensor import Tensor
+from .matmul import matmul
+
+# A label is a letter, or a negative int for a dim under the ellipsis, counted from the right.
+Label = Any
+Labels = list[Label]
+
+
+@public("torch")
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """`einsum("ij,jk->ik", a, b)`, or operands and index lists in turn."""
+    if not isinstance(equation, str):
+        equation, operands = _from_sublists((equation, *operands))
+    elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    terms, target = _parse(equation, [t._a.ndim for t in operands])
+    parts = [_distinct(t, labels) for t, labels in zip(operands, terms)]
+    _check_sizes(operands, terms)
+    out, labels = parts[0]
+    for i, (other, other_labels) in enumerate(parts[1:], start=1):
+        later = set(target).union(*[set(p[1]) for p in parts[i + 1 :]])
+        out, labels = _contract(out, labels, other, other_labels, later)
+    return _finish(out, labels, target)
+
+
+# -- reading the equation -----------------------------------------------------------------------
+
+
+def _from_sublists(args: tuple) -> tuple[str, tuple]:
+    """`(a, [0, 1], b, [1, 2], [0, 2])` as an equation."""
+    pairs, rest = args[: len(args) // 2 * 2], args[len(args) // 2 * 2 :]
+    operands = pairs[::2]
+    terms = [_spell(s) for s in pairs[1::2]]
+    equation = ",".join(terms)
+    return (equation + "->" + _spell(rest[0]) if rest else equation), operands
+
+
+def _spell(sublist: Any) -> str:
+    letters = []
+    for s in sublist:
+        if s is Ellipsis:
+            letters.append("...")
+        elif not 0 <= s < 52:
+            raise ValueError(f"einsum(): expected subscripts in [0, 52), but got {s}")
+        else:
+            letters.append(chr(ord("A") + s) if s < 26 else chr(ord("a") + s - 26))
+    return "".join(letters)
+
+
+def _letters(term: str, where: str) -> Labels:
+    """The labels of one term; the ellipsis stays as "..."."""
+    out: Labels = []
+    i = 0
+    while i < len(term):
+        c = term[i]
+        if c == ".":
+            if term[i : i + 3] != "...":
+                raise RuntimeError(
+                    f"einsum(): found '.' for {where} that is not part of any ellipsis"
+                )
+            if "..." in out:
+                raise RuntimeError(
+                    f"einsum(): found '.' for {where} for which an ellipsis was already found"
+                )
+            out.append("...")
+            i += 3
+            continue
+        if not (c.isascii() and c.isalpha()):
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {i} in the equation string, subscripts "
+                "must be in [a-zA-Z]"
+            )
+        out.append(c)
+        i += 1
+    return out
+
+
+def _parse(equation: str, ndims: list[int]) -> tuple[list[Labels], Labels]:
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) < len(ndims):
+        raise RuntimeError("einsum(): more operands were provided than specified in the equation")
+    if len(terms) > len(ndims):
+        raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
+    parsed = [
+        _with_ellipsis(_letters(t, f"operand {i}"), n, i)
+        for i, (t, n) in enumerate(zip(terms, ndims))
+    ]
+    widest = sorted({x for labels in parsed for x in labels if isinstance(x, int)})
+    if not arrow:
+        every = [x for labels in parsed for x in labels if isinstance(x, str)]
+        return parsed, widest + sorted(x for x in set(every) if every.count(x) == 1)
+    target: Labels = []
+    for x in _letters(right, "the output"):
+        if x == "...":
+            target += widest
+        elif x in target:
+            raise RuntimeError(
+                f"einsum(): output subscript {x} appears more than once in the output"
+            )
+        elif not any(x in labels for labels in parsed):
+            raise RuntimeError(
+                f"einsum(): output subscript {x} does not appear in the equation for any input "
+                "operand"
+            )
+        else:
+            target.append(x)
+    return parsed, target
+
+
+def _with_ellipsis(labels: Labels, ndim: int, number: int) -> Labels:
+    named = sum(1 for x in labels if x != "...")
+    if "..." not in labels:
+        if named != ndim:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({named}) does not match the "
+                f"number of dimensions ({ndim}) for operand {number} and no ellipsis was given"
+            )
+        return labels
+    if named > ndim:
+        raise RuntimeError(
+            f"einsum(): the number of subscripts in the equation ({named}) is more than the number "
+            f"of dimensions ({ndim}) for operand {number}"
+        )
+    at = labels.index("...")
+    return labels[:at] + list(range(named - ndim, 0)) + labels[at + 1 :]
+
+
+def _check_sizes(operands: tuple, terms: list[Labels]) -> None:
+    seen: dict[Label, int] = {}
+    for i, (t, labels) in enumerate(zip(operands, terms)):
+        for x, size in zip(labels, t._a.shape):
+            before = seen.get(x, 1)
+            if before != size and before != 1 and size != 1:
+                raise RuntimeError(
+                    f"einsum(): subscript {x} has size {size} for operand {i} which does not "
+                    f"broadcast with previously seen size {before}"
+                )
+            seen[x] = max(before, size) if size else size
+
+
+# -- contracting --------------------------------------------------------------------------------
+
+
+def _distinct(t: Tensor, labels: Labels) -> tuple[Tensor, Labels]:
+    """Take the diagonal for a label that one operand has twice."""
+    labels = list(labels)
+    for x in set(labels):
+        while labels.count(x) > 1:
+            i = labels.index(x)
+            j = labels.index(x, i + 1)
+            if t._a.shape[i] != t._a.shape[j]:
+                raise RuntimeError(
+                    f"einsum(): subscript {x} is repeated for operand but the sizes don't match, "
+                    f"{t._a.shape[j]} != {t._a.shape[i]}"
+                )
+            t = t.diagonal(0, i, j)
+            labels = [y for k, y in enumerate(labels) if k not in (i, j)] + [x]
+    return t, labels
+
+
+def _sum_out(t: Tensor, labels: Labels, keep: Any) -> tuple[Tensor, Labels]:
+    gone = tuple([i for i, x in enumerate(labels) if x not in keep])
+    return (t.sum(gone), [x for x in labels if x in keep]) if gone else (t, labels)
+
+
+def _drop_ones(t: Tensor, labels: Labels, sizes: dict[Label, int]) -> tuple[Tensor, Labels]:
+    """Without the dims of size 1 that the other operand has larger: it broadcasts along them."""
+    gone = tuple([i for i, x in enumerate(labels) if t._a.shape[i] == 1 and sizes.get(x, 1) != 1])
+    return (t.squeeze(gone), [x for i, x in enumerate(labels) if i not in gone]) if gone else (
+        t, labels)  # fmt: skip
+
+
+def _contract(a: Tensor, la: Labels, b: Tensor, lb: Labels, later: set) -> tuple[Tensor, Labels]:
+    sizes_a, sizes_b = dict(zip(la, a._a.shape)), dict(zip(lb, b._a.shape))
+    a, la = _drop_ones(a, la, sizes_b)
+    b, lb = _drop_ones(b, lb, sizes_a)
+    a, la = _sum_out(a, la, later.union(lb))
+    b, lb = _sum_out(b, lb, later.union(la))
+    shared = [x for x in la if x in lb]
+    batch = [x for x in shared if x in later]
+    summed = [x for x in shared if x not in later]
+    rows = [x for x in la if x not in shared]
+    columns = [x for x in lb if x not in shared]
+    size = {**dict(zip(lb, b._a.shape)), **dict(zip(la, a._a.shape))}
+    lead, m, n = [size[x] for x in batch], [size[x] for x in rows], [size[x] for x in columns]
+    k = prod([size[x] for x in summed])
+    left = a.permute(*[la.index(x) for x in batch + rows + summed]) if la else a
+    right = b.permute(*[lb.index(x) for x in batch + summed + columns]) if lb else b
+    if summed:
+        left, right = left.reshape((*lead, prod(m), k)), right.reshape((*lead, k, prod(n)))
+        product = matmul(left, right)
+    else:
+        product = left.reshape((*lead, prod(m), 1)) * right.reshape((*lead, 1, prod(n)))
+    return product.reshape((*lead, *m, *n)), batch + rows + columns
+
+
+def _finish(t: Tensor, labels: Labels, target: Labels) -> Tensor:
+    t, labels = _sum_out(t, labels, set(target))
+    order = [labels.index(x) for x in target]
+    return t if order == list(range(len(order))) else t.permute(*order)

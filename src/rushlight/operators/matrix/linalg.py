@@ -1,0 +1,316 @@
+"""Linear systems: inverse, determinant and solutions of linear equations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...base.shapes import broadcast_shapes
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..made_of.naming import title
+from ..made_of.return_types import named
+from .linalg_factor import (  # noqa: F401 - the family's other files, defined on import
+    cholesky,
+    lu_raw,
+    qr,
+)
+from .linalg_functions import matrix_exp  # noqa: F401
+from .linalg_norms import matrix_norm  # noqa: F401
+from .linalg_older import lu_unpack  # noqa: F401
+from .linalg_rules import LinAlgError, adjoint, batch_label, check_matrix, check_square
+from .linalg_spectrum import svd
+
+# -- inverse ------------------------------------------------------------------------------------
+
+
+def _inv(xp: Any, x: Any) -> Any:
+    """The inverse of every matrix; LinAlgError when one is exactly singular."""
+    try:
+        return xp.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        number, pivot = _first_singular(xp, x)
+        raise LinAlgError(
+            f"linalg.inv: {batch_label(x.shape[:-2], number)}The diagonal element {pivot} is zero, "
+            "the inversion could not be completed because the input matrix is singular."
+        ) from None
+
+
+def _first_singular(xp: Any, x: Any) -> tuple[int, int]:
+    """The batch number of the first singular matrix, and its first zero pivot (from 1)."""
+    factored, _ = lu_raw(xp, x)
+    pivots = xp.diagonal(factored, axis1=-2, axis2=-1).reshape(-1, x.shape[-1])
+    number, pivot = np.argwhere(np.asarray(pivots == 0))[0]
+    return int(number), int(pivot) + 1
+
+
+inv_op = Op(_inv, "linalg_inv", grad_name="LinalgInvExBackward0", meta=lambda x: (x.shape, x.dtype))
+inv_op.derivative(x=lambda g, out: -(adjoint(out) @ g @ adjoint(out)))
+
+
+@public("linalg")
+def inv(A: Tensor, *, out: Any = None) -> Tensor:
+    """The inverse of a square matrix, or of each in a batch."""
+    check_square(A, "linalg.inv")
+    return into(out, inv_op(A))
+
+
+@public()
+def inverse(input: Tensor, *, out: Any = None) -> Tensor:
+    """The other name of `linalg.inv`."""
+    return inv(input, out=out)
+
+
+@public("linalg")
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
+    """The inverse and, instead of an error, the number of the first zero pivot."""
+    check_square(A, "linalg.inv_ex")
+    from ...core.tensor import wrap
+
+    shape = A._a.shape[:-2]
+    try:
+        result, info = inv_op(A), np.zeros(shape, np.int32)
+    except LinAlgError:
+        if check_errors:
+            raise
+        factored, _ = lu_raw(np, A._host())
+        zero = np.diagonal(factored, axis1=-2, axis2=-1) == 0
+        info = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
+        result = A * float("nan")
+    pair = named("linalg_inv_ex", "inverse", "info")(result, wrap(np.asarray(info)).to(A.device))
+    return into(out, pair)
+
+
+# -- determinants -------------------------------------------------------------------------------
+
+det_op = Op(
+    lambda xp, x: xp.linalg.det(x), "linalg_det", grad_name="LinalgDetBackward0",
+    meta=lambda x: (x.shape[:-2], x.dtype),
+)  # fmt: skip
+
+
+def _det_dx(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
+    value = out.conj() if out._a.dtype.kind == "c" else out
+    if not x.is_meta and bool((out.detach() == 0).any()):
+        return g[..., None, None] * adjoint(_adjugate(x))
+    return (g * value)[..., None, None] * adjoint(inv_op(x))
+
+
+def _adjugate(x: Tensor) -> Tensor:
+    """det(A) times the inverse of A, also where neither exists: from the singular values."""
+    u, s, vh = svd(x)
+    n = x._a.shape[-1]
+    columns = []
+    for i in range(n):
+        rest = [s[..., j] for j in range(n) if j != i]
+        value = s[..., i] * 0 + 1
+        for r in rest:
+            value = value * r
+        columns.append(value.unsqueeze(-1))
+    from ..shape.join import cat
+
+    sign = det_op(u.detach()) * det_op(vh.detach())
+    scaled = adjoint(vh) * cat(columns, -1).unsqueeze(-2)
+    return sign[..., None, None] * (scaled @ adjoint(u))
+
+
+det_op.derivative(x=_det_dx)
+
+
+@public("linalg")
+def det(A: Tensor, *, out: Any = None) -> Tensor:
+    """The determinant of a square matrix, or of each in a batch."""
+    check_square(A, "linalg.det")
+    return into(out, det_op(A))
+
+
+@public(name="det")
+def _det(input: Tensor) -> Tensor:
+    """The determinant of a square matrix, or of each in a batch."""
+    return det(input)
+
+
+def _slogdet(xp: Any, x: Any) -> Any:
+    sign, log = xp.linalg.slogdet(x)
+    return xp.asarray(sign), xp.asarray(log)
+
+
+def _real_dtype(dtype: Any) -> Any:
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+slogdet_op = Op(
+    _slogdet, "linalg_slogdet", grad_name="LinalgSlogdetBackward0",
+    meta=lambda x: [(x.shape[:-2], x.dtype), (x.shape[:-2], _real_dtype(x.dtype))],
+)  # fmt: skip
+
+
+@slogdet_op.backward
+def _slogdet_backward(gs: list, x: Tensor, out: Tensor) -> tuple:
+    factor = gs[1]
+    if x._a.dtype.kind == "c" and gs[0] is not None:
+        # d sign = i sign Im(tr(A^-1 dA)): the phase of the determinant turns.
+        turn = (gs[0].conj() * out * 1j).real * 1j
+        factor = turn if factor is None else factor + turn
+    if factor is None:
+        return (None,)
+    return (factor[..., None, None] * adjoint(inv_op(x)),)
+
+
+@public("linalg")
+def slogdet(A: Tensor, *, out: Any = None) -> Any:
+    """The sign and the logarithm of the absolute value of the determinant."""
+    check_square(A, "linalg.slogdet")
+    return into(out, named("linalg_slogdet", "sign", "logabsdet")(*slogdet_op(A)))
+
+
+@public(name="slogdet")
+def _torch_slogdet(input: Tensor, *, out: Any = None) -> Any:
+    """The sign and the logarithm of the absolute value of the determinant."""
+    check_square(input, "linalg.slogdet")
+    return into(out, named("slogdet", "sign", "logabsdet")(*slogdet_op(input)))
+
+
+@public()
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant; nan where it is negative."""
+    check_square(input, "logdet")
+    sign, log = slogdet_op(input)
+    return log + sign.log() if input._a.dtype.kind == "c" else log + sign.detach().log()
+
+
+# -- linear equations ---------------------------------------------------------------------------
+
+
+def _solve(xp: Any, x: Any, y: Any) -> Any:
+    """X with x X = y, y a batch of matrices."""
+    batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    y = xp.broadcast_to(y, (*batch, *y.shape[-2:]))
+    try:
+        return xp.linalg.solve(xp.broadcast_to(x, (*batch, *x.shape[-2:])), y)
+    except np.linalg.LinAlgError:
+        number, _ = _first_singular(xp, x)
+        raise LinAlgError(
+            f"linalg.solve: {batch_label(x.shape[:-2], number)}The solver failed because the input "
+            "matrix is singular."
+        ) from None
+
+
+solve_op = Op(
+    _solve, "linalg_solve", broadcasts=True, grad_name="LinalgSolveExBackward0",
+    meta=lambda x, y: (
+        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype),
+)  # fmt: skip
+solve_op.derivative(
+    x=lambda g, x, out: -(solve_op(adjoint(x), g) @ adjoint(out)),
+    y=lambda g, x: solve_op(adjoint(x), g),
+)
+
+
+def _is_vector(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """PyTorch takes B as one vector, or as a batch of them when it fits A without its last dim."""
+    return len(b) == 1 or (len(a) - 1 == len(b) and b == a[:-1])
+
+
+@public("linalg")
+def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor:
+    """X with `A X = B`, or `X A = B` when `left` is False."""
+    check_square(A, "linalg.solve")
+    if A._a.dtype != B._a.dtype:
+        raise RuntimeError(
+            "linalg.solve: Expected A and B to have the same dtype, but found A of type "
+            f"{title(A.dtype)} and B of type {title(B.dtype)} instead"
+        )
+    a, b = A._a.shape, B._a.shape
+    if _is_vector(a, b) and left:
+        _check_fits(a, (*b, 1), True)
+        return into(out, solve_op(A, B.unsqueeze(-1)).squeeze(-1))
+    _check_fits(a, b, left)
+    if left:
+        return into(out, solve_op(A, B))
+    flipped = solve_op(A.transpose(-2, -1), B.transpose(-2, -1))
+    return into(out, flipped.transpose(-2, -1))
+
+
+def _check_fits(a: tuple[int, ...], b: tuple[int, ...], left: bool) -> None:
+    if a[-1] != (b[-2] if left else b[-1]):
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation {equation} "
+            f"({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})"
+        )
+
+
+@public("linalg")
+def solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
+    out: Any = None,
+) -> Tensor:  # fmt: skip
+    """`solve` for a triangular A; the other triangle is not looked at."""
+    check_square(A, "linalg.solve_triangular")
+    check_matrix(B, "linalg.solve_triangular")
+    _check_fits(A._a.shape, B._a.shape, left)
+    half = A.triu(1 if unitriangular else 0) if upper else A.tril(-1 if unitriangular else 0)
+    if unitriangular:
+        from .linalg_rules import eye_like
+
+        half = half + eye_like(A, A._a.shape[-1])
+    return into(out, solve(half, B, left=left))
+
+
+@public("torch", "Tensor")
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
+    """X with `A X = B` from the Cholesky factor of A."""
+    for name, t in (("b", B), ("u", L)):
+        if t._a.ndim < 2:
+            raise RuntimeError(
+                f"{name} should have at least 2 dimensions, but has {t._a.ndim} dimensions instead"
+            )
+    lower = adjoint(L) if upper else L
+    first = solve_triangular(lower, B, upper=False)
+    return into(out, solve_triangular(adjoint(lower), first, upper=True))
+
+
+@public("torch", "Tensor")
+def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
+    """The inverse of A from its Cholesky factor."""
+    from .linalg_rules import eye_like
+
+    check_square(L, "cholesky_inverse")
+    n = L._a.shape[-1]
+    eye = eye_like(L, n).expand(*L._a.shape)
+    return into(out, cholesky_solve(eye, L, upper))
+
+
+@public("linalg")
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Any = None) -> Tensor:
+    """X with `tensordot(A, X, X.ndim) = B`."""
+    if dims is not None:
+        rest = [d for d in range(A._a.ndim) if d not in [x % A._a.ndim for x in dims]]
+        A = A.permute(*rest, *[x % A._a.ndim for x in dims])
+    shape = A._a.shape[B._a.ndim :]
+    n = B._a.size
+    if A._a.size != n * n:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {A._a.size // max(n, 1)} != {n}"
+        )
+    return into(out, solve(A.reshape((n, n)), B.reshape((n,))).reshape(shape))
+
+
+@public("linalg")
+def tensorinv(A: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
+    """The inverse of `A` seen as a matrix from its dims behind `ind` to those before."""
+    from math import prod
+
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    lead, tail = A._a.shape[:ind], A._a.shape[ind:]
+    if prod(lead) != prod(tail):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            f"prod(self.shape[:ind]), but got {prod(tail)} != {prod(lead)}"
+        )
+    return into(out, inv(A.reshape((prod(lead), prod(tail)))).reshape((*tail, *lead)))

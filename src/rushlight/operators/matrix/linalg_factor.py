@@ -1,0 +1,317 @@
+"""Triangular factorisations: Cholesky, QR and LU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor, wrap
+from ..made_of.return_types import named
+from .linalg_rules import LinAlgError, adjoint, batch_label, check_matrix, check_square, eye_like
+
+# -- Cholesky -----------------------------------------------------------------------------------
+
+
+def _cholesky(xp: Any, x: Any) -> Any:
+    """The lower factor of every matrix; only lower triangles are read."""
+    try:
+        return xp.linalg.cholesky(x)
+    except np.linalg.LinAlgError:
+        number, order = _first_bad_minor(np.asarray(x))
+        raise LinAlgError(
+            f"linalg.cholesky: {batch_label(x.shape[:-2], number)}The factorization could not be "
+            "completed because the input is not positive-definite (the leading minor of order "
+            f"{order} is not positive-definite)."
+        ) from None
+
+
+def _first_bad_minor(x: np.ndarray) -> tuple[int, int]:
+    for number, a in enumerate(x.reshape(-1, *x.shape[-2:])):
+        for order in range(1, a.shape[0] + 1):
+            try:
+                np.linalg.cholesky(a[:order, :order])
+            except np.linalg.LinAlgError:
+                return number, order
+    return 0, 0
+
+
+cholesky_op = Op(
+    _cholesky, "linalg_cholesky", grad_name="LinalgCholeskyExBackward0",
+    meta=lambda x: (x.shape, x.dtype),
+)  # fmt: skip
+
+
+def _cholesky_dx(g: Tensor, out: Tensor) -> Tensor:
+    """L^-H phi(L^H g) L^-1, made Hermitian; phi takes the lower half with half the diagonal."""
+    from .linalg import solve_op
+
+    n = out._a.shape[-1]
+    phi = (adjoint(out) @ g).tril() * (1 - 0.5 * eye_like(out, n).real)
+    upper = adjoint(out)
+    left = solve_op(upper, phi)
+    middle = adjoint(solve_op(upper, adjoint(left)))
+    return (middle + adjoint(middle)) * 0.5
+
+
+cholesky_op.derivative(x=_cholesky_dx)
+
+
+@public("linalg")
+def cholesky(A: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
+    """The triangular factor L of a positive-definite matrix `A = L L^H`."""
+    check_square(A, "linalg.cholesky")
+    if upper:
+        return into(out, adjoint(cholesky_op(adjoint(A))))
+    return into(out, cholesky_op(A))
+
+
+@public(name="cholesky")
+def _torch_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
+    """The older spelling of `linalg.cholesky`."""
+    return cholesky(input, upper=upper, out=out)
+
+
+@public("linalg")
+def cholesky_ex(
+    A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None
+) -> Any:
+    """The factor and, instead of an error, the order of the first minor that is not positive."""
+    check_square(A, "linalg.cholesky_ex")
+    info = np.zeros(A._a.shape[:-2], np.int32)
+    try:
+        result = cholesky(A, upper=upper)
+    except LinAlgError:
+        if check_errors:
+            raise
+        flat = A._host().reshape(-1, *A._a.shape[-2:])
+        orders = [_first_bad_minor(a[None])[1] for a in flat]
+        info = np.asarray(orders, np.int32).reshape(info.shape)
+        result = A.triu() if upper else A.tril()
+    pair = named("linalg_cholesky_ex", "L", "info")(result, wrap(info).to(A.device))
+    return into(out, pair)
+
+
+# -- QR -----------------------------------------------------------------------------------------
+
+
+def _qr(xp: Any, x: Any, *, mode: str) -> Any:
+    q, r = xp.linalg.qr(x, mode=mode)
+    return q, r
+
+
+def _qr_meta(x: Any, *, mode: str) -> list:
+    *batch, m, n = x.shape
+    k = min(m, n) if mode == "reduced" else m
+    return [((*batch, m, k), x.dtype), ((*batch, k, n), x.dtype)]
+
+
+qr_op = Op(_qr, "linalg_qr", grad_name="LinalgQrBackward0", meta=_qr_meta)
+
+
+@qr_op.backward
+def _qr_backward(gs: list, out: Tensor, out1: Tensor, x_shape: tuple, mode: str) -> tuple:
+    m, n = x_shape[-2:]
+    if mode == "complete" and m > n:
+        raise RuntimeError(
+            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+        )
+    gq, gr = gs
+    if m >= n:
+        return (_tall_qr_grad(gq, gr, out, out1),)
+    # A = [X Y], R = [U V] with X = Q U: the right part only sees Y = Q V.
+    from ..shape.join import cat
+
+    q, u, v = out, out1[..., :m], out1[..., m:]
+    gu = gv = None
+    if gr is not None:
+        gu, gv = gr[..., :m], gr[..., m:]
+        extra = q @ v @ adjoint(gv)
+        gq = extra if gq is None else gq + extra
+    gx = _tall_qr_grad(gq, gu, q, u)
+    gy = q @ gv if gv is not None else (q @ v) * 0
+    return (cat([gx, gy], -1),)
+
+
+def _tall_qr_grad(gq: Any, gr: Any, q: Tensor, r: Tensor) -> Tensor:
+    from .linalg import solve_op
+
+    middle = None
+    if gr is not None:
+        middle = r @ adjoint(gr)
+    if gq is not None:
+        term = adjoint(gq) @ q
+        middle = -term if middle is None else middle - term
+    assert middle is not None
+    lower = middle.tril(-1)
+    n = middle._a.shape[-1]
+    diagonal = middle * eye_like(middle, n)
+    if middle._a.dtype.kind == "c":
+        diagonal = diagonal.real.to(middle.dtype)
+    total = q @ (lower + adjoint(lower) + diagonal)
+    if gq is not None:
+        total = total + gq
+    return adjoint(solve_op(r, adjoint(total)))
+
+
+@public("linalg")
+def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
+    """Q with orthonormal columns and upper triangular R with `A = Q R`."""
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
+            "or 'complete'"
+        )
+    check_matrix(A, "linalg.qr")
+    kind = named("linalg_qr", "Q", "R")
+    if mode != "r":
+        return into(out, kind(*qr_op(A, mode=mode)))
+    if A.requires_grad:
+        _, r = qr_op(A, mode="reduced")
+        return into(out, kind(A.detach().reshape((-1,))[:0], r))
+    _, r = qr_op(A, mode="reduced")
+    return into(out, kind(r.reshape((-1,))[:0], r))
+
+
+@public(name="qr")
+def _torch_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
+    """The older spelling of `linalg.qr`."""
+    pair = qr(input, "reduced" if some else "complete")
+    return into(out, named("qr", "Q", "R")(*pair))
+
+
+# -- LU -----------------------------------------------------------------------------------------
+
+
+def lu_raw(xp: Any, x: Any) -> tuple[Any, Any]:
+    """Both factors packed in one array, and the row each step swapped with (from 1)."""
+    a = xp.array(x).reshape(-1, *x.shape[-2:])
+    b, m, n = a.shape
+    k = min(m, n)
+    swaps = xp.zeros((b, k), np.int32)
+    rows = xp.arange(b)
+    for i in range(k):
+        at = xp.abs(a[:, i:, i]).argmax(axis=1) + i
+        swaps[:, i] = at + 1
+        kept = a[rows, at].copy()
+        a[rows, at] = a[:, i]
+        a[:, i] = kept
+        pivot = a[:, i, i]
+        factor = a[:, i + 1 :, i] / xp.where(pivot == 0, 1, pivot)[:, None]
+        a[:, i + 1 :, i] = factor
+        a[:, i + 1 :, i + 1 :] -= factor[:, :, None] * a[:, None, i, i + 1 :]
+    return a.reshape(x.shape), swaps.reshape(*x.shape[:-2], k)
+
+
+def _lu(xp: Any, x: Any) -> Any:
+    """The packed factors, the swaps and the permutation they add up to."""
+    packed, swaps = lu_raw(xp, x)
+    return packed, swaps, _permutation(xp, swaps, x.shape[-2])
+
+
+def _permutation(xp: Any, swaps: Any, m: int) -> Any:
+    """order with A[order] = L U."""
+    flat = swaps.reshape(-1, swaps.shape[-1])
+    order = xp.broadcast_to(xp.arange(m), (flat.shape[0], m)).copy()
+    rows = xp.arange(flat.shape[0])
+    for i in range(flat.shape[1]):
+        at = flat[:, i] - 1
+        kept = order[rows, at].copy()
+        order[rows, at] = order[:, i]
+        order[:, i] = kept
+    return order.reshape(*swaps.shape[:-1], m)
+
+
+lu_op = Op(
+    _lu, "linalg_lu_factor", grad_name="LinalgLuFactorExBackward0",
+    meta=lambda x: [
+        (x.shape, x.dtype),
+        ((*x.shape[:-2], min(x.shape[-2:])), np.dtype(np.int32)),
+        ((*x.shape[:-2], x.shape[-2]), np.dtype(np.int64)),
+    ],
+)  # fmt: skip
+
+
+@lu_op.backward
+def _lu_backward(g: Tensor, out: Tensor, out2: Tensor, x_shape: tuple) -> tuple:
+    from .linalg import solve_op
+
+    m, n = x_shape[-2:]
+    if m != n:
+        raise NotImplementedError(
+            f"the derivative of LU exists here for square matrices only, not for {m} by {n}"
+        )
+    lower, upper = unpacked(out)
+    lh, uh = adjoint(lower), adjoint(upper)
+    inner = (lh @ g.tril(-1)).tril(-1) + (g.triu() @ uh).triu()
+    left = solve_op(lh, inner)
+    total = adjoint(solve_op(upper, adjoint(left)))
+    p = permutation_matrix(out2.detach(), total)
+    return (p @ total,)
+
+
+def unpacked(packed: Tensor) -> tuple[Tensor, Tensor]:
+    m, n = packed._a.shape[-2:]
+    k = min(m, n)
+    lower = packed[..., :k].tril(-1)
+    unit = wrap(np.eye(m, k, dtype=packed._a.dtype)).to(packed.device)
+    return lower + unit, packed[..., :k, :].triu()
+
+
+def permutation_matrix(order: Tensor, like: Tensor) -> Tensor:
+    """P with `A = P L U`."""
+    eye = eye_like(like, order._a.shape[-1])
+    return eye[order].transpose(-2, -1)
+
+
+@public("linalg")
+def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
+    """L and U packed into one matrix, and the row swaps."""
+    check_matrix(A, "linalg.lu_factor")
+    _check_pivot(pivot)
+    packed, swaps, _ = lu_op(A)
+    return into(out, named("linalg_lu_factor", "LU", "pivots")(packed, swaps))
+
+
+@public("linalg")
+def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
+    """P, L and U with `A = P L U`."""
+    check_matrix(A, "linalg.lu")
+    _check_pivot(pivot)
+    packed, _, order = lu_op(A)
+    lower, upper = unpacked(packed)
+    p = permutation_matrix(order, packed.detach())
+    return into(out, named("linalg_lu", "P", "L", "U")(p, lower, upper))
+
+
+def _check_pivot(pivot: bool) -> None:
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+
+
+def _swap_order(xp: Any, swaps: Any, *, m: int) -> Any:
+    return _permutation(xp, swaps, m)
+
+
+swap_order_op = Op(
+    _swap_order, "lu_swap_order",
+    meta=lambda swaps, *, m: ((*swaps.shape[:-1], m), np.dtype(np.int64)),
+)  # fmt: skip
+
+
+@public("linalg")
+def lu_solve(
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False,
+    out: Any = None,
+) -> Tensor:  # fmt: skip
+    """X with `A X = B` from the result of `lu_factor`."""
+    from .linalg import solve
+
+    lower, upper = unpacked(LU)
+    order = swap_order_op(pivots, m=LU._a.shape[-2])
+    a = permutation_matrix(order, LU.detach()) @ lower @ upper
+    if adjoint:
+        a = a.transpose(-2, -1).conj() if a.is_complex() else a.transpose(-2, -1)
+    return into(out, solve(a, B, left=left))

@@ -1,0 +1,75 @@
+"""What every function of linalg checks first, and the error of matrices that cannot be factored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.public import publish
+from ...core.tensor import Tensor
+from ..made_of.naming import title
+
+
+class LinAlgError(RuntimeError):
+    """A matrix is singular, not positive-definite, or its factorisation did not converge."""
+
+
+publish("linalg", "LinAlgError", LinAlgError)
+
+
+def check_matrix(x: Any, name: str) -> None:
+    """At least two dims of floating point numbers wide enough for a factorisation."""
+    if not isinstance(x, Tensor):
+        raise TypeError(
+            f"{name.replace('.', '_')}(): argument 'A' (position 1) must be Tensor, not "
+            f"{type(x).__name__}"
+        )
+    if x._a.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    check_floating(x, name)
+
+
+def check_floating(x: Tensor, name: str) -> None:
+    dtype = x._a.dtype
+    if dtype.kind not in "fcV":
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {title(x.dtype)}"
+        )
+    if dtype.itemsize == 2:
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {title(x.dtype)}")
+
+
+def check_square(x: Any, name: str) -> None:
+    check_matrix(x, name)
+    m, n = x._a.shape[-2:]
+    if m != n:
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {m} by {n} matrices"
+        )
+
+
+def adjoint(x: Tensor) -> Tensor:
+    """The conjugate transpose of the last two dims."""
+    x = x.transpose(-2, -1)
+    return x.conj() if x._a.dtype.kind == "c" else x
+
+
+def eye_like(x: Tensor, n: int) -> Tensor:
+    """The identity of size n in the dtype and on the device of `x`."""
+    from ...core.tensor import wrap
+
+    return wrap(np.eye(n, dtype=x._a.dtype)).to(x.device)
+
+
+def off_diagonal(x: Tensor, n: int) -> Tensor:
+    """A mask that is one everywhere but on the diagonal."""
+    return 1 - eye_like(x, n)
+
+
+def leading(xp: Any, a: Any) -> tuple[int, ...]:
+    return a.shape[:-2]
+
+
+def batch_label(shape: tuple[int, ...], number: int) -> str:
+    return f"(Batch element {number}): " if shape else ""

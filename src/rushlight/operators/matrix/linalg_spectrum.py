@@ -1,0 +1,320 @@
+"""Singular values and eigenvalues, with what is computed from them: pinv, rank, least squares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor, wrap
+from ..made_of.return_types import named
+from .linalg_rules import LinAlgError, adjoint, check_matrix, check_square, eye_like
+
+# -- singular values ----------------------------------------------------------------------------
+
+
+def _converged(fn: Any, name: str) -> Any:
+    try:
+        return fn()
+    except np.linalg.LinAlgError:
+        raise LinAlgError(
+            f"{name}: The algorithm failed to converge because the input matrix is ill-conditioned "
+            "or has too many repeated values."
+        ) from None
+
+
+def _svd(xp: Any, x: Any, *, full: bool) -> Any:
+    return tuple(_converged(lambda: xp.linalg.svd(x, full_matrices=full), "linalg.svd"))
+
+
+def _real_dtype(dtype: Any) -> Any:
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def _svd_meta(x: Any, *, full: bool) -> list:
+    *batch, m, n = x.shape
+    k = min(m, n)
+    return [
+        ((*batch, m, m if full else k), x.dtype),
+        ((*batch, k), _real_dtype(x.dtype)),
+        ((*batch, n if full else k, n), x.dtype),
+    ]
+
+
+svd_op = Op(_svd, "linalg_svd", grad_name="LinalgSvdBackward0", meta=_svd_meta)
+
+
+@svd_op.backward
+def _svd_backward(gs: list, out: Tensor, out1: Tensor, out2: Tensor, x_shape: tuple) -> tuple:
+    k = min(x_shape[-2:])
+    u, s, vh = out[..., :k], out1, out2[..., :k, :]
+    gu = None if gs[0] is None else gs[0][..., :k]
+    gvh = None if gs[2] is None else gs[2][..., :k, :]
+    inner = _singular_terms(u, s, vh, gu, gs[1], gvh)
+    total = u @ inner @ vh
+    if gu is not None and x_shape[-2] > k:
+        side = gu / s.unsqueeze(-2)
+        total = total + (side - u @ (adjoint(u) @ side)) @ vh
+    if gvh is not None and x_shape[-1] > k:
+        side = gvh / s.unsqueeze(-1)
+        total = total + u @ (side - (side @ adjoint(vh)) @ vh)
+    return (total,)
+
+
+def _singular_terms(u: Tensor, s: Tensor, vh: Tensor, gu: Any, g: Any, gvh: Any) -> Tensor:
+    """What stands between U and V^H in the gradient."""
+    k = s._a.shape[-1]
+    eye = eye_like(s, k)
+    squares = s * s
+    gaps = squares.unsqueeze(-2) - squares.unsqueeze(-1) + eye
+    total = None
+    if gu is not None:
+        skew = adjoint(u) @ gu
+        skew = skew - adjoint(skew)
+        total = (skew / gaps) * s.unsqueeze(-2)
+        if u.is_complex():  # the phase of a singular pair moves with it
+            total = total - (skew * eye) / (gaps * 1.0) * s.unsqueeze(-2)
+            total = total + (skew * eye) / (2 * s).unsqueeze(-2)
+    if gvh is not None:
+        skew = vh @ adjoint(gvh)
+        skew = skew - adjoint(skew)
+        if u.is_complex():
+            skew = skew - skew * eye
+        term = s.unsqueeze(-1) * (skew / gaps)
+        total = term if total is None else total + term
+    if g is not None:
+        term = g.unsqueeze(-1) * eye
+        total = term if total is None else total + term
+    assert total is not None
+    return total.to(u.dtype)
+
+
+@public("linalg")
+def svd(
+    A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None
+) -> Any:
+    """U, S and V^H with `A = U diag(S) V^H`."""
+    check_matrix(A, "linalg.svd")
+    return into(out, named("linalg_svd", "U", "S", "Vh")(*svd_op(A, full=bool(full_matrices))))
+
+
+@public("linalg")
+def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
+    """The singular values, largest first."""
+    check_matrix(A, "linalg.svdvals")
+    return into(out, svd_op(A, full=False)[1])
+
+
+@public(name="svd")
+def _torch_svd(
+    input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None
+) -> Any:
+    """The older spelling of `linalg.svd`; it returns V, not its adjoint."""
+    u, s, vh = svd(input, full_matrices=not some)
+    if not compute_uv:
+        u, vh = u.detach() * 0, vh.detach() * 0
+    return into(out, named("svd", "U", "S", "V")(u, s, adjoint(vh)))
+
+
+# -- eigenvalues --------------------------------------------------------------------------------
+
+
+def _eigh(xp: Any, x: Any, *, uplo: str) -> Any:
+    return tuple(_converged(lambda: xp.linalg.eigh(x, UPLO=uplo), "linalg.eigh"))
+
+
+eigh_op = Op(
+    _eigh, "linalg_eigh", grad_name="LinalgEighBackward0",
+    meta=lambda x, *, uplo: [(x.shape[:-1], _real_dtype(x.dtype)), (x.shape, x.dtype)],
+)  # fmt: skip
+
+
+@eigh_op.backward
+def _eigh_backward(gs: list, out: Tensor, out1: Tensor) -> tuple:
+    values, v = out, out1
+    eye = eye_like(values, values._a.shape[-1])
+    inner = None
+    if gs[1] is not None:
+        gaps = values.unsqueeze(-2) - values.unsqueeze(-1) + eye
+        inner = (adjoint(v) @ gs[1]) / gaps * (1 - eye)
+    if gs[0] is not None:
+        term = (gs[0].unsqueeze(-1) * eye).to(v.dtype)
+        inner = term if inner is None else inner + term
+    if inner is None:
+        return (None,)
+    return (v @ ((inner + adjoint(inner)) * 0.5) @ adjoint(v),)
+
+
+@public("linalg")
+def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
+    """Eigenvalues (ascending) and eigenvectors of a Hermitian matrix, read from one triangle."""
+    check_square(A, "linalg.eigh")
+    _check_uplo(UPLO)
+    pair = eigh_op(A, uplo=UPLO.upper())
+    return into(out, named("linalg_eigh", "eigenvalues", "eigenvectors")(*pair))
+
+
+@public("linalg")
+def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
+    """The eigenvalues of a Hermitian matrix."""
+    check_square(A, "linalg.eigvalsh")
+    _check_uplo(UPLO)
+    return into(out, eigh_op(A, uplo=UPLO.upper())[0])
+
+
+def _check_uplo(uplo: str) -> None:
+    if uplo.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
+
+
+def _eig(xp: Any, x: Any) -> Any:
+    values, vectors = _converged(lambda: xp.linalg.eig(x), "linalg.eig")
+    dtype = np.complex64 if x.dtype in (np.float32, np.complex64) else np.complex128
+    return values.astype(dtype), vectors.astype(dtype)
+
+
+def _eig_meta(x: Any) -> list:
+    dtype = np.dtype(np.complex64 if x.dtype in (np.float32, np.complex64) else np.complex128)
+    return [(x.shape[:-1], dtype), (x.shape, dtype)]
+
+
+eig_op = Op(_eig, "linalg_eig", grad_name="LinalgEigBackward0", meta=_eig_meta)
+
+
+@eig_op.backward
+def _eig_backward(gs: list, x: Tensor, out: Tensor, out1: Tensor) -> tuple:
+    from .linalg import solve_op
+
+    values, v = out, out1
+    vh = adjoint(v)
+    eye = eye_like(values, values._a.shape[-1])
+    inner = None
+    if gs[1] is not None:
+        down = vh @ gs[1]
+        # Eigenvectors keep length one: the part of the gradient along them does not count.
+        along = (vh @ v) * (down * eye).real.sum(-2, keepdim=True)
+        gaps = (values.unsqueeze(-2) - values.unsqueeze(-1)).conj() + eye
+        inner = (down - along) / gaps * (1 - eye)
+    if gs[0] is not None:
+        term = gs[0].unsqueeze(-1) * eye
+        inner = term if inner is None else inner + term
+    if inner is None:
+        return (None,)
+    total = solve_op(vh, inner @ vh)
+    return (total if x.is_complex() else total.real,)
+
+
+@public("linalg")
+def eig(A: Tensor, *, out: Any = None) -> Any:
+    """Eigenvalues and eigenvectors of a square matrix, complex always."""
+    check_square(A, "linalg.eig")
+    return into(out, named("linalg_eig", "eigenvalues", "eigenvectors")(*eig_op(A)))
+
+
+@public("linalg")
+def eigvals(A: Tensor, *, out: Any = None) -> Tensor:
+    """The eigenvalues of a square matrix."""
+    check_square(A, "linalg.eigvals")
+    return into(out, eig_op(A)[0])
+
+
+# -- pseudo-inverse, rank, least squares --------------------------------------------------------
+
+
+def _limits(a: Any, atol: float | None, rtol: float | None) -> tuple[float, float]:
+    if rtol is None:
+        rtol = 0.0 if atol else max(a.shape[-2:], default=0) * float(np.finfo(a.dtype).eps)
+    return atol or 0.0, rtol
+
+
+def _pinv(xp: Any, x: Any, *, atol: float, rtol: float, hermitian: bool) -> Any:
+    """The Moore-Penrose inverse; singular values below max(atol, rtol * largest) count as zero."""
+    if 0 in x.shape[-2:]:
+        return xp.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
+    u, s, vh = xp.linalg.svd(x, full_matrices=False)
+    limit = xp.maximum(atol, rtol * s.max(axis=-1, keepdims=True))
+    inverse = xp.where(s > limit, 1 / xp.where(s > limit, s, 1), 0).astype(s.dtype)
+    back = xp.matmul(vh.conj().swapaxes(-1, -2) * inverse[..., None, :], u.conj().swapaxes(-1, -2))
+    return back.astype(x.dtype, copy=False)
+
+
+pinv_op = Op(
+    _pinv, "linalg_pinv", grad_name="LinalgPinvBackward0",
+    meta=lambda x, **attrs: ((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype),
+)  # fmt: skip
+
+
+def _pinv_dx(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
+    p, ph, gh = out, adjoint(out), adjoint(g)
+    first = gh @ p @ ph
+    second = ph @ p @ gh
+    return -(ph @ g @ ph) + (first - x @ (p @ first)) + (second - (second @ p) @ x)
+
+
+pinv_op.derivative(x=_pinv_dx)
+
+
+@public("linalg")
+def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None,
+         rtol: Any = None, out: Any = None) -> Tensor:  # fmt: skip
+    """The pseudo-inverse of a matrix, or of each in a batch."""
+    check_matrix(A, "linalg.pinv")
+    low, relative = _limits(A._a, _number(atol), _number(rcond if rtol is None else rtol))
+    return into(out, pinv_op(A, atol=low, rtol=relative, hermitian=bool(hermitian)))
+
+
+def _number(value: Any) -> float | None:
+    return value.item() if isinstance(value, Tensor) else value
+
+
+@public()
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The older spelling of `linalg.pinv`."""
+    return pinv(input, rcond)
+
+
+@public("linalg")
+def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None,
+                rtol: Any = None, out: Any = None) -> Tensor:  # fmt: skip
+    """How many singular values count as non-zero."""
+    check_matrix(A, "linalg.matrix_rank")
+    low, relative = _limits(A._a, _number(tol if atol is None else atol), _number(rtol))
+    if 0 in A._a.shape[-2:]:
+        return into(out, wrap(np.zeros(A._a.shape[:-2], np.int64)).to(A.device))
+    s = svd_op(A.detach(), full=False)[1]
+    limit = (s.amax(-1, keepdim=True) * relative).clamp(min=low)
+    return into(out, (s > limit).sum(-1))
+
+
+@public("linalg")
+def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """X that minimises the length of `A X - B`, with residuals, rank and singular values."""
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+        )
+    check_matrix(A, "torch.linalg.lstsq")
+    vector = B._a.ndim == A._a.ndim - 1
+    b = B.unsqueeze(-1) if vector else B
+    if A._a.shape[-2] != b._a.shape[-2]:
+        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    solution = pinv(A, rcond) @ b
+    kind = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+    rest = _lstsq_extras(A.detach(), b.detach(), solution.detach(), driver or "gelsy", rcond)
+    return kind(solution.squeeze(-1) if vector else solution, *rest)
+
+
+def _lstsq_extras(a: Tensor, b: Tensor, x: Tensor, driver: str, rcond: Any) -> tuple:
+    empty = wrap(np.zeros(0, _real_dtype(a._a.dtype))).to(a.device)
+    residuals = values = empty
+    rank = wrap(np.zeros(0, np.int64)).to(a.device)
+    if driver != "gels":
+        rank = matrix_rank(a, rtol=rcond)
+    if driver in ("gelsd", "gelss"):
+        values = svdvals(a)
+    if driver != "gelsy" and a._a.shape[-2] > a._a.shape[-1]:
+        gap = (a @ x - b).abs()
+        residuals = (gap * gap).sum(-2)
+    return residuals, rank, values

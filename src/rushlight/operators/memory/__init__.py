@@ -1,0 +1,1 @@
+"""A tensor's memory: copies, casts, storage, exchange with other libraries."""

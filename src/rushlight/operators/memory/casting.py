@@ -1,0 +1,156 @@
+"""Changing dtype and device: `to` and its short forms; both are ops, so gradients travel back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base import dtypes
+from ...base.device import as_device, device
+from ...base.dtypes import as_dtype, dtype
+from ...core.modes import modes
+from ...core.op import Op
+from ...core.public import public
+from ...core.tensor import Tensor, current_edge, wrap
+from ...runtime import devices
+from ...runtime.door import run
+
+
+def _cast(xp: Any, x: Any, *, to: dtype, source: dtype) -> Any:
+    if x.dtype.kind == "c" and to.category != dtypes.COMPLEX:
+        x = x.real
+    return x.astype(to.np)
+
+
+_cast_op = Op(
+    _cast, "cast", grad_name="ToCopyBackward0", meta=lambda x, *, to, source: (x.shape, to.np)
+)
+_cast_op.derivative(x=lambda g, source: cast_to(g, source))
+
+
+def cast_to(x: Tensor, d: dtype) -> Tensor:
+    """`x` in dtype `d`; x itself when it is already."""
+    if x._a.dtype == d.np:
+        return x
+    return _cast_op(x, to=d, source=x.dtype)
+
+
+def _move(xp: Any, x: Any, *, to: device, source: device, non_blocking: bool) -> Any:
+    target = devices.backend_of(to)
+    here = devices.backend_of_type(x.__class__)
+    if target is here and target.check(to) == here.device_of(x):
+        return x.copy()
+    return target.from_host(here.to_host(x), target.check(to))
+
+
+class _MoveOp(Op):
+    """The one op whose result lives on another device than its input."""
+
+    def __call__(self, *inputs: Any, **attrs: Any) -> Any:
+        (x,) = inputs
+        result = wrap(run(self.kernel, x._a.__class__, (x._a,), attrs))
+        if current_edge(x) is not None and modes.grad:
+            self.record(1, inputs, attrs, (result,), [x._edge])
+        return result
+
+
+_move_op = _MoveOp(_move, "move", moves_only=True, grad_name="ToCopyBackward0")
+_move_op.derivative(x=lambda g, source: move_to(g, source))
+
+
+def move_to(x: Tensor, d: Any, non_blocking: bool = False) -> Tensor:
+    """`x` on device `d`; x itself when it is there already."""
+    d = as_device(d)
+    target = devices.backend_of(d).check(d)
+    here = devices.device_of(x._a)
+    if here == target:
+        return x
+    return _move_op(x, to=target, source=here, non_blocking=non_blocking)
+
+
+def _parse_to(args: tuple, kwargs: dict) -> tuple[Any, Any]:
+    """The device and dtype among `to`'s many spellings."""
+    d, dt = kwargs.get("device"), kwargs.get("dtype")
+    other = kwargs.get("other")
+    for arg in args:
+        if isinstance(arg, Tensor):
+            other = arg
+        elif isinstance(arg, (device, str)) or (arg.__class__ is int and d is None):
+            d = arg
+        elif isinstance(arg, bool) or arg is None:
+            continue  # non_blocking, copy by position
+        else:
+            dt = arg
+    if other is not None:
+        return other.device, other.dtype
+    return d, dt
+
+
+_DEVICES = (str, device)
+
+
+@public("Tensor")
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """This tensor in another dtype, on another device, or in another memory format."""
+    if len(args) == 1 and not kwargs and args[0].__class__ in _DEVICES:
+        return move_to(self, args[0])
+    unknown = set(kwargs) - {"device", "dtype", "other", "non_blocking", "copy", "memory_format"}
+    if unknown:
+        raise TypeError(f"to() got an unexpected keyword argument '{unknown.pop()}'")
+    d, dt = _parse_to(args, kwargs)
+    positional_flags = [a for a in args if isinstance(a, bool)]
+    non_blocking = kwargs.get("non_blocking", positional_flags[0] if positional_flags else False)
+    result = self
+    if dt is not None:
+        result = cast_to(result, as_dtype(dt))
+    if d is not None:
+        result = move_to(result, d, non_blocking)
+    if kwargs.get("copy", len(positional_flags) > 1 and positional_flags[1]) and result is self:
+        result = self.clone()
+    if kwargs.get("memory_format") is not None:
+        result = result.contiguous(memory_format=kwargs["memory_format"])
+    return result
+
+
+@public("Tensor")
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """This tensor in host memory."""
+    return move_to(self, "cpu")
+
+
+@public("Tensor")
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> Tensor:
+    """This tensor on a GPU; RuntimeError with the reason when there is none."""
+    return move_to(self, "cuda" if device is None else device, non_blocking)
+
+
+@public("Tensor")
+def type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """The type's name, or this tensor cast to `dtype` (a dtype or an old name like FloatTensor)."""
+    from ..create.legacy import legacy_dtype, type_name
+
+    if dtype is None:
+        return type_name(self)
+    dt, on = legacy_dtype(dtype)
+    return self.to(dtype=dt) if on is None else self.to(on, dt)
+
+
+@public("Tensor")
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """This tensor in the dtype and on the device of `other`."""
+    return self.to(other.device, other.dtype)
+
+
+def _short(name: str, d: dtype) -> None:
+    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        return cast_to(self, d)
+
+    method.__name__ = name
+    method.__doc__ = f"This tensor as {d.name}."
+    public("Tensor", name=name)(method)
+
+
+for _name in ("float", "double", "half", "long", "int", "short", "bool", "cfloat", "cdouble"):
+    _short(_name, dtypes.ALIASES[_name])
+_short("bfloat16", dtypes.bfloat16)
+_short("char", dtypes.int8)
+_short("byte", dtypes.uint8)

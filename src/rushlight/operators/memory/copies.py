@@ -1,0 +1,259 @@
+"""A tensor's memory: copies of it, writes into it, and what lies behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base import dtypes, formats
+from ...base.formats import memory_format as format_type
+from ...base.shapes import broadcast_shapes
+from ...core.inplace import adopt_history, bump, check_writable, write
+from ...core.modes import modes
+from ...core.op import Op
+from ...core.public import public
+from ...core.tensor import Tensor, current_edge, tensor_over
+from ...runtime.door import Kernel, run
+from .casting import cast_to, move_to
+
+# -- copies -------------------------------------------------------------------------------------
+
+
+def _clone_body(xp: Any, x: Any, *, order: Any) -> Any:
+    """A copy whose axes lie in memory in `order`, outermost first; "K" keeps the source's."""
+    if order.__class__ is str:
+        return x.copy(order)
+    back = [0] * len(order)
+    for place, axis in enumerate(order):
+        back[axis] = place
+    return x.transpose(order).copy("C").transpose(back)
+
+
+_clone = Op(_clone_body, "clone", moves_only=True, meta=lambda x, *, order: (x.shape, x.dtype))
+_clone.derivative(x=lambda g: g)
+
+
+def _order(x: Tensor, memory_format: format_type | None) -> Any:
+    if memory_format is None or memory_format is formats.preserve_format:
+        return "C" if 0 in x._a.strides else "K"
+    if memory_format is formats.contiguous_format:
+        return "C"
+    return formats.order_of(memory_format, x._a.ndim)
+
+
+@public()
+def clone(input: Tensor, *, memory_format: format_type | None = None) -> Tensor:  # noqa: A002
+    """A copy in new memory; gradients flow back to `input`."""
+    return _clone(input, order=_order(input, memory_format))
+
+
+@public("Tensor")
+def contiguous(self: Tensor, memory_format: format_type = formats.contiguous_format) -> Tensor:
+    """This tensor in dense memory of the given format; itself when it is already."""
+    if memory_format is formats.preserve_format:
+        return self
+    if is_contiguous(self, memory_format):
+        return self
+    return _clone(self, order=_order(self, memory_format))
+
+
+@public("Tensor")
+def is_contiguous(self: Tensor, memory_format: format_type = formats.contiguous_format) -> bool:
+    """Whether the elements lie in memory in the order of the format."""
+    if memory_format is formats.contiguous_format:
+        return bool(self._a.flags.c_contiguous)
+    order = formats.ORDERS.get(memory_format)
+    if order is None:
+        raise RuntimeError("preserve memory format is unsupported by the is_contiguous query")
+    if self._a.ndim != len(order):
+        return False
+    step = self._a.itemsize
+    for axis in reversed(order):
+        size = self._a.shape[axis]
+        if size != 1:
+            if self._a.strides[axis] != step:
+                return False
+            step *= max(size, 1)
+    return True
+
+
+@public()
+def detach(input: Tensor) -> Tensor:  # noqa: A002
+    """The same memory, outside the graph; in-place changes are still noticed by both."""
+    t = tensor_over(input._a, input._a.__class__)
+    if input._ver is None:
+        input._ver = [0]
+    t._ver = input._ver
+    return t
+
+
+@public()
+def detach_(input: Tensor) -> Tensor:  # noqa: A002
+    """Take this very tensor out of the graph."""
+    if input._base is not None:
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
+            "(DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of "
+            "DDP buckets, and hence detach_() cannot be called on these gradients."
+        )
+    input._edge = None
+    return input
+
+
+# -- writes -------------------------------------------------------------------------------------
+
+
+def _fill_into(xp: Any, dst: Any, *, value: Any) -> Any:
+    dst[...] = value
+    return dst
+
+
+FILL_INTO = Kernel(
+    "fill_into",
+    _fill_into,
+    mutates=(0,),
+    meta=lambda dst, *, value: (dst.shape, dst.dtype),
+)
+
+
+def _tape_only(xp: Any, x: Any, src: Any) -> Any:
+    raise RuntimeError("a write only exists on the tape")
+
+
+def _write_op(name: str, grad_name: str) -> Op:
+    """What the tape keeps of a write that replaces every value: the target's gradient is zero."""
+    op = Op(_tape_only, name, grad_name=grad_name)
+    op.derivative(x=lambda g: g.new_zeros(g._a.shape), src=lambda g: g)
+    return op
+
+
+_copied = _write_op("copied", "CopyBackwards")
+_filled = _write_op("filled", "FillBackward0")
+_zeroed = _write_op("zeroed", "ZeroBackward0")
+
+
+def _written(op: Op, t: Tensor, src: Tensor | None) -> Tensor:
+    """`src` (or `t`'s own memory) as the result of writing over all of `t`."""
+    out = tensor_over((t if src is None else src)._a, t._a.__class__)
+    if modes.grad:
+        mask = 1 if current_edge(t) is not None else 0
+        if src is not None and current_edge(src) is not None:
+            mask |= 2
+        if mask:
+            op.record(mask, (t, src), {}, (out,), [t._edge, None if src is None else src._edge])
+    return out
+
+
+@public("Tensor")
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Write `src` into this tensor, broadcast and converted to its dtype and device."""
+    if not isinstance(src, Tensor):
+        if isinstance(src, (bool, int, float, complex)):
+            return fill_(self, src)
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {_kind(src)}")
+    check_writable(self)
+    if src is self:
+        return self
+    if not (self.is_cpu and src.is_cpu):
+        src = move_to(src, self.device, non_blocking)
+    if src._a.dtype != self._a.dtype:
+        src = cast_to(src, self.dtype)
+    if src._a.shape != self._a.shape:
+        common = broadcast_shapes(self._a.shape, src._a.shape)
+        if common != self._a.shape:
+            raise RuntimeError(
+                f"output with shape {list(self._a.shape)} doesn't match the broadcast shape "
+                f"{list(common)}"
+            )
+        src = src.expand(common)
+    return write(self, _written(_copied, self, src))
+
+
+def _fill_with(t: Tensor, value: Any, op: Op) -> Tensor:
+    check_writable(t, repeats=True)
+    run(FILL_INTO, t._a.__class__, (t._a,), {"value": value})
+    bump(t)
+    if modes.grad:
+        adopt_history(t, _written(op, t, None))
+    return t
+
+
+@public()
+def fill_(input: Tensor, value: Any) -> Tensor:  # noqa: A002
+    """Write one value everywhere."""
+    if isinstance(value, Tensor):
+        if value._a.ndim:
+            raise RuntimeError(
+                "fill_ only supports 0-dimension value tensor but got tensor with "
+                f"{value._a.ndim} dimensions."
+            )
+        return copy_(input, value)
+    return _fill_with(input, fitting(value, input.dtype), _filled)
+
+
+@public()
+def zero_(input: Tensor) -> Tensor:  # noqa: A002
+    """Write zero everywhere."""
+    return _fill_with(input, 0, _zeroed)
+
+
+@public()
+def fill(input: Tensor, value: Any) -> Tensor:  # noqa: A002
+    """A tensor like `input` with one value everywhere."""
+    return fill_(clone(input), value)
+
+
+# -- Python functions, element by element -------------------------------------------------------
+
+
+def _host_only(t: Tensor, name: str) -> None:
+    if not t.is_cpu:
+        raise TypeError(f"{name} is only implemented on CPU tensors")
+    if t.requires_grad:
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach()")
+
+
+@public("Tensor")
+def apply_(self: Tensor, callable: Any) -> Tensor:
+    """Replace every element by what a Python function makes of it; slow, on the host only."""
+    _host_only(self, "apply_")
+    values = [callable(v) for v in self.reshape(-1).tolist()]
+    return copy_(self, self.new_tensor(values).reshape(self._a.shape))
+
+
+@public("Tensor")
+def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
+    """Replace every element by what a Python function makes of it and of one of `tensor`."""
+    _host_only(self, "map_")
+    other = tensor.expand(self._a.shape).reshape(-1).tolist()
+    values = [callable(a, b) for a, b in zip(self.reshape(-1).tolist(), other)]
+    return copy_(self, self.new_tensor(values).reshape(self._a.shape))
+
+
+def fitting(value: Any, d: dtypes.dtype) -> Any:
+    """A Python number as the array library can store it in dtype `d`; RuntimeError if it cannot."""
+    if not isinstance(value, (bool, int, float, complex)) and not hasattr(value, "dtype"):
+        raise TypeError(f"expected a number or a 0-d Tensor, not {_kind(value)}")
+    if isinstance(value, complex) and d.category != dtypes.COMPLEX:
+        if value.imag:
+            raise _overflow(d)
+        value = value.real
+    if d.category == dtypes.BOOL:
+        return bool(value)
+    if d.category == dtypes.INTEGRAL:
+        if value != value or value in (float("inf"), -float("inf")):
+            raise _overflow(d)
+        number = int(value)
+        info = dtypes.iinfo(d)
+        if not (info.min or -info.max) <= number <= info.max:
+            raise _overflow(d)
+        return number % (info.max + 1) if number < info.min else number  # -1 is 255, as in C
+    return value
+
+
+def _overflow(d: dtypes.dtype) -> RuntimeError:
+    name = f"{d.name}_t" if d.category == dtypes.INTEGRAL else d.name.replace("float32", "float")
+    return RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__

@@ -1,0 +1,242 @@
+"""Tensors outside rushlight: copies and pickles, DLPack both ways, NumPy's and CUDA's protocols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...base import dtypes
+from ...base.device import as_device
+from ...base.errors import NoGpuError
+from ...core.public import public
+from ...core.tensor import Tensor, wrap
+from ...runtime import devices
+from ..create.legacy import as_subclass
+
+# -- copy and pickle -------------------------------------------------------------------------------
+
+
+@public("Tensor", name="__deepcopy__")
+def _deepcopy(self: Tensor, memo: dict) -> Tensor:
+    """A copy in new memory; only leaves can be copied, because a graph cannot."""
+    import copy
+
+    found = memo.get(id(self))
+    if found is not None:
+        return found
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment. Use x.detach().clone() for the values alone."
+        )
+    t = wrap(self._a if self.is_meta else _dense_copy(self._a))
+    if type(self) is not Tensor:
+        t = as_subclass(t, type(self))
+    memo[id(self)] = t
+    t.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    if self.requires_grad:
+        t.requires_grad_()
+    if self.grad is not None:
+        t.grad = copy.deepcopy(self.grad, memo)
+    return t
+
+
+def _dense_copy(a: Any) -> Any:
+    """A copy with the same order of dims in memory."""
+    return a.copy("C" if 0 in a.strides else "K")
+
+
+@public("Tensor", name="__reduce_ex__")
+def _reduce_ex(self: Tensor, protocol: Any) -> Any:
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) can be pickled; "
+            "call .detach() first."
+        )
+    if self.is_meta:
+        data: Any = None
+    else:
+        a = self._host()
+        data = _order_and_bytes(a)
+    state = (type(self), data, tuple(self._a.shape), self.dtype, str(self.device),
+             self.requires_grad, self.__dict__ or None)  # fmt: skip
+    return _rebuild, state
+
+
+def _order_and_bytes(a: np.ndarray) -> tuple[tuple[int, ...], bytearray]:
+    """The dims from outermost to innermost, and the elements in that order."""
+    order = tuple(sorted(range(a.ndim), key=lambda i: (-a.strides[i], i)))
+    return order, bytearray(np.ascontiguousarray(a.transpose(order)).tobytes())
+
+
+def _rebuild(
+    cls: type, data: Any, shape: tuple, d: dtypes.dtype, where: str, grad: bool, extra: Any
+) -> Tensor:
+    if data is None:
+        from ..create.filled import empty
+
+        t = empty(shape, dtype=d, device="meta")
+    else:
+        order, raw = data
+        flat = np.frombuffer(raw, d.np)
+        inverse = sorted(range(len(order)), key=order.__getitem__)
+        t = wrap(flat.reshape([shape[i] for i in order]).transpose(inverse))
+        if where != "cpu":
+            t = t.to(where)
+    if cls is not Tensor:
+        t = as_subclass(t, cls)
+    if extra:
+        t.__dict__.update(extra)
+    return t.requires_grad_() if grad else t
+
+
+# -- DLPack ----------------------------------------------------------------------------------------
+
+
+@public("Tensor", name="__dlpack__")
+def _dlpack(
+    self: Tensor,
+    *,
+    stream: Any = None,
+    max_version: Any = None,
+    dl_device: Any = None,
+    copy: bool | None = None,
+) -> Any:
+    """A capsule that another library can read without a copy."""
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self.is_meta:
+        raise BufferError("Can't export meta tensors: they have no data")
+    if self.is_cpu:
+        return self._a.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+    return self._a.__dlpack__(stream=stream)
+
+
+@public("torch")
+def to_dlpack(tensor: Tensor) -> Any:
+    """A capsule of the tensor's memory; newer libraries take the tensor itself."""
+    return _dlpack(tensor)
+
+
+@public("Tensor", name="__dlpack_device__")
+def _dlpack_device(self: Tensor) -> tuple[Any, int]:
+    return self._a.__dlpack_device__()
+
+
+@public("torch")
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of another library's array."""
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = _Capsule(ext_tensor)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise RuntimeError(
+            f"from_dlpack received an invalid capsule: {type(ext_tensor).__name__} does not export "
+            "DLPack"
+        )
+    kind = int(ext_tensor.__dlpack_device__()[0])
+    if kind in (1, 3):  # kDLCPU, kDLCUDAHost
+        a: Any = np.from_dlpack(ext_tensor)
+        if not a.flags.writeable:
+            a = _writeable(a)
+        t = wrap(a.copy() if copy else a)
+    elif kind == 2:  # kDLCUDA
+        t = wrap(devices.backend_of(as_device("cuda")).xp.from_dlpack(ext_tensor))
+    else:
+        raise RuntimeError(f"Unsupported device_type: {kind}; rushlight reads cpu and cuda")
+    return t if device is None else t.to(device)
+
+
+def _writeable(a: np.ndarray) -> np.ndarray:
+    """The same memory without NumPy's read-only mark, which older DLPack versions always set."""
+    interface = dict(a.__array_interface__)
+    interface["data"] = (interface["data"][0], False)
+    return np.asarray(_Shared(interface, a))
+
+
+class _Shared:
+    """Keeps the owner of some memory alive while an array looks at it."""
+
+    def __init__(self, interface: dict, owner: Any) -> None:
+        self.__array_interface__ = interface
+        self.owner = owner
+
+
+class _Capsule:
+    """A bare capsule dressed as an exporter, for consumers that ask one."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+# -- host memory that a GPU reads by itself ---------------------------------------------------------
+
+
+def _runtime() -> Any:
+    from ...runtime import cuda
+
+    reason = cuda.why_not()
+    if reason is not None:
+        raise NoGpuError(
+            f"Cannot access accelerator device when none is available: pinned memory is for "
+            f"copies to a GPU, and {reason}"
+        )
+    from ...runtime.cuda import device as runtime
+
+    return runtime
+
+
+@public("Tensor")
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """A copy in page-locked memory, from which copies to a GPU can run in the background."""
+    if not self.is_cpu:
+        raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+    return wrap(_runtime().pin(self._a))
+
+
+@public("Tensor")
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the memory is page-locked; without a GPU none is."""
+    from ...runtime import cuda
+
+    return self.is_cpu and cuda.why_not() is None and _runtime().is_pinned(self._a)
+
+
+@public("Tensor")
+def record_stream(self: Tensor, s: Any) -> None:
+    """Keep this memory until a stream has done what it holds now, even if the tensor goes away."""
+    if self.is_cuda:
+        _runtime().keep_until(self._a, s.raw)
+
+
+# -- NumPy and CUDA --------------------------------------------------------------------------------
+
+
+@public("Tensor", name="__array_wrap__")
+def _array_wrap(self: Tensor, array: np.ndarray, context: Any = None, scalar: Any = None) -> Any:
+    """What a NumPy function computed of this tensor, as a tensor."""
+    a = np.asarray(array)
+    return wrap(a.astype(np.uint8) if a.dtype == np.bool_ else a)  # PyTorch's answer is uint8, too
+
+
+def _cuda_array_interface(self: Tensor) -> Any:
+    if not self.is_cuda:
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()}. If CUDA "
+            "data is required use tensor.cuda() to copy tensor to device memory."
+        )
+    if self.requires_grad:
+        raise RuntimeError(
+            "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients "
+            "aren't required, use var.detach() to get Variable that doesn't require grad."
+        )
+    return self._a.__cuda_array_interface__
+
+
+Tensor.__cuda_array_interface__ = property(_cuda_array_interface)  # type: ignore[attr-defined]

@@ -1,0 +1,234 @@
+"""What lies behind a tensor: its storage, and changing a tensor's size, place or sharing."""
+
+from __future__ import annotations
+
+import mmap
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...base import formats
+from ...base.dtypes import dtype, from_np
+from ...base.shapes import as_size, check_size, contiguous_strides
+from ...core.inplace import bump
+from ...core.memory import data_pointer, root_array
+from ...core.public import public, publish
+from ...core.tensor import Tensor, wrap
+from ...runtime import devices
+from ...runtime.door import Kernel, run
+from ..shape.strided import geometry, strided_over
+
+# -- storages -----------------------------------------------------------------------------------
+
+
+class UntypedStorage:
+    """The memory behind a tensor, as bytes; views of one tensor share it."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+
+    def data_ptr(self) -> int:
+        return data_pointer(self._root)
+
+    def nbytes(self) -> int:
+        return self._root.nbytes
+
+    def size(self) -> int:
+        return self._root.nbytes
+
+    @property
+    def device(self) -> Any:
+        return devices.device_of(self._root)
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
+
+    def is_shared(self) -> bool:
+        return _in_shared_memory(self._root)
+
+    def _bytes(self) -> np.ndarray:
+        host = devices.backend_of_type(self._root.__class__).to_host(self._root)
+        return (host if host.flags.c_contiguous else host.T).reshape(-1).view(np.uint8)
+
+    def tolist(self) -> list[int]:
+        return self._bytes().tolist()
+
+    def __len__(self) -> int:
+        return self._root.nbytes
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._bytes()[i].tolist()
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr()
+
+    def __hash__(self) -> int:
+        return hash(self.data_ptr())
+
+    def __repr__(self) -> str:
+        return f"[{type(self).__name__}(device={self.device}) of size {len(self)}]"
+
+
+class TypedStorage(UntypedStorage):
+    """The memory behind a tensor, as elements of its dtype."""
+
+    @property
+    def dtype(self) -> dtype:
+        return from_np(self._root.dtype)
+
+    def untyped(self) -> UntypedStorage:
+        return UntypedStorage(self._root)
+
+    def size(self) -> int:
+        return self._root.size
+
+    def element_size(self) -> int:
+        return self._root.itemsize
+
+    def tolist(self) -> list:
+        return self._bytes().view(self._root.dtype).tolist()
+
+    def __len__(self) -> int:
+        return self._root.size
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._bytes().view(self._root.dtype)[i].tolist()
+
+
+publish("torch", "UntypedStorage", UntypedStorage)
+publish("torch", "TypedStorage", TypedStorage)
+
+
+@public("Tensor")
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory this tensor views, as bytes."""
+    return UntypedStorage(root_array(self._a))
+
+
+@public("Tensor")
+def storage(self: Tensor) -> TypedStorage:
+    """The memory this tensor views, as elements."""
+    return TypedStorage(root_array(self._a))
+
+
+@public("Tensor")
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both show the same memory in the same way."""
+    a, b = self._a, tensor._a
+    same_root = data_pointer(root_array(a)) == data_pointer(root_array(b))
+    return same_root and a.dtype == b.dtype and geometry(a) == geometry(b)
+
+
+@public("Tensor")
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape."""
+    return self._a.shape == other._a.shape
+
+
+@public("Tensor")
+def dim_order(self: Tensor) -> tuple[int, ...]:
+    """The dims from the outermost in memory to the innermost."""
+    strides = self._a.strides
+    return tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
+
+
+# -- another size or another memory -------------------------------------------------------------
+
+
+def _resize_body(xp: Any, x: Any, *, size: tuple[int, ...]) -> Any:
+    root = root_array(x)
+    offset = geometry(x)[2]
+    needed = offset + prod(size)
+    if needed > root.size:
+        grown = xp.zeros(needed, x.dtype)  # torch leaves new elements undefined; zeros are kinder
+        old = (root if root.flags.c_contiguous else root.T).reshape(-1)
+        grown[: old.size] = old
+        root = grown
+    return strided_over(xp, root, size, contiguous_strides(size), offset)
+
+
+RESIZE = Kernel("resize", _resize_body, moves_only=True, meta=lambda x, *, size: (size, x.dtype))
+
+
+@public("Tensor")
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = formats.contiguous_format) -> Tensor:
+    """Show this tensor's memory in another size, with more memory where it is too small."""
+    size = as_size(sizes)
+    check_size(size)
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if size == self._a.shape:
+        return self
+    self._a = run(RESIZE, self._a.__class__, (self._a,), {"size": size})
+    if memory_format not in (formats.contiguous_format, formats.preserve_format):
+        self._a = self.contiguous(memory_format=memory_format)._a
+    bump(self)
+    return self
+
+
+@public("torch", "Tensor")
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:  # noqa: A002
+    """`resize_` to the size of another tensor."""
+    return resize_(input, the_template._a.shape)
+
+
+@public("Tensor")
+def set_(
+    self: Tensor,
+    source: Any = None,
+    storage_offset: int = 0,
+    size: Any = None,
+    stride: Any = None,
+) -> Tensor:
+    """Let this tensor show other memory: a tensor's, or a storage with sizes and strides."""
+    if self.requires_grad and not self.is_leaf:
+        raise RuntimeError("set_() is not allowed on a tensor that autograd has recorded")
+    if source is None:
+        self._a = self.new_empty((0,))._a
+    elif isinstance(source, Tensor) and size is None:
+        if source._a.dtype != self._a.dtype:
+            raise RuntimeError(
+                f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}"
+            )
+        self._a = source._a
+    else:
+        root = root_array(source._a) if isinstance(source, Tensor) else source._root
+        if root.dtype != self._a.dtype:
+            root = root.reshape(-1).view(self._a.dtype)
+        whole = wrap(root.reshape(-1))
+        shape = (root.size,) if size is None else as_size((size,))
+        steps = contiguous_strides(shape) if stride is None else as_size((stride,))
+        self._a = whole.as_strided(shape, steps, storage_offset)._a
+    bump(self)
+    return self
+
+
+# -- memory other processes see -----------------------------------------------------------------
+
+
+def _in_shared_memory(root: Any) -> bool:
+    base = getattr(root, "base", None)
+    while base is not None and not isinstance(base, mmap.mmap):
+        base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
+    return base is not None
+
+
+@public("Tensor")
+def share_memory_(self: Tensor) -> Tensor:
+    """Move this tensor into memory that forked processes share; CUDA memory always is."""
+    if not self.is_cpu or is_shared(self):
+        return self
+    a = self._a
+    block = mmap.mmap(-1, max(a.nbytes, 1))
+    shared = np.frombuffer(block, np.uint8, a.nbytes).view(a.dtype).reshape(a.shape)
+    shared[...] = a
+    self._a = shared
+    return self
+
+
+@public("Tensor")
+def is_shared(self: Tensor) -> bool:
+    """Whether other processes see this tensor's memory."""
+    return self.is_cuda or (self.is_cpu and _in_shared_memory(root_array(self._a)))

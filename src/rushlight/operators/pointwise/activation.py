@@ -1,0 +1,249 @@
+"""Piecewise activation functions: relu and everything else with a kink."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base.dtypes import finfo
+from ...core.inplace import DIRECT, change
+from ...core.modes import modes
+from ...core.op import Op
+from ...core.public import into, publish
+from ...core.tensor import Tensor
+from ...runtime import devices
+from ..made_of.guards import title
+from ..made_of.pointwise import same_meta
+from .activation_make import activation, inplace_of, run
+
+# -- relu ---------------------------------------------------------------------------------------
+
+relu_op = Op(lambda xp, x: xp.maximum(x, 0), "relu", meta=same_meta)
+relu_grad = Op(lambda xp, gy, y: gy * (y > 0), "relu_grad", meta=lambda gy, y: (y.shape, y.dtype))
+relu_op.derivative(x=lambda g, out: relu_grad(g, out))
+relu_grad.derivative(gy=lambda g, y: relu_grad(g, y))
+
+
+def relu(input: Tensor) -> Tensor:
+    """max(0, x)."""
+    if input._a.dtype.kind == "b":
+        raise RuntimeError("Boolean inputs not supported for relu")
+    return relu_op(input)
+
+
+DIRECT.add(relu)
+
+
+def relu_(input: Tensor) -> Tensor:
+    """In-place `relu`."""
+    return change(input, relu)
+
+
+def _f_relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(0, x)."""
+    return change(input, relu) if inplace else relu(input)
+
+
+for _place in ("torch", "Tensor"):
+    publish(_place, "relu", relu)
+    publish(_place, "relu_", relu_)
+publish("functional", "relu", _f_relu)
+publish("functional", "relu_", relu_)
+
+
+# -- hardtanh, relu6 ----------------------------------------------------------------------------
+
+
+def _hardtanh_body(xp: Any, x: Any, *, low: float, high: float) -> Any:
+    return xp.clip(x, low, high)
+
+
+def _hardtanh_grad_body(xp: Any, gy: Any, x: Any, *, low: float, high: float) -> Any:
+    return gy * ((x > low) & (x < high))
+
+
+_hardtanh = activation("hardtanh", _hardtanh_body, _hardtanh_grad_body, keeps="out", kinds="iufV")
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """x clipped to [min_val, max_val]."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    kind = int if input._a.dtype.kind in "iu" else float
+    attrs = {"low": kind(min_val), "high": kind(max_val)}
+    return change(input, _hardtanh, **attrs) if inplace else _hardtanh(input, **attrs)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """x clipped to [0, 6]."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+# -- leaky_relu, prelu, rrelu -------------------------------------------------------------------
+
+
+def _leaky_body(xp: Any, x: Any, *, slope: float) -> Any:
+    return xp.where(x > 0, x, x * slope)
+
+
+def _leaky_grad_body(xp: Any, gy: Any, x: Any, *, slope: float) -> Any:
+    return xp.where(x > 0, gy, gy * slope)
+
+
+_leaky = activation("leaky_relu", _leaky_body, _leaky_grad_body)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x, or `negative_slope * x` where x is negative."""
+    slope = float(negative_slope)
+    return run(_leaky, input, inplace, slope=slope)
+
+
+def _prelu_body(xp: Any, x: Any, weight: Any) -> Any:
+    return xp.where(x > 0, x, x * weight)
+
+
+_prelu_grad = Op(
+    lambda xp, gy, x, weight: xp.where(x > 0, gy, gy * weight), "prelu_grad", broadcasts=True,
+    meta=lambda gy, x, weight: (x.shape, x.dtype),
+)  # fmt: skip
+_prelu_grad.derivative(
+    gy=lambda g, x, weight: _prelu_grad(g, x, weight),
+    weight=lambda g, gy, x: (g * gy).masked_fill(x > 0, 0.0),
+)
+_prelu = Op(
+    _prelu_body, "prelu", broadcasts=True, meta=lambda x, weight: (x.shape, x.dtype),
+    grad_name="PreluKernelBackward0",
+)  # fmt: skip
+_prelu.derivative(
+    x=lambda g, x, weight: _prelu_grad(g, x, weight),
+    weight=lambda g, x: (g * x).masked_fill(x > 0, 0.0),
+)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x, or a learnt multiple of x where x is negative: one for all or one per channel."""
+    if input._a.dtype != weight._a.dtype and modes.casts is None:
+        raise RuntimeError(
+            "prelu: Type promoting not supported. Got "
+            f"{title(input.dtype)} and {title(weight.dtype)}"
+        )
+    count = weight._a.size
+    if count != 1:
+        ndim = input._a.ndim
+        if ndim == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input._a.shape[1] if ndim > 1 else 1
+        if channels != count:
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{count} and channel size = {channels}."
+            )
+        weight = weight.reshape((1, -1) + (1,) * (ndim - 2))
+    elif weight._a.ndim:
+        weight = weight.reshape(())
+    return _prelu(input, weight)
+
+
+def _rrelu_noise_body(xp: Any, x: Any, *, lower: float, upper: float) -> Any:
+    """A random slope for every element that is not positive, 1 for the others."""
+    backend = devices.backend_of_type(x.__class__)
+    drawn = backend.stream(backend.device_of(x)).uniform(x.shape, x.dtype, lower, upper)
+    return xp.where(x > 0, x.dtype.type(1), drawn)
+
+
+rrelu_noise = Op(_rrelu_noise_body, "rrelu_noise", meta=same_meta)
+rrelu_noise.kernel.random = True
+
+
+def _rrelu(x: Tensor, lower: float, upper: float, training: bool) -> Tensor:
+    if not training:
+        return _leaky(x, slope=(lower + upper) / 2)
+    return x * rrelu_noise(x.detach(), lower=lower, upper=upper)
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """leaky_relu with slopes drawn from [lower, upper] while training, their mean otherwise."""
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    given = (float(lower), float(upper), bool(training))
+    if not inplace:
+        return _rrelu(input, *given)
+    return change(input, lambda t: _rrelu(t.clone() if t.requires_grad else t, *given))
+
+
+# -- shrinks -------------------------------------------------------------------------
+
+_hardshrink = activation(
+    "hardshrink",
+    lambda xp, x, *, lambd: xp.where((x >= -lambd) & (x <= lambd), 0, x),
+    lambda xp, gy, x, *, lambd: xp.where((x >= -lambd) & (x <= lambd), 0, gy),
+)
+_softshrink = activation(
+    "softshrink",
+    lambda xp, x, *, lambd: xp.where(x > lambd, x - lambd, xp.where(x < -lambd, x + lambd, x * 0)),
+    lambda xp, gy, x, *, lambd: xp.where((x >= -lambd) & (x <= lambd), 0, gy),
+)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
+    """x outside [-lambd, lambd], 0 inside."""
+    return into(out, _hardshrink(input, lambd=float(lambd)))
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x moved towards 0 by `lambd`, and no further."""
+    if lambd < 0:
+        top = finfo(input.dtype).max
+        raise RuntimeError(
+            f"lambda must be in range [0, {top:g}] for input dtype {title(input.dtype)}, but found "
+            f"{lambd}"
+        )
+    return _softshrink(input, lambd=float(lambd))
+
+
+# -- hardsigmoid, hardswish ---------------------------------------------------------------------
+
+_hardsigmoid = activation(
+    "hardsigmoid",
+    lambda xp, x: xp.clip(x + 3, 0, 6) / 6,
+    lambda xp, gy, x: gy * ((x > -3) & (x < 3)) / 6,
+)
+_hardswish = activation(
+    "hardswish",
+    lambda xp, x: x * xp.clip(x + 3, 0, 6) / 6,
+    lambda xp, gy, x: gy * xp.where(x <= -3, 0, xp.where(x < 3, x / 3 + 0.5, 1)),
+    lambda gy, x: (gy * (x / 3 + 0.5)).masked_fill(x <= -3, 0.0).where(x < 3, gy),
+)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """clip(x + 3, 0, 6) / 6."""
+    return run(_hardsigmoid, input, inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * hardsigmoid(x)."""
+    return run(_hardswish, input, inplace)
+
+
+# -- names --------------------------------------------------------------------------------------
+
+for _fn in (
+    hardtanh, relu6, leaky_relu, prelu, rrelu, hardshrink, softshrink, hardsigmoid, hardswish,
+):  # fmt: skip
+    publish("functional", _fn.__name__, _fn)
+for _fn in (hardtanh, leaky_relu, rrelu):
+    publish("functional", _fn.__name__ + "_", inplace_of(_fn))
+publish("torch", "rrelu", rrelu)
+publish("torch", "rrelu_", inplace_of(rrelu))
+for _fn in (hardshrink, prelu):
+    publish("torch", _fn.__name__, _fn)
+    publish("Tensor", _fn.__name__, _fn)

@@ -1,0 +1,252 @@
+"""Smooth activation functions: exponential, sigmoid-like and gated ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...base.shapes import wrap_dim
+from ...core.public import publish
+from ...core.tensor import Tensor
+from ...runtime.door import KERNELS
+from .activation_make import activation, inplace_of, run
+
+# -- elu, selu, celu ----------------------------------------------------------------------------
+
+
+def _elu_body(xp: Any, x: Any, *, alpha: float, scale: float, inner: float) -> Any:
+    low = xp.expm1(xp.minimum(x, 0) * inner)
+    return xp.where(x > 0, x * scale, low * (alpha * scale))
+
+
+def _elu_grad_body(xp: Any, gy: Any, x: Any, *, alpha: float, scale: float, inner: float) -> Any:
+    low = xp.exp(xp.minimum(x, 0) * inner) * (inner * alpha * scale)
+    return gy * xp.where(x > 0, x.dtype.type(scale), low)
+
+
+def _elu_formula(gy: Tensor, x: Tensor, alpha: float, scale: float, inner: float) -> Tensor:
+    low = (x.clamp(max=0) * inner).exp() * (inner * alpha * scale)
+    return gy * low.masked_fill(x > 0, scale)
+
+
+_elu = activation("elu", _elu_body, _elu_grad_body, _elu_formula)
+
+# The fixed point of mean 0 and variance 1 (Klambauer et al. 2017).
+_SELU_ALPHA = 1.6732632423543772848170429916717
+_SELU_SCALE = 1.0507009873554804934193349852946
+
+
+def _run_elu(x: Tensor, alpha: float, scale: float, inner: float, inplace: bool) -> Tensor:
+    attrs = {"alpha": float(alpha), "scale": scale, "inner": inner}
+    return run(_elu, x, inplace, **attrs)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x, or `alpha * (exp(x) - 1)` where x is negative."""
+    return _run_elu(input, alpha, 1.0, 1.0, inplace)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """elu with the constants of self-normalizing networks."""
+    return _run_elu(input, _SELU_ALPHA, _SELU_SCALE, 1.0, inplace)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x, or `alpha * (exp(x / alpha) - 1)` where x is negative."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _run_elu(input, alpha, 1.0, 1.0 / alpha, inplace)
+
+
+# -- gelu ---------------------------------------------------------------------------------------
+
+_SQRT_HALF = math.sqrt(0.5)
+_PDF_SCALE = 1.0 / math.sqrt(2.0 * math.pi)
+_TANH_SCALE = math.sqrt(2.0 / math.pi)
+_TANH_CUBE = 0.044715
+
+
+def _normal_cdf(xp: Any, x: Any) -> Any:
+    return 0.5 * (1 + KERNELS["erf"].generic(xp, x * _SQRT_HALF))
+
+
+def _tanh_inner(x: Any) -> Any:
+    return _TANH_SCALE * (x + _TANH_CUBE * x * x * x)
+
+
+def _gelu_body(xp: Any, x: Any, *, approximate: str) -> Any:
+    if approximate == "tanh":
+        return 0.5 * x * (1 + xp.tanh(_tanh_inner(x)))
+    return x * _normal_cdf(xp, x)
+
+
+def _gelu_grad_body(xp: Any, gy: Any, x: Any, *, approximate: str) -> Any:
+    if approximate == "tanh":
+        t = xp.tanh(_tanh_inner(x))
+        slope = _TANH_SCALE * (1 + 3 * _TANH_CUBE * x * x)
+        return gy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
+    return gy * (_normal_cdf(xp, x) + x * _PDF_SCALE * xp.exp(-0.5 * x * x))
+
+
+def _gelu_formula(gy: Tensor, x: Tensor, approximate: str) -> Tensor:
+    if approximate == "tanh":
+        t = _tanh_inner(x).tanh()
+        slope = _TANH_SCALE * (1 + 3 * _TANH_CUBE * x * x)
+        return gy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
+    cdf = 0.5 * (1 + (x * _SQRT_HALF).erf())
+    return gy * (cdf + x * _PDF_SCALE * (-0.5 * x * x).exp())
+
+
+_gelu = activation("gelu", _gelu_body, _gelu_grad_body, _gelu_formula, label="GeluKernelImpl")
+
+
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """x times the normal distribution function of x, or its tanh approximation."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return _gelu(input, approximate=approximate)
+
+
+# -- silu, mish, softplus, softsign, tanhshrink, logsigmoid -------------------------------------
+
+
+def _sigmoid(xp: Any, x: Any) -> Any:
+    return 1 / (1 + xp.exp(-x))
+
+
+def _softplus(xp: Any, x: Any) -> Any:
+    return xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x)))
+
+
+def _silu_grad_body(xp: Any, gy: Any, x: Any) -> Any:
+    s = _sigmoid(xp, x)
+    return gy * (s * (1 + x * (1 - s)))
+
+
+def _silu_formula(gy: Tensor, x: Tensor) -> Tensor:
+    s = x.sigmoid()
+    return gy * (s * (1 + x * (1 - s)))
+
+
+_silu = activation("silu", lambda xp, x: x * _sigmoid(xp, x), _silu_grad_body, _silu_formula)
+
+
+def _mish_grad_body(xp: Any, gy: Any, x: Any) -> Any:
+    t = xp.tanh(_softplus(xp, x))
+    return gy * (t + x * _sigmoid(xp, x) * (1 - t * t))
+
+
+def _mish_formula(gy: Tensor, x: Tensor) -> Tensor:
+    t = _softplus_op(x, beta=1.0, limit=20.0).tanh()
+    return gy * (t + x * x.sigmoid() * (1 - t * t))
+
+
+_mish = activation(
+    "mish", lambda xp, x: x * xp.tanh(_softplus(xp, x)), _mish_grad_body, _mish_formula
+)
+
+
+def _softplus_body(xp: Any, x: Any, *, beta: float, limit: float) -> Any:
+    return xp.where(x * beta > limit, x, _softplus(xp, x * beta) / beta)
+
+
+def _softplus_grad_body(xp: Any, gy: Any, x: Any, *, beta: float, limit: float) -> Any:
+    return xp.where(x * beta > limit, gy, gy * _sigmoid(xp, x * beta))
+
+
+def _softplus_formula(gy: Tensor, x: Tensor, beta: float, limit: float) -> Tensor:
+    return (gy * (x * beta).sigmoid()).where(x * beta <= limit, gy)
+
+
+_softplus_op = activation("softplus", _softplus_body, _softplus_grad_body, _softplus_formula)
+_softsign = activation(
+    "softsign",
+    lambda xp, x: x / (1 + xp.abs(x)),
+    lambda xp, gy, x: gy / xp.square(1 + xp.abs(x)),
+    lambda gy, x: gy / (1 + x.abs()) ** 2,
+)
+_tanhshrink = activation(
+    "tanhshrink",
+    lambda xp, x: x - xp.tanh(x),
+    lambda xp, gy, x: gy * xp.square(xp.tanh(x)),
+    lambda gy, x: gy * x.tanh() ** 2,
+)
+_logsigmoid = activation(
+    "logsigmoid",
+    lambda xp, x: xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x))),
+    lambda xp, gy, x: gy * _sigmoid(xp, -x),
+    lambda gy, x: gy * (-x).sigmoid(),
+    label="log_sigmoid_cpu",
+)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * sigmoid(x)."""
+    return run(_silu, input, inplace)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * tanh(softplus(x))."""
+    return run(_mish, input, inplace)
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta * x)) / beta, and x itself where `beta * x` exceeds `threshold`."""
+    return _softplus_op(input, beta=float(beta), limit=float(threshold))
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|)."""
+    return _softsign(input)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x)."""
+    return _tanhshrink(input)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(x)), without overflow."""
+    return _logsigmoid(input)
+
+
+# -- gates --------------------------------------------------------------------------------------
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along `dim` times the sigmoid of the second."""
+    shape = input._a.shape
+    if not shape:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    at = wrap_dim(dim, len(shape))
+    if shape[at] % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {at} is size {shape[at]}"
+        )
+    half = shape[at] // 2
+    return input.narrow(at, 0, half) * input.narrow(at, half, half).sigmoid()
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """A sample of the Gumbel-softmax distribution; `hard` makes it one-hot, with soft gradients."""
+    noise = -logits.detach().clone().exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.detach().argmax(dim, keepdim=True)
+    picked = soft.detach().new_zeros(soft._a.shape).scatter_(dim, index, 1.0)
+    return picked - soft.detach() + soft
+
+
+for _fn in (
+    elu, selu, celu, gelu, silu, mish, softplus, softsign, tanhshrink, logsigmoid, glu,
+    gumbel_softmax,
+):  # fmt: skip
+    publish("functional", _fn.__name__, _fn)
+publish("functional", "elu_", inplace_of(elu))
+for _fn in (selu, celu):
+    publish("torch", _fn.__name__, _fn)
+    publish("torch", _fn.__name__ + "_", inplace_of(_fn))
+    publish("functional", _fn.__name__ + "_", inplace_of(_fn))

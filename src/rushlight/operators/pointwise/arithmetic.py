@@ -1,0 +1,268 @@
+"""Two-operand arithmetic: + - * / // % ** and their named forms, with broadcasting and promotion."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+from ...base import dtypes
+from ...core.inplace import DIRECT
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..made_of.guards import only
+from ..made_of.pointwise import binary, dunder, same_meta, ufunc2
+from ..made_of.promotion import promote, promote_float, result_dtype
+from ..memory.casting import cast_to
+
+
+def conj(x: Any) -> Any:
+    """The factor a gradient takes: conjugated for complex numbers, itself for real ones."""
+    if isinstance(x, Tensor):
+        return x.conj() if x._a.dtype.kind == "c" else x
+    return x.conjugate() if isinstance(x, complex) else x
+
+
+_zeros = Op(lambda xp, x: xp.zeros_like(x), "zeros_of", moves_only=True, meta=same_meta)
+
+
+def flat(g: Tensor) -> Tensor:
+    """The gradient of a function that is constant almost everywhere."""
+    return _zeros(g)
+
+
+def _no_bool(inputs: tuple) -> tuple:
+    for t in inputs:
+        if isinstance(t, Tensor):
+            if t._a.dtype.kind == "b":
+                raise _bool_subtraction(inputs)
+        elif t.__class__ is bool:
+            raise _bool_subtraction(inputs)
+    return promote(inputs)
+
+
+def _bool_subtraction(inputs: tuple) -> RuntimeError:
+    if all(isinstance(t, Tensor) and t._a.dtype.kind == "b" for t in inputs):
+        return RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+    return RuntimeError(
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+        "invert a mask, use the `~` or `logical_not()` operator instead."
+    )
+
+
+_add = binary("add", ufunc2("add"), dx=lambda g: g, dy=lambda g: g, places=(),
+              ).op  # fmt: skip
+_sub = binary("sub", ufunc2("subtract"), dx=lambda g: g, dy=lambda g: -g, rule=_no_bool,
+              places=()).op  # fmt: skip
+_mul: Any = binary("mul", ufunc2("multiply"), dx=lambda g, y: g * conj(y),
+              dy=lambda g, x: g * conj(x), places=()).op  # fmt: skip
+_div: Any = binary("div", ufunc2("true_divide"), dx=lambda g, y: g / conj(y),
+              dy=lambda g, x, y: -(g * conj(x) / conj(y * y)), rule=promote_float,
+              places=()).op  # fmt: skip
+
+
+def _scaled(input: Any, other: Any, alpha: Any) -> Any:
+    """`alpha * other` in the dtype that `input` and `other` promote to."""
+    if alpha.__class__ is int and alpha == 1:
+        return other
+    d = result_dtype(input, other)
+    if isinstance(alpha, bool) and d.category != dtypes.BOOL:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and d.category < dtypes.FLOATING:
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    if isinstance(alpha, complex) and d.category != dtypes.COMPLEX:
+        raise RuntimeError(
+            "For non-complex input tensors, argument alpha must not be a complex number."
+        )
+    if d.category == dtypes.BOOL:
+        alpha = bool(alpha)
+    return _mul(cast_to(other, d), alpha) if isinstance(other, Tensor) else other * alpha
+
+
+@public(inplace=True)
+def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+    """`input + alpha * other`."""
+    return into(out, _add(input, _scaled(input, other, alpha)))
+
+
+@public(inplace=True, aliases=("subtract",))
+def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+    """`input - alpha * other`."""
+    return into(out, _sub(input, _scaled(input, other, alpha)))
+
+
+@public()
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """`other - alpha * input`."""
+    return _sub(other, _scaled(other, input, alpha))
+
+
+@public(inplace=True, aliases=("multiply",))
+def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """`input * other`."""
+    return into(out, _mul(input, other))
+
+
+@public(inplace=True, aliases=("divide",))
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
+    """`input / other`; `rounding_mode` "trunc" or "floor" rounds the quotient."""
+    if rounding_mode is None:
+        return into(out, _div(input, other))
+    if rounding_mode == "floor":
+        return into(out, _floor_divide(input, other))
+    if rounding_mode != "trunc":
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
+        )
+    return into(out, _trunc_divide(input, other))
+
+
+@public(inplace=True)
+def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """`input / other`, always floating point."""
+    return into(out, _div(input, other))
+
+
+def _zero_checked(label: str) -> Any:
+    numbers = only("iufV", label, promote)
+
+    def rule(inputs: tuple) -> tuple:
+        inputs = numbers(inputs)
+        divisor = inputs[1]
+        integral = any(isinstance(t, Tensor) and t._a.dtype.kind in "iu" for t in inputs)
+        if integral and (_has_zero(divisor) if isinstance(divisor, Tensor) else divisor == 0):
+            raise RuntimeError("ZeroDivisionError")
+        return inputs
+
+    return rule
+
+
+def _has_zero(t: Tensor) -> bool:
+    return t.device.type == "cpu" and bool((t._a == 0).any())
+
+
+def _trunc_body(xp: Any, x: Any, y: Any) -> Any:
+    if (x if hasattr(x, "dtype") else y).dtype.kind in "iu":
+        q = xp.floor_divide(x, y)
+        return q + ((q < 0) & (q * y != x))
+    return xp.trunc(xp.true_divide(x, y))
+
+
+_floor_divide = binary(
+    "floor_divide",
+    ufunc2("floor_divide"),
+    rule=_zero_checked("div_floor_cpu"),
+    places=(),
+    dx=flat,
+    dy=flat,
+).op
+_trunc_divide = binary(
+    "trunc_divide", _trunc_body, rule=_zero_checked("div_trunc_cpu"), places=(), dx=flat, dy=flat
+).op
+
+
+@public(inplace=True)
+def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """`input // other`, rounded towards minus infinity."""
+    return into(out, _floor_divide(input, other))
+
+
+remainder = binary(
+    "remainder", ufunc2("remainder"), rule=_zero_checked("remainder_cpu"), dx=lambda g: g,
+    dy=lambda g, x, y: -g * _floor_divide(x, y),
+    doc="The remainder of `input / other` with the divisor's sign.",
+)  # fmt: skip
+fmod = binary(
+    "fmod", ufunc2("fmod"), rule=_zero_checked("fmod_cpu"), dx=lambda g: g,
+    dy=lambda g, x, y: -g * _trunc_divide(x, y),
+    doc="The remainder of `input / other` with the dividend's sign.",
+)  # fmt: skip
+
+
+_no_bool_power = only("iufVc", "pow", promote)
+
+
+def _pow_rule(inputs: tuple) -> tuple:
+    x, y = _no_bool_power(inputs)
+    base_integral = not isinstance(x, Tensor) or x._a.dtype.kind in "iub"
+    if base_integral and isinstance(y, int) and not isinstance(y, bool) and y < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return x, y
+
+
+def _pow_body(xp: Any, x: Any, y: Any) -> Any:
+    if y.__class__ in (int, float):  # NumPy's float power is 20 times slower than a product
+        if y == 2:
+            return xp.multiply(x, x)
+        if y == 3:
+            return xp.multiply(x, x) * x
+        if y == 0.5 and x.dtype.kind in "fc":
+            return xp.sqrt(x)
+        if y == -1 and x.dtype.kind in "fc":
+            return xp.reciprocal(x)
+    elif getattr(y, "dtype", None) is not None and y.dtype.kind == "i":
+        return _integer_power(xp, x, y)
+    return xp.power(x, y)
+
+
+def _integer_power(xp: Any, x: Any, y: Any) -> Any:
+    """NumPy refuses negative exponents; PyTorch rounds to zero all but the powers of 1 and -1."""
+    whole = xp.power(x, xp.maximum(y, 0))
+    unit = xp.where(x == 1, 1, xp.where(x == -1, 1 - 2 * (y % 2), 0))
+    return xp.where(y < 0, unit, whole).astype(whole.dtype)
+
+
+def _pow_dx(g: Any, x: Any, y: Any) -> Any:
+    if not isinstance(y, Tensor):
+        if y == 0:
+            return flat(g)
+        return g * conj(x if y == 2 else _pow(x, y - 1)) * y
+    zero = _pow(x, y - 1) * y
+    return g * conj(zero.masked_fill(y == 0, 0))
+
+
+def _pow_dy(g: Any, x: Any, y: Any, out: Any) -> Any:
+    if not isinstance(x, Tensor):
+        if x == 0:
+            return g * (out * -math.inf).masked_fill(y.real >= 0, 0)
+        if out._a.dtype.kind == "c":
+            return g * conj(out * cmath.log(x))
+        return g * out * (math.log(x) if x > 0 else math.nan)
+    log = x.log().masked_fill((x == 0) & (y.real >= 0), 0)
+    return g * conj(out * log)
+
+
+_pow = binary("pow", _pow_body, dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(),
+              ).op  # fmt: skip
+
+
+@public(inplace=True)
+def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
+    """`input ** exponent`."""
+    return into(out, _pow(input, exponent))
+
+
+@public(inplace=True)
+def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
+    """`input ** exponent` in double precision."""
+
+    def wide(v: Any) -> Any:
+        if not isinstance(v, Tensor):
+            return v
+        return v.to(dtypes.complex128 if v._a.dtype.kind == "c" else dtypes.float64)
+
+    return into(out, _pow(wide(input), wide(exponent)))
+
+
+for _name, _op in (("add", _add), ("sub", _sub), ("mul", _mul), ("truediv", _div),
+                   ("floordiv", _floor_divide), ("pow", _pow)):  # fmt: skip
+    dunder(_name, _op)
+dunder("mod", remainder.op)
+DIRECT.update((add, sub, _add, _sub))

@@ -1,0 +1,46 @@
+"""Operations on the bits of integers, which are logic on booleans: & | ^ ~ << >>."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.public import publish
+from ...core.tensor import Tensor
+from ..made_of.guards import INTEGERS, only
+from ..made_of.pointwise import binary, dunder, ufunc1, ufunc2, unary
+from ..made_of.promotion import promote
+
+
+def _bitwise(name: str, ufunc: str, symbol: str, label: str, kinds: str, doc: str) -> Any:
+    call = binary(name, ufunc2(ufunc), rule=only(kinds, label, promote), doc=doc)
+    dunder(symbol, call.op)
+    return call
+
+
+bitwise_and = _bitwise(
+    "bitwise_and", "bitwise_and", "and", "bitwise_and_cpu", "biu", "`input & other`."
+)
+bitwise_or = _bitwise("bitwise_or", "bitwise_or", "or", "bitwise_or_cpu", "biu", "`input | other`.")
+bitwise_xor = _bitwise(
+    "bitwise_xor", "bitwise_xor", "xor", "bitwise_xor_cpu", "biu", "`input ^ other`."
+)
+bitwise_left_shift = _bitwise(
+    "bitwise_left_shift", "left_shift", "lshift", "lshift_cpu", INTEGERS, "`input << other`."
+)
+bitwise_right_shift = _bitwise(
+    "bitwise_right_shift", "right_shift", "rshift", "rshift_cpu", INTEGERS, "`input >> other`."
+)
+bitwise_not = unary(
+    "bitwise_not", ufunc1("invert"), rule=only("biu", "bitwise_not_cpu"), doc="`~input`."
+)
+
+
+def _invert(self: Tensor) -> Tensor:
+    if self._a.dtype.kind not in "biu":
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
+    return bitwise_not.op(self)
+
+
+publish("Tensor", "__invert__", _invert)

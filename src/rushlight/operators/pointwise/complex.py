@@ -1,0 +1,266 @@
+"""Complex numbers: building them, their parts as views, conjugates and angles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...base import dtypes
+from ...core.op import Op
+from ...core.public import into, public, publish
+from ...core.tensor import Tensor
+from ..made_of.guards import title
+from ..made_of.pointwise import pair_meta, same_meta
+from ..made_of.promotion import promote_unary_float
+from ..memory.casting import cast_to
+from .arithmetic import flat
+from .unary import _real_meta
+
+# -- parts, as views ----------------------------------------------------------------------------
+
+_real = Op(lambda xp, x: x.real, "real", view=True)
+_real.derivative(x=lambda g: cast_to(g, g.dtype.to_complex()))
+_imag = Op(lambda xp, x: x.imag, "imag", view=True)
+_imag.derivative(x=lambda g: g * 1j)
+
+
+@public("torch")
+def real(input: Tensor) -> Tensor:
+    """The real part, a view; a real tensor is its own."""
+    return _real(input) if input._a.dtype.kind == "c" else input
+
+
+@public("torch")
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part of a complex tensor, a view."""
+    if input._a.dtype.kind != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return _imag(input)
+
+
+def _assign_real(self: Tensor, value: Any) -> None:
+    real(self).copy_(value if isinstance(value, Tensor) else self.new_tensor(value).real)
+
+
+def _assign_imag(self: Tensor, value: Any) -> None:
+    imag(self).copy_(value if isinstance(value, Tensor) else self.new_tensor(value).real)
+
+
+publish("Tensor", "real", property(real, _assign_real))
+publish("Tensor", "imag", property(imag, _assign_imag))
+
+
+def _as_real_body(xp: Any, x: Any) -> Any:
+    return x[..., None].view(x.real.dtype)
+
+
+def _as_complex_body(xp: Any, x: Any) -> Any:
+    return x.view(xp.complex64 if x.dtype == xp.float32 else xp.complex128)[..., 0]
+
+
+_view_as_real = Op(_as_real_body, "view_as_real", view=True)
+_view_as_real.derivative(x=lambda g: _view_as_complex(g.contiguous()))
+_view_as_complex: Any = Op(_as_complex_body, "view_as_complex", view=True)
+_view_as_complex.derivative(x=lambda g: _view_as_real(g))
+
+
+@public("torch")
+def view_as_real(input: Tensor) -> Tensor:
+    """A complex tensor as real pairs in a new last dim, a view."""
+    if input._a.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return _view_as_real(input)
+
+
+@public("torch")
+def view_as_complex(input: Tensor) -> Tensor:
+    """Real pairs in the last dim as complex numbers, a view."""
+    a = input._a
+    if a.dtype.kind != "f":
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of scalar type: {title(input.dtype)}"
+        )
+    if a.dtype.itemsize == 2:
+        raise RuntimeError(
+            "view_as_complex: there is no half-precision complex dtype; call .float()"
+        )
+    if a.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if a.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if a.strides[-1] != a.itemsize:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    return _view_as_complex(input)
+
+
+# -- building -----------------------------------------------------------------------------------
+
+
+def _pair(name: str, first: Tensor, second: Tensor, words: str) -> None:
+    if first._a.dtype != second._a.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {title(first.dtype)} but got scalar type "
+            f"{title(second.dtype)} for second argument"
+        )
+    if first._a.dtype.kind != "f":
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got "
+            f"{title(first.dtype)} and {title(second.dtype)}"
+        )
+
+
+def _complex_meta(x: Any, y: Any) -> tuple:
+    shape, dtype = pair_meta(x, y)
+    return shape, dtypes.from_np(dtype).to_complex().np
+
+
+def _complex_body(xp: Any, x: Any, y: Any) -> Any:
+    wide = xp.complex128 if x.dtype == xp.float64 else xp.complex64
+    out = xp.empty(xp.broadcast(x, y).shape, wide)
+    out.real = x
+    out.imag = y
+    return out
+
+
+_complex = Op(_complex_body, "complex", broadcasts=True, moves_only=True, meta=_complex_meta)
+_complex.derivative(x=lambda g: real(g), y=lambda g: imag(g))
+
+
+@public("torch")
+def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:  # noqa: A001
+    """`real + 1j * imag`."""
+    _pair("complex", real, imag, "second")
+    return into(out, _complex(real, imag))
+
+
+@public("torch")
+def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
+    """The complex numbers of these lengths and angles."""
+    _pair("polar", abs, angle, "second")
+    return into(out, _complex(abs * angle.cos(), abs * angle.sin()))
+
+
+# -- conjugates and angles ----------------------------------------------------------------------
+
+_conj = Op(lambda xp, x: xp.conjugate(x), "conj", meta=same_meta)
+_conj.derivative(x=lambda g: conj(g))
+
+
+@public()
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor is its own."""
+    return _conj(input) if input._a.dtype.kind == "c" else input
+
+
+@public(inplace=True)
+def conj_physical(input: Tensor, *, out: Any = None) -> Tensor:
+    """The complex conjugate, always computed."""
+    return into(out, conj(input))
+
+
+@public()
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugates here are never lazy."""
+    return input
+
+
+@public()
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negations here are never lazy."""
+    return input
+
+
+@public()
+def is_conj(input: Tensor) -> bool:
+    """Whether the conjugate bit is set; conjugates here are never lazy."""
+    return False
+
+
+@public()
+def is_neg(input: Tensor) -> bool:
+    """Whether the negative bit is set; negations here are never lazy."""
+    return False
+
+
+def _angle_body(xp: Any, x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return xp.angle(x)
+    out = xp.zeros_like(x)
+    out[x < 0] = math.pi
+    out[xp.isnan(x)] = math.nan
+    return out
+
+
+def _angle_dx(g: Tensor, x: Tensor) -> Tensor:
+    if x._a.dtype.kind != "c":
+        return flat(g)
+    size = x.abs()
+    return (g * (x * 1j) / (size * size)).masked_fill(size == 0, 0)
+
+
+_angle = Op(_angle_body, "angle", rule=promote_unary_float, meta=_real_meta)
+_angle.derivative(x=_angle_dx)
+
+
+@public()
+def angle(input: Tensor, *, out: Any = None) -> Tensor:
+    """The angle in radians: pi for negative real numbers, 0 for positive ones."""
+    return into(out, _angle(input))
+
+
+@public("torch")
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex."""
+    return input._a.dtype.kind == "c"
+
+
+@public("torch")
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating point one."""
+    return input.is_floating_point()
+
+
+@public("torch")
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype can hold negative numbers."""
+    return input.is_signed()
+
+
+# -- adjoints -----------------------------------------------------------------------------------
+
+
+@public("Tensor")
+def adjoint(self: Tensor) -> Tensor:
+    """The conjugate transpose of the last two dims."""
+    return conj(self.transpose(-2, -1))
+
+
+@public("torch", name="adjoint")
+def _adjoint(input: Tensor) -> Tensor:
+    """The conjugate transpose of the last two dims."""
+    if input._a.ndim == 1:
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
+    return adjoint(input)
+
+
+def _h(self: Tensor) -> Tensor:
+    if self._a.ndim not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self._a.ndim}-D tensor."
+        )
+    return self if self._a.ndim == 0 else adjoint(self)
+
+
+def _mh(self: Tensor) -> Tensor:
+    if self._a.ndim == 1:
+        raise RuntimeError(
+            "tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
+    return self if self._a.ndim == 0 else adjoint(self)
+
+
+publish("Tensor", "H", property(_h))
+publish("Tensor", "mH", property(_mh))

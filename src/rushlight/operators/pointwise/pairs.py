@@ -1,0 +1,207 @@
+"""Functions of two real operands beyond arithmetic: extremes, angles, log-sums, common divisors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..made_of.guards import (
+    FLOATS,
+    INTEGERS,
+    in_float32,
+    invalid_arguments,
+    no_derivative,
+    only,
+    tensors_only,
+)
+from ..made_of.pointwise import binary, pair_meta, ufunc2
+from ..made_of.promotion import promote, promote_float
+from .arithmetic import conj, flat
+
+# -- the larger and the smaller -----------------------------------------------------------------
+
+
+def _real_pair(name: str) -> Any:
+    def rule(inputs: tuple) -> tuple:
+        for t in inputs:
+            if t._a.dtype.kind == "c":
+                raise RuntimeError(f"{name} not implemented for complex tensors.")
+        return promote(inputs)
+
+    return tensors_only(name, "input", "other", then=rule)
+
+
+def _shared(g: Tensor, equal: Tensor, lost: Tensor) -> Tensor:
+    """All of the gradient to the winner, half of it to each side of a tie."""
+    return (g * 0.5).where(equal, g).masked_fill(lost, 0)
+
+
+def _nan_to_other(g: Tensor, lost: Tensor) -> Tensor:
+    return g.masked_fill(lost, 0)
+
+
+maximum = binary(
+    "maximum", dx=lambda g, x, y: _shared(g, x == y, x < y), dy=lambda g, x, y: _shared(g, x == y, y < x),
+    rule=_real_pair("maximum"), inplace=False, doc="The larger of two; nan wins.",
+)  # fmt: skip
+minimum = binary(
+    "minimum", dx=lambda g, x, y: _shared(g, x == y, x > y), dy=lambda g, x, y: _shared(g, x == y, y > x),
+    rule=_real_pair("minimum"), inplace=False, doc="The smaller of two; nan wins.",
+)  # fmt: skip
+fmax = binary(
+    "fmax", dx=lambda g, x, y: _nan_to_other(g, ~((x >= y) | y.isnan())),
+    dy=lambda g, x, y: _nan_to_other(g, (x >= y) | y.isnan()),
+    rule=_real_pair("fmax"), inplace=False, doc="The larger of two; nan loses.",
+)  # fmt: skip
+fmin = binary(
+    "fmin", dx=lambda g, x, y: _nan_to_other(g, ~((x <= y) | y.isnan())),
+    dy=lambda g, x, y: _nan_to_other(g, (x <= y) | y.isnan()),
+    rule=_real_pair("fmin"), inplace=False, doc="The smaller of two; nan loses.",
+)  # fmt: skip
+
+
+# -- geometry and floating point ----------------------------------------------------------------
+
+
+def _floats(name: str, label: str, then: Any = promote) -> Any:
+    return tensors_only(name, "input", "other", then=only(FLOATS, label, then))
+
+
+def _copysign_rule(inputs: tuple) -> tuple:
+    if not isinstance(inputs[0], Tensor):
+        raise invalid_arguments("copysign", *inputs)
+    return only(FLOATS, "copysign_cpu", promote_float)(inputs)
+
+
+def _over_square(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    square = x * x + y * y
+    return (g / square).masked_fill(square == 0, 0)
+
+
+def _copysign_dx(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
+    return (g * (out / x)).masked_fill(x == 0, 0)
+
+
+hypot = binary(
+    "hypot", dx=lambda g, x, out: g * (x / out), dy=lambda g, y, out: g * (y / out),
+    rule=_floats("hypot", "hypot_cpu"), doc="The length of the vector (input, other).",
+)  # fmt: skip
+atan2 = binary(
+    "atan2", ufunc2("arctan2"), aliases=("arctan2",),
+    dx=lambda g, x, y: _over_square(g * y, x, y), dy=lambda g, x, y: _over_square(-(g * x), x, y),
+    rule=_floats("atan2", "atan2_cpu", promote_float), doc="The angle of the vector (other, input).",
+)  # fmt: skip
+copysign = binary(
+    "copysign", dx=_copysign_dx, dy=lambda g: flat(g), rule=_copysign_rule,
+    doc="The magnitude of `input` with the sign of `other`.",
+)  # fmt: skip
+nextafter = binary(
+    "nextafter", dx=lambda g, x, y: g.masked_fill(x == y, 0), dy=lambda g: flat(g),
+    rule=_floats("nextafter", "nextafter_cpu"),
+    doc="The next representable number from `input` towards `other`.",
+)  # fmt: skip
+
+
+@public(inplace=True)
+def ldexp(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+    """`input * 2 ** other`."""
+    tensors_only("ldexp", "input", "other", then=lambda pair: pair)((input, other))
+    return into(out, input * 2.0**other)
+
+
+# -- sums of exponentials -----------------------------------------------------------------------
+
+
+def _logaddexp_body(xp: Any, x: Any, y: Any) -> Any:
+    if x.dtype.kind != "c":
+        return xp.logaddexp(x, y)
+    top = xp.maximum(x.real, y.real)
+    return top + xp.log(xp.exp(x - top) + xp.exp(y - top))
+
+
+logaddexp = binary(
+    "logaddexp", _logaddexp_body, inplace=False,
+    dx=lambda g, x, y: g / conj((y - x).exp() + 1), dy=lambda g, x, y: g / conj((x - y).exp() + 1),
+    rule=tensors_only("logaddexp", "input", "other", then=only("fVc", "logaddexp_cpu", promote)),
+    doc="`log(exp(input) + exp(other))`.",
+)  # fmt: skip
+logaddexp2 = binary(
+    "logaddexp2", inplace=False,
+    dx=lambda g, x, y: g / ((y - x).exp2() + 1), dy=lambda g, x, y: g / ((x - y).exp2() + 1),
+    rule=_floats("logaddexp2", "logaddexp2_cpu"), doc="`log2(2 ** input + 2 ** other)`.",
+)  # fmt: skip
+
+
+@in_float32
+def _xlogy_body(xp: Any, x: Any, y: Any) -> Any:
+    return _times_log(xp, x, y, xp.log)
+
+
+@in_float32
+def _xlog1py_body(xp: Any, x: Any, y: Any) -> Any:
+    return _times_log(xp, x, y, xp.log1p)
+
+
+def _times_log(xp: Any, x: Any, y: Any, log: Any) -> Any:
+    dtype = (x if hasattr(x, "dtype") else y).dtype
+    x, y = xp.asarray(x, dtype), xp.asarray(y, dtype)
+    return xp.where((x == 0) & ~xp.isnan(y), xp.zeros((), dtype), x * log(y))
+
+
+def _one_where_used(x: Any, y: Any, edge: float, like: Tensor) -> Any:
+    """0 where both x is 0 and the logarithm is not finite (y at or below `edge`), else 1."""
+    used = (x != 0) | (y > edge)
+    return used.to(like.dtype) if isinstance(used, Tensor) else float(used)
+
+
+xlogy: Any = binary(
+    "xlogy", _xlogy_body, places=("torch", "Tensor", "special"),
+    dx=lambda g, x, y: g * xlogy(_one_where_used(x, y, 0.0, g), y), dy=lambda g, x, y: g * x / y,
+    rule=only(FLOATS, "xlogy_cpu", promote_float), doc="`input * log(other)`, 0 where input is 0.",
+)  # fmt: skip
+xlog1py: Any = binary(
+    "xlog1py", _xlog1py_body, places=("special",), inplace=False,
+    dx=lambda g, x, y: g * xlog1py(_one_where_used(x, y, -1.0, g), y),
+    dy=lambda g, x, y: g * x / (y + 1),
+    rule=only(FLOATS, "xlog1py_cpu", promote_float),
+    doc="`input * log1p(other)`, 0 where input is 0.",
+)  # fmt: skip
+
+
+# -- steps and divisors -------------------------------------------------------------------------
+
+
+def _heaviside_rule(inputs: tuple) -> tuple:
+    x, y = inputs
+    if x._a.dtype.kind == "c" or y._a.dtype.kind == "c":
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if x._a.dtype != y._a.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return promote(inputs)
+
+
+def _heaviside_body(xp: Any, x: Any, values: Any) -> Any:
+    return xp.where(x == 0, values, (x > 0).astype(x.dtype))
+
+
+_heaviside = Op(
+    _heaviside_body, "heaviside", broadcasts=True, meta=lambda x, values: pair_meta(x, values),
+    rule=tensors_only("heaviside", "input", "values", then=_heaviside_rule),
+)  # fmt: skip
+_heaviside.derivative(x=no_derivative("heaviside"), values=no_derivative("heaviside"))
+
+
+@public(inplace=True)
+def heaviside(input: Tensor, values: Tensor, *, out: Any = None) -> Tensor:
+    """0 below zero, 1 above, `values` at zero."""
+    return into(out, _heaviside(input, values))
+
+
+def _integers(name: str) -> Any:
+    return tensors_only(name, "input", "other", then=only(INTEGERS, f"{name}_cpu", promote))
+
+
+gcd = binary("gcd", rule=_integers("gcd"), doc="The greatest common divisor.")
+lcm = binary("lcm", rule=_integers("lcm"), doc="The least common multiple.")

@@ -1,0 +1,120 @@
+"""Rounding floats and taking them apart: whole parts, fractions, exponents, what is not finite."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...base import dtypes
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..made_of.guards import FLOATS, INTEGERS, in_float32, only, unsupported
+from ..made_of.pointwise import same_meta, unary
+from ..made_of.return_types import named
+from .arithmetic import flat
+
+# -- rounding -----------------------------------------------------------------------------------
+
+
+def _rounding(name: str, ufunc: str, label: str, doc: str, **options: Any) -> Any:
+    def body(xp: Any, x: Any) -> Any:
+        return x.copy() if x.dtype.kind in INTEGERS else getattr(xp, ufunc)(x)
+
+    message = f"{name} is not supported for complex inputs"
+
+    def rule(inputs: tuple) -> tuple:
+        x = inputs[0]
+        if isinstance(x, Tensor) and x._a.dtype.kind in "bc":
+            complex_input = x._a.dtype.kind == "c" and name != "round"
+            raise NotImplementedError(message) if complex_input else unsupported(label, x.dtype)
+        return inputs
+
+    return unary(name, body, dx=lambda g: flat(g), rule=rule, doc=doc, **options)
+
+
+floor = _rounding("floor", "floor", "floor_vml_cpu", "The largest integer not above.")
+ceil = _rounding("ceil", "ceil", "ceil_vml_cpu", "The smallest integer not below.")
+trunc = _rounding("trunc", "trunc", "trunc_vml_cpu", "Without the fraction.", aliases=("fix",))
+_round = _rounding("round", "rint", "round_vml_cpu", "The nearest integer.", places=()).op
+frac = unary(
+    "frac", lambda xp, x: x - xp.trunc(x), dx=lambda g: g, rule=only(FLOATS, "frac_cpu"),
+    doc="The fraction of every element, with its sign.",
+)  # fmt: skip
+
+
+@in_float32
+def _round_decimals_body(xp: Any, x: Any, *, decimals: int) -> Any:
+    power = 10.0 ** abs(decimals)
+    return xp.rint(x * power) / power if decimals > 0 else xp.rint(x / power) * power
+
+
+_round_decimals = Op(
+    _round_decimals_body, "round_decimals", rule=only(FLOATS, "round_cpu"), meta=same_meta,
+    grad_name="RoundBackward1",
+)  # fmt: skip
+_round_decimals.derivative(x=lambda g: flat(g))
+
+
+@public("torch", "Tensor", "special", inplace=True)
+def round(input: Tensor, *, decimals: int = 0, out: Any = None) -> Tensor:  # noqa: A001
+    """The nearest integer, halves to even; or the nearest number of so many decimals."""
+    return into(out, _round_decimals(input, decimals=decimals) if decimals else _round(input))
+
+
+# -- mending ------------------------------------------------------------------------------------
+
+
+def _nan_to_num_body(xp: Any, x: Any, *, nan: float, posinf: Any, neginf: Any) -> Any:
+    if x.dtype.kind not in "fcV":
+        return x.copy()
+    if x.dtype.kind == "c":
+        out = x.copy()
+        out.real = _nan_to_num_body(xp, x.real, nan=nan, posinf=posinf, neginf=neginf)
+        out.imag = _nan_to_num_body(xp, x.imag, nan=nan, posinf=posinf, neginf=neginf)
+        return out
+    limits = dtypes.finfo(dtypes.from_np(x.dtype))
+    out = xp.array(x)
+    out[xp.isnan(x)] = nan
+    out[xp.equal(x, math.inf)] = limits.max if posinf is None else posinf
+    out[xp.equal(x, -math.inf)] = limits.min if neginf is None else neginf
+    return out
+
+
+_nan_to_num = Op(_nan_to_num_body, "nan_to_num", meta=same_meta)
+_nan_to_num.derivative(x=lambda g, x: g.masked_fill(~x.isfinite(), 0))
+
+
+@public(inplace=True)
+def nan_to_num(
+    input: Tensor, nan: float | None = 0.0, posinf: Any = None, neginf: Any = None,
+    *, out: Any = None,
+) -> Tensor:  # fmt: skip
+    """nan, inf and -inf replaced, by default with 0 and the dtype's limits."""
+    nan = 0.0 if nan is None else nan
+    return into(out, _nan_to_num(input, nan=nan, posinf=posinf, neginf=neginf))
+
+
+# -- mantissa and exponent ----------------------------------------------------------------------
+
+_Frexp = named("frexp", "mantissa", "exponent")
+
+
+def _frexp_body(xp: Any, x: Any) -> tuple:
+    mantissa, exponent = xp.frexp(x)
+    return mantissa, exponent.astype(xp.int32)
+
+
+_frexp = Op(
+    _frexp_body, "frexp", rule=only("f", "frexp"),
+    meta=lambda x: [(x.shape, x.dtype), (x.shape, np.dtype(np.int32))],
+)  # fmt: skip
+_frexp.derivative(x=lambda g, out1: g * 2.0 ** -out1.to(g.dtype))
+
+
+@public()
+def frexp(input: Tensor, *, out: Any = None) -> Any:
+    """Mantissas in [0.5, 1) and exponents with `input == mantissa * 2 ** exponent`."""
+    return into(out, _Frexp(*_frexp(input)))

@@ -1,0 +1,360 @@
+"""Choosing between values and blending them: where, masks, clamps, interpolation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...base.dtypes import BOOL, INTEGRAL
+from ...base.shapes import broadcast_shapes
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..made_of.guards import FLOATS, in_float32, invalid_arguments, not_a_tensor, title, unsupported
+from ..made_of.pointwise import same_meta
+from ..made_of.promotion import promote, promote_many, result_dtype
+from ..memory.casting import cast_to
+from .arithmetic import conj
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def _joint_shape(*values: Any) -> tuple[int, ...]:
+    return broadcast_shapes(*[v.shape for v in values if hasattr(v, "shape")])
+
+
+# -- where --------------------------------------------------------------------------------------
+
+
+def _where_body(xp: Any, condition: Any, x: Any, y: Any, *, to: Any) -> Any:
+    out = xp.where(condition, x, y)
+    return out if to is None or out.dtype == to.np else out.astype(to.np)
+
+
+def _where_meta(condition: Any, x: Any, y: Any, *, to: Any) -> tuple:
+    return _joint_shape(condition, x, y), x.dtype if to is None else to.np
+
+
+_where = Op(_where_body, "where", broadcasts=True, moves_only=True, meta=_where_meta)
+_where.derivative(
+    x=lambda g, condition: _where(condition, g, 0.0, to=g.dtype),
+    y=lambda g, condition: _where(condition, 0.0, g, to=g.dtype),
+)
+
+
+@public("torch")
+def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+    """`input` where the condition holds and `other` elsewhere; alone, the indices where it holds."""
+    if input is None and other is None and isinstance(condition, Tensor):
+        return condition.nonzero(as_tuple=True)
+    if not isinstance(condition, Tensor) or input is None or other is None:
+        raise invalid_arguments("where", condition, input, other)
+    kind = condition._a.dtype
+    if kind.kind != "b":
+        if kind != np.uint8:
+            raise RuntimeError(
+                "where expected condition to be a boolean tensor, but got a tensor with dtype "
+                f"{title(condition.dtype)}"
+            )
+        condition = condition.bool()
+    if isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS):
+        return into(out, _where(condition, input, other, to=result_dtype(input, other)))
+    input, other = promote((input, other))
+    _shapes_fit(condition, input, other)
+    both = isinstance(input, Tensor) and isinstance(other, Tensor)
+    d = None if both else (input if isinstance(input, Tensor) else other).dtype
+    return into(out, _where(condition, input, other, to=d))
+
+
+@public("Tensor", name="where")
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """`self` where the condition holds, `other` elsewhere."""
+    return where(condition, self, other)
+
+
+def _shapes_fit(*values: Any) -> None:
+    shapes = [v._a.shape for v in values if isinstance(v, Tensor)]
+    if any(s != shapes[0] for s in shapes):
+        broadcast_shapes(*shapes)
+
+
+# -- masks --------------------------------------------------------------------------------------
+
+
+def _masked_fill_body(xp: Any, x: Any, mask: Any, value: Any) -> Any:
+    if not hasattr(value, "dtype"):
+        value = xp.asarray(value, x.dtype)
+    return xp.where(mask, value, x)
+
+
+_masked_fill = Op(
+    _masked_fill_body, "masked_fill", broadcasts=True, moves_only=True,
+    meta=lambda x, mask, value: (_joint_shape(x, mask), x.dtype),
+)  # fmt: skip
+_masked_fill.derivative(
+    x=lambda g, mask: _masked_fill(g, mask, 0),
+    value=lambda g, mask: _where(mask, g, 0.0, to=g.dtype),
+)
+
+
+@public(inplace=True)
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """`input` with `value` where the mask is true."""
+    if not isinstance(mask, Tensor):
+        raise not_a_tensor("masked_fill", "mask", 1, mask)
+    if mask._a.dtype.kind != "b":
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}"
+        )
+    _shapes_fit(input, mask)
+    if isinstance(value, Tensor):
+        if value._a.ndim:
+            raise RuntimeError(
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value._a.ndim} dimension(s)."
+            )
+        value = cast_to(value, input.dtype)
+    elif input._a.dtype.kind in "iu":
+        value = int(value)
+    return _masked_fill(input, mask, value)
+
+
+# -- clamp --------------------------------------------------------------------------------------
+
+
+def _clamp_body(xp: Any, x: Any, low: Any, high: Any) -> Any:
+    if low is None:
+        return xp.minimum(x, high)
+    if high is None:
+        return xp.maximum(x, low)
+    out = xp.maximum(x, low)
+    in_place = out.ndim and not hasattr(high, "shape")
+    return xp.minimum(out, high, out=out) if in_place else xp.minimum(out, high)
+
+
+def _inside_body(xp: Any, dy: Any, x: Any, low: Any, high: Any) -> Any:
+    if low is None:
+        inside = x <= high
+    elif high is None:
+        inside = x >= low
+    else:
+        inside = (x >= low) & (x <= high)
+    return xp.where(inside, dy, xp.zeros((), dy.dtype))
+
+
+def _clamp_low(g: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
+    taken = x < low
+    return _where(taken if high is None else taken & (low < high), g, 0.0, to=g.dtype)
+
+
+def _clamp_high(g: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
+    taken = x > high
+    return _where(taken if low is None else taken | (high < low), g, 0.0, to=g.dtype)
+
+
+def _clamp_rule(inputs: tuple) -> tuple:
+    x, low, high = inputs
+    if not isinstance(x, Tensor):
+        raise invalid_arguments("clamp", *inputs)
+    if low is None and high is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    plain = (float, int, type(None))
+    if not (x._a.dtype.kind == "f" and low.__class__ in plain and high.__class__ in plain):
+        inputs = promote_many(inputs)
+    if inputs[0]._a.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    return inputs
+
+
+_clamp = Op(
+    _clamp_body, "clamp", rule=_clamp_rule, broadcasts=True,
+    meta=lambda x, low, high: (_joint_shape(x, low, high), x.dtype),
+)  # fmt: skip
+_inside = Op(
+    _inside_body, "clamp_backward",
+    meta=lambda dy, x, low, high: (dy.shape, dy.dtype),
+)  # fmt: skip
+_inside.derivative(dy=lambda g, x, low, high: _inside(g, x, low, high))
+_clamp.derivative(
+    x=lambda g, x, low, high: _inside(g, x, low, high), low=_clamp_low, high=_clamp_high
+)
+
+
+@public(inplace=True, aliases=("clip",))
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
+    """Every element moved into [min, max]; bounds are numbers or tensors."""
+    return into(out, _clamp(input, min, max))
+
+
+@public(inplace=True)
+def clamp_min(input: Tensor, min: Any, *, out: Any = None) -> Tensor:
+    """Every element moved up to at least `min`."""
+    return into(out, _clamp(input, min, None))
+
+
+@public(inplace=True)
+def clamp_max(input: Tensor, max: Any, *, out: Any = None) -> Tensor:
+    """Every element moved down to at most `max`."""
+    return into(out, _clamp(input, None, max))
+
+
+def _threshold_body(xp: Any, x: Any, *, threshold: float, value: float) -> Any:
+    return xp.where(x <= threshold, xp.asarray(value, x.dtype), x)
+
+
+def _threshold_dx(g: Tensor, x: Tensor, threshold: float) -> Tensor:
+    return _masked_fill(g, x <= threshold, 0)
+
+
+_threshold = Op(_threshold_body, "threshold", meta=same_meta)
+_threshold.derivative(x=_threshold_dx)
+
+
+@public("torch", "functional", name="threshold_")
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """In-place version of `threshold`."""
+    from ...core.inplace import change
+
+    return change(input, _apply_threshold, threshold, value)
+
+
+def _apply_threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    if input._a.dtype.kind in "iu":
+        threshold, value = int(threshold), int(value)
+    return _threshold(input, threshold=threshold, value=value)
+
+
+@public("functional", name="threshold")
+def _functional_threshold(
+    input: Tensor, threshold: float, value: float, inplace: bool = False
+) -> Tensor:
+    """The elements above the threshold; `value` in place of the others."""
+    return (threshold_ if inplace else _apply_threshold)(input, threshold, value)
+
+
+@public("torch")
+def threshold(input: Tensor, threshold: float, value: float, *, out: Any = None) -> Tensor:
+    """The elements above the threshold; `value` in place of the others."""
+    return into(out, _apply_threshold(input, threshold, value))
+
+
+# -- blends -------------------------------------------------------------------------------------
+
+
+@in_float32
+def _lerp_body(xp: Any, start: Any, end: Any, weight: Any) -> Any:
+    gap = end - start
+    if not hasattr(weight, "dtype"):
+        return start + weight * gap if -0.5 < weight < 0.5 else end - gap * (1 - weight)
+    near = xp.abs(weight) < 0.5  # from the nearer end, so that weight 1 gives `end` exactly
+    return xp.where(near, start + weight * gap, end - gap * (1 - weight))
+
+
+_lerp = Op(
+    _lerp_body, "lerp", broadcasts=True,
+    meta=lambda start, end, weight: (_joint_shape(start, end, weight), start.dtype),
+)  # fmt: skip
+_lerp.derivative(
+    start=lambda g, weight: g * conj(1 - weight),
+    end=lambda g, weight: g * conj(weight),
+    weight=lambda g, start, end: g * conj(end - start),
+)
+
+
+@public(inplace=True)
+def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Tensor:
+    """`input + weight * (end - input)`."""
+    if not isinstance(input, Tensor) or not isinstance(end, Tensor):
+        raise invalid_arguments("lerp", input, end, weight)
+    if input._a.dtype != end._a.dtype:
+        raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
+    if isinstance(weight, Tensor) and weight._a.dtype != input._a.dtype:
+        if weight._a.ndim:
+            raise RuntimeError(
+                f"expected dtype {input.dtype} for `weight` but got dtype {weight.dtype}"
+            )
+        weight = cast_to(weight, input.dtype)
+    if input._a.dtype.kind not in FLOATS + "c":
+        raise unsupported("lerp_kernel_scalar", input.dtype)
+    _shapes_fit(input, end, weight)
+    return into(out, _lerp(input, end, weight))
+
+
+@in_float32
+def _addcmul_body(xp: Any, x: Any, a: Any, b: Any, *, value: Any) -> Any:
+    product = xp.multiply(a, b)
+    if value != 1:
+        product *= value
+    return x + product
+
+
+@in_float32
+def _addcdiv_body(xp: Any, x: Any, a: Any, b: Any, *, value: Any) -> Any:
+    quotient = xp.true_divide(a, b)
+    if value != 1:
+        quotient *= value
+    return x + quotient
+
+
+def _three_meta(x: Any, a: Any, b: Any, *, value: Any) -> tuple:
+    return _joint_shape(x, a, b), x.dtype
+
+
+def _addcdiv_b(g: Tensor, a: Tensor, b: Tensor, value: Any) -> Tensor:
+    return -(g * conj(a / (b * b) * value))
+
+
+def _three_rule(inputs: tuple) -> tuple:
+    x, a, b = inputs
+    dtype, shape = x._a.dtype, x._a.shape
+    if a._a.dtype == b._a.dtype == dtype and a._a.shape == b._a.shape == shape:
+        return inputs
+    return promote_many(inputs)
+
+
+_addcmul = Op(_addcmul_body, "addcmul", rule=_three_rule, broadcasts=True, meta=_three_meta)
+_addcmul.derivative(
+    x=lambda g: g,
+    a=lambda g, b, value: g * conj(b * value),
+    b=lambda g, a, value: g * conj(a * value),
+)
+_addcdiv = Op(_addcdiv_body, "addcdiv", rule=_three_rule, broadcasts=True, meta=_three_meta)
+_addcdiv.derivative(x=lambda g: g, a=lambda g, b, value: g * conj(value / b), b=_addcdiv_b)
+
+
+def _check_three(name: str, x: Any, a: Any, b: Any) -> None:
+    for i, t in enumerate((x, a, b)):
+        if not isinstance(t, Tensor):
+            raise not_a_tensor(name, ("input", "tensor1", "tensor2")[i], i + 1, t)
+
+
+@public(inplace=True)
+def addcmul(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None
+) -> Tensor:
+    """`input + value * tensor1 * tensor2`."""
+    _check_three("addcmul", input, tensor1, tensor2)
+    if input._a.dtype.kind in "biu":
+        d = result_dtype(input, tensor1, tensor2)
+        if d.category == BOOL:
+            raise unsupported("addcmul_cpu_out", d)
+        if d.category == INTEGRAL:
+            value = int(value)
+    return into(out, _addcmul(input, tensor1, tensor2, value=value))
+
+
+@public(inplace=True)
+def addcdiv(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None
+) -> Tensor:
+    """`input + value * tensor1 / tensor2`."""
+    _check_three("addcdiv", input, tensor1, tensor2)
+    if tensor1._a.dtype.kind in "biu" and tensor2._a.dtype.kind in "biu":
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv "
+            "will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can "
+            "be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for "
+            "integer inputs and as (input + value * tensor1 / tensor2) for float inputs."
+        )
+    return into(out, _addcdiv(input, tensor1, tensor2, value=value))

@@ -1,0 +1,183 @@
+"""Special functions: error functions, gamma and its kin, Bessel functions, entropies."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...core.op import Op
+from ...core.public import into, public, publish
+from ...core.tensor import Tensor
+from ..made_of.guards import FLOATS, no_derivative, only
+from ..made_of.pointwise import binary, same_meta, unary
+from ..made_of.promotion import promote_float, promote_unary_float
+from . import special_kernels as bodies
+
+_EVERYWHERE = ("torch", "Tensor", "special")
+
+
+def _special(name: str, label: str, doc: str, **options: Any) -> Any:
+    rule = only(FLOATS, label, promote_unary_float)
+    options.setdefault("places", ("special",))
+    options.setdefault("inplace", "Tensor" in options["places"])
+    return unary(name, getattr(bodies, name), rule=rule, doc=doc, **options)
+
+
+# -- error functions ----------------------------------------------------------------------------
+
+
+def _bell(x: Tensor) -> Tensor:
+    return (x * x).neg().exp()
+
+
+erf = _special(
+    "erf", "erf_vml_cpu", "The error function.", places=_EVERYWHERE,
+    dx=lambda g, x: g * _bell(x) * (2 / bodies.SQRT_PI),
+)  # fmt: skip
+erfc = _special(
+    "erfc", "erfc_vml_cpu", "`1 - erf(input)`, exact in the tail.", places=_EVERYWHERE,
+    dx=lambda g, x: g * _bell(x) * (-2 / bodies.SQRT_PI),
+)  # fmt: skip
+erfinv = _special(
+    "erfinv", "erfinv_vml_cpu", "The inverse of the error function.", places=_EVERYWHERE,
+    dx=lambda g, out: g * (out * out).exp() * (bodies.SQRT_PI / 2),
+)  # fmt: skip
+erfcx = _special(
+    "erfcx", "erfcx", "`exp(input ** 2) * erfc(input)`.",
+    dx=lambda g, x, out: g * (x * out - 1 / bodies.SQRT_PI) * 2,
+)  # fmt: skip
+ndtr = _special(
+    "ndtr", "ndtr", "The area under the normal curve up to every element.",
+    dx=lambda g, x: g * (x * x * -0.5).exp() * (1 / math.sqrt(2 * math.pi)),
+)  # fmt: skip
+log_ndtr = _special(
+    "log_ndtr", "log_ndtr", "The logarithm of `ndtr`.",
+    dx=lambda g, x: g / erfcx.op(x * -math.sqrt(0.5)) * math.sqrt(2 / math.pi),
+)  # fmt: skip
+ndtri = _special(
+    "ndtri", "ndtri", "The inverse of `ndtr`.",
+    dx=lambda g, out: g * (out * out * 0.5).exp() * math.sqrt(2 * math.pi),
+)  # fmt: skip
+
+
+# -- gamma --------------------------------------------------------------------------------------
+
+lgamma = _special(
+    "lgamma", "lgamma_vml_cpu", "The logarithm of the absolute gamma function.",
+    places=("torch", "Tensor"), dx=lambda g, x: g * digamma.op(x),
+)  # fmt: skip
+digamma: Any = _special(
+    "digamma", "digamma", "The derivative of `lgamma`.", places=_EVERYWHERE,
+    dx=lambda g, x: g * _polygamma(x, n=1),
+)  # fmt: skip
+publish("special", "gammaln", lgamma)
+publish("special", "psi", digamma)
+
+_polygamma: Any = Op(
+    bodies.polygamma, "polygamma", rule=only(FLOATS, "polygamma", promote_unary_float),
+    meta=same_meta,
+)  # fmt: skip
+_polygamma.derivative(x=lambda g, x, n: g * _polygamma(x, n=n + 1))
+
+
+@public("torch", "special")
+def polygamma(n: int, input: Tensor, *, out: Any = None) -> Tensor:
+    """The n-th derivative of `digamma`."""
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return into(out, digamma.op(input) if n == 0 else _polygamma(input, n=int(n)))
+
+
+@public("Tensor", name="polygamma", inplace=True)
+def _polygamma_method(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of `digamma`."""
+    return polygamma(n, self)
+
+
+@public("torch", "Tensor", inplace=True)
+def mvlgamma(input: Tensor, p: int, *, out: Any = None) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension `p`."""
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    total = lgamma.op(input)
+    for i in range(1, p):
+        total = total + lgamma.op(input - i / 2)
+    return into(out, total + p * (p - 1) / 4 * math.log(math.pi))
+
+
+@public("special")
+def multigammaln(input: Tensor, p: int, *, out: Any = None) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension `p`."""
+    return mvlgamma(input, p, out=out)
+
+
+def _zeta_dy(g: Tensor, x: Any, y: Tensor) -> Tensor:
+    return -(g * x * zeta.op(x + 1, y))
+
+
+zeta = binary(
+    "zeta", bodies.zeta, places=("special",), inplace=False, dx=no_derivative("special_zeta"),
+    dy=_zeta_dy,
+    rule=only(FLOATS, "zeta", promote_float), doc="The Hurwitz zeta function.",
+)  # fmt: skip
+
+
+def _incomplete(name: str, sign: float, doc: str) -> Any:
+    def dy(g: Tensor, x: Any, y: Tensor) -> Tensor:
+        density = ((x - 1) * y.log() - y - lgamma.op(x)).exp()
+        return g * density * sign
+
+    return binary(
+        name, getattr(bodies, name), places=("special",), inplace=False, dx=no_derivative(name),
+        dy=dy, doc=doc,
+        rule=only(FLOATS, name, promote_float),
+    )  # fmt: skip
+
+
+gammainc = _incomplete("gammainc", 1.0, "The regularised lower incomplete gamma function.")
+gammaincc = _incomplete("gammaincc", -1.0, "The regularised upper incomplete gamma function.")
+for _name, _fn in (("igamma", gammainc), ("igammac", gammaincc)):
+    public("torch", "Tensor", name=_name, inplace=True)(_fn)
+
+
+# -- Bessel functions ---------------------------------------------------------------------------
+
+
+def _at_zero(value: Tensor, x: Tensor, limit: float) -> Tensor:
+    return value.masked_fill(x == 0, limit)
+
+
+i0 = _special(
+    "i0", "i0_vml_cpu", "The modified Bessel function of order 0.", places=_EVERYWHERE,
+    dx=lambda g, x: g * i1.op(x),
+)  # fmt: skip
+i0e = _special(
+    "i0e",
+    "i0e",
+    "`exp(-|input|) * i0(input)`.",
+    dx=lambda g, x, out: g * (i1e.op(x) - x.sgn() * out),
+)
+i1: Any = _special(
+    "i1", "i1", "The modified Bessel function of order 1.",
+    dx=lambda g, x, out: g * _at_zero(i0.op(x) - out / x, x, 0.5),
+)  # fmt: skip
+i1e: Any = _special(
+    "i1e", "i1e", "`exp(-|input|) * i1(input)`.",
+    dx=lambda g, x, out: g * _at_zero(i0e.op(x) - out * (x.sgn() + 1 / x), x, 0.5),
+)  # fmt: skip
+
+
+# -- entropy ------------------------------------------------------------------------------------
+
+
+def _entr_body(xp: Any, x: Any) -> Any:
+    inner = -x * xp.log(xp.where(x > 0, x, xp.ones((), x.dtype)))
+    return xp.where(
+        x < 0, xp.asarray(-math.inf, x.dtype), xp.where(x == 0, xp.zeros((), x.dtype), inner)
+    )
+
+
+entr = unary(
+    "entr", _entr_body, dx=lambda g, x: g * -(x.log() + 1), places=("special",), inplace=False,
+    rule=only(FLOATS, "entr", promote_unary_float), doc="`-input * log(input)`, 0 at zero.",
+)  # fmt: skip

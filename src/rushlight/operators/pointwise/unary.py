@@ -1,0 +1,305 @@
+"""Elementary functions of one operand: signs, powers, exponentials, trigonometry, squashing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...base import dtypes
+from ...core.op import Op
+from ...core.public import into, public, publish
+from ...core.tensor import Tensor
+from ..made_of.guards import FLOATS, in_float32, only
+from ..made_of.pointwise import bool_meta, same_meta, ufunc1, unary
+from ..made_of.promotion import promote_unary_float
+from ..memory.casting import cast_to
+from .arithmetic import conj, flat
+
+LN2, LN10 = math.log(2.0), math.log(10.0)
+
+
+# -- sign and magnitude -------------------------------------------------------------------------
+
+
+def _refuse_bool(message: str) -> Any:
+    def rule(inputs: tuple) -> tuple:
+        if isinstance(inputs[0], Tensor) and inputs[0]._a.dtype.kind == "b":
+            raise RuntimeError(message)
+        return inputs
+
+    return rule
+
+
+def _real_meta(x: Any) -> tuple:
+    return x.shape, dtypes.from_np(x.dtype).to_real().np
+
+
+def _sign_body(xp: Any, x: Any) -> Any:
+    if x.dtype.kind == "b":
+        return x.copy()
+    if x.dtype.kind in "fV":  # NumPy's sign of nan is nan, PyTorch's is 0
+        above, below = xp.asarray(x > 0), xp.asarray(x < 0)
+        return (above.view(xp.int8) - below.view(xp.int8)).astype(x.dtype)
+    return xp.sign(x)
+
+
+def _sgn_dx(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
+    if x._a.dtype.kind != "c":
+        return flat(g)
+    along = (g * out.conj()).real
+    return ((g - along * out) / x.abs()).masked_fill(x == 0, 0)
+
+
+neg: Any = unary(
+    "neg", ufunc1("negative"), dx=lambda g: neg(g), aliases=("negative",),
+    rule=_refuse_bool("Negation, the `-` operator, on a bool tensor is not supported. If you are "
+                      "trying to invert a mask, use the `~` or `logical_not()` operator instead."),
+    doc="`-input`.",
+)  # fmt: skip
+abs = unary(  # noqa: A001
+    "abs", ufunc1("absolute"), dx=lambda g, x: g * x.sgn(), aliases=("absolute",), meta=_real_meta,
+    rule=only("iufVc", "abs_cpu"), doc="The distance of every element from zero.",
+)  # fmt: skip
+sign = unary(
+    "sign", _sign_body, dx=lambda g: flat(g),
+    rule=only("biufV", "sign", message="Unlike NumPy, torch.sign is not intended to support complex "
+                                       "numbers. Please use torch.sgn instead."),
+    doc="-1, 0 or 1 by the sign of every element.",
+)  # fmt: skip
+sgn = unary(
+    "sgn", _sign_body, dx=_sgn_dx, floats=False,
+    doc="`sign`, and for complex numbers the unit number of the same direction.",
+)  # fmt: skip
+signbit = unary(
+    "signbit", lambda xp, x: xp.zeros(x.shape, bool) if x.dtype.kind in "bu" else
+    (x < 0 if x.dtype.kind == "i" else xp.signbit(x)), meta=bool_meta, inplace=False,
+    rule=only("biufV", "signbit", message="signbit is not implemented for complex tensors."),
+    doc="Whether the sign bit of every element is set; true for -0.0.",
+)  # fmt: skip
+
+
+@public()
+def positive(input: Tensor) -> Tensor:
+    """`+input`: the tensor itself."""
+    if input._a.dtype.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+publish("Tensor", "__neg__", lambda self: neg.op(self))
+publish("Tensor", "__pos__", positive)
+publish("Tensor", "__abs__", lambda self: abs.op(self))
+
+
+# -- powers and roots ---------------------------------------------------------------------------
+
+
+def _square_rule(inputs: tuple) -> tuple:
+    x = inputs[0]
+    if isinstance(x, Tensor) and x._a.dtype.kind == "b":
+        return (cast_to(x, dtypes.int64),)
+    return inputs
+
+
+@in_float32
+def _rsqrt_body(xp: Any, x: Any) -> Any:
+    return 1 / xp.sqrt(x)
+
+
+square = unary(
+    "square", dx=lambda g, x: g * conj(x) * 2, rule=_square_rule, grad_name="PowBackward0",
+    doc="`input * input`.",
+)  # fmt: skip
+sqrt = unary("sqrt", dx=lambda g, out: g / conj(out * 2), doc="The square root.")
+rsqrt = unary(
+    "rsqrt",
+    _rsqrt_body,
+    dx=lambda g, out: g * conj(out * out * out) * -0.5,
+    doc="`1 / sqrt(input)`.",
+)
+reciprocal = unary("reciprocal", dx=lambda g, out: -(g * conj(out * out)), doc="`1 / input`.")
+
+
+# -- exponentials and logarithms ----------------------------------------------------------------
+
+
+def _exp2_body(xp: Any, x: Any) -> Any:
+    return xp.exp(x * LN2) if x.dtype.kind == "c" else xp.exp2(x)
+
+
+def _log2_body(xp: Any, x: Any) -> Any:
+    return xp.log(x) / LN2 if x.dtype.kind == "c" else xp.log2(x)
+
+
+exp = unary("exp", dx=lambda g, out: g * conj(out), doc="e to the power of every element.")
+exp2 = unary(
+    "exp2", _exp2_body, dx=lambda g, out: g * conj(out) * LN2, places=("torch", "Tensor", "special"),
+    doc="2 to the power of every element.",
+)  # fmt: skip
+expm1 = unary(
+    "expm1", dx=lambda g, out: g * conj(out + 1), places=("torch", "Tensor", "special"),
+    doc="`exp(input) - 1`, exact near zero.",
+)  # fmt: skip
+log = unary("log", dx=lambda g, x: g / conj(x), doc="The natural logarithm.")
+log2 = unary("log2", _log2_body, dx=lambda g, x: g / conj(x * LN2), doc="The logarithm to base 2.")
+log10 = unary("log10", dx=lambda g, x: g / conj(x * LN10), doc="The logarithm to base 10.")
+log1p = unary(
+    "log1p", dx=lambda g, x: g / conj(x + 1), places=("torch", "Tensor", "special"),
+    doc="`log(1 + input)`, exact near zero.",
+)  # fmt: skip
+
+
+# -- trigonometry -------------------------------------------------------------------------------
+
+
+def _acosh_dx(g: Tensor, x: Tensor) -> Tensor:
+    if x._a.dtype.kind == "c":  # the branch cut of sqrt(x * x - 1) lies elsewhere
+        return g / conj((x - 1).sqrt() * (x + 1).sqrt())
+    return g * (x * x - 1).rsqrt()
+
+
+@in_float32
+def _sinc_body(xp: Any, x: Any) -> Any:
+    angle = x * math.pi
+    return xp.where(x == 0, 1, xp.sin(angle) / xp.where(x == 0, 1, angle)).astype(x.dtype)
+
+
+def _sinc_dx(g: Tensor, x: Tensor) -> Tensor:
+    angle = x * math.pi
+    slope = (angle * angle.cos() - angle.sin()) / (angle * x)
+    return g * conj(slope.masked_fill(x == 0, 0))
+
+
+sin = unary("sin", dx=lambda g, x: g * conj(x.cos()), doc="The sine.")
+cos = unary("cos", dx=lambda g, x: -(g * conj(x.sin())), doc="The cosine.")
+tan = unary("tan", dx=lambda g, out: g * conj(out * out + 1), doc="The tangent.")
+asin = unary(
+    "asin", ufunc1("arcsin"), dx=lambda g, x: g * conj((1 - x * x).rsqrt()), aliases=("arcsin",),
+    doc="The inverse sine.",
+)  # fmt: skip
+acos = unary(
+    "acos", ufunc1("arccos"), dx=lambda g, x: -(g * conj((1 - x * x).rsqrt())),
+    aliases=("arccos",), doc="The inverse cosine.",
+)  # fmt: skip
+atan = unary(
+    "atan", ufunc1("arctan"), dx=lambda g, x: g / conj(x * x + 1), aliases=("arctan",),
+    doc="The inverse tangent.",
+)  # fmt: skip
+sinh = unary("sinh", dx=lambda g, x: g * conj(x.cosh()), doc="The hyperbolic sine.")
+cosh = unary("cosh", dx=lambda g, x: g * conj(x.sinh()), doc="The hyperbolic cosine.")
+asinh = unary(
+    "asinh", ufunc1("arcsinh"), dx=lambda g, x: g * conj((x * x + 1).rsqrt()),
+    aliases=("arcsinh",), doc="The inverse hyperbolic sine.",
+)  # fmt: skip
+acosh = unary(
+    "acosh", ufunc1("arccosh"), dx=_acosh_dx, aliases=("arccosh",),
+    doc="The inverse hyperbolic cosine.",
+)  # fmt: skip
+atanh = unary(
+    "atanh", ufunc1("arctanh"), dx=lambda g, x: g / conj(1 - x * x), aliases=("arctanh",),
+    doc="The inverse hyperbolic tangent.",
+)  # fmt: skip
+sinc = unary(
+    "sinc", _sinc_body, dx=_sinc_dx, places=("torch", "Tensor", "special"),
+    doc="`sin(pi * input) / (pi * input)`, 1 at zero.",
+)  # fmt: skip
+
+
+def _scale(name: str, factor: float, doc: str) -> Any:
+    def rule(inputs: tuple) -> tuple:
+        if isinstance(inputs[0], Tensor) and inputs[0]._a.dtype.kind == "c":
+            raise RuntimeError(f"{name} is not supported for complex tensors.")
+        return promote_unary_float(inputs)
+
+    return unary(name, ufunc1(name), dx=lambda g: g * factor, rule=rule, doc=doc)
+
+
+deg2rad = _scale("deg2rad", math.pi / 180.0, "Degrees to radians.")
+rad2deg = _scale("rad2deg", 180.0 / math.pi, "Radians to degrees.")
+
+
+# -- squashing ----------------------------------------------------------------------------------
+# Their gradients are one kernel each, with its own derivative: both sit in inner loops.
+
+
+@in_float32
+def _sigmoid_body(xp: Any, x: Any) -> Any:
+    t = xp.negative(x, out=xp.empty_like(x))
+    xp.exp(t, out=t)  # overflows to inf for very negative x, whose reciprocal is the right 0
+    t += 1
+    return xp.reciprocal(t, out=t)
+
+
+@in_float32
+def _sigmoid_slope(xp: Any, dy: Any, y: Any) -> Any:
+    t = xp.subtract(1, y, out=xp.empty_like(y))
+    t *= y
+    t *= dy
+    return t
+
+
+@in_float32
+def _tanh_slope(xp: Any, dy: Any, y: Any) -> Any:
+    t = xp.multiply(y, y, out=xp.empty_like(y))
+    xp.subtract(1, t, out=t)
+    t *= dy
+    return t
+
+
+def _slope_meta(dy: Any, y: Any) -> tuple:
+    return y.shape, y.dtype
+
+
+sigmoid_backward = Op(_sigmoid_slope, "sigmoid_backward", meta=_slope_meta)
+sigmoid_backward.derivative(
+    dy=lambda g, y: sigmoid_backward(g, conj(y)),
+    y=lambda g, dy, y: g * conj(dy * (1 - y * 2)),
+)
+tanh_backward = Op(_tanh_slope, "tanh_backward", meta=_slope_meta)
+tanh_backward.derivative(
+    dy=lambda g, y: tanh_backward(g, conj(y)),
+    y=lambda g, dy, y: g * conj(dy * y) * -2,
+)
+sigmoid = unary(
+    "sigmoid", _sigmoid_body, dx=lambda g, out: sigmoid_backward(g, conj(out)),
+    doc="`1 / (1 + exp(-input))`, without overflow.",
+)  # fmt: skip
+tanh = unary("tanh", dx=lambda g, out: tanh_backward(g, conj(out)), doc="The hyperbolic tangent.")
+
+
+@public("special", name="expit")
+@public("functional", name="sigmoid")
+def _sigmoid(input: Tensor, *, out: Any = None) -> Tensor:
+    """`1 / (1 + exp(-input))`, without overflow."""
+    return sigmoid(input, out=out)
+
+
+@public("functional", name="tanh")
+def _tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent."""
+    return tanh.op(input)
+
+
+@in_float32
+def _logit_body(xp: Any, x: Any, *, eps: float | None) -> Any:
+    if eps is not None:
+        x = xp.minimum(xp.maximum(x, eps), 1 - eps)
+    return xp.log(x / (1 - x))
+
+
+def _logit_dx(g: Tensor, x: Tensor, eps: float | None) -> Tensor:
+    low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
+    outside = (x < low) | (x > high)
+    return (g / (x * (1 - x))).masked_fill(outside, math.nan if eps is None else 0.0)
+
+
+_logit = Op(
+    _logit_body, "logit", rule=only(FLOATS, "logit_cpu", promote_unary_float), meta=same_meta
+)
+_logit.derivative(x=_logit_dx)
+
+
+@public("torch", "Tensor", "special", inplace=True)
+def logit(input: Tensor, eps: float | None = None, *, out: Any = None) -> Tensor:
+    """The inverse of sigmoid; `eps` clamps the input into [eps, 1 - eps]."""
+    return into(out, _logit(input, eps=eps))

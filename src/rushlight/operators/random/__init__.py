@@ -1,0 +1,1 @@
+"""Random numbers: generators, draws, samples of distributions."""

@@ -1,0 +1,272 @@
+"""New tensors of random numbers, drawn from a generator's stream on the device itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...base import dtypes
+from ...base.device import as_device, device
+from ...base.dtypes import as_dtype, dtype
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ...runtime import devices
+from ...runtime.door import Kernel
+from ..create.filled import create, dim_order, float_dtype, number, only_size, sizes
+from .generator import stream_for
+
+# -- kernels: the stream makes the array, in the device's own memory -------------------------------
+
+
+def _size_meta(*, size: tuple, dtype: dtype, **attrs: Any) -> tuple:
+    return size, dtype.np
+
+
+def _draw(xp: Any, *, kind: str, size: tuple, dtype: dtype, args: tuple, stream: Any,
+          device: device) -> Any:  # fmt: skip
+    if dtype.category == dtypes.COMPLEX:  # real and imaginary parts lie side by side
+        real = getattr(stream, kind)((*size, 2), dtype.to_real().np, *args)
+        return real.view(dtype.np).reshape(size)
+    return getattr(stream, kind)(size, dtype.np, *args)
+
+
+def _draw_integers(xp: Any, *, low: int, high: int, size: tuple, dtype: dtype, stream: Any,
+                   device: device) -> Any:  # fmt: skip
+    return stream.randint(low, high, size, dtype.np)
+
+
+def _draw_permutation(xp: Any, *, size: tuple, dtype: dtype, stream: Any, device: device) -> Any:
+    return stream.randperm(size[0], dtype.np)
+
+
+def _draw_coins(xp: Any, *, p: float, size: tuple, dtype: dtype, stream: Any,
+                device: device) -> Any:  # fmt: skip
+    return stream.bernoulli(p, size, dtype.np)
+
+
+RANDOM = Kernel("random", _draw, meta=_size_meta, random=True)
+RANDINT = Kernel("randint", _draw_integers, meta=_size_meta, random=True)
+RANDPERM = Kernel("randperm", _draw_permutation, meta=_size_meta, random=True)
+COINS = Kernel("bernoulli_scalar", _draw_coins, meta=_size_meta, random=True)
+
+
+def draw(kernel: Kernel, generator: Any, d: Any, *options: Any, **attrs: Any) -> Tensor:
+    """`create` with the stream of `generator` on device `d`."""
+    where = as_device(d)
+    where = devices.backend_of(where).check(where)
+    return create(kernel, where, *options, stream=stream_for(generator, where), **attrs)
+
+
+def floating(name: str, d: dtype) -> None:
+    if d.category < dtypes.FLOATING:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{_title(d)}'")
+
+
+def _title(d: dtype) -> str:
+    titles = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
+              "bool": "Bool"}  # fmt: skip
+    return titles.get(d.name, d.name)
+
+
+# -- uniform and normal ----------------------------------------------------------------------------
+
+
+def _define(name: str, kind: str, kernel_name: str, doc: str) -> None:
+    """`rand` or `randn`, and its `_like` form."""
+
+    def arguments(d: dtype) -> tuple:
+        floating(kernel_name, d)
+        # A complex normal of variance 1 has parts of variance 1/2.
+        return (0.0, math.sqrt(0.5)) if kind == "normal" and d.is_complex else ()
+
+    def make(
+        *size: Any,
+        generator: Any = None,
+        out: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        names: Any = None,
+        **keyword: Any,
+    ) -> Tensor:
+        shape = sizes(name, size, only_size(name, keyword))
+        d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
+        where = out.device if out is not None and device is None else device
+        return draw(RANDOM, generator, where, requires_grad, out, pin_memory, layout, kind=kind,
+                    size=shape, dtype=d, args=arguments(d))  # fmt: skip
+
+    def make_like(
+        input: Tensor,
+        *,
+        generator: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        d = input.dtype if dtype is None else as_dtype(dtype)
+        where = input.device if device is None else device
+        t = draw(RANDOM, generator, where, False, None, pin_memory, layout, kind=kind,
+                 size=tuple(input._a.shape), dtype=d, args=arguments(d))  # fmt: skip
+        t = ordered_like(t, input, memory_format)
+        return t.requires_grad_() if requires_grad else t
+
+    make.__name__, make.__doc__ = name, f"A tensor of {doc}."
+    make_like.__name__, make_like.__doc__ = f"{name}_like", f"{doc.capitalize()}, sized as `input`."
+    public("torch", name=name)(make)
+    public("torch", name=f"{name}_like")(make_like)
+
+
+def ordered_like(t: Tensor, input: Tensor, memory_format: Any) -> Tensor:
+    """`t` in the dim order of `input`: PyTorch fills dense tensors in the order of memory."""
+    order = dim_order(input._a, memory_format)
+    if order is None:
+        return t
+    shape = [t._a.shape[i] for i in order]
+    return t.reshape(shape).permute(sorted(range(len(order)), key=order.__getitem__)).detach()
+
+
+_define("rand", "uniform", "check_uniform_bounds", "numbers uniform on [0, 1)")
+_define("randn", "normal", "normal_kernel_cpu", "numbers from the standard normal distribution")
+
+
+@public("torch")
+def normal(
+    mean: Any,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Normal numbers with a mean and a deviation each, or `size` of them with one mean and std."""
+    if not isinstance(std, Tensor) and std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if size is not None:
+        if isinstance(mean, Tensor) or isinstance(std, Tensor):
+            raise TypeError("normal(): size goes with a number for mean and std, not with a Tensor")
+        d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
+        floating("normal_kernel_cpu", d)
+        return draw(RANDOM, generator, device, requires_grad, out, pin_memory, layout,
+                    kind="normal", size=sizes("normal", (size,)), dtype=d,
+                    args=(float(mean), float(std)))  # fmt: skip
+    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+        raise TypeError(
+            "normal() received an invalid combination of arguments: without a Tensor among mean "
+            "and std it needs size"
+        )
+    if isinstance(std, Tensor) and not std.is_meta and bool((std < 0).any()):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    return into(out, _normal_around(mean, std, generator))
+
+
+def _normal_around(mean: Any, std: Any, generator: Any) -> Tensor:
+    from ...base.shapes import broadcast_shapes
+
+    like = mean if isinstance(mean, Tensor) else std
+    shape = broadcast_shapes(*[v._a.shape for v in (mean, std) if isinstance(v, Tensor)])
+    floating("normal_kernel_cpu", like.dtype)
+    unit = draw(
+        RANDOM, generator, like.device, kind="normal", size=shape, dtype=like.dtype, args=()
+    )
+    mean, std = [v.detach() if isinstance(v, Tensor) else v for v in (mean, std)]
+    return unit * std + mean
+
+
+# -- integers --------------------------------------------------------------------------------------
+
+
+def check_span(low: int, high: int) -> None:
+    if low >= high:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+
+
+@public("torch")
+def randint(
+    *args: Any,
+    low: Any = None,
+    high: Any = None,
+    size: Any = None,
+    generator: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Integers of [low, high); `randint(high, size)` starts at 0."""
+    given = list(args)
+    if size is None:
+        if not given or not isinstance(given[-1], (tuple, list)):
+            bad = type(given[-1]).__name__ if len(given) > 1 else "nothing"
+            raise TypeError(
+                f"randint(): argument 'size' (position 2) must be tuple of ints, not {bad}"
+            )
+        size = given.pop()
+    if high is None:
+        if not given:
+            raise TypeError('randint() missing 1 required positional arguments: "high"')
+        high = given.pop()
+    if low is None:
+        low = given.pop() if given else 0
+    low, high = int(number(low)), int(number(high))
+    check_span(low, high)
+    d = out.dtype if out is not None and dtype is None else as_dtype(dtype or dtypes.int64)
+    where = out.device if out is not None and device is None else device
+    return draw(RANDINT, generator, where, requires_grad, out, pin_memory, layout, low=low,
+                high=high, size=sizes("randint", (size,)), dtype=d)  # fmt: skip
+
+
+@public("torch")
+def randint_like(
+    input: Tensor,
+    low: Any = None,
+    high: Any = None,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Integers of [low, high) in the size and dtype of `input`."""
+    if high is None:
+        low, high = 0, low
+    d = input.dtype if dtype is None else as_dtype(dtype)
+    where = input.device if device is None else device
+    t = randint(0 if low is None else low, high, tuple(input._a.shape), dtype=d, device=where,
+                generator=generator, pin_memory=pin_memory, layout=layout)  # fmt: skip
+    t = ordered_like(t, input, memory_format)
+    return t.requires_grad_() if requires_grad else t
+
+
+@public("torch")
+def randperm(
+    n: int,
+    *,
+    generator: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """The numbers 0 .. n-1 in random order."""
+    d = out.dtype if out is not None and dtype is None else as_dtype(dtype or dtypes.int64)
+    return draw(RANDPERM, generator, device, requires_grad, out, pin_memory, layout,
+                size=sizes("randperm", (n,)), dtype=d)  # fmt: skip

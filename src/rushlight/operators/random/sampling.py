@@ -1,0 +1,244 @@
+"""Sampling: draws whose distribution is given by a tensor, and random numbers written into one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...base import dtypes
+from ...core.inplace import check_writable, write
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor, tensor_over
+from ...runtime.door import Kernel, run
+from ..create.filled import dim_order, number
+from ..memory.copies import _write_op, _written
+from .draws import COINS, RANDINT, RANDOM, _title, check_span, draw, floating
+from .generator import stream_for
+
+# -- given by a tensor -----------------------------------------------------------------------------
+
+
+def _bernoulli_body(xp: Any, p: Any, *, stream: Any) -> Any:
+    return stream.bernoulli(p, p.shape, p.dtype)
+
+
+_bernoulli = Op(_bernoulli_body, "bernoulli", meta=lambda p, *, stream: (p.shape, p.dtype))
+_bernoulli.derivative(p=lambda g: g.new_zeros(g._a.shape))
+
+
+def _probabilities(p: Tensor) -> None:
+    floating("bernoulli_tensor_cpu_p_", p.dtype)
+    if p.is_cpu and not bool(((p._a >= 0) & (p._a <= 1)).all()):  # a GPU is not made to wait
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+
+
+@public()
+def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
+    """Ones and zeros; `input` holds the probability of a one, unless `p` gives it for all."""
+    if p is not None:
+        return into(out, _coins(input, number(p), generator))
+    _probabilities(input)
+    return into(out, _bernoulli(input, stream=stream_for(generator, input.device, "bernoulli")))
+
+
+def _coins(like: Tensor, p: float, generator: Any) -> Tensor:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    return draw(COINS, generator, like.device, p=p, size=tuple(like._a.shape), dtype=like.dtype)
+
+
+def _multinomial(xp: Any, p: Any, *, n: int, replacement: bool, stream: Any) -> Any:
+    return stream.multinomial(p, n, replacement)
+
+
+MULTINOMIAL = Kernel(
+    "multinomial",
+    _multinomial,
+    meta=lambda p, *, n, **_: ((*p.shape[:-1], n), np.dtype(np.int64)),
+)
+
+
+@public()
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Any = None,
+    out: Any = None,
+) -> Tensor:
+    """Indices along the last dim, drawn with the weights that stand there."""
+    if input._a.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if input.dtype.category != dtypes.FLOATING:
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {_title(input.dtype)}"
+        )
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > input._a.shape[-1]:
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
+    attrs = {"n": num_samples, "replacement": bool(replacement),
+             "stream": stream_for(generator, input.device, "multinomial")}  # fmt: skip
+    cls = input._a.__class__
+    return into(out, tensor_over(run(MULTINOMIAL, cls, (input._a,), attrs), cls))
+
+
+def _poisson_body(xp: Any, rate: Any, *, stream: Any) -> Any:
+    return stream.poisson(rate)
+
+
+_poisson = Op(_poisson_body, "poisson", meta=lambda rate, *, stream: (rate.shape, rate.dtype))
+_poisson.derivative(rate=lambda g: g.new_zeros(g._a.shape))
+
+
+@public("torch")
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """Counts whose means are the elements of `input`."""
+    floating("poisson_cpu", input.dtype)
+    return _poisson(input, stream=stream_for(generator, input.device, "poisson"))
+
+
+# -- written into a tensor -------------------------------------------------------------------------
+
+_drawn = _write_op("drawn", "UniformBackward0")
+
+
+def _store(t: Tensor, fresh: Tensor) -> Tensor:
+    """Write a draw over all of `t`; the history before it gets no gradient."""
+    return write(t, _written(_drawn, t, fresh))
+
+
+def _fill(t: Tensor, kernel: Kernel, generator: Any, **attrs: Any) -> Tensor:
+    """Draw as many numbers as `t` has, in the order of its memory, and write them there."""
+    check_writable(t)
+    order = dim_order(t._a, None)
+    size = t._a.shape if order is None else [t._a.shape[i] for i in order]
+    fresh = draw(kernel, generator, t.device, size=tuple(size), dtype=t.dtype, **attrs)
+    if order is not None:
+        fresh = fresh.permute(sorted(range(len(order)), key=order.__getitem__))
+    return _store(t, fresh)
+
+
+@public("Tensor")
+def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+    """Fill with numbers uniform on [from, to), by default [0, 1)."""
+    low, high = _two("uniform_", args, kwargs, ("from", "to"), (0.0, 1.0))
+    floating("check_uniform_bounds", self.dtype)
+    if low > high:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
+        )
+    return _fill(self, RANDOM, generator, kind="uniform", args=(float(low), float(high)))
+
+
+def _two(name: str, args: tuple, kwargs: dict, names: tuple, defaults: tuple) -> list[Any]:
+    """Two arguments whose names (`from`, `to`) cannot be parameters in Python."""
+    if len(args) > len(names):
+        raise TypeError(f"{name}() takes {len(names)} positional arguments, {len(args)} were given")
+    values = list(defaults)
+    values[: len(args)] = args
+    for key, value in kwargs.items():
+        if key not in names or names.index(key) < len(args):
+            raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+        values[names.index(key)] = value
+    return [number(v) for v in values]
+
+
+@public("Tensor")
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill with normal numbers."""
+    floating("normal_kernel_cpu", self.dtype)
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if self.dtype.is_complex:  # the parts share the variance
+        std = std * 0.5**0.5
+    return _fill(self, RANDOM, generator, kind="normal", args=(float(mean), float(std)))
+
+
+@public("Tensor")
+def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+    """Fill with integers of [from, to); without bounds, of all the dtype holds exactly."""
+    if len(args) == 1 and "to" not in kwargs:
+        args = (0, *args)  # random_(to)
+    low, high = _two("random_", args, kwargs, ("from", "to"), (0, None))
+    if high is None and not low:
+        return _fill(self, RANDOM, generator, kind="random", args=())
+    low, high = int(low), _top(self.dtype) + 1 if high is None else int(high)
+    check_span(low, high)
+    _check_bounds(low, high, self.dtype)
+    return _fill(self, RANDINT, generator, low=low, high=high)
+
+
+def _top(d: dtypes.dtype) -> int:
+    if d.category == dtypes.BOOL:
+        return 1
+    if d.category == dtypes.FLOATING:
+        return int(1 / dtypes.finfo(d).eps) * 2
+    return int(np.iinfo(d.np).max)
+
+
+def _check_bounds(low: int, high: int, d: dtypes.dtype) -> None:
+    if d.category == dtypes.INTEGRAL:
+        info = np.iinfo(d.np)
+        bottom, top = int(info.min), int(info.max)
+    elif d.category == dtypes.BOOL:
+        bottom, top = 0, 1
+    else:
+        return
+    if low < bottom:
+        raise RuntimeError(f"from is out of bounds for {d.name}: {low} < {bottom}")
+    if high - 1 > top:
+        raise RuntimeError(f"to - 1 is out of bounds for {d.name}: {high - 1} > {top}")
+
+
+@public("Tensor")
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Fill with ones, of probability `p` (a number, or a tensor that broadcasts), and zeros."""
+    if not isinstance(p, Tensor):
+        check_writable(self)
+        return _store(self, _coins(self, p, generator))
+    check_writable(self)
+    _probabilities(p)
+    spread = p.detach().expand(self._a.shape)
+    ones = _bernoulli(spread, stream=stream_for(generator, self.device, "bernoulli_"))
+    return _store(self, ones.to(self.dtype))
+
+
+@public("Tensor")
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill with exponential numbers of rate `lambd`."""
+    floating("exponential", self.dtype)
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    return _fill(self, RANDOM, generator, kind="exponential", args=(float(lambd),))
+
+
+@public("Tensor")
+def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
+    """Fill with the number of trials until the first success, each of probability `p`."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    return _fill(self, RANDOM, generator, kind="geometric", args=(float(p),))
+
+
+@public("Tensor")
+def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill with Cauchy numbers."""
+    floating("cauchy", self.dtype)
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    return _fill(self, RANDOM, generator, kind="cauchy", args=(float(median), float(sigma)))
+
+
+@public("Tensor")
+def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
+    """Fill with numbers whose logarithm is normal."""
+    floating("log_normal", self.dtype)
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    return _fill(self, RANDOM, generator, kind="log_normal", args=(float(mean), float(std)))

@@ -1,0 +1,309 @@
+"""Counting values and finding places among them: histc, histogram, bincount, searchsorted, unique."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...base import dtypes
+from ...base.shapes import wrap_dim
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..made_of.guards import unsupported
+from ..made_of.precision import widen
+from ..made_of.promotion import result_dtype
+from ..made_of.return_types import named
+from ..shape.views import reshape
+from .scan import along
+
+# -- histograms ---------------------------------------------------------------------------------
+
+
+def _histc_body(xp: Any, x: Any, *, bins: int, low: float, high: float) -> Any:
+    flat = widen(xp, x).reshape(-1)
+    if low == high and x.size:
+        low, high = flat.min(), flat.max()
+        same = low == high
+        low, high = low - same, high + same
+    elif low == high:
+        low, high = low - 1.0, high + 1.0
+    inside = flat[(flat >= low) & (flat <= high)]
+    place = ((inside - low) / (high - low) * bins).astype(xp.int64)
+    return xp.bincount(xp.minimum(place, bins - 1), minlength=bins).astype(x.dtype)
+
+
+_histc = Op(_histc_body, "histc", meta=lambda x, *, bins, low, high: ((bins,), x.dtype))
+
+
+@public()
+def histc(
+    input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Any = None
+) -> Tensor:
+    """How many elements fall into each of `bins` equal bins between `min` and `max`."""
+    if input.dtype.category != dtypes.FLOATING:
+        raise unsupported("histogram_cpu", input.dtype)
+    _check_bins(bins)
+    if max < min:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    return into(out, _histc(input, bins=bins, low=float(min), high=float(max)))
+
+
+def _check_bins(bins: int) -> None:
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+
+
+def _histogram_body(xp: Any, x: Any, edges: Any, weight: Any, *, density: bool) -> Any:
+    flat = x.reshape(-1)
+    bins = edges.size - 1
+    inside = (flat >= edges[0]) & (flat <= edges[-1])
+    place = xp.searchsorted(edges, flat[inside], side="right") - 1
+    place = xp.minimum(place, bins - 1)  # the last bin holds its right edge
+    held = None if weight is None else weight.reshape(-1)[inside]
+    hist = xp.bincount(place, weights=held, minlength=bins).astype(x.dtype)
+    return hist / hist.sum() / (edges[1:] - edges[:-1]) if density else hist
+
+
+_histogram = Op(
+    _histogram_body,
+    "histogram",
+    meta=lambda x, edges, weight, *, density: ((edges.shape[0] - 1,), x.dtype),
+)
+
+
+def _edges_body(xp: Any, x: Any, *, bins: int, low: Any, high: Any) -> Any:
+    if low is None:
+        low, high = (x.min(), x.max()) if x.size else (0.0, 1.0)
+    same = low == high
+    low, high = low - same, high + same
+    at = xp.arange(bins + 1)
+    step = (high - low) / bins
+    edges = xp.where(at <= bins // 2, low + at * step, high - (bins - at) * step)  # both ends exact
+    return edges.astype(x.dtype)
+
+
+_edges = Op(
+    _edges_body,
+    "histogram_edges",
+    meta=lambda x, *, bins, low, high: ((bins + 1,), x.dtype),
+)
+
+
+_HISTOGRAM = named("histogram", "hist", "bin_edges")
+
+
+@public()
+def histogram(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: Any = None,
+) -> Any:
+    """The weight of the elements in each bin, and the edges of the bins."""
+    if input.dtype.category != dtypes.FLOATING:
+        raise unsupported("histogramdd", input.dtype)
+    if isinstance(bins, Tensor):
+        edges = bins
+    else:
+        _check_bins(bins)
+        low, high = (None, None) if range is None else (float(range[0]), float(range[1]))
+        if low is not None and high is not None and high < low:
+            raise RuntimeError("torch.histogram(): min should not exceed max")
+        edges = _edges(input.detach(), bins=bins, low=low, high=high)
+    hist = _histogram(input.detach(), edges, weight, density=density)
+    return into(out, _HISTOGRAM(hist, edges))
+
+
+def _bincount_body(xp: Any, x: Any, weights: Any, *, minlength: int) -> Any:
+    out = xp.bincount(x, weights=weights, minlength=minlength)
+    if weights is None:
+        return out.astype(xp.int64, copy=False)
+    return out.astype(weights.dtype if weights.dtype == xp.float32 else xp.float64, copy=False)
+
+
+_bincount = Op(_bincount_body, "bincount")
+
+
+@public()
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each non-negative integer occurs (or the sum of its weights)."""
+    if input._a.dtype.kind not in "iu":
+        raise unsupported("bincount_cpu", input.dtype)
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if input._a.ndim != 1 or (input._a.size and bool((input < 0).any())):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and weights._a.shape != input._a.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    return _bincount(input, weights, minlength=minlength)
+
+
+# -- places in a sorted sequence ----------------------------------------------------------------
+
+
+def _searchsorted_body(xp: Any, seq: Any, values: Any, *, right: bool, narrow: bool) -> Any:
+    seq, values = widen(xp, seq), widen(xp, values)  # NumPy does not order bfloat16
+    if seq.ndim == 1:
+        found = xp.searchsorted(seq, values, side="right" if right else "left")
+    else:
+        found = _search_rows(xp, seq, values, right)
+    return xp.asarray(found).astype(xp.int32 if narrow else xp.int64, copy=False)
+
+
+def _search_rows(xp: Any, seq: Any, values: Any, right: bool) -> Any:
+    """Bisection of all rows at once: log2(n) whole-array steps."""
+    n = seq.shape[-1]
+    low = xp.zeros(values.shape, xp.int64)
+    high = xp.full(values.shape, n, xp.int64)
+    for _ in range(n.bit_length()):
+        middle = (low + high) // 2
+        held = xp.take_along_axis(seq, xp.minimum(middle, n - 1), axis=-1)
+        up = ~(held > values) if right else ~(held >= values)  # nan goes to the end
+        open_ = low < high
+        low = xp.where(open_ & up, middle + 1, low)
+        high = xp.where(open_ & ~up, middle, high)
+    return low
+
+
+_searchsorted = Op(
+    _searchsorted_body,
+    "searchsorted",
+    meta=lambda seq, values, *, right, narrow: (
+        values.shape,
+        np.dtype(np.int32 if narrow else np.int64),
+    ),
+)
+
+
+@public("torch")
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+    out: Any = None,
+) -> Tensor:
+    """Where each value would be inserted into its sorted sequence."""
+    if side not in (None, "left", "right"):
+        raise RuntimeError(
+            f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
+        )
+    if side == "left" and right:
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left "
+            "while right was True"
+        )
+    a = sorted_sequence._a.shape
+    if not isinstance(input, Tensor):
+        if len(a) != 1:
+            raise RuntimeError(
+                "torch.searchsorted(): input value can be a scalar only when boundaries tensor "
+                f"dimension is 1, but we got boundaries tensor dim({len(a)}) and input value's "
+                "dim(0) numel(1)"
+            )
+        input = sorted_sequence.new_full((), input, dtype=result_dtype(sorted_sequence, input))
+    b = input._a.shape
+    if len(a) != 1 and a[:-1] != b[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
+            "dimensions of boundaries tensor and input value tensor must match, but we got "
+            f"boundaries tensor {list(a)} and input value tensor {list(b)}"
+        )
+    seq = sorted_sequence.detach()
+    if sorter is not None:
+        if sorter._a.shape != a:
+            raise RuntimeError(
+                "torch.searchsorted(): boundary and sorter must have the same size, but got "
+                f"boundary tensor {list(a)} and got sorter tensor {list(sorter._a.shape)}"
+            )
+        seq = seq.gather(-1, sorter)
+    found = _searchsorted(seq, input.detach(), right=right or side == "right", narrow=out_int32)
+    return into(out, found)
+
+
+@public("torch")
+def bucketize(
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Any = None
+) -> Tensor:
+    """The index of the bucket, between `boundaries`, that each value falls into."""
+    if boundaries._a.ndim != 1:
+        raise RuntimeError(
+            f"boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})"
+        )
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+
+
+Tensor.bucketize = bucketize  # type: ignore[attr-defined]
+
+# -- unique -------------------------------------------------------------------------------------
+
+
+def _unique_body(xp: Any, x: Any, *, dim: Any) -> tuple:
+    key = widen(xp, x)
+    options: dict[str, Any] = {"return_inverse": True, "return_counts": True, "equal_nan": False}
+    values, inverse, counts = xp.unique(
+        key if dim is not None else key.reshape(-1), axis=dim, **options
+    )
+    shape = x.shape if dim is None else (-1,)
+    values = xp.ascontiguousarray(values.astype(x.dtype, copy=False))
+    return values, inverse.reshape(shape), counts
+
+
+_unique = Op(_unique_body, "unique")
+
+
+@public()
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The different elements (or slices along `dim`) in order, and where and how often they are."""
+    at = None if dim is None else wrap_dim(dim, input._a.ndim)
+    return _chosen(_unique(input.detach(), dim=at), return_inverse, return_counts)
+
+
+def _chosen(found: tuple, inverse: bool, counts: bool) -> Any:
+    chosen = [found[0], *([found[1]] if inverse else []), *([found[2]] if counts else [])]
+    return tuple(chosen) if len(chosen) > 1 else chosen[0]
+
+
+def _unique_consecutive_body(xp: Any, x: Any, *, dim: int) -> tuple:
+    n = x.shape[dim]
+    fresh = xp.ones(n, bool)
+    changed = x[along(dim, slice(1, None))] != x[along(dim, slice(None, -1))]
+    others = tuple([d for d in range(x.ndim) if d != dim])
+    fresh[1:] = changed.any(axis=others) if others else changed
+    starts = xp.flatnonzero(fresh)
+    counts = xp.diff(xp.concatenate([starts, xp.asarray([n])]))
+    return xp.take(x, starts, axis=dim), xp.cumsum(fresh) - 1, counts
+
+
+_unique_consecutive = Op(_unique_consecutive_body, "unique_consecutive")
+
+
+@public()
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """`input` with all but the first of each run of equal elements (or slices) left out."""
+    shape = input._a.shape
+    if dim is None:
+        found = _unique_consecutive(reshape(input.detach(), (-1,)), dim=0)
+        found = (found[0], reshape(found[1], shape), found[2])
+    else:
+        found = _unique_consecutive(input.detach(), dim=wrap_dim(dim, len(shape)))
+    return _chosen(found, return_inverse, return_counts)

@@ -1,0 +1,149 @@
+"""Finite differences and sums of trapezoids: diff, gradient, trapezoid, cumulative_trapezoid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...base import dtypes
+from ...base.shapes import wrap_dim
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..memory.casting import cast_to
+from ..shape.join import cat
+
+
+def _between(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """The elements but the first, and the elements but the last, along `dim`."""
+    n = max(x._a.shape[dim] - 1, 0)
+    return x.narrow(dim, min(1, x._a.shape[dim]), n), x.narrow(dim, 0, n)
+
+
+@public()
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Any = None,
+) -> Tensor:
+    """The differences of neighbours along `dim`, taken `n` times."""
+    if not input._a.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    at = wrap_dim(dim, input._a.ndim)
+    parts = [t for t in (prepend, input, append) if t is not None]
+    if any(t._a.ndim != input._a.ndim for t in parts):
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    x = cat(parts, at) if len(parts) > 1 else input
+    for _ in range(min(n, x._a.shape[at])):
+        later, earlier = _between(x, at)
+        x = later ^ earlier if x._a.dtype.kind == "b" else later - earlier
+    return into(out, x.clone() if n == 0 else x)
+
+
+# -- trapezoids ---------------------------------------------------------------------------------
+
+
+def _areas(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, int]:
+    """Twice the area of each trapezoid, and the wrapped dim."""
+    if not y._a.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if x is not None and dx is not None:
+        raise TypeError(f"{name}() takes the points `x` or the spacing `dx`, not both")
+    at = wrap_dim(dim, y._a.ndim)
+    if y._a.dtype.kind in "biu":
+        y = cast_to(y, dtypes.get_default_dtype())
+    later, earlier = _between(y, at)
+    if x is None:
+        return (later + earlier) * (1 if dx is None else dx), at
+    if x._a.ndim == 1:
+        if x._a.shape[0] != y._a.shape[at]:
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        x = x.reshape((-1,) + (1,) * (y._a.ndim - at - 1))
+        right, left = _between(x, 0)
+    else:
+        right, left = _between(x, at - y._a.ndim + x._a.ndim)
+    return (later + earlier) * (right - left), at
+
+
+@public("torch", aliases=("trapz",))
+def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The integral of `y` along `dim` by the trapezoid rule."""
+    areas, at = _areas("trapezoid", y, x, dx, dim)
+    return areas.sum(at) / 2.0
+
+
+@public("torch")
+def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The running integral of `y` along `dim` by the trapezoid rule."""
+    areas, at = _areas("cumulative_trapezoid", y, x, dx, dim)
+    return areas.cumsum(at) / 2.0
+
+
+# -- gradient -----------------------------------------------------------------------------------
+
+
+def _spacings(x: Tensor, spacing: Any, dims: list[int], given: bool) -> list[Any]:
+    """One spacing (a number or a 1-d tensor of coordinates) per dim."""
+    if spacing is None:
+        return [1.0] * len(dims)
+    if isinstance(spacing, Tensor) or not isinstance(spacing, Sequence):
+        return [spacing] * len(dims)
+    if len(spacing) != len(dims):
+        where = (
+            "a list of length equal to the length of the dim argument"
+            if given
+            else f"a list of length equal to 'self.dim() = {x._a.ndim}', since dim argument was not given,"
+        )
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar, or {where} but got a list "
+            f"of length {len(spacing)}"
+        )
+    return list(spacing)
+
+
+@public("torch")
+def gradient(
+    input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
+) -> tuple[Tensor, ...]:
+    """Central differences of a sampled function, one tensor per dim."""
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    given = dim is not None
+    raw = range(input._a.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else [dim]
+    dims = [wrap_dim(d, input._a.ndim) for d in raw]
+    if len(set(dims)) != len(dims):
+        twice = next(d for d in dims if dims.count(d) > 1)
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    spaces = _spacings(input, spacing, dims, given)
+    if any(input._a.shape[d] <= edge_order for d in dims):
+        raise RuntimeError(
+            "torch.gradient expected each dimension size to be at least edge_order+1"
+        )
+    if input._a.dtype.kind in "biu":
+        input = cast_to(input, dtypes.get_default_dtype())
+    return tuple([_gradient_along(input, d, h, edge_order) for d, h in zip(dims, spaces)])
+
+
+def _gradient_along(x: Tensor, dim: int, spacing: Any, order: int) -> Tensor:
+    n = x._a.shape[dim]
+    if isinstance(spacing, Tensor) and spacing._a.ndim:
+        right, left = _between(spacing.reshape((-1,) + (1,) * (x._a.ndim - dim - 1)), 0)
+        steps = right - left
+    else:
+        steps = x.new_ones((n - 1,) + (1,) * (x._a.ndim - dim - 1)) * spacing
+    later, earlier = _between(x, dim)
+    slope = (later - earlier) / steps
+    after, before = _between(slope, dim)
+    right, left = _between(steps, 0)
+    # the slope at a point weighs that of the other side's distance: exact for parabolas
+    inner = (after * left + before * right) / (left + right)
+    first, last = slope.narrow(dim, 0, 1), slope.narrow(dim, n - 2, 1)
+    if order == 2:
+        first = first + (first - inner.narrow(dim, 0, 1))
+        last = last + (last - inner.narrow(dim, n - 3, 1))
+    return cat([first, inner, last], dim)

@@ -1,0 +1,228 @@
+"""The largest and the smallest: max, min, amax, amin, aminmax, argmax, argmin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...base.shapes import wrap_dim, wrap_dims
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..made_of.return_types import named
+from ..made_of.spelling import numpy_names
+from .sums import Dims, keep, result_shape, same_dtype_meta
+
+# -- over all elements or several dims: ties share the gradient ---------------------------------
+
+
+def share(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    shape = x._a.shape
+    mask: Any = x == keep(out, shape, dim, keepdim)
+    if dim is None:
+        mask = mask | (x.isnan() & out.isnan())
+    return mask * (keep(g, shape, dim, keepdim) / mask.sum(dim, keepdim=dim is not None))
+
+
+def _extreme(method: str, name: str, grad_name: str) -> Op:
+    def body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+        return getattr(x, method)(axis=dim, keepdims=keepdim)
+
+    made = Op(body, name, meta=same_dtype_meta, grad_name=grad_name)
+    made.derivative(x=lambda g, x, out, dim, keepdim: share(g, x, out, dim, keepdim))
+    return made
+
+
+_amax, _amin = _extreme("max", "amax", "AmaxBackward0"), _extreme("min", "amin", "AminBackward0")
+_max, _min = _extreme("max", "max", "MaxBackward1"), _extreme("min", "min", "MinBackward1")
+
+
+def _no_complex(x: Tensor, name: str) -> None:
+    if x._a.dtype.kind == "c":
+        raise RuntimeError(f"{name}(): does not support complex input")
+
+
+def check_filled(x: Tensor, dims: Dims, name: str) -> None:
+    """PyTorch's errors for a reduction that has no answer for nothing."""
+    if x._a.size:
+        return
+    if dims is None:
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument."
+        )
+    for d in dims:
+        if x._a.shape and x._a.shape[d] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
+def _over(op: Op, x: Tensor, dim: Any, keepdim: bool, name: str) -> Tensor:
+    _no_complex(x, name)
+    dims = wrap_dims(dim, x._a.ndim)
+    check_filled(x, dims, name)
+    return op(x, dim=dims, keepdim=keepdim)
+
+
+@public()
+@numpy_names
+def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """The largest elements over `dim`; equal ones share the gradient."""
+    return into(out, _over(_amax, input, dim, keepdim, "amax"))
+
+
+@public()
+@numpy_names
+def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """The smallest elements over `dim`; equal ones share the gradient."""
+    return into(out, _over(_amin, input, dim, keepdim, "amin"))
+
+
+_AMINMAX = named("aminmax", "min", "max")
+
+
+@public()
+@numpy_names
+def aminmax(
+    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
+) -> Any:
+    """The smallest and the largest elements over `dim`."""
+    if dim is None and not input._a.size:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+            "identity."
+        )
+    low = _over(_amin, input, dim, keepdim, "aminmax")
+    high = _over(_amax, input, dim, keepdim, "aminmax")
+    return into(out, _AMINMAX(low, high))
+
+
+# -- over one dim: the chosen index takes the gradient ------------------------------------------
+
+
+def pick_meta(x: Any, *, dim: int, keepdim: bool, **attrs: Any) -> list:
+    shape = result_shape(x.shape, (dim,), keepdim)
+    return [(shape, x.dtype), (shape, np.dtype(np.int64))]
+
+
+def send_to_index(gs: Any, x_shape: tuple, out1: Tensor, dim: int, keepdim: bool) -> tuple:
+    """The gradient of a selection along `dim`: all of it to the index that was chosen."""
+    g = gs[0]
+    if g is None:
+        return (None,)
+    if not x_shape:
+        return (g,)
+    if not keepdim:
+        g, out1 = g.unsqueeze(dim), out1.unsqueeze(dim)
+    return (g.new_zeros(x_shape).scatter(dim, out1, g),)
+
+
+def _pick(method: str) -> Op:
+    def body(xp: Any, x: Any, *, dim: int, keepdim: bool) -> Any:
+        if x.ndim == 0:
+            return x.copy(), xp.zeros((), xp.int64)
+        index = xp.expand_dims(getattr(x, "arg" + method)(axis=dim), dim)
+        values = xp.take_along_axis(x, index, axis=dim)
+        return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
+
+    made = Op(body, method + "_dim", meta=pick_meta, grad_name=method.capitalize() + "Backward0")
+    made.backward(send_to_index)
+    return made
+
+
+_max_dim, _min_dim = _pick("max"), _pick("min")
+_PAIRS = {name: named(name, "values", "indices") for name in ("max", "min")}
+
+
+def _call_form(
+    name: str, op: Op, whole: Op, pairwise: str, x: Tensor, dim: Any, keepdim: bool, out: Any
+) -> Any:
+    """The three meanings of max and min, told apart by the second argument."""
+    if dim is None:
+        return into(out, _over(whole, x, None, False, name))
+    if isinstance(dim, Tensor):
+        return into(out, getattr(x, pairwise)(dim))
+    if not hasattr(dim, "__index__"):
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got (Tensor, "
+            f"{type(dim).__name__}), but expected one of: (Tensor input), (Tensor input, Tensor "
+            "other), (Tensor input, int dim, bool keepdim = False)"
+        )
+    _no_complex(x, name)
+    at = wrap_dim(dim.__index__(), x._a.ndim)
+    check_filled(x, (at,), name)
+    return into(out, _PAIRS[name](*op(x, dim=at, keepdim=keepdim)))
+
+
+@public()
+@numpy_names
+def max(  # noqa: A001
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None
+) -> Any:
+    """The largest element; with `dim` values and indices; with a tensor the larger of each pair."""
+    second = other if dim is None else dim
+    return _call_form("max", _max_dim, _max, "maximum", input, second, keepdim, out)
+
+
+@public()
+@numpy_names
+def min(  # noqa: A001
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None
+) -> Any:
+    """The smallest element; with `dim` values and indices; with a tensor the smaller of each pair."""
+    second = other if dim is None else dim
+    return _call_form("min", _min_dim, _min, "minimum", input, second, keepdim, out)
+
+
+# -- where they are -----------------------------------------------------------------------------
+
+
+def _where(method: str) -> Op:
+    def body(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
+        if x.ndim == 0:
+            return xp.zeros((), xp.int64)
+        return getattr(x, method)(axis=dim, keepdims=keepdim).astype(xp.int64, copy=False)
+
+    def meta(x: Any, *, dim: Any, keepdim: bool) -> tuple:
+        dims = None if dim is None else (dim,)
+        return result_shape(x.shape, dims, keepdim), np.dtype(np.int64)
+
+    return Op(body, method, meta=meta)
+
+
+_argmax, _argmin = _where("argmax"), _where("argmin")
+
+
+def _locate(op: Op, x: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    name = op.name
+    _no_complex(x, name)
+    if x._a.dtype.kind == "b":
+        raise RuntimeError(f"{name}(): does not support bool input")
+    if dim is not None:
+        if not hasattr(dim, "__index__"):
+            raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
+        dim = wrap_dim(dim.__index__(), x._a.ndim)
+        check_filled(x, (dim,), name)
+    elif not x._a.size:
+        raise IndexError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+        )
+    return op(x, dim=dim, keepdim=keepdim)
+
+
+@public()
+def argmax(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None,
+    axis: Any = None,
+) -> Tensor:  # fmt: skip
+    """The index of the largest element, the first of equal ones."""
+    return into(out, _locate(_argmax, input, axis if dim is None else dim, keepdim))
+
+
+@public()
+def argmin(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None,
+    axis: Any = None,
+) -> Tensor:  # fmt: skip
+    """The index of the smallest element, the first of equal ones."""
+    return into(out, _locate(_argmin, input, axis if dim is None else dim, keepdim))

@@ -1,0 +1,248 @@
+"""Cumulative ops along one dim: cumsum, cumprod, cummax, cummin, logcumsumexp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...base import dtypes
+from ...base.dtypes import as_dtype
+from ...base.shapes import wrap_dim
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..made_of.guards import unsupported
+from ..made_of.pointwise import same_meta
+from ..made_of.precision import in_float32
+from ..made_of.return_types import named
+from ..made_of.spelling import numpy_names
+from ..memory.casting import cast_to
+from ..pointwise.arithmetic import conj
+from ..shape.views import reshape
+
+# -- what scans share ---------------------------------------------------------------------------
+
+
+def along(dim: int, part: slice) -> tuple:
+    """The index that takes `part` of axis `dim` and all of the others."""
+    return (slice(None),) * dim + (part,)
+
+
+def _turn(xp: Any, x: Any, dim: int, reverse: bool) -> Any:
+    return xp.ascontiguousarray(x[along(dim, slice(None, None, -1))]) if reverse else x
+
+
+def doubling(x: Any, dim: int, combine: Callable[[Any, Any], Any]) -> Any:
+    """The running result of an associative `combine(earlier, later)` in log2(n) whole-array steps."""
+    out = x.copy()
+    step = 1
+    while step < x.shape[dim]:
+        later, earlier = along(dim, slice(step, None)), along(dim, slice(None, -step))
+        out[later] = combine(out[earlier], out[later])
+        step *= 2
+    return out
+
+
+def _scalars_too(fn: Callable) -> Callable:
+    """Let a scan of a 0-d tensor run on one element."""
+
+    def call(x: Tensor, dim: Any, *args: Any) -> Any:
+        at = wrap_dim(dim.__index__(), x._a.ndim)
+        if x._a.ndim:
+            return fn(x, at, *args)
+        out = fn(reshape(x, (1,)), 0, *args)
+        return tuple([reshape(o, ()) for o in out]) if isinstance(out, tuple) else reshape(out, ())
+
+    return call
+
+
+# -- cumsum -------------------------------------------------------------------------------------
+
+
+def _cumsum_body(xp: Any, x: Any, *, dim: int, reverse: bool) -> Any:
+    kind = x.dtype.kind
+    # float64 inside, as PyTorch: a running float32 sum of many terms loses digits
+    wide = xp.float64 if kind in "fV" else xp.int64 if kind in "biu" else x.dtype
+    out = _turn(xp, xp.cumsum(_turn(xp, x, dim, reverse), axis=dim, dtype=wide), dim, reverse)
+    return out.astype(x.dtype, copy=False) if kind in "fV" else out
+
+
+def _running_meta(x: Any, *, dim: int, reverse: bool) -> tuple:
+    return x.shape, np.dtype(np.int64) if x.dtype.kind in "biu" else x.dtype
+
+
+_cumsum = Op(_cumsum_body, "cumsum", meta=_running_meta)
+_cumsum.derivative(x=lambda g, dim, reverse: _cumsum(g, dim=dim, reverse=not reverse))
+
+
+@public(inplace=True)
+@numpy_names
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
+    """The sum of the elements up to and including each one along `dim`."""
+    return _running(_cumsum, input, dim, dtype, out)
+
+
+def _running(op: Op, x: Tensor, dim: int, dtype: Any, out: Any) -> Tensor:
+    d = None if dtype is None else as_dtype(dtype)
+    if d is not None:
+        x = cast_to(x, d)
+    result = _scalars_too(lambda v, at: op(v, dim=at, reverse=False))(x, dim)
+    return into(out, result if d is None else cast_to(result, d))
+
+
+# -- cumprod, and the scans its derivative needs ------------------------------------------------
+
+
+@in_float32
+def _cumprod_body(xp: Any, x: Any, *, dim: int, reverse: bool) -> Any:
+    wide = xp.int64 if x.dtype.kind in "biu" else x.dtype
+    return _turn(xp, xp.cumprod(_turn(xp, x, dim, reverse), axis=dim, dtype=wide), dim, reverse)
+
+
+_cumprod = Op(_cumprod_body, "cumprod", meta=_running_meta)
+
+
+def _cumprod_dx(g: Tensor, x: Tensor, out: Tensor, dim: int, reverse: bool) -> Tensor:
+    """Product of what came before, times the gradients of what follows; no division, zeros are fine."""
+    step = -1 if reverse else 1
+    before = shift(out, dim, step, 1)
+    after = linear_scan(conj(shift(x, dim, -step, 0)), g, dim=dim, reverse=not reverse)
+    return conj(before) * after
+
+
+_cumprod.derivative(x=_cumprod_dx)
+
+
+def _shift_body(xp: Any, x: Any, *, dim: int, by: int, fill: Any) -> Any:
+    out = xp.full_like(x, fill)
+    n = x.shape[dim]
+    lost, gap = max(-by, 0), max(by, 0)
+    out[along(dim, slice(gap, max(n - lost, 0)))] = x[along(dim, slice(lost, max(n - gap, 0)))]
+    return out
+
+
+_shift = Op(_shift_body, "shift", moves_only=True, meta=same_meta)
+_shift.derivative(x=lambda g, dim, by: _shift(g, dim=dim, by=-by, fill=0))
+
+
+def shift(x: Tensor, dim: int, by: int, fill: Any) -> Tensor:
+    """`x` moved `by` places along `dim`; what becomes free is `fill`, what leaves is lost."""
+    return _shift(x, dim=dim, by=by, fill=fill)
+
+
+@in_float32
+def _linear_scan_body(xp: Any, a: Any, b: Any, *, dim: int, reverse: bool) -> Any:
+    factor, out = _turn(xp, a, dim, reverse).copy(), _turn(xp, b, dim, reverse).copy()
+    step = 1
+    while step < out.shape[dim]:
+        later, earlier = along(dim, slice(step, None)), along(dim, slice(None, -step))
+        out[later] = out[later] + factor[later] * out[earlier]
+        factor[later] = factor[later] * factor[earlier]
+        step *= 2
+    return _turn(xp, out, dim, reverse)
+
+
+# h[k] = a[k] * h[k-1] + b[k], from 0 on; with `reverse` from the end. Its derivative is one again.
+linear_scan = Op(
+    _linear_scan_body, "linear_scan", meta=lambda a, b, *, dim, reverse: (b.shape, b.dtype)
+)
+
+
+@linear_scan.backward
+def _linear_scan_dx(g: Tensor, a: Tensor, out: Tensor, dim: int, reverse: bool) -> tuple:
+    step = -1 if reverse else 1
+    gb = linear_scan(conj(shift(a, dim, -step, 0)), g, dim=dim, reverse=not reverse)
+    return gb * conj(shift(out, dim, step, 0)), gb
+
+
+@public(inplace=True)
+@numpy_names
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
+    """The product of the elements up to and including each one along `dim`."""
+    return _running(_cumprod, input, dim, dtype, out)
+
+
+def product_of_others(x: Tensor, dim: int) -> Tensor:
+    """For each element the product of all the others along `dim`: exact where some are zero."""
+    before = shift(_cumprod(x, dim=dim, reverse=False), dim, 1, 1)
+    after = shift(_cumprod(x, dim=dim, reverse=True), dim, -1, 1)
+    return before * after
+
+
+# -- cummax and cummin --------------------------------------------------------------------------
+
+
+def _extreme_scan(name: str, ufunc: str) -> Op:
+    def body(xp: Any, x: Any, *, dim: int) -> Any:
+        values = doubling(x, dim, getattr(xp, ufunc))  # NumPy's ufuncs pass nan on
+        at = xp.arange(x.shape[dim]).reshape((-1,) + (1,) * (x.ndim - dim - 1))
+        found = (x == values) | (x != x)  # the latest of equal ones, as PyTorch
+        indices = doubling(xp.where(found, at, 0), dim, xp.maximum)
+        return values, indices.astype(xp.int64, copy=False)
+
+    def meta(x: Any, *, dim: int) -> list:
+        return [(x.shape, x.dtype), (x.shape, np.dtype(np.int64))]
+
+    def backward(gs: Any, x_shape: tuple, out1: Tensor, dim: int) -> tuple:
+        g = gs[0]
+        return (None if g is None else g.new_zeros(x_shape).scatter_add(dim, out1, g),)
+
+    op = Op(body, name, meta=meta)
+    op.backward(backward)
+    return op
+
+
+_cummax, _cummin = _extreme_scan("cummax", "maximum"), _extreme_scan("cummin", "minimum")
+_CUMMAX = named("cummax", "values", "indices")
+_CUMMIN = named("cummin", "values", "indices")
+
+
+@public()
+@numpy_names
+def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
+    """The largest element up to each one along `dim`, and where it is."""
+    pair = _scalars_too(lambda v, at: _cummax(v, dim=at))(input, dim)
+    return into(out, _CUMMAX(*pair))
+
+
+@public()
+@numpy_names
+def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
+    """The smallest element up to each one along `dim`, and where it is."""
+    pair = _scalars_too(lambda v, at: _cummin(v, dim=at))(input, dim)
+    return into(out, _CUMMIN(*pair))
+
+
+# -- logcumsumexp -------------------------------------------------------------------------------
+
+
+@in_float32
+def _logcumsumexp_body(xp: Any, x: Any, *, dim: int) -> Any:
+    return doubling(x, dim, xp.logaddexp)
+
+
+_logcumsumexp = Op(_logcumsumexp_body, "logcumsumexp", meta=same_meta)
+
+
+def _logcumsumexp_dx(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
+    """A scan whose factors are all at most 1, so nothing overflows."""
+    nothing = out == -float("inf")
+    level = out.masked_fill(nothing, 0.0)
+    ratio = (level - shift(level, dim, -1, float("inf"))).exp().masked_fill(nothing, 0.0)
+    following = linear_scan(ratio, g, dim=dim, reverse=True)
+    return following * (x - level).exp()
+
+
+_logcumsumexp.derivative(x=_logcumsumexp_dx)
+
+
+@public()
+@numpy_names
+def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
+    """The logarithm of the running sum of exponentials along `dim`."""
+    if input.dtype.category != dtypes.FLOATING:
+        raise unsupported("logcumsumexp_out_cpu", input.dtype)
+    result = _scalars_too(lambda v, at: _logcumsumexp(v, dim=at))(input, dim)
+    return into(out, result)

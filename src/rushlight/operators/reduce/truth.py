@@ -1,0 +1,81 @@
+"""Reductions that ask what is not zero: any, all, count_nonzero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...base.shapes import wrap_dims
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..made_of.spelling import numpy_names
+from .sums import Dims, result_shape
+
+# -- any and all --------------------------------------------------------------------------------
+
+
+def _truth(x: Any) -> Any:
+    return x if x.dtype.kind == "b" else x != 0
+
+
+def _bool_meta(x: Any, *, dim: Dims, keepdim: bool) -> tuple:
+    dtype = x.dtype if x.dtype == np.uint8 else np.dtype(bool)
+    return result_shape(x.shape, dim, keepdim), dtype
+
+
+def _any_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    out = x != 0 if dim == () else xp.any(_truth(x), axis=dim, keepdims=keepdim)
+    return out.astype(x.dtype) if x.dtype == xp.uint8 else out
+
+
+def _all_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    out = x != 0 if dim == () else xp.all(_truth(x), axis=dim, keepdims=keepdim)
+    return out.astype(x.dtype) if x.dtype == xp.uint8 else out
+
+
+_any = Op(_any_body, "any", meta=_bool_meta)
+_all = Op(_all_body, "all", meta=_bool_meta)
+
+
+def _truth_dims(x: Tensor, dim: Any) -> Dims:
+    # PyTorch reduces nothing for an empty tuple here, unlike sum, which reduces all.
+    return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims(dim, x._a.ndim)
+
+
+@public()
+@numpy_names
+def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:  # noqa: A001
+    """Whether any element (over `dim`) is not zero."""
+    dims = _truth_dims(input, dim)
+    return into(out, _any(input, dim=dims, keepdim=keepdim))
+
+
+@public()
+@numpy_names
+def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:  # noqa: A001
+    """Whether all elements (over `dim`) are not zero."""
+    dims = _truth_dims(input, dim)
+    return into(out, _all(input, dim=dims, keepdim=keepdim))
+
+
+# -- count_nonzero -----------------------------------------------------------------------------
+
+
+def _count_nonzero_body(xp: Any, x: Any, *, dim: Dims) -> Any:
+    return xp.add.reduce(x != 0, axis=dim, dtype=xp.int64)
+
+
+_count_nonzero = Op(
+    _count_nonzero_body,
+    "count_nonzero",
+    meta=lambda x, *, dim: (result_shape(x.shape, dim, False), np.dtype(np.int64)),
+)
+
+
+@public()
+@numpy_names
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements (over `dim`) are not zero."""
+    return _count_nonzero(input, dim=wrap_dims(dim, input._a.ndim))

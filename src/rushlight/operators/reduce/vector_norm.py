@@ -1,0 +1,155 @@
+"""Lengths of vectors: linalg.vector_norm, norm, dist."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...base import dtypes
+from ...base.dtypes import as_dtype
+from ...base.shapes import wrap_dims
+from ...core.op import Op
+from ...core.public import NAMESPACES, into, public
+from ...core.tensor import Tensor
+from ..made_of.naming import title
+from ..made_of.precision import in_float32
+from ..memory.casting import cast_to
+from .sums import Dims, add_up, keep, result_shape
+
+# -- vector norm --------------------------------------------------------------------------------
+
+
+@in_float32
+def _vector_norm_body(xp: Any, x: Any, *, ord: float, dim: Dims, keepdim: bool) -> Any:
+    if ord == 2:
+        square = x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
+        return xp.sqrt(add_up(xp, square, dim, keepdim))
+    size = xp.abs(x)
+    if ord == 1:
+        return add_up(xp, size, dim, keepdim)
+    if ord == 0:
+        return add_up(xp, (x != 0).astype(size.dtype), dim, keepdim)
+    if math.isinf(ord):
+        pick = size.max if ord > 0 else size.min
+        return pick(axis=dim, keepdims=keepdim)
+    return add_up(xp, size**ord, dim, keepdim) ** (1.0 / ord)
+
+
+def _vector_norm_meta(x: Any, *, ord: float, dim: Dims, keepdim: bool) -> tuple:
+    dtype = x.dtype
+    if dtype.kind == "c":
+        dtype = dtypes.from_np(dtype).to_real().np
+    return result_shape(x.shape, dim, keepdim), dtype
+
+
+_vector_norm = Op(
+    _vector_norm_body,
+    "vector_norm",
+    meta=_vector_norm_meta,
+    grad_name="LinalgVectorNormBackward0",
+)
+
+
+def _vector_norm_dx(
+    g: Tensor, x: Tensor, out: Tensor, ord: float, dim: Dims, keepdim: bool
+) -> Tensor:
+    """PyTorch's subgradients: 0 at the origin, shared equally by ties of the infinity norms."""
+    shape = x._a.shape
+    g, out = keep(g, shape, dim, keepdim), keep(out, shape, dim, keepdim)
+    if ord == 0:
+        return x * 0.0
+    if ord == 1:
+        return x.sgn() * g
+    if ord == 2:
+        return x * (g / out).masked_fill(out == 0, 0.0)
+    size = x.abs()
+    if math.isinf(ord):
+        ties = size == out
+        return x.sgn() * ties * (g / ties.sum(dim, keepdim=True))
+    scaled = x.sgn() * size.pow(ord - 1)
+    if ord < 2:
+        scaled = scaled.masked_fill(x == 0, 0.0)
+    return scaled * (g / out.pow(ord - 1)).masked_fill(out == 0, 0.0)
+
+
+_vector_norm.derivative(x=_vector_norm_dx)
+
+
+def _check_dtype(x: Tensor, dtype: Any) -> Tensor:
+    if x._a.dtype.kind not in "fcV":
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{title(x.dtype)}"
+        )
+    if dtype is None:
+        return x
+    d = as_dtype(dtype)
+    if d.category < dtypes.FLOATING:
+        raise RuntimeError(
+            f"linalg.vector_norm: dtype should be floating point or complex, but got {title(d)}"
+        )
+    if dtypes.promote_types(x.dtype, d) is not d:
+        raise RuntimeError(
+            f"linalg.vector_norm: the dtype of the input ({title(x.dtype)}) should be convertible "
+            f"without narrowing to the specified dtype ({title(d)})"
+        )
+    return cast_to(x, d)
+
+
+@public("linalg")
+def vector_norm(
+    x: Tensor,
+    ord: float = 2,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+) -> Tensor:
+    """The `ord`-norm of the elements over `dim`, or of all of them."""
+    if isinstance(ord, str):
+        raise TypeError("linalg_vector_norm(): argument 'ord' (position 2) must be Number, not str")
+    x = _check_dtype(x, dtype)
+    dims = wrap_dims(dim, x._a.ndim)
+    if ord < 0 or ord == math.inf:
+        shape = x._a.shape
+        if 0 in (shape if dims is None else [shape[d] for d in dims]):
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the "
+                "operation does not have an identity"
+            )
+    return into(out, _vector_norm(x, ord=float(ord), dim=dims, keepdim=keepdim))
+
+
+# -- norm and dist ------------------------------------------------------------------------------
+
+
+@public("torch")
+def norm(
+    input: Tensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    out: Any = None,
+    dtype: Any = None,
+) -> Tensor:
+    """The norm of a tensor; `p` is a number, inf, -inf, "fro" or "nuc"."""
+    if isinstance(p, str) and p != "fro":
+        matrix = input if dtype is None else cast_to(input, as_dtype(dtype))
+        dims = (-2, -1) if dim is None else dim
+        return into(out, NAMESPACES["linalg"]["matrix_norm"](matrix, p, dims, keepdim))
+    order = 2.0 if p is None or isinstance(p, str) else p
+    return vector_norm(input, order, dim, keepdim, dtype=dtype, out=out)
+
+
+@public("Tensor", name="norm")
+def _norm_method(
+    self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Tensor:
+    return norm(self, p, dim, keepdim, dtype=dtype)
+
+
+@public()
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The `p`-norm of `input - other`."""
+    return vector_norm(input - other, p)

@@ -1,0 +1,1 @@
+"""The same elements under another shape, order or window."""

@@ -1,0 +1,198 @@
+"""Joining tensors along a dim: cat, stack and their named forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...base import dtypes
+from ...base.shapes import wrap_dim
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..memory.casting import cast_to
+from .windows import narrow_index, select_op, slice_op
+
+
+def _cat_meta(*xs: Any, dim: int) -> tuple:
+    first = xs[0]
+    total = sum(x.shape[dim] for x in xs)
+    return first.shape[:dim] + (total,) + first.shape[dim + 1 :], first.dtype
+
+
+_cat = Op(lambda xp, *xs, dim: xp.concatenate(xs, axis=dim), "cat", moves_only=True, meta=_cat_meta)
+
+
+@_cat.backward
+def _cat_backward(g: Tensor, xs_shape: list, needs: list[bool], dim: int) -> tuple:
+    grads = []
+    start = 0
+    for shape, wanted in zip(xs_shape, needs):
+        length = shape[dim]
+        index = narrow_index(dim, start, length)
+        grads.append(slice_op(g, index=index) if wanted else None)
+        start += length
+    return tuple(grads)
+
+
+def tensor_list(tensors: Any, name: str) -> list[Tensor]:
+    """The sequence argument of a joining function, checked."""
+    if isinstance(tensors, Tensor) or not isinstance(tensors, Sequence):
+        if not isinstance(tensors, Tensor) and hasattr(tensors, "__iter__"):
+            tensors = list(tensors)
+        else:
+            raise TypeError(
+                f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
+                f"{type(tensors).__name__}"
+            )
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}"
+            )
+    return list(tensors)
+
+
+def same_dtype(tensors: list[Tensor]) -> list[Tensor]:
+    """All in the dtype they promote to."""
+    first = tensors[0]._a.dtype
+    if all(t._a.dtype == first for t in tensors):
+        return tensors
+    from ..made_of.promotion import result_dtype
+
+    d: dtypes.dtype = result_dtype(*tensors)
+    return [cast_to(t, d) for t in tensors]
+
+
+@public("torch", aliases=("concat", "concatenate"))
+def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
+    """The tensors one after the other along an existing dim."""
+    xs = tensor_list(tensors, "cat")
+    if not xs:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    for i, x in enumerate(xs):
+        if x._a.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    first = xs[0]._a
+    if dim == 0 and all(x._a.shape == first.shape and x._a.dtype == first.dtype for x in xs):
+        return into(out, _cat(*xs, dim=0))  # the commonest case needs no further checks
+    xs = same_dtype(xs)
+    # PyTorch lets an empty 1-d tensor stand for "nothing yet", whatever the others' rank.
+    kept = [x for x in xs if x._a.shape != (0,)] or xs[:1]
+    shape = kept[0]._a.shape
+    dim = wrap_dim(dim, len(shape))
+    for i, x in enumerate(kept):
+        _check_joinable(shape, x._a.shape, dim, i)
+    return into(out, _cat(*kept, dim=dim))
+
+
+def _check_joinable(first: tuple, shape: tuple, dim: int, i: int) -> None:
+    if len(shape) != len(first):
+        raise RuntimeError(
+            f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
+        )
+    for d, (want, have) in enumerate(zip(first, shape)):
+        if d != dim and want != have:
+            raise RuntimeError(
+                f"Sizes of tensors must match except in dimension {dim}. Expected size {want} but "
+                f"got size {have} for tensor number {i} in the list."
+            )
+
+
+def _stack_meta(*xs: Any, dim: int) -> tuple:
+    shape = xs[0].shape
+    return shape[:dim] + (len(xs),) + shape[dim:], xs[0].dtype
+
+
+_stack = Op(lambda xp, *xs, dim: xp.stack(xs, axis=dim), "stack", moves_only=True, meta=_stack_meta)
+
+
+@_stack.backward
+def _stack_backward(g: Tensor, needs: list[bool], dim: int) -> tuple:
+    lead = ((None, None, None),) * dim
+    return tuple(select_op(g, index=(*lead, i)) if n else None for i, n in enumerate(needs))
+
+
+@public("torch")
+def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
+    """The tensors one after the other along a new dim."""
+    xs = tensor_list(tensors, "stack")
+    if not xs:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    shape = xs[0]._a.shape
+    for i, x in enumerate(xs):
+        if x._a.shape != shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
+                f"{list(x._a.shape)} at entry {i}"
+            )
+    return into(out, _stack(*same_dtype(xs), dim=wrap_dim(dim, len(shape) + 1)))
+
+
+# -- named forms --------------------------------------------------------------------------------
+
+
+def _lifted(x: Tensor, ndim: int) -> Tensor:
+    """`x` as numpy.atleast_*d shows it."""
+    shape = x._a.shape
+    if len(shape) >= ndim:
+        return x
+    if ndim == 3:
+        shape = {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}[len(shape)]
+    else:
+        shape = (1,) * (ndim - len(shape)) + shape
+    return x.reshape(shape)
+
+
+def _atleast(ndim: int) -> None:
+    def at_least(*tensors: Any) -> Any:
+        if len(tensors) == 1:
+            only = tensors[0]
+            if isinstance(only, Tensor):
+                return _lifted(only, ndim)
+            tensors = tuple(only)
+        return tuple(_lifted(x, ndim) for x in tensors)
+
+    at_least.__name__ = at_least.__qualname__ = f"atleast_{ndim}d"
+    at_least.__doc__ = f"The tensors with dims of size 1 added up to {ndim}."
+    public("torch")(at_least)
+
+
+for _ndim in (1, 2, 3):
+    _atleast(_ndim)
+
+
+@public("torch")
+def hstack(tensors: Any, *, out: Any = None) -> Tensor:
+    """Side by side: along dim 1, or along dim 0 for vectors."""
+    xs = [_lifted(x, 1) for x in tensor_list(tensors, "hstack")]
+    if not xs:
+        raise RuntimeError("hstack expects a non-empty TensorList")
+    return cat(xs, 0 if xs[0]._a.ndim == 1 else 1, out=out)
+
+
+@public("torch", aliases=("row_stack",))
+def vstack(tensors: Any, *, out: Any = None) -> Tensor:
+    """One above the other: along dim 0, vectors as rows."""
+    xs = [_lifted(x, 2) for x in tensor_list(tensors, "vstack")]
+    if not xs:
+        raise RuntimeError("vstack expects a non-empty TensorList")
+    return cat(xs, 0, out=out)
+
+
+@public("torch")
+def dstack(tensors: Any, *, out: Any = None) -> Tensor:
+    """One behind the other: along dim 2."""
+    xs = [_lifted(x, 3) for x in tensor_list(tensors, "dstack")]
+    if not xs:
+        raise RuntimeError("dstack expects a non-empty TensorList")
+    return cat(xs, 2, out=out)
+
+
+@public("torch")
+def column_stack(tensors: Any, *, out: Any = None) -> Tensor:
+    """Side by side, vectors as columns."""
+    xs = tensor_list(tensors, "column_stack")
+    if not xs:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
+    return cat([x.reshape(x._a.size, 1) if x._a.ndim < 2 else x for x in xs], 1, out=out)

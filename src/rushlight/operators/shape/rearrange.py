@@ -1,0 +1,206 @@
+"""Copies in another order: repeated, flipped, rolled and rotated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base.shapes import as_size, check_size, wrap_dim, wrap_dims
+from ...core.op import Op
+from ...core.public import public
+from ...core.tensor import Tensor
+from ..index.brackets import is_position
+
+# -- repetition ---------------------------------------------------------------------------------
+
+
+def _repeat_meta(x: Any, *, repeats: tuple[int, ...]) -> tuple:
+    lead = len(repeats) - x.ndim
+    shape = (1,) * lead + x.shape
+    return tuple([s * r for s, r in zip(shape, repeats)]), x.dtype
+
+
+_repeat = Op(
+    lambda xp, x, *, repeats: xp.tile(x, repeats), "repeat", moves_only=True, meta=_repeat_meta
+)
+
+
+@_repeat.backward
+def _repeat_backward(g: Tensor, x_shape: tuple, repeats: tuple) -> tuple:
+    if 0 in repeats:
+        return (g.new_zeros(x_shape),)
+    shape = (1,) * (len(repeats) - len(x_shape)) + x_shape
+    if not shape:
+        return (g,)
+    pairs = [n for pair in zip(repeats, shape) for n in pair]
+    return (g.reshape(pairs).sum(tuple(range(0, len(pairs), 2))).reshape(x_shape),)
+
+
+@public("Tensor")
+def repeat(self: Tensor, *repeats: Any) -> Tensor:
+    """Copies of this tensor side by side, `repeats` times along each dim."""
+    times = as_size(repeats)
+    if len(times) < self._a.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor"
+        )
+    lead = len(times) - self._a.ndim
+    check_size([r * s for r, s in zip(times, (1,) * lead + self._a.shape)])
+    return _repeat(self, repeats=times)
+
+
+@public("torch")
+def tile(input: Tensor, dims: Any) -> Tensor:  # noqa: A002
+    """As `repeat`, with `dims` filled up with ones on the left."""
+    times = as_size((tuple(dims),))
+    return repeat(input, (1,) * (input._a.ndim - len(times)) + times)
+
+
+@public("Tensor", name="tile")
+def _tile_method(self: Tensor, *dims: Any) -> Tensor:
+    return tile(self, as_size(dims))
+
+
+@public()
+def repeat_interleave(
+    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:  # noqa: A002
+    """Every element `repeats` times in a row; `repeats` may differ along `dim`."""
+    if repeats is None:
+        return _interleaved_positions(input, output_size)
+    x = input.reshape(-1) if dim is None else input
+    at = 0 if dim is None else wrap_dim(dim, x._a.ndim)
+    if not isinstance(repeats, Tensor):
+        return _interleave_evenly(x, int(repeats), at)
+    if not is_position(repeats._a.dtype):
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    if repeats._a.size == 1:
+        return _interleave_evenly(x, int(repeats.item()), at)
+    if repeats._a.ndim != 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    if repeats._a.shape[0] != x._a.shape[at]:
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{repeats._a.shape[0]} and input.size({at}) = {x._a.shape[at]}"
+        )
+    return x.index_select(at, _interleaved_positions(repeats, output_size))
+
+
+def _interleave_evenly(x: Tensor, times: int, dim: int) -> Tensor:
+    if times < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    if not x._a.ndim:
+        x = x.reshape(1)
+    shape = x._a.shape
+    wide = x.unsqueeze(dim + 1).expand(*shape[: dim + 1], times, *shape[dim + 1 :])
+    return wide.clone().reshape(*shape[:dim], shape[dim] * times, *shape[dim + 1 :])
+
+
+def _count_body(xp: Any, counts: Any) -> Any:
+    return xp.repeat(xp.arange(counts.shape[0], dtype=counts.dtype), counts)
+
+
+_repeat_positions = Op(_count_body, "repeat_positions", moves_only=True)
+
+
+def _interleaved_positions(repeats: Tensor, output_size: int | None) -> Tensor:
+    """Each position of `repeats` as often as it says."""
+    if repeats._a.ndim != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if not is_position(repeats._a.dtype):
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    if repeats.is_cpu and (repeats._a < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    at = _repeat_positions(repeats)
+    if output_size is not None and at._a.shape[0] != output_size:
+        raise RuntimeError("allocated size does not match required size")
+    return at
+
+
+# -- order --------------------------------------------------------------------------------------
+
+# The copies keep strides positive, which every kernel may rely on.
+_flip = Op(
+    lambda xp, x, *, dims: xp.flip(x, dims).copy(),
+    "flip",
+    moves_only=True,
+    meta=lambda x, *, dims: (x.shape, x.dtype),
+)
+_flip.derivative(x=lambda g, dims: _flip(g, dims=dims))
+
+
+@public("torch")
+def flip(input: Tensor, dims: Any) -> Tensor:  # noqa: A002
+    """`input` backwards along `dims`."""
+    order = (dims,) if isinstance(dims, int) else tuple(dims)
+    return _flip(input, dims=(wrap_dims(order, input._a.ndim) or ()))
+
+
+@public("Tensor", name="flip")
+def _flip_method(self: Tensor, *dims: Any) -> Tensor:
+    return flip(self, as_size(dims))
+
+
+@public()
+def fliplr(input: Tensor) -> Tensor:  # noqa: A002
+    """Backwards along dim 1."""
+    if input._a.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return _flip(input, dims=(1,))
+
+
+@public()
+def flipud(input: Tensor) -> Tensor:  # noqa: A002
+    """Backwards along dim 0."""
+    if input._a.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return _flip(input, dims=(0,))
+
+
+_roll = Op(
+    lambda xp, x, *, shifts, dims: xp.roll(x, shifts if dims else shifts[0], dims),
+    "roll",
+    moves_only=True,
+    meta=lambda x, *, shifts, dims: (x.shape, x.dtype),
+)
+_roll.derivative(x=lambda g, shifts, dims: _roll(g, shifts=tuple([-s for s in shifts]), dims=dims))
+
+
+@public()
+def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:  # noqa: A002
+    """Elements shifted along `dims`, those pushed out at the end coming in at the front."""
+    steps = as_size((shifts,))
+    axes = () if dims is None else as_size((dims,))
+    if not steps:
+        raise RuntimeError("`shifts` required")
+    if not axes and len(steps) == 1:
+        return _roll(input, shifts=steps, dims=None)
+    if len(axes) != len(steps):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}"
+        )
+    if not input._a.size:
+        return input.clone()
+    return _roll(input, shifts=steps, dims=tuple([wrap_dim(d, input._a.ndim) for d in axes]))
+
+
+_rot90 = Op(lambda xp, x, *, k, dims: xp.rot90(x, k, dims).copy(), "rot90", moves_only=True)
+_rot90.derivative(x=lambda g, k, dims: _rot90(g, k=-k, dims=dims))
+
+
+@public()
+def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:  # noqa: A002
+    """Turned by `k` quarters in the plane of two dims, from the first towards the second."""
+    axes = tuple(dims)
+    if len(axes) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(axes)}")
+    if input._a.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input._a.ndim}")
+    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == input._a.ndim:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {axes[0]} and dim1 = {axes[1]}"
+        )
+    for d in axes:
+        if not -input._a.ndim <= d < input._a.ndim:
+            raise RuntimeError(f"Rotation dim out of range, dim = {d}")
+    return _rot90(input, k=k, dims=axes)

@@ -1,0 +1,47 @@
+"""Views written back into the tensor itself: squeeze_, unsqueeze_, transpose_ and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core.inplace import bump, check_writable
+from ...core.public import public
+from ...core.tensor import Tensor
+from .strided import as_strided
+from .views import squeeze, t, transpose, unsqueeze
+
+
+def _show_as(x: Tensor, v: Tensor) -> Tensor:
+    """Let `x` show its memory as the view `v` of it does, with v's history."""
+    if v is x:
+        return x
+    x._a = v._a
+    x._edge = v._edge
+    bump(x)
+    if x._ext is not None and x._ext.base is not None:
+        x._ext.spec = v._ext.spec
+        x._ext.edge_version = x._ver[0]
+    return x
+
+
+def _inplace(name: str, fn: Callable[..., Tensor]) -> None:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        check_writable(self, repeats=True)
+        return _show_as(self, fn(self, *args, **kwargs))
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"In-place version of `{name[:-1]}`: the memory stays, the shape changes."
+    public("Tensor")(method)
+
+
+for _name, _fn in (
+    ("squeeze_", squeeze),
+    ("unsqueeze_", unsqueeze),
+    ("t_", t),
+    ("transpose_", transpose),
+    ("swapaxes_", transpose),
+    ("swapdims_", transpose),
+    ("as_strided_", as_strided),
+):
+    _inplace(_name, _fn)

@@ -1,0 +1,233 @@
+"""Splitting a tensor into views of its parts, all by one recorded op."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from ...base.shapes import wrap_dim
+from ...core.op import Op
+from ...core.public import public
+from ...core.tensor import Tensor, mark_view
+from .join import cat, stack
+from .windows import narrow_index, select_op, slice_op
+
+_ALL = (None, None, None)
+
+# -- unbind -------------------------------------------------------------------------------------
+
+
+def _unbind_body(xp: Any, x: Any, *, dim: int) -> tuple:
+    lead = (slice(None),) * dim
+    return tuple([x[(*lead, i, ...)] for i in range(x.shape[dim])])
+
+
+_unbind = Op(_unbind_body, "unbind", view=True)
+
+
+@_unbind.backward
+def _unbind_backward(gs: list, x_shape: tuple, dim: int) -> tuple:
+    shape = x_shape[:dim] + x_shape[dim + 1 :]
+    return (stack(_with_zeros(gs, [shape] * len(gs)), dim),)
+
+
+def _with_zeros(gs: list, shapes: list) -> list[Tensor]:
+    """The gradients with zeros for the outputs nobody used."""
+    some = next(g for g in gs if g is not None)
+    return [some.new_zeros(s) if g is None else g for g, s in zip(gs, shapes)]
+
+
+@public()
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
+    """All slices along dim `dim`, as views."""
+    if not input._a.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    dim = wrap_dim(dim, input._a.ndim)
+    if not input._a.shape[dim]:
+        return ()
+    outs = _unbind(input, dim=dim)
+    lead = (_ALL,) * dim
+    for i, out in enumerate(outs):
+        mark_view(out, input, select_op, {"index": (*lead, i)})
+    return outs
+
+
+# -- parts of given lengths ---------------------------------------------------------------------
+
+
+def _split_body(xp: Any, x: Any, *, ranges: tuple[tuple[int, int], ...], dim: int) -> tuple:
+    lead = (slice(None),) * dim
+    return tuple([x[(*lead, slice(start, start + length))] for start, length in ranges])
+
+
+def _split_op(name: str, grad_name: str) -> Op:
+    """The parts of `x` at `ranges` of (start, length), which follow one another without gaps."""
+    op = Op(_split_body, name, view=True, grad_name=grad_name)
+
+    def backward(gs: list, x_shape: tuple, ranges: tuple, dim: int) -> tuple:
+        shapes = [x_shape[:dim] + (n,) + x_shape[dim + 1 :] for _, n in ranges]
+        return (cat(_with_zeros(gs, shapes), dim),)
+
+    op.backward(backward)
+    return op
+
+
+_split = _split_op("split", "SplitBackward0")
+_split_sizes = _split_op("split_with_sizes", "SplitWithSizesBackward0")
+
+
+def _parts(op: Op, x: Tensor, lengths: Sequence[int], dim: int) -> tuple[Tensor, ...]:
+    ranges = []
+    start = 0
+    for n in lengths:
+        ranges.append((start, n))
+        start += n
+    outs = op(x, ranges=tuple(ranges), dim=dim)
+    for out, (start, n) in zip(outs, ranges):
+        mark_view(out, x, slice_op, {"index": narrow_index(dim, start, n)})
+    return outs
+
+
+def _checked_dim(x: Tensor, dim: int, name: str) -> int:
+    if not x._a.ndim:
+        raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
+    return wrap_dim(dim, x._a.ndim)
+
+
+def _by_size(x: Tensor, step: int, dim: int) -> tuple[Tensor, ...]:
+    n = x._a.shape[dim]
+    if step == 0 or n == 0:
+        return _parts(_split, x, [n], dim)
+    return _parts(_split, x, [min(step, n - i) for i in range(0, n, step)], dim)
+
+
+def _by_size_checked(x: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
+    dim = _checked_dim(x, dim, "split")
+    if split_size < 0:
+        raise RuntimeError(
+            f"split expects split_size be non-negative, but got split_size={split_size}"
+        )
+    if split_size == 0 and x._a.shape[dim]:
+        raise RuntimeError(
+            "split_size can only be 0 if dimension size is 0, but got dimension size of "
+            f"{x._a.shape[dim]}"
+        )
+    return _by_size(x, split_size, dim)
+
+
+@public("Tensor", aliases=("unsafe_split",))
+def split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts of length `split_size` (the last may be shorter), or of the lengths in a list."""
+    if hasattr(split_size, "__index__"):
+        return _by_size_checked(self, split_size.__index__(), dim)
+    return split_with_sizes(self, split_size, dim)
+
+
+@public("torch", name="split", aliases=("unsafe_split",))
+def _split_function(
+    tensor: Tensor, split_size_or_sections: Any, dim: int = 0
+) -> tuple[Tensor, ...]:
+    return split(tensor, split_size_or_sections, dim)
+
+
+@public(aliases=("unsafe_split_with_sizes",))
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
+    """Parts of the given lengths, which must add up to the whole."""
+    dim = _checked_dim(input, dim, "split")
+    lengths = [n.__index__() for n in split_sizes]
+    if any(n < 0 for n in lengths):
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes have only non-negative entries, but got "
+            f"split_sizes={lengths}"
+        )
+    size = input._a.shape[dim]
+    if sum(lengths) != size:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at "
+            f"dimension {dim}), but got split_sizes={lengths}"
+        )
+    return _parts(_split_sizes, input, lengths, dim) if lengths else ()
+
+
+@public(aliases=("unsafe_chunk",))
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
+    """At most `chunks` parts of equal length, the last one shorter."""
+    dim = _checked_dim(input, dim, "chunk")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    size = input._a.shape[dim]
+    if size == 0:
+        return _parts(_split_sizes, input, [0] * chunks, dim)
+    return _by_size(input, -(-size // chunks), dim)
+
+
+@public()
+def tensor_split(
+    input: Tensor,
+    indices_or_sections: Any = None,
+    dim: int = 0,
+    *,
+    indices: Any = None,
+    sections: Any = None,
+) -> tuple[Tensor, ...]:  # noqa: A002
+    """Parts cut at the given positions, or a given number of nearly equal parts."""
+    where = next(v for v in (indices_or_sections, indices, sections) if v is not None)
+    if not input._a.ndim:
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
+    dim = wrap_dim(dim, input._a.ndim)
+    size = input._a.shape[dim]
+    if isinstance(where, Tensor):
+        if where._a.ndim > 1:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+                f"one-dimensional tensor, but got a tensor with {where._a.ndim} dims"
+            )
+        where = where.tolist()
+    if not isinstance(where, int):
+        return _cut_at(input, [int(w) for w in where], dim)
+    if where <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {where}")
+    short, longer = divmod(size, where)
+    lengths = [short + 1] * longer + [short] * (where - longer)
+    return _parts(_split_sizes, input, lengths, dim)
+
+
+def _cut_at(x: Tensor, cuts: list[int], dim: int) -> tuple[Tensor, ...]:
+    """Slices between the positions; these need not ascend, as in Python's slices."""
+    size = x._a.shape[dim]
+    edges = [0, *cuts, size]
+    outs = []
+    for start, stop in itertools.pairwise(edges):
+        start, stop, _ = slice(start, stop).indices(size)
+        outs.append(slice_op(x, index=narrow_index(dim, start, max(stop - start, 0))))
+    return tuple(outs)
+
+
+def _named_split(name: str, least: int, dim: int) -> None:
+    def method(input: Tensor, indices_or_sections: Any, *more: Any) -> tuple[Tensor, ...]:  # noqa: A002
+        ndim = input._a.ndim
+        if ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
+                f"with {ndim} dimensions!"
+            )
+        at = 0 if name == "hsplit" and ndim == 1 else dim
+        where = (indices_or_sections, *more) if more else indices_or_sections
+        if isinstance(where, int) and (where <= 0 or input._a.shape[at] % where):
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {at}, but the size of the "
+                f"dimension {input._a.shape[at]} is not divisible by the split_size {where}!"
+            )
+        return tensor_split(input, where, at)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"Parts along dim {dim}: as `tensor_split`, but equal parts only."
+    public()(method)
+
+
+_named_split("hsplit", 1, 1)
+_named_split("vsplit", 2, 0)
+_named_split("dsplit", 3, 2)

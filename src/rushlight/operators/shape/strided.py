@@ -1,0 +1,197 @@
+"""Views by strides: as_strided, and overlapping windows along a dim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base.shapes import as_size, wrap_dim
+from ...core.memory import data_pointer, root_array
+from ...core.op import Op
+from ...core.public import public
+from ...core.tensor import Tensor
+from ..index.scatter_kernels import add_at
+
+Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # size, strides and offset in elements
+
+
+def geometry(a: Any) -> Geometry:
+    """Where an array's elements lie in the memory it views."""
+    item = a.itemsize
+    offset = (data_pointer(a) - data_pointer(root_array(a))) // item
+    return a.shape, tuple([s // item for s in a.strides]), offset
+
+
+def _extent(size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> int:
+    """How many elements the memory must have."""
+    if 0 in size:
+        return 0
+    return offset + 1 + sum([(n - 1) * step for n, step in zip(size, stride)])
+
+
+def _strided(xp: Any, flat: Any, size: tuple, stride: tuple, offset: int) -> Any:
+    item = flat.itemsize
+    steps = tuple([s * item for s in stride])
+    return xp.lib.stride_tricks.as_strided(flat[offset:], size, steps)
+
+
+def _positions(xp: Any, size: tuple, stride: tuple, offset: int) -> Any:
+    """The place in memory of every element."""
+    at = xp.full(size, offset, dtype="int64")
+    for d, (n, step) in enumerate(zip(size, stride)):
+        shape = [1] * len(size)
+        shape[d] = n
+        at += (xp.arange(n) * step).reshape(shape)
+    return at
+
+
+def _as_strided_body(xp: Any, x: Any, *, size: tuple, stride: tuple, offset: int, home: Any) -> Any:
+    return strided_over(xp, root_array(x), size, stride, offset)
+
+
+def strided_over(xp: Any, root: Any, size: tuple, stride: tuple, offset: int) -> Any:
+    """The memory of `root`, which owns it, seen with sizes, strides and an offset."""
+    flat = (root if root.flags.c_contiguous else root.T).reshape(-1)
+    return _strided(xp, flat, size, stride, offset)
+
+
+_as_strided = Op(_as_strided_body, "as_strided", view=True)
+
+
+def _laid(xp: Any, x: Any, home: Geometry, at_least: int) -> Any:
+    """New memory with `x` written where `home` says."""
+    flat = xp.zeros(max(_extent(*home), at_least), x.dtype)
+    _strided(xp, flat, *home)[...] = x
+    return flat
+
+
+def _read_body(xp: Any, x: Any, *, size: tuple, stride: tuple, offset: int, home: Any) -> Any:
+    """As as_strided reads it, were `x` laid out as `home` says; a copy."""
+    flat = _laid(xp, x, home, _extent(size, stride, offset))
+    return _strided(xp, flat, size, stride, offset).copy()
+
+
+def _grad_body(xp: Any, g: Any, *, size: tuple, stride: tuple, offset: int, home: Any) -> Any:
+    flat = xp.zeros(max(_extent(*home), _extent(size, stride, offset)), g.dtype)
+    add_at(xp, flat, (_positions(xp, size, stride, offset),), g)
+    out = _strided(xp, flat, *home).copy()
+    if any(step == 0 and n > 1 for n, step in zip(home[0], home[1])):
+        # Elements of an expanded input share a place; each gets its part of that place's gradient.
+        count = xp.zeros(flat.shape, g.dtype)
+        add_at(xp, count, (_positions(xp, *home),), xp.ones((), g.dtype))
+        out /= _strided(xp, count, *home)
+    return out
+
+
+_as_strided_read = Op(_read_body, "as_strided_read", moves_only=True)
+_as_strided_grad = Op(_grad_body, "as_strided_grad", moves_only=True)
+_as_strided.derivative(
+    x=lambda g, size, stride, offset, home: _as_strided_grad(
+        g, size=size, stride=stride, offset=offset, home=home
+    )
+)
+_as_strided_read.derivative(
+    x=lambda g, size, stride, offset, home: _as_strided_grad(
+        g, size=size, stride=stride, offset=offset, home=home
+    )
+)
+_as_strided_grad.derivative(
+    g=lambda g, size, stride, offset, home: _as_strided_read(
+        g, size=size, stride=stride, offset=offset, home=home
+    )
+)
+
+
+def _lay_body(xp: Any, x: Any, *, home: Geometry) -> Any:
+    return _strided(xp, _laid(xp, x, home, 0), *home)
+
+
+_lay = Op(_lay_body, "lay_out", moves_only=True, grad_name="CloneBackward0")
+_lay.derivative(x=lambda g: g)
+
+
+def _same_layout(base: Tensor) -> Any:
+    """A function that copies a gradient into memory laid out as `base` is."""
+    home = geometry(base._a)
+    return lambda g: _lay(g, home=home)
+
+
+# as_strided reads memory, not elements: replayed on a gradient it needs the base's own layout.
+_as_strided.same_layout = _same_layout  # type: ignore[attr-defined]
+
+
+@public()
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:  # noqa: A002
+    """A view of `input`'s memory with the given sizes and strides (in elements)."""
+    size, stride = as_size((tuple(size),)), as_size((tuple(stride),))
+    home = geometry(input._a)
+    offset = home[2] if storage_offset is None else storage_offset
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(s < 0 for s in stride):
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{list(stride)}"
+        )
+    item = input._a.itemsize
+    needed, have = _extent(size, stride, offset) * item, root_array(input._a).nbytes
+    if needed > have or offset < 0:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and "
+            f"itemsize {item} requiring a storage size of {needed} are out of bounds for storage of "
+            f"size {have}"
+        )
+    return _as_strided(input, size=size, stride=stride, offset=offset, home=home)
+
+
+# -- unfold -------------------------------------------------------------------------------------
+
+
+def _unfold_body(xp: Any, x: Any, *, dim: int, size: int, step: int) -> Any:
+    count = (x.shape[dim] - size) // step + 1
+    shape = (*x.shape[:dim], count, *x.shape[dim + 1 :], size)
+    inner = x.strides[dim]
+    strides = (*x.strides[:dim], inner * step, *x.strides[dim + 1 :], inner)
+    return xp.lib.stride_tricks.as_strided(x, shape, strides)
+
+
+def _unfold_grad_body(xp: Any, g: Any, *, dim: int, size: int, step: int, shape: tuple) -> Any:
+    out = xp.zeros(shape, g.dtype)
+    lead = (slice(None),) * dim
+    count = g.shape[dim]
+    for k in range(size):  # each position within the windows lies on its own comb
+        out[(*lead, slice(k, k + (count - 1) * step + 1, step))] += g[..., k]
+    return out
+
+
+_unfold = Op(_unfold_body, "unfold", view=True)
+_unfold_grad = Op(
+    _unfold_grad_body,
+    "unfold_grad",
+    grad_name="UnfoldBackwardBackward0",
+    meta=lambda g, *, dim, size, step, shape: (shape, g.dtype),
+)
+_unfold.derivative(
+    x=lambda g, x_shape, dim, size, step: _unfold_grad(
+        g, dim=dim, size=size, step=step, shape=x_shape
+    )
+)
+_unfold_grad.derivative(g=lambda g, dim, size, step: _unfold(g, dim=dim, size=size, step=step))
+
+
+@public("Tensor")
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """All windows of length `size`, `step` apart, along a dim; the window is the last dim."""
+    ndim = self._a.ndim
+    dim = wrap_dim(dimension, ndim)
+    length = self._a.shape[dim] if ndim else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > length:
+        raise RuntimeError(
+            f"maximum size for tensor at dimension {dim} is {length} but size is {size}"
+        )
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    if not ndim:
+        return self.reshape(1).narrow(0, 0, size)
+    return _unfold(self, dim=dim, size=size, step=step)

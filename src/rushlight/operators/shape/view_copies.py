@@ -1,0 +1,62 @@
+"""Views as copies: `view_copy`, `permute_copy` and the like, for who must not share memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..memory.copies import detach
+from .diagonal import diagonal
+from .split import split_with_sizes, unbind
+from .strided import as_strided
+from .views import permute, squeeze, t, transpose, unsqueeze
+from .windows import select
+
+
+def _alias(input: Tensor) -> Tensor:
+    return input[...]
+
+
+def _slice(
+    input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Tensor:
+    return input[(slice(None),) * (dim % max(input._a.ndim, 1)) + (slice(start, end, step),)]
+
+
+_VIEWS: dict[str, Callable[..., Any]] = {
+    "alias": _alias,
+    "as_strided": as_strided,
+    "detach": detach,
+    "diagonal": diagonal,
+    "expand": lambda input, size, implicit=False: input.expand(size),
+    "permute": permute,
+    "select": select,
+    "slice": _slice,
+    "split": lambda input, split_size, dim=0: input.split(split_size, dim),
+    "split_with_sizes": split_with_sizes,
+    "squeeze": squeeze,
+    "t": t,
+    "transpose": transpose,
+    "unbind": unbind,
+    "unfold": lambda input, dimension, size, step: input.unfold(dimension, size, step),
+    "unsqueeze": unsqueeze,
+    "view": lambda input, size: input.view(size),
+}
+
+
+def _copying(name: str, view: Callable[..., Any]) -> None:
+    def copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        shown = view(input, *args, **kwargs)
+        if isinstance(shown, tuple):
+            return into(out, tuple(part.clone() for part in shown))
+        return into(out, shown.clone())
+
+    copy.__name__ = copy.__qualname__ = f"{name}_copy"
+    copy.__doc__ = f"As `{name}`, in new memory."
+    public("torch")(copy)
+
+
+for _name, _view in _VIEWS.items():
+    _copying(_name, _view)

@@ -1,0 +1,99 @@
+"""Windows: views of a part of a tensor's memory, chosen by position, range or stride."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base.shapes import wrap_dim
+from ...core.op import Op
+from ...core.public import public
+from ...core.tensor import Tensor
+
+# A window is a tuple with one entry per dim: an int takes one position, (start, stop, step) a
+# range, None makes a new dim of size 1. Slices are spelt as tuples because those can be hashed.
+Window = tuple[Any, ...]
+
+
+def _decode(index: Window) -> tuple:
+    # The closing ellipsis makes NumPy answer a 0-d view where it would answer a number.
+    return (*[slice(*e) if e.__class__ is tuple else e for e in index], ...)
+
+
+def _window(xp: Any, x: Any, *, index: Window) -> Any:
+    return x[_decode(index)]
+
+
+def _window_op(name: str, grad_name: str) -> Op:
+    op = Op(_window, name, view=True, grad_name=grad_name)
+    op.derivative(x=lambda g, x_shape, index: unwindow(g, index=index, shape=x_shape))
+    return op
+
+
+select_op = _window_op("select", "SelectBackward0")
+slice_op = _window_op("slice", "SliceBackward0")
+window_op = _window_op("window", "UnsqueezeBackward0")
+
+
+def _unwindow_body(xp: Any, g: Any, *, index: Window, shape: tuple[int, ...]) -> Any:
+    out = xp.zeros(shape, g.dtype)
+    out[_decode(index)] = g
+    return out
+
+
+unwindow = Op(
+    _unwindow_body,
+    "unwindow",
+    moves_only=True,
+    grad_name="SliceBackward0",
+    meta=lambda g, *, index, shape: (shape, g.dtype),
+)
+unwindow.derivative(g=lambda g, index: window_op(g, index=index))
+
+_ALL = (None, None, None)
+
+
+@public()
+def select(input: Tensor, dim: int, index: int) -> Tensor:  # noqa: A002
+    """The slice at position `index` of dim `dim`, without that dim."""
+    shape = input._a.shape
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = wrap_dim(dim, len(shape))
+    i = index.__index__()
+    if not -shape[dim] <= i < shape[dim]:
+        raise IndexError(
+            f"select(): index {i} out of range for tensor of size {list(shape)} at dimension {dim}"
+        )
+    return select_op(input, index=(_ALL,) * dim + (i + shape[dim] if i < 0 else i,))
+
+
+@public()
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa: A002
+    """`length` positions of dim `dim` from `start` on."""
+    shape = input._a.shape
+    if not shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    dim = wrap_dim(dim, len(shape))
+    size = shape[dim]
+    start = int(start)
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -size <= start <= size:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
+        )
+    if start < 0:
+        start += size
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return slice_op(input, index=narrow_index(dim, start, length))
+
+
+@public()
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:  # noqa: A002
+    """A copy of `length` positions of dim `dim` from `start` on."""
+    return narrow(input, dim, start, length).clone()
+
+
+def narrow_index(dim: int, start: int, length: int) -> Window:
+    return (_ALL,) * dim + ((start, start + length, 1),)

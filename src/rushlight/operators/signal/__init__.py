@@ -1,0 +1,1 @@
+"""Fourier transforms and the windows used with them."""

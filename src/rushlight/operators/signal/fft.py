@@ -1,0 +1,332 @@
+"""The fast Fourier transforms of namespace fft, with derivatives that are transforms again."""
+
+from __future__ import annotations
+
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from ...base import dtypes
+from ...base.shapes import wrap_dim
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor, wrap
+from ..made_of.naming import title
+from . import fft_grid  # noqa: F401 - defines frequencies and shifts
+
+Dims = tuple[int, ...]
+
+# Four ops do everything: complex to complex both ways, real to half spectrum, and back. They are not
+# scaled; `norm` is a factor applied behind them, so that derivatives need no cases.
+
+
+def _narrow(xp: Any, out: Any, like: Any) -> Any:
+    """Single precision in gives single precision out, whatever the array library computes in."""
+    small = like.dtype.itemsize == (8 if like.dtype.kind == "c" else 4)
+    if not small:
+        return out
+    return out.astype(np.complex64 if out.dtype.kind == "c" else np.float32, copy=False)
+
+
+def _fft_forward(xp: Any, x: Any, *, dims: Dims) -> Any:
+    """The unscaled transform over `dims`."""
+    return _narrow(xp, xp.fft.fftn(x, axes=dims), x)
+
+
+def _fft_backward(xp: Any, x: Any, *, dims: Dims) -> Any:
+    """The unscaled inverse transform over `dims`."""
+    return _narrow(xp, xp.fft.ifftn(x, axes=dims, norm="forward"), x)
+
+
+def _fft_real(xp: Any, x: Any, *, dims: Dims) -> Any:
+    """The unscaled transform of real x, halved along the last of `dims`."""
+    return _narrow(xp, xp.fft.rfftn(x, axes=dims), x)
+
+
+def _fft_to_real(xp: Any, x: Any, *, dims: Dims, n: int) -> Any:
+    """The unscaled inverse of `fft_real`, of length n along the last of `dims`."""
+    if len(dims) > 1:
+        x = xp.fft.ifftn(x, axes=dims[:-1], norm="forward")
+    return _narrow(xp, xp.fft.irfft(x, n=n, axis=dims[-1], norm="forward"), x)
+
+
+def _complex_of(dtype: Any) -> Any:
+    return np.dtype(np.complex64 if dtype.itemsize == (8 if dtype.kind == "c" else 4) else
+                    np.complex128)  # fmt: skip
+
+
+def _real_of(dtype: Any) -> Any:
+    return np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
+
+
+def _with(shape: Dims, dim: int, n: int) -> Dims:
+    return shape[:dim] + (n,) + shape[dim + 1 :]
+
+
+_forward = Op(_fft_forward, "fft_forward", grad_name="FftC2CBackward0",
+              meta=lambda x, *, dims: (x.shape, _complex_of(x.dtype)))  # fmt: skip
+_backward = Op(_fft_backward, "fft_backward", grad_name="FftC2CBackward0",
+               meta=lambda x, *, dims: (x.shape, _complex_of(x.dtype)))  # fmt: skip
+_real = Op(
+    _fft_real, "fft_real", grad_name="FftR2CBackward0",
+    meta=lambda x, *, dims: (
+        _with(x.shape, dims[-1], x.shape[dims[-1]] // 2 + 1), _complex_of(x.dtype)),
+)  # fmt: skip
+_to_real = Op(
+    _fft_to_real, "fft_to_real", grad_name="FftC2RBackward0",
+    meta=lambda x, *, dims, n: (_with(x.shape, dims[-1], n), _real_of(x.dtype)),
+)  # fmt: skip
+
+_forward.derivative(x=lambda g, dims: _backward(g, dims=dims))
+_backward.derivative(x=lambda g, dims: _forward(g, dims=dims))
+# The half spectrum was never doubled, so its gradient is the full inverse with zeros for the rest.
+_real.derivative(
+    x=lambda g, dims, x_shape: _backward(
+        _resize(g, (dims[-1],), (x_shape[dims[-1]],)), dims=dims
+    ).real.clone()
+)
+_to_real.derivative(
+    x=lambda g, dims, n, x_shape: _doubled(_real(g, dims=dims), dims[-1], n, x_shape)
+)
+
+
+def _doubled(g: Tensor, dim: int, n: int, shape: Dims) -> Tensor:
+    """Inner frequencies count twice: they stand for their mirror images as well."""
+    half = g._a.shape[dim]
+    weight = np.full(half, 2.0)
+    weight[0] = 1.0
+    if n % 2 == 0:
+        weight[-1] = 1.0
+    column = weight.reshape((-1,) + (1,) * (len(shape) - 1 - dim))
+    return g * wrap(column).to(g.device, g.dtype.to_real())
+
+
+# -- rules --------------------------------------------------------------------------------------
+
+
+def _check(x: Tensor, name: str, real: bool = False) -> Tensor:
+    kind = x._a.dtype.kind
+    if real and kind == "c":
+        raise RuntimeError(f"{name} expects a real input tensor, but got {title(x.dtype)}")
+    if kind in "iub":
+        return x.to(dtypes.get_default_dtype())
+    if kind != "c" and x._a.dtype.itemsize == 2:
+        raise RuntimeError(
+            f"Unsupported dtype {title(x.dtype)}: cast the input with .float() for a transform on "
+            "this device"
+        )
+    return x
+
+
+def _resize(x: Tensor, dims: Dims, sizes: Dims) -> Tensor:
+    """`x` cut or filled with zeros to `sizes` along `dims`."""
+    widths = [(0, 0)] * x._a.ndim
+    for d, n in zip(dims, sizes):
+        widths[d] = (0, n - x._a.shape[d])
+    if not any(after for _, after in widths):
+        return x
+    from ..image.padding import pad_constant
+
+    return pad_constant(x, widths=tuple(widths), value=0)
+
+
+def _factor(norm: str | None, n: int, inverse: bool) -> float:
+    """What an unscaled transform of n points is multiplied by under `norm`."""
+    if norm in (None, "backward"):
+        return 1.0 / n if inverse else 1.0
+    if norm == "forward":
+        return 1.0 if inverse else 1.0 / n
+    if norm == "ortho":
+        return 1.0 / sqrt(n)
+    raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+
+
+def _scaled(x: Tensor, factor: float) -> Tensor:
+    return x if factor == 1.0 else x * factor
+
+
+def _one_dim(x: Tensor, dim: int) -> Dims:
+    if x._a.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return (wrap_dim(dim, x._a.ndim),)
+
+
+def _several(x: Tensor, s: Any, dim: Any) -> tuple[Dims, Dims]:
+    """The dims to transform and their sizes, from any mix of `s` and `dim`."""
+    shape = x._a.shape
+    if dim is not None:
+        dim = (dim,) if isinstance(dim, int) else tuple(dim)
+        dims = tuple([wrap_dim(d, len(shape)) for d in dim])
+        if len(set(dims)) != len(dims):
+            raise RuntimeError("FFT dims must be unique")
+    if s is None:
+        dims = tuple(range(len(shape))) if dim is None else dims
+        return dims, _checked(tuple([shape[d] for d in dims]))
+    s = (s,) if isinstance(s, int) else tuple(s)
+    if dim is None:
+        if len(s) > len(shape):
+            raise RuntimeError(
+                f"Got shape with {len(s)} values but input tensor only has {len(shape)} dimensions."
+            )
+        dims = tuple(range(len(shape) - len(s), len(shape)))
+    elif len(s) != len(dims):
+        raise RuntimeError("When given, dim and shape arguments must have the same length")
+    return dims, _checked(tuple([shape[d] if n == -1 else n for n, d in zip(s, dims)]))
+
+
+def _checked(sizes: Dims) -> Dims:
+    for n in sizes:
+        if n < 1:
+            raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    return sizes
+
+
+# -- transforms ---------------------------------------------------------------------------------
+
+
+def _c2c(x: Tensor, dims: Dims, sizes: Dims, norm: Any, inverse: bool, name: str) -> Tensor:
+    factor = _factor(norm, prod(sizes), inverse)
+    x = _resize(_check(x, name), dims, sizes)
+    if x._a.dtype.kind != "c":
+        x = x.to(x.dtype.to_complex())
+    if not dims:
+        return x
+    return _scaled((_backward if inverse else _forward)(x, dims=dims), factor)
+
+
+def _r2c(x: Tensor, dims: Dims, sizes: Dims, norm: Any, name: str) -> Tensor:
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    factor = _factor(norm, prod(sizes), False)
+    x = _resize(_check(x, name, real=True), dims, sizes)
+    return _scaled(_real(x, dims=dims), factor)
+
+
+def _c2r(x: Tensor, dims: Dims, sizes: Dims, norm: Any, name: str) -> Tensor:
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    factor = _factor(norm, prod(sizes), True)
+    x = _check(x, name)
+    if x._a.dtype.kind != "c":
+        x = x.to(x.dtype.to_complex())
+    x = _resize(x, dims, (*sizes[:-1], sizes[-1] // 2 + 1))
+    return _scaled(_to_real(x, dims=dims, n=sizes[-1]), factor)
+
+
+@public("fft")
+def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
+        out: Any = None) -> Tensor:  # fmt: skip
+    """The Fourier transform along `dim`, cut or zero-padded to `n` points."""
+    dims = _one_dim(input, dim)
+    sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
+    return into(out, _c2c(input, dims, sizes, norm, False, "fft"))
+
+
+@public("fft")
+def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
+         out: Any = None) -> Tensor:  # fmt: skip
+    """The inverse Fourier transform along `dim`."""
+    dims = _one_dim(input, dim)
+    sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
+    return into(out, _c2c(input, dims, sizes, norm, True, "ifft"))
+
+
+@public("fft")
+def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
+         out: Any = None) -> Tensor:  # fmt: skip
+    """The half spectrum of a real signal."""
+    dims = _one_dim(input, dim)
+    sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
+    return into(out, _r2c(input, dims, sizes, norm, "rfft"))
+
+
+@public("fft")
+def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
+          out: Any = None) -> Tensor:  # fmt: skip
+    """The real signal of a half spectrum; `n` is its length."""
+    dims = _one_dim(input, dim)
+    sizes = _checked((2 * (input._a.shape[dims[0]] - 1) if n is None else n,))
+    return into(out, _c2r(input, dims, sizes, norm, "irfft"))
+
+
+@public("fft")
+def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
+         out: Any = None) -> Tensor:  # fmt: skip
+    """The real spectrum of a signal given by its non-negative half."""
+    return irfft(input.conj(), n, dim, _FLIPPED.get(norm, norm), out=out)
+
+
+@public("fft")
+def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
+          out: Any = None) -> Tensor:  # fmt: skip
+    """The inverse of `hfft`."""
+    return into(out, rfft(input, n, dim, _FLIPPED.get(norm, norm)).conj())
+
+
+@public("fft")
+def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
+         out: Any = None) -> Tensor:  # fmt: skip
+    """The Fourier transform over several dims."""
+    dims, sizes = _several(input, s, dim)
+    return into(out, _c2c(input, dims, sizes, norm, False, "fftn"))
+
+
+@public("fft")
+def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
+          out: Any = None) -> Tensor:  # fmt: skip
+    """The inverse transform over several dims."""
+    dims, sizes = _several(input, s, dim)
+    return into(out, _c2c(input, dims, sizes, norm, True, "ifftn"))
+
+
+@public("fft")
+def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
+          out: Any = None) -> Tensor:  # fmt: skip
+    """The half spectrum of a real signal over several dims."""
+    dims, sizes = _several(input, s, dim)
+    return into(out, _r2c(input, dims, sizes, norm, "rfftn"))
+
+
+@public("fft")
+def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
+           out: Any = None) -> Tensor:  # fmt: skip
+    """The real signal of a half spectrum over several dims."""
+    dims, sizes = _several(input, s, dim)
+    if s is None or tuple(s)[-1] == -1:
+        sizes = _checked((*sizes[:-1], 2 * (input._a.shape[dims[-1]] - 1)))
+    return into(out, _c2r(input, dims, sizes, norm, "irfftn"))
+
+
+_FLIPPED = {None: "forward", "backward": "forward", "forward": "backward"}
+
+
+@public("fft")
+def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
+          out: Any = None) -> Tensor:  # fmt: skip
+    """The real spectrum over several dims of a signal given by half of its last one."""
+    return irfftn(input.conj(), s, dim, _FLIPPED.get(norm, norm), out=out)
+
+
+@public("fft")
+def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
+           out: Any = None) -> Tensor:  # fmt: skip
+    """The inverse of `hfftn`."""
+    return into(out, rfftn(input, s, dim, _FLIPPED.get(norm, norm)).conj())
+
+
+def _two_dims(name: str, general: Any) -> None:
+    def transform(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *,
+                  out: Any = None) -> Tensor:  # fmt: skip
+        return general(input, s, dim, norm, out=out)
+
+    transform.__name__ = transform.__qualname__ = name
+    transform.__doc__ = f"`{name[:-1]}n` over the last two dims."
+    public("fft", name=name)(transform)
+
+
+for _name, _general in (
+    ("fft2", fftn), ("ifft2", ifftn), ("rfft2", rfftn), ("irfft2", irfftn), ("hfft2", hfftn),
+    ("ihfft2", ihfftn),
+):  # fmt: skip
+    _two_dims(_name, _general)

@@ -1,0 +1,104 @@
+"""Window functions of signal processing: Hann, Hamming, Blackman, Bartlett, Kaiser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base import dtypes
+from ...base.device import device
+from ...base.dtypes import dtype
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...runtime.door import Kernel
+from ..create.filled import create, float_dtype
+
+
+def _window(
+    xp: Any, *, size: tuple, period: int, weights: tuple, kind: str, dtype: dtype, device: device
+) -> Any:
+    """`size` points of a window that repeats after `period`, computed in double precision."""
+    if period == 0:  # a window of one point
+        return xp.ones(size, dtype.np)
+    x = xp.arange(size[0]) / period  # 0 at the start, 1 at the end of the period
+    if kind == "cosine":
+        values = sum(w * (-1.0) ** k * xp.cos(2 * xp.pi * k * x) for k, w in enumerate(weights))
+    elif kind == "bartlett":
+        values = 1.0 - xp.abs(2.0 * x - 1.0)
+    else:
+        (beta,) = weights
+        inside = xp.clip(1.0 - (2.0 * x - 1.0) ** 2, 0.0, None)
+        values = xp.i0(beta * xp.sqrt(inside)) / xp.i0(xp.asarray(float(beta)))
+    return values.astype(dtype.np)
+
+
+WINDOW = Kernel("window_function", _window, meta=lambda *, size, dtype, **_: (size, dtype.np))
+
+
+def _make(
+    name: str, length: int, periodic: bool, kind: str, weights: tuple, dtype: Any, out: Any = None,
+    **options: Any,
+) -> Tensor:  # fmt: skip
+    if length < 0:
+        raise RuntimeError(
+            f"{name} requires non-negative window_length, got window_length={length}"
+        )
+    d = float_dtype(dtype)
+    if d.category != dtypes.FLOATING:
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {d}")
+    period = length if periodic else length - 1
+    return create(WINDOW, options.pop("device", None), options.pop("requires_grad", False), out,
+                  size=(length,), period=0 if length <= 1 else period, weights=weights, kind=kind,
+                  dtype=d, **options)  # fmt: skip
+
+
+@public("torch")
+def hann_window(
+    window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
+) -> Tensor:
+    """A raised cosine that reaches zero at the ends."""
+    return _make("hann_window", window_length, periodic, "cosine", (0.5, 0.5), dtype, **options)
+
+
+@public("torch")
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: Any = None,
+    **options: Any,
+) -> Tensor:
+    """A raised cosine `alpha - beta * cos` that stays above zero at the ends."""
+    weights = (alpha, beta)
+    return _make("hamming_window", window_length, periodic, "cosine", weights, dtype, **options)
+
+
+@public("torch")
+def blackman_window(
+    window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
+) -> Tensor:
+    """Two cosines that fall off faster than one."""
+    weights = (0.42, 0.5, 0.08)
+    return _make("blackman_window", window_length, periodic, "cosine", weights, dtype, **options)
+
+
+@public("torch")
+def bartlett_window(
+    window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
+) -> Tensor:
+    """A triangle."""
+    return _make("bartlett_window", window_length, periodic, "bartlett", (), dtype, **options)
+
+
+@public("torch")
+def kaiser_window(
+    window_length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: Any = None,
+    **options: Any,
+) -> Tensor:
+    """A Bessel function whose `beta` trades the width of the middle against the sides."""
+    return _make("kaiser_window", window_length, periodic, "kaiser", (beta,), dtype, **options)

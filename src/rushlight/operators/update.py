@@ -1,0 +1,203 @@
+"""Optimisers' updates as kernels: one call changes all parameters of a group in place.
+
+A body sees one parameter at a time: `body(xp, h, p, g, *states, **flags)`; `h` is the list of the group's
+numbers (learning rate and the like). They travel in a small float64 array, so that a captured step
+reads today's values. Devices may override a whole kernel by name, for all parameters at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..runtime.door import Kernel
+
+
+def update(name: str) -> Callable[[Callable], Kernel]:
+    """Make the kernel `name(hyper, *params, *grads, *states..., n=, **flags)` of a body."""
+
+    def make(body: Callable) -> Kernel:
+        def generic(xp: Any, hyper: Any, *arrays: Any, n: int, **flags: Any) -> tuple:
+            h = hyper.tolist()
+            for i in range(n):
+                body(xp, h, *arrays[i::n], **flags)
+            return ()
+
+        return Kernel(name, generic, mutates=_written)
+
+    return make
+
+
+def _written(arrays: Sequence[Any], attrs: dict[str, Any]) -> list[int]:
+    """Everything but the numbers and the gradients is written: parameters and states."""
+    n = attrs["n"]
+    return [*range(1, n + 1), *range(2 * n + 1, len(arrays))]
+
+
+def _regularised(g: Any, p: Any, decay: float, maximize: bool) -> Any:
+    if maximize:
+        g = -g
+    return g + decay * p if decay else g
+
+
+@update("sgd_update")
+def SGD(
+    xp: Any, h: list, p: Any, g: Any, *buffer: Any, nesterov: bool, maximize: bool, first: bool
+) -> None:
+    """h: lr, weight decay, momentum, dampening; buffer: momentum, absent without it."""
+    lr, decay, momentum, dampening = h
+    g = _regularised(g, p, decay, maximize)
+    if buffer:
+        (b,) = buffer
+        if first:
+            b[...] = g
+        else:
+            b *= momentum
+            b += g if dampening == 0 else (1 - dampening) * g
+        g = g + momentum * b if nesterov else b
+    p -= lr * g
+
+
+@update("adam_update")
+def ADAM(
+    xp: Any, h: list, p: Any, g: Any, m: Any, v: Any, *largest: Any, decoupled: bool, maximize: bool
+) -> None:
+    """h: lr, weight decay, beta1, beta2, eps, 1 - beta1^t, sqrt(1 - beta2^t)."""
+    lr, decay, beta1, beta2, eps, c1, c2 = h
+    if decoupled:
+        if decay:
+            p *= 1 - lr * decay
+        decay = 0.0
+    g = _regularised(g, p, decay, maximize)
+    m += (1 - beta1) * (g - m)
+    v *= beta2
+    v += ((1 - beta2) * g) * g
+    if largest:
+        xp.maximum(largest[0], v, out=largest[0])
+        v = largest[0]
+    p -= (lr / c1) * m / (xp.sqrt(v) / c2 + eps)
+
+
+@update("adamax_update")
+def ADAMAX(xp: Any, h: list, p: Any, g: Any, m: Any, u: Any, *, maximize: bool) -> None:
+    """h: lr, weight decay, beta1, beta2, eps, 1 - beta1^t."""
+    lr, decay, beta1, beta2, eps, c1 = h
+    g = _regularised(g, p, decay, maximize)
+    m += (1 - beta1) * (g - m)
+    xp.maximum(beta2 * u, xp.abs(g) + eps, out=u)
+    p -= (lr / c1) * m / u
+
+
+@update("nadam_update")
+def NADAM(
+    xp: Any, h: list, p: Any, g: Any, m: Any, v: Any, *, decoupled: bool, maximize: bool
+) -> None:
+    """h: lr, weight decay, beta1, beta2, eps, 1 - beta2^t, factor of g, factor of m."""
+    lr, decay, beta1, beta2, eps, c2, by_g, by_m = h
+    if decoupled:
+        p *= 1 - lr * decay
+        decay = 0.0
+    g = _regularised(g, p, decay, maximize)
+    m += (1 - beta1) * (g - m)
+    v *= beta2
+    v += (1 - beta2) * g * g
+    scale = xp.sqrt(v / c2) + eps
+    p -= by_g * g / scale
+    p -= by_m * m / scale
+
+
+@update("radam_update")
+def RADAM(
+    xp: Any, h: list, p: Any, g: Any, m: Any, v: Any, *, decoupled: bool, maximize: bool
+) -> None:
+    """h: lr, weight decay, beta1, beta2, eps, 1 - beta1^t, rectified adaptive factor or 0."""
+    lr, decay, beta1, beta2, eps, c1, adaptive = h
+    if decoupled:
+        p *= 1 - lr * decay
+        decay = 0.0
+    g = _regularised(g, p, decay, maximize)
+    m += (1 - beta1) * (g - m)
+    v *= beta2
+    v += (1 - beta2) * g * g
+    step = m / c1
+    if adaptive:
+        step = step * (adaptive / (xp.sqrt(v) + eps))
+    p -= lr * step
+
+
+@update("rmsprop_update")
+def RMSPROP(
+    xp: Any,
+    h: list,
+    p: Any,
+    g: Any,
+    v: Any,
+    *rest: Any,
+    centered: bool,
+    momentum: bool,
+    maximize: bool,
+) -> None:
+    """h: lr, weight decay, alpha, eps, momentum; rest: mean gradient, momentum buffer, as asked."""
+    lr, decay, alpha, eps, factor = h
+    g = _regularised(g, p, decay, maximize)
+    v *= alpha
+    v += (1 - alpha) * g * g
+    scale = v
+    if centered:
+        mean = rest[0]
+        mean += (1 - alpha) * (g - mean)
+        scale = v - mean * mean
+    step = g / (xp.sqrt(scale) + eps)
+    if momentum:
+        buffer = rest[-1]
+        buffer *= factor
+        buffer += step
+        step = buffer
+    p -= lr * step
+
+
+@update("adagrad_update")
+def ADAGRAD(xp: Any, h: list, p: Any, g: Any, total: Any, *, maximize: bool) -> None:
+    """h: decayed lr, weight decay, eps."""
+    lr, decay, eps = h
+    g = _regularised(g, p, decay, maximize)
+    total += g * g
+    p -= lr * g / (xp.sqrt(total) + eps)
+
+
+@update("adadelta_update")
+def ADADELTA(xp: Any, h: list, p: Any, g: Any, square: Any, moved: Any, *, maximize: bool) -> None:
+    """h: lr, weight decay, rho, eps."""
+    lr, decay, rho, eps = h
+    g = _regularised(g, p, decay, maximize)
+    square *= rho
+    square += (1 - rho) * g * g
+    step = xp.sqrt(moved + eps) / xp.sqrt(square + eps) * g
+    moved *= rho
+    moved += (1 - rho) * step * step
+    p -= lr * step
+
+
+@update("rprop_update")
+def RPROP(xp: Any, h: list, p: Any, g: Any, before: Any, size: Any, *, maximize: bool) -> None:
+    """h: eta minus, eta plus, smallest and largest step."""
+    shrink, grow, smallest, largest = h
+    if maximize:
+        g = -g
+    agree = g * before
+    factor = xp.where(agree > 0, grow, xp.where(agree < 0, shrink, 1.0)).astype(p.dtype)
+    size *= factor
+    xp.clip(size, smallest, largest, out=size)
+    g = xp.where(agree < 0, xp.zeros_like(g), g)
+    p -= xp.sign(g) * size
+    before[...] = g
+
+
+@update("asgd_update")
+def ASGD(xp: Any, h: list, p: Any, g: Any, mean: Any, *, maximize: bool) -> None:
+    """h: eta, weight decay, 1 - lambd * eta, mu."""
+    eta, decay, shrink, mu = h
+    g = _regularised(g, p, decay, maximize)
+    p *= shrink
+    p -= eta * g
+    mean += mu * (p - mean)

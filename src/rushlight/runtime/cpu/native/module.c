@@ -1,0 +1,308 @@
+/* The Python module: kernels as callables with a NumPy body behind them, threads, memory. */
+#define RL_IMPORTS_NUMPY
+#include "arrays.h"
+
+/* -- choosing the instruction set ---------------------------------------------------------------- */
+
+const Loops *RL = &loops_base;
+
+static void choose_loops(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) RL = &loops_avx512;
+    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) RL = &loops_avx2;
+#endif
+}
+
+const Loops *loops_for_width(idx width) {
+    if (width >= RL->lanes) return RL;
+#if defined(__x86_64__)
+    if (width >= 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &loops_avx2;
+#endif
+    return width >= loops_base.lanes ? &loops_base : NULL;
+}
+
+/* -- a kernel -------------------------------------------------------------------------------------- */
+
+#define MOST_COPIED 16
+
+/* A result of the images' kind, turned to channels-last; takes the reference. */
+static PyObject *turned_result(PyObject *o) {
+    if (!o || !is_plain(o) || PyArray_NDIM(ARRAY(o)) < 4) return o;
+    return (PyObject *)array_turned(ARRAY(o));
+}
+
+static PyObject *turned_results(PyObject *out) {
+    if (!out || out == REFUSE || !PyTuple_CheckExact(out)) return out == REFUSE ? out : turned_result(out);
+    const Py_ssize_t n = PyTuple_GET_SIZE(out);
+    PyObject *found = PyTuple_New(n);
+    for (Py_ssize_t i = 0; found && i < n; i++) {
+        PyObject *item = turned_result(Py_NewRef(PyTuple_GET_ITEM(out, i)));
+        if (item) PyTuple_SET_ITEM(found, i, item);
+        else Py_CLEAR(found);
+    }
+    Py_DECREF(out);
+    return found;
+}
+
+/* Call the body again with copies of the arrays that have gaps (an expanded gradient, a transposed
+ * input): computing in C on a copy is quicker than NumPy's passes over the original. */
+static PyObject *with_copies(const Entry *e, PyObject *const *args, Py_ssize_t n, PyObject *attrs) {
+    PyObject *given_or_copied[MOST_COPIED], *out = REFUSE;
+    int copied = 0, last = 0;
+    if (n > MOST_COPIED) return REFUSE;
+    for (Py_ssize_t i = 0; i < n; i++) last = last || (is_float(args[i]) && is_channels_last(ARRAY(args[i])));
+    if (last && e->copies != TURNS) return REFUSE; /* the result shall have that layout too */
+    for (Py_ssize_t i = 0; i < n; i++) {
+        given_or_copied[i] = args[i];
+        if (!is_float(args[i]) || PyArray_IS_C_CONTIGUOUS(ARRAY(args[i]))) continue;
+        const int turn = is_channels_last(ARRAY(args[i]));
+        PyObject *copy = (PyObject *)(turn ? array_first(ARRAY(args[i])) : array_plain(args[i]));
+        if (!copy) {
+            for (Py_ssize_t j = 0; j < i; j++)
+                if (given_or_copied[j] != args[j]) Py_DECREF(given_or_copied[j]);
+            return NULL;
+        }
+        given_or_copied[i] = copy;
+        copied = 1;
+    }
+    if (copied) out = e->body(given_or_copied, n, attrs);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (given_or_copied[i] != args[i]) Py_DECREF(given_or_copied[i]);
+    return last ? turned_results(out) : out;
+}
+
+static PyObject *call_body(const Entry *e, PyObject *args, PyObject *attrs) {
+    PyObject *const *items = &PyTuple_GET_ITEM(args, 0);
+    PyObject *out = e->body(items, PyTuple_GET_SIZE(args), attrs);
+    return out == REFUSE && e->copies ? with_copies(e, items, PyTuple_GET_SIZE(args), attrs) : out;
+}
+
+typedef struct {
+    PyObject_HEAD
+    const Entry *entry;
+    PyObject *otherwise; /* called when the body refuses */
+} Native;
+
+static PyObject *native_call(PyObject *self, PyObject *args, PyObject *attrs) {
+    Native *k = (Native *)self;
+    PyObject *out = call_body(k->entry, args, attrs);
+    return out == REFUSE ? PyObject_Call(k->otherwise, args, attrs) : out;
+}
+
+static void native_dealloc(PyObject *self) {
+    Py_XDECREF(((Native *)self)->otherwise);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *native_repr(PyObject *self) {
+    return PyUnicode_FromFormat("<native kernel %s>", ((Native *)self)->entry->name);
+}
+
+static PyTypeObject NativeType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rushlight.runtime.cpu._native.Native",
+    .tp_basicsize = sizeof(Native),
+    .tp_call = native_call,
+    .tp_dealloc = native_dealloc,
+    .tp_repr = native_repr,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+};
+
+static const Entry *const families[] = {
+    conv_entries,    input_entries, weight_entries, matmul_entries,    pool_entries,   point_entries,  fused_entries,
+    softmax_entries, norm_entries,  update_entries, recurrent_entries, gather_entries, reduce_entries, move_entries,
+};
+#define FAMILIES (sizeof families / sizeof *families)
+
+static const Entry *entry_of(const char *name) {
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (const Entry *e = families[f]; e->name; e++)
+            if (strcmp(e->name, name) == 0) return e;
+    return NULL;
+}
+
+static PyObject *m_kernel(PyObject *module, PyObject *args) {
+    const char *name;
+    PyObject *otherwise;
+    if (!PyArg_ParseTuple(args, "sO", &name, &otherwise)) return NULL;
+    const Entry *e = entry_of(name);
+    if (!e) Py_RETURN_NONE;
+    Native *k = PyObject_New(Native, &NativeType);
+    if (!k) return NULL;
+    k->entry = e;
+    k->otherwise = Py_NewRef(otherwise);
+    return (PyObject *)k;
+}
+
+static PyObject *m_names(PyObject *module, PyObject *unused) {
+    PyObject *list = PyList_New(0);
+    for (size_t f = 0; list && f < FAMILIES; f++)
+        for (const Entry *e = families[f]; e->name; e++) {
+            PyObject *s = PyUnicode_FromString(e->name);
+            if (!s || PyList_Append(list, s) < 0) Py_CLEAR(list);
+            Py_XDECREF(s);
+            if (!list) break;
+        }
+    return list;
+}
+
+/* -- results in given memory ----------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    const Entry *entry;
+    PyObject *otherwise;
+    PyObject *outs; /* a tuple of arrays */
+} Into;
+
+/* Make sure that the results lie in the given arrays: a body may have refused, or used them otherwise. */
+static int settle(PyObject *outs, PyObject *found) {
+    const Py_ssize_t n = PyTuple_GET_SIZE(outs);
+    if (!PyTuple_Check(found) || PyTuple_GET_SIZE(found) != n) {
+        if (n != 1) {
+            PyErr_SetString(PyExc_ValueError, "a kernel gave another number of results than it has memory for");
+            return -1;
+        }
+        PyObject *out = PyTuple_GET_ITEM(outs, 0);
+        return found == out ? 0 : PyArray_CopyObject(ARRAY(out), found);
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *out = PyTuple_GET_ITEM(outs, i), *item = PyTuple_GET_ITEM(found, i);
+        if (item != out && PyArray_CopyObject(ARRAY(out), item) < 0) return -1;
+    }
+    return 0;
+}
+
+static PyObject *into_call(PyObject *self, PyObject *args, PyObject *attrs) {
+    Into *k = (Into *)self;
+    Given mine = {.count = (int)PyTuple_GET_SIZE(k->outs)}, *before = given;
+    for (int i = 0; i < mine.count; i++) mine.arrays[i] = ARRAY(PyTuple_GET_ITEM(k->outs, i));
+    given = &mine;
+    PyObject *found = call_body(k->entry, args, attrs);
+    given = before;
+    if (found == REFUSE) found = PyObject_Call(k->otherwise, args, attrs);
+    if (!found) return NULL;
+    const int failed = settle(k->outs, found);
+    Py_DECREF(found);
+    if (failed) return NULL;
+    Py_RETURN_NONE;
+}
+
+static void into_dealloc(PyObject *self) {
+    Py_XDECREF(((Into *)self)->otherwise);
+    Py_XDECREF(((Into *)self)->outs);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject IntoType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rushlight.runtime.cpu._native.Into",
+    .tp_basicsize = sizeof(Into),
+    .tp_call = into_call,
+    .tp_dealloc = into_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+};
+
+static PyObject *m_into(PyObject *module, PyObject *args) {
+    const char *name;
+    PyObject *otherwise, *outs;
+    if (!PyArg_ParseTuple(args, "sOO!", &name, &otherwise, &PyTuple_Type, &outs)) return NULL;
+    const Entry *e = entry_of(name);
+    if (!e || PyTuple_GET_SIZE(outs) > MOST_GIVEN) Py_RETURN_NONE;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outs); i++)
+        if (!PyArray_CheckExact(PyTuple_GET_ITEM(outs, i))) {
+            PyErr_SetString(PyExc_TypeError, "results go into NumPy arrays");
+            return NULL;
+        }
+    Into *k = PyObject_New(Into, &IntoType);
+    if (!k) return NULL;
+    k->entry = e;
+    k->otherwise = Py_NewRef(otherwise);
+    k->outs = Py_NewRef(outs);
+    return (PyObject *)k;
+}
+
+/* -- the module ----------------------------------------------------------------------------------- */
+
+static PyObject *m_set_threads(PyObject *module, PyObject *n) {
+    const long value = PyLong_AsLong(n);
+    if (value == -1 && PyErr_Occurred()) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    threads_set((int)value);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+static PyObject *m_set_team(PyObject *module, PyObject *address) {
+    void *team = PyLong_AsVoidPtr(address);
+    if (!team && PyErr_Occurred()) return NULL;
+    threads_team((Team)(uintptr_t)team);
+    Py_RETURN_NONE;
+}
+
+static PyObject *m_get_threads(PyObject *module, PyObject *unused) { return PyLong_FromLong(threads_get()); }
+static PyObject *m_isa(PyObject *module, PyObject *unused) { return PyUnicode_FromString(RL->name); }
+static PyObject *m_kept(PyObject *module, PyObject *unused) { return PyLong_FromSize_t(memory_kept()); }
+
+static PyObject *m_drop(PyObject *module, PyObject *unused) {
+    memory_drop();
+    Py_RETURN_NONE;
+}
+
+static PyObject *m_wake_cost(PyObject *module, PyObject *ns) {
+    const double value = PyFloat_AsDouble(ns);
+    if (value == -1.0 && PyErr_Occurred()) return NULL;
+    threads_wake_cost(value);
+    Py_RETURN_NONE;
+}
+
+static PyObject *m_watch(PyObject *module, PyObject *on) {
+    const int value = PyObject_IsTrue(on);
+    if (value < 0) return NULL;
+    watching = value;
+    Py_RETURN_NONE;
+}
+
+static PyObject *m_conversions(PyObject *module, PyObject *unused) {
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < CONVERSIONS; i++) {
+        const Conversion c = watch_take(i);
+        if (!c.count) continue;
+        PyObject *row = Py_BuildValue("sLdL", c.name, (long long)c.count, (double)c.ns * 1e-9, (long long)c.bytes);
+        if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+static PyMethodDef methods[] = {
+    {"kernel", m_kernel, METH_VARARGS, "kernel(name, otherwise): the native kernel, or None."},
+    {"into", m_into, METH_VARARGS,
+     "into(name, otherwise, arrays): the native kernel with its results in given memory, or None."},
+    {"names", m_names, METH_NOARGS, "The names of all native kernels."},
+    {"set_threads", m_set_threads, METH_O, "Set how many threads the kernels use."},
+    {"set_team", m_set_team, METH_O,
+     "Work on the threads behind this GOMP_parallel (an address) instead of our own; 0 for our own."},
+    {"get_threads", m_get_threads, METH_NOARGS, "How many threads the kernels use."},
+    {"set_wake_cost", m_wake_cost, METH_O, "Nanoseconds to start a thread; 0 shares out any work (tests)."},
+    {"instruction_set", m_isa, METH_NOARGS, "The vector instructions in use."},
+    {"watch", m_watch, METH_O, "Whether to count conversions of layout."},
+    {"conversions", m_conversions, METH_NOARGS,
+     "(what, count, seconds, bytes) of the conversions since the last call."},
+    {"kept_bytes", m_kept, METH_NOARGS, "Bytes of freed arrays kept for the next ones."},
+    {"drop_kept", m_drop, METH_NOARGS, "Return the kept memory to the system."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_native", "The native CPU engine.", -1, methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__native(void) {
+    import_array();
+    if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&IntoType) < 0) return NULL;
+    if (arrays_init() < 0) return NULL;
+    choose_loops();
+    threads_init();
+    memory_init();
+    return PyModule_Create(&definition);
+}

@@ -1,0 +1,84 @@
+"""CuPy as the generic kernel bodies expect it: NumPy's names and manners where the two differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+
+class _Ufunc:
+    """A CuPy ufunc with `at` for the ones CuPy gives none."""
+
+    def __init__(self, inner: Any, at: Any) -> None:
+        self.inner, self.at = inner, at
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.inner(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def _subtract_at(a: Any, indices: Any, b: Any) -> None:
+    cupy.add.at(a, indices, -b)
+
+
+def _multiply_at(a: Any, indices: Any, b: Any) -> None:
+    from .bodies.indexing import fold_at
+
+    if a.ndim != 1 or not a.flags.c_contiguous:
+        raise NotImplementedError("multiply.at works on flat arrays")
+    fold_at(a, cupy.ascontiguousarray(indices), cupy.ascontiguousarray(b), "prod")
+
+
+class _Cupy:
+    """`cupy` with the gaps filled; everything else is CuPy's own."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(cupy, name)
+        setattr(self, name, value)
+        return value
+
+    subtract = _Ufunc(cupy.subtract, _subtract_at)
+    multiply = _Ufunc(cupy.multiply, _multiply_at)
+
+    @staticmethod
+    def asarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        """As CuPy's, but host values become small device arrays without a warning or a wait."""
+        return cupy.asarray(a, dtype, **kwargs)
+
+    @staticmethod
+    def full(shape: Any, value: Any, dtype: Any = None) -> Any:
+        if isinstance(value, np.generic):
+            value = value.item() if value.dtype.kind != "V" else float(value)
+        if dtype is None:
+            dtype = np.asarray(value).dtype
+        out = cupy.empty(shape, dtype)
+        out.fill(value)
+        return out
+
+    @staticmethod
+    def clip(a: Any, low: Any, high: Any, out: Any = None) -> Any:
+        return cupy.clip(a, low, high, out=out).astype(a.dtype, copy=False)
+
+    @staticmethod
+    def argsort(a: Any, axis: int = -1, kind: Any = None) -> Any:
+        """Stable, as CuPy's radix sort is; nan last."""
+        return cupy.argsort(a, axis=axis)
+
+    @staticmethod
+    def sort(a: Any, axis: int = -1, kind: Any = None) -> Any:
+        return cupy.sort(a, axis=axis)
+
+    @staticmethod
+    def i0(x: Any) -> Any:
+        return cupy.i0(x)
+
+    @staticmethod
+    def unique(a: Any, axis: Any = None, equal_nan: bool = False, **options: Any) -> Any:
+        return cupy.unique(a, axis=axis, equal_nan=equal_nan, **options)
+
+
+CUPY = _Cupy()

@@ -1,0 +1,40 @@
+"""Batches gathered on the GPU: which rows come next, and the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+from ...door import kernel_for
+from ..code.sources import blocks_for, load
+
+_UNITS = ((16, "bytes_16"), (8, "bytes_8"), (4, "int"), (2, "u16"), (1, "u8"))
+
+
+@kernel_for("cuda", "next_places")
+def next_places(order: Any, at: Any, *, n: int) -> Any:
+    out = cupy.ndarray((n,), np.int64)
+    threads = min(1024, max(32, -(-n // 32) * 32))
+    load("rows.cu", "next_places", ("P", "P", "P", "q"))(
+        1, threads, order.data.ptr, at.data.ptr, out.data.ptr, n
+    )
+    return out
+
+
+@kernel_for("cuda", "take_rows")
+def take_rows(a: Any, places: Any) -> Any:
+    if not (a._c_contiguous and places._c_contiguous) or places.dtype != np.int64:
+        return NotImplemented
+    out = cupy.ndarray((*places.shape, *a.shape[1:]), a.dtype)
+    if not out.size:
+        return out
+    row = a.nbytes // a.shape[0]
+    unit, name = next((u, t) for u, t in _UNITS if (row | a.data.ptr) % u == 0)
+    count = out.nbytes // unit
+    load("rows.cu", "take_rows", ("P", "P", "P", "q", "i", "q"), UNIT=name)(
+        blocks_for(count), 256, a.data.ptr, places.data.ptr, out.data.ptr, count, row // unit,
+        a.shape[0],
+    )  # fmt: skip
+    return out

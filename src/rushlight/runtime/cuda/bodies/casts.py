@@ -1,0 +1,48 @@
+"""Many arrays into another dtype by one launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...door import kernel_for
+from ..code.compile import kernel, source
+from ..code.geometry import dense_like
+from ..code.sources import NUMBERS, options
+
+_MOST = 64  # arrays of a launch: their addresses and sizes must fit into 4 KiB of arguments
+
+
+def _is_gapless(a: Any) -> bool:
+    """Whether an array fills its memory, in whatever order of dims."""
+    if a._c_contiguous:
+        return True
+    step = a.itemsize
+    for stride, n in sorted(zip(a.strides, a.shape)):
+        if n != 1 and stride != step:
+            return False
+        step *= n
+    return True
+
+
+@kernel_for("cuda", "casts")
+def casts(*xs: Any, to: Any, source: Any) -> Any:
+    chars = source.np.char, to.np.char
+    if any(c not in NUMBERS for c in chars) or not all(_is_gapless(x) for x in xs):
+        return NotImplemented
+    outs = tuple([dense_like([x], x.shape, to.np) for x in xs])
+    for first in range(0, len(xs), _MOST):
+        _launch(xs[first : first + _MOST], outs[first : first + _MOST], *chars)
+    return outs
+
+
+def _launch(xs: tuple, outs: tuple, given: str, wanted: str) -> None:
+    room = 16 if len(xs) <= 16 else _MOST
+    flags = options(wanted, SRC=NUMBERS[given][0], MAXT=room)
+    launch = kernel(source("common.cu") + source("casts.cu"), "casts", (f"{3 * room}Q",), flags)
+    fill = [0] * (room - len(xs))
+    sizes = [x.size for x in xs]
+    values = [
+        *[x.data.ptr for x in xs], *fill, *[out.data.ptr for out in outs], *fill, *sizes, *fill
+    ]  # fmt: skip
+    across = max(1, min(-(-max(sizes) // 2048), max(64, 4096 // len(xs))))
+    launch.on_grid((across, len(xs), 1), (256, 1, 1), 0, *values)

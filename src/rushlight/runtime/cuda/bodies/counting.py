@@ -1,0 +1,66 @@
+"""Counting and searching where CuPy's functions differ from NumPy's, and losses in two launches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+from ...door import kernel_for
+from .pointwise import compute
+from .reduce import reduce
+
+ndarray = cupy.ndarray
+
+
+@kernel_for("cuda", "isin")
+def _isin(x: Any, y: Any, *, invert: bool) -> Any:
+    if x.__class__ is not ndarray:
+        x = cupy.asarray(x)
+    if y.__class__ is not ndarray:
+        y = cupy.asarray(y)
+    if x.dtype.kind == "V":
+        x, y = x.astype(np.float32), y.astype(np.float32)
+    return cupy.isin(x, y, invert=invert)
+
+
+@kernel_for("cuda", "unique")
+def _unique(x: Any, *, dim: Any) -> Any:
+    if x.dtype.kind != "b":
+        return NotImplemented
+    from ...door import KERNELS
+
+    body = KERNELS["unique"].fallbacks[ndarray]
+    values, inverse, counts = body(x.astype(np.uint8), dim=dim)
+    return values.astype(np.bool_), inverse, counts
+
+
+# -- losses ---------------------------------------------------------------------------------------
+
+
+def _reduced(loss: Any, reduction: str) -> Any:
+    if loss is NotImplemented or reduction == "none":
+        return loss
+    return reduce("mean" if reduction == "mean" else "sum", loss, None, False)
+
+
+def _loss(name: str) -> None:
+    """Register a loss and its gradient over the expressions `name` and `name_grad`."""
+
+    def forward(x: Any, y: Any, *, reduction: str, beta: float = 0.0) -> Any:
+        return _reduced(compute(f"{name}:each", (x, y), (beta,)), reduction)
+
+    def backward(gy: Any, x: Any, y: Any, *, reduction: str, beta: float = 0.0) -> Any:
+        scale = 1.0 / x.size if reduction == "mean" and x.size else 1.0
+        if gy.dtype != x.dtype:
+            return NotImplemented
+        return compute(f"{name}:slope", (gy, x, y), (beta, scale))
+
+    kernel_for("cuda", name)(forward)
+    kernel_for("cuda", f"{name}_grad")(backward)
+
+
+for _name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
+              "binary_cross_entropy", "binary_cross_entropy_with_logits"):  # fmt: skip
+    _loss(_name)

@@ -1,0 +1,249 @@
+"""Copies, fills and moves between devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+import numpy as np
+from cupy.cuda import runtime
+
+from ...door import kernel_for
+from ..code.compile import kernel, source
+from ..code.geometry import collapse, dense_like
+from ..memory import host_copies as transfer
+from ..memory.streams import current
+from .pointwise import compute
+
+ndarray = cupy.ndarray
+_WITHIN = 3  # cudaMemcpyDeviceToDevice
+
+_BATCH = "18q"
+_TRANSPOSE = ("P", "P", "i", "i", "q", "q", "i", _BATCH)
+
+
+def always(name: str) -> Callable[[Callable], Callable]:
+    """Register a body that takes every input, so that no other is kept behind it."""
+
+    def register(body: Callable) -> Callable:
+        body.total = True  # type: ignore[attr-defined]
+        return kernel_for("cuda", name)(body)
+
+    return register
+
+
+def copy_to(dst: Any, src: Any) -> None:
+    """Write `src`, broadcast and converted, into `dst`; they may lie in any way, not overlap."""
+    if src.dtype == dst.dtype:
+        if dst._c_contiguous and src._c_contiguous and src.shape == dst.shape:
+            if dst.size:
+                runtime.memcpyAsync(
+                    dst.data.ptr, src.data.ptr, dst.nbytes, _WITHIN, current.ptr
+                )  # fmt: skip
+            return
+        if dst.size >= 4096 and _transposed(dst, src):
+            return
+    compute("cast", (src,), (), dst)
+
+
+def _transposed(dst: Any, src: Any) -> bool:
+    """Copy by tiles where the quickest dims of the two differ; False where they do not."""
+    sizes, steps, _short = collapse(dst.shape, dst, [src])
+    dims = len(sizes)
+    to, from_ = steps[:dims], steps[dims:]
+    if not 2 <= dims <= 8 or to[-1] != 1 or from_[-1] == 1 or sizes[-1] < 8:
+        return False
+    rows = next((d for d in range(dims - 1) if from_[d] == 1 and sizes[d] >= 8), None)
+    if rows is None or max(sizes[rows], sizes[-1]) >= 2**31:
+        return False
+    others = [d for d in range(dims - 1) if d != rows]
+    pad = 6 - len(others)
+    batch = [1] * pad + [sizes[d] for d in others]
+    batch += [0] * pad + [from_[d] for d in others]
+    batch += [0] * pad + [to[d] for d in others]
+    count = 1
+    for d in others:
+        count *= sizes[d]
+    launch = kernel(source("moves.cu"), f"transpose{dst.itemsize}", _TRANSPOSE)
+    tile = 64 if dst.itemsize <= 4 else 32
+    tiles = (-(-sizes[-1] // tile), -(-sizes[rows] // tile), min(count, 65535))
+    if tiles[1] > 65535 or count >= 2**31:
+        return False
+    launch.on_grid(
+        tiles, (32, 8, 1), 0, dst.data.ptr, src.data.ptr, sizes[rows], sizes[-1], from_[-1],
+        to[rows], count, *batch,
+    )  # fmt: skip
+    return True
+
+
+def copied(x: Any, order: str = "C") -> Any:
+    """A copy in new memory, row-major or in the order of the source."""
+    out = ndarray(x.shape, x.dtype) if order == "C" else dense_like([x], x.shape, x.dtype)
+    if x.size:
+        if not x._c_contiguous and x.strides == out.strides:  # both dense in one order
+            runtime.memcpyAsync(out.data.ptr, x.data.ptr, x.nbytes, _WITHIN, current.ptr)
+        else:
+            copy_to(out, x)
+    return out
+
+
+@always("clone")
+def _clone(x: Any, *, order: Any) -> Any:
+    if order.__class__ is str:
+        return copied(x, order)
+    back = [0] * len(order)
+    for place, axis in enumerate(order):
+        back[axis] = place
+    return copied(x.transpose(order)).transpose(back)
+
+
+@always("snapshot")
+def _snapshot(x: Any) -> Any:
+    return copied(x, "K")
+
+
+@always("reshape_copy")
+def _reshape_copy(x: Any, *, shape: tuple[int, ...]) -> Any:
+    return copied(x).reshape(shape)
+
+
+@kernel_for("cuda", "copy_into")
+def _copy_into(dst: Any, src: Any) -> Any:
+    if src.__class__ is not ndarray:
+        return NotImplemented
+    if src.data.mem is dst.data.mem and src is not dst:  # perhaps the same elements elsewhere
+        src = copied(src)
+    copy_to(dst, src)
+    return dst
+
+
+# -- fills ----------------------------------------------------------------------------------------
+
+_patterns: dict[tuple, tuple[int, int]] = {}
+_fills: dict[int, Any] = {}  # the kernel of the first GPU, found without a look at its source
+
+
+def _pattern(value: Any, dtype: np.dtype) -> tuple[int, int]:
+    """16 bytes of a repeated value as two integers."""
+    key = (value or str(value), value.__class__, dtype)  # 0.0 and -0.0 are equal, but not the same
+    found = _patterns.get(key)
+    if found is None:
+        if len(_patterns) > 4096:
+            _patterns.clear()
+        with np.errstate(all="ignore"):
+            one = np.array(value).astype(dtype).tobytes()
+        raw = one * (16 // len(one))
+        found = int.from_bytes(raw[:8], "little"), int.from_bytes(raw[8:], "little")
+        _patterns[key] = found
+    return found
+
+
+def fill(dst: Any, value: Any) -> None:
+    """Write one value everywhere into dense memory."""
+    size = dst.nbytes
+    if not size:
+        return
+    lo, hi = _pattern(value, dst.dtype)
+    first = lo & 255
+    if lo == hi == first * 0x0101010101010101:
+        runtime.memsetAsync(dst.data.ptr, first, size, current.ptr)
+        return
+    launch = _fills.get(0)
+    if launch is None or runtime.getDevice():
+        launch = kernel(source("moves.cu"), "fill", ("Q", "P", "Q", "Q"))
+        if not runtime.getDevice():
+            _fills[0] = launch
+    launch.go(min(-(-size // 4096), 2**20), 256, size, dst.data.ptr, lo, hi)
+
+
+@always("fill_into")
+def _fill_into(dst: Any, *, value: Any) -> Any:
+    if dst._c_contiguous and not dst.data.ptr & 15:
+        fill(dst, value)
+    else:
+        one = ndarray((), dst.dtype)
+        fill(one, value)
+        compute("cast", (one,), (), dst)
+    return dst
+
+
+@always("full")
+def _full(*, size: tuple, value: Any, dtype: Any, device: Any, order: Any = None) -> Any:
+    shape = size if order is None else tuple([size[i] for i in order])
+    out = ndarray(shape, dtype.np)
+    fill(out, value)
+    if order is None:
+        return out
+    return out.transpose(sorted(range(len(order)), key=order.__getitem__))
+
+
+@always("empty")
+def _empty(*, size: tuple, dtype: Any, device: Any, order: Any = None) -> Any:
+    if order is None:
+        return ndarray(size, dtype.np)
+    out = ndarray(tuple([size[i] for i in order]), dtype.np)
+    return out.transpose(sorted(range(len(order)), key=order.__getitem__))
+
+
+@always("zeros_of")
+def _zeros_of(x: Any) -> Any:
+    out = dense_like([x], x.shape, x.dtype)
+    if x.size:
+        runtime.memsetAsync(out.data.ptr, 0, out.nbytes, current.ptr)
+    return out
+
+
+# -- between devices ------------------------------------------------------------------------------
+
+
+@kernel_for("cuda", "move")
+def _move(x: Any, *, to: Any, source: Any, non_blocking: bool) -> Any:
+    if to.type == "cuda":
+        here = x.device.id
+        index = here if to.index is None else to.index
+        return copied(x, "K") if index == here else transfer.to_peer(x, index)
+    if to.type == "cpu":
+        return transfer.to_host(x, non_blocking)
+    return NotImplemented
+
+
+@kernel_for("cpu", "move")
+def _move_up(x: Any, *, to: Any, source: Any, non_blocking: bool) -> Any:
+    if to.type != "cuda":
+        return NotImplemented
+    return transfer.to_device(x, to.index or 0, non_blocking)
+
+
+# -- joins ----------------------------------------------------------------------------------------
+
+
+@kernel_for("cuda", "cat")
+def _cat(*xs: Any, dim: int) -> Any:
+    first = xs[0]
+    if any(x.dtype != first.dtype for x in xs) or first.ndim == 0:
+        return NotImplemented
+    whole = [x for x in xs if x.shape != (0,)] or [first]
+    shape = list(whole[0].shape)
+    shape[dim] = sum([x.shape[dim] for x in whole])
+    out = ndarray(tuple(shape), first.dtype)
+    start = 0
+    for x in whole:
+        stop = start + x.shape[dim]
+        if x.size:
+            copy_to(out[(slice(None),) * (dim % len(shape)) + (slice(start, stop),)], x)
+        start = stop
+    return out
+
+
+@kernel_for("cuda", "stack")
+def _stack(*xs: Any, dim: int) -> Any:
+    first = xs[0]
+    if any(x.dtype != first.dtype or x.shape != first.shape for x in xs):
+        return NotImplemented
+    dim %= first.ndim + 1
+    out = ndarray((*first.shape[:dim], len(xs), *first.shape[dim:]), first.dtype)
+    if first.size:
+        for i, x in enumerate(xs):
+            copy_to(out[(slice(None),) * dim + (i,)], x)
+    return out

@@ -1,0 +1,250 @@
+"""Gather, scatter and advanced indexing on the GPU; sums at places repeat exactly when asked."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import cupy
+import numpy as np
+
+from ....base.config import settings
+from ....base.dtypes import from_np
+from ...door import kernel_for
+from ..code.compile import Launch, kernel, source
+from ..code.generate import PRELUDE, TYPES
+from .fills import copied
+
+ndarray = cupy.ndarray
+_ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned",
+           "int64": "u64", "uint64": "u64"}  # fmt: skip
+_KINDS = {"add": 0, "prod": 1, "amax": 2, "amin": 3}
+
+
+@cache
+def source_for(name: str, index: str, dims: int) -> str:
+    """The kernels for one dtype of elements and of indices."""
+    head = [PRELUDE, f"typedef {TYPES[name][0]} S; typedef {TYPES[index][0]} X;"]
+    head.append(f"#define N {dims}")
+    if name in _ATOMIC:
+        head.append(f"#define ATOMIC {_ATOMIC[name]}")
+    text = source("indexing.cu")
+    if TYPES[name][1] == "c":  # complex numbers have no order
+        text = text.replace("kind == 2 ? top(a, b) : bottom(a, b)", "a")
+    return "\n".join([*head, text])
+
+
+def _kernel(what: str, dtype: Any, index: Any, dims: int, formats: tuple[str, ...]) -> Launch:
+    text = source_for(from_np(dtype).name, from_np(index).name, dims)
+    return kernel(text, what, formats)
+
+
+def _along(what: str, out: Any, far: Any, near: Any, index: Any, dim: int) -> None:
+    """One of the kernels over the elements of `index`; `far` is indexed along `dim`."""
+    n = index.size
+    if not n:
+        return
+    dims = index.ndim
+    other = far if near is None else near
+    geometry = (
+        *index.shape,
+        *[s // far.itemsize for s in far.strides],
+        *[s // index.itemsize for s in index.strides],
+        *[s // other.itemsize for s in other.strides],
+    )
+    formats = ("q", "P", "P", "P", "i", "q", f"{4 * dims}q")
+    launch = _kernel(what, far.dtype, index.dtype, dims, formats)
+    read = 0 if near is None else near.data.ptr
+    if what == "gather":
+        read = far.data.ptr
+    launch(
+        min(-(-n // 256), 2**20), 256, n, out.data.ptr, read, index.data.ptr, dim,
+        far.shape[dim], *geometry,
+    )  # fmt: skip
+
+
+@kernel_for("cuda", "gather")
+def _gather(x: Any, index: Any, *, dim: int) -> Any:
+    if not x.ndim:
+        return NotImplemented
+    out = ndarray(index.shape, x.dtype)
+    _along("gather", out, x, None, index, dim % x.ndim)
+    return out
+
+
+@kernel_for("cuda", "scatter")
+def _scatter(x: Any, index: Any, src: Any, *, dim: int) -> Any:
+    if not x.ndim:
+        return NotImplemented
+    out = copied(x)
+    if src.__class__ is not ndarray:
+        src = cupy.full((), src, x.dtype)
+    if not src.ndim:
+        src = cupy.broadcast_to(src, index.shape)
+    _along("scatter", out, out, src.astype(x.dtype, copy=False), index, dim % x.ndim)
+    return out
+
+
+def _adds_in_place(dtype: Any) -> bool:
+    return from_np(dtype).name in _ATOMIC and not settings.deterministic
+
+
+def _scatter_into(out: Any, index: Any, src: Any, dim: int) -> None:
+    """`out[index] += src` along `dim`; `out` is contiguous."""
+    if _adds_in_place(out.dtype):
+        _along("scatter_add", out, out, src, index, dim)
+        return
+    at = ndarray(index.shape, np.int64)
+    _along("flatten", at, out, None, index, dim)
+    part = src[tuple([slice(n) for n in index.shape])]
+    fold_at(out.reshape(-1), at.reshape(-1), copied(part).reshape(-1), "add")
+
+
+@kernel_for("cuda", "scatter_add")
+def _scatter_add(x: Any, index: Any, src: Any, *, dim: int) -> Any:
+    if not x.ndim:
+        return NotImplemented
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":  # add in float32, round once
+        wide = _scatter_add(x.astype(np.float32), index, src.astype(np.float32), dim=dim)
+        return wide.astype(x.dtype)
+    out = copied(x)
+    if not src.ndim:
+        src = cupy.broadcast_to(src, index.shape)
+    _scatter_into(out, index, src, dim % x.ndim)
+    return out
+
+
+@kernel_for("cuda", "gather_grad")
+def _gather_grad(g: Any, index: Any, *, dim: int, shape: tuple) -> Any:
+    if not shape:
+        return NotImplemented
+    return _scatter_add(cupy.zeros(shape, g.dtype), index, g, dim=dim)
+
+
+@kernel_for("cuda", "scatter_reduce")
+def _scatter_reduce(
+    x: Any, index: Any, src: Any, *, dim: int, kind: str, include_self: bool
+) -> Any:
+    out = copied(x)
+    at = ndarray(index.shape, np.int64)
+    if x.ndim:
+        _along("flatten", at, out, None, index, dim % x.ndim)
+    else:
+        at[...] = 0
+    part = src[tuple([slice(n) for n in index.shape])] if src.ndim else src
+    part = copied(cupy.broadcast_to(part, index.shape).astype(x.dtype, copy=False))
+    fold_at(out.reshape(-1), at.reshape(-1), part.reshape(-1), kind, include_self)
+    return out
+
+
+def fold_at(flat: Any, at: Any, values: Any, kind: str, keep: bool = True) -> None:
+    """Fold `values` into the places `at` of a flat array, equal places in the order they come."""
+    n = at.size
+    if not n:
+        return
+    order = cupy.argsort(at)  # radix sort: stable
+    formats = ("q", "P", "P", "P", "P", "i", "i")
+    launch = _kernel("runs", flat.dtype, np.dtype(np.int64), 1, formats)
+    at = at[order]
+    launch(
+        min(-(-n // 256), 2**20), 256, n, flat.data.ptr, values.data.ptr, at.data.ptr,
+        order.data.ptr, _KINDS[kind], int(keep),
+    )  # fmt: skip
+
+
+def add_flat(flat: Any, at: Any, values: Any) -> None:
+    """`flat[at] += values`, counting duplicates; all three are contiguous and one-dimensional."""
+    n = at.size
+    if not n:
+        return
+    if not _adds_in_place(flat.dtype):
+        fold_at(flat, at, values, "add")
+        return
+    launch = _kernel("add_flat", flat.dtype, np.dtype(np.int64), 1, ("q", "P", "P", "P"))
+    launch(
+        min(-(-n // 256), 2**20), 256, n, flat.data.ptr, values.data.ptr, at.data.ptr
+    )  # fmt: skip
+
+
+# -- advanced indexing ----------------------------------------------------------------------------
+
+
+def _flat_places(shape: tuple[int, ...], slots: tuple, indices: tuple) -> Any:
+    """The flat position of every element that `x[slots]` names, in the order of the result."""
+    picks: list[tuple[int, Any]] = []
+    whole: list[int] = []
+    before: list[int] = []
+    supply = iter(indices)
+    dim = 0
+    for taken in slots:
+        if not taken:
+            whole.append(dim)
+            dim += 1
+            continue
+        entry = next(supply)
+        parts = cupy.nonzero(entry) if entry.dtype.kind == "b" else (entry,)
+        for part in parts:
+            wide = part.astype(np.int64, copy=False)
+            picks.append((dim, cupy.where(wide < 0, wide + shape[dim], wide)))
+            before.append(len(whole))
+            dim += 1
+    whole.extend(range(dim, len(shape)))
+    steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+    picked = sum([a * steps[d] for d, a in picks])
+    lead = before[0] if len(set(before)) == 1 else 0
+    trail = len(whole) - lead
+    places = picked.reshape(picked.shape + (1,) * trail)
+    rank = lead + picked.ndim + trail
+    for i, d in enumerate(whole):
+        line = [1] * rank
+        line[i if i < lead else i + picked.ndim] = shape[d]
+        places = places + (cupy.arange(shape[d]) * steps[d]).reshape(line)
+    return places
+
+
+def _add_places(out: Any, slots: tuple, indices: tuple, values: Any) -> None:
+    """`out[slots] += values` for contiguous `out`, counting duplicates."""
+    if out.dtype.itemsize == 2 and out.dtype.kind in "fV":  # add in float32, round once
+        wide = out.astype(np.float32)
+        _add_places(wide, slots, indices, values.astype(np.float32))
+        out[...] = wide.astype(out.dtype)
+        return
+    places = _flat_places(out.shape, slots, indices)
+    values = cupy.broadcast_to(values.astype(out.dtype, copy=False), places.shape)
+    add_flat(out.reshape(-1), copied(places).reshape(-1), copied(values).reshape(-1))
+
+
+@kernel_for("cuda", "index_grad")
+def _index_grad(g: Any, *indices: Any, slots: tuple, shape: tuple) -> Any:
+    out = cupy.zeros(shape, g.dtype)
+    if not shape or 0 in shape or not g.size:
+        return out
+    if len(indices) == 1 and indices[0].dtype.kind == "b":
+        return NotImplemented  # a mask names every element once: a plain write
+    _add_places(out, slots, indices, g)
+    return out
+
+
+def _put(dst: Any, values: Any, indices: tuple, slots: tuple, accumulate: bool) -> Any:
+    if not accumulate or not dst.ndim:
+        return NotImplemented
+    if values.__class__ is not ndarray:
+        values = cupy.full((), values, dst.dtype)
+    dense = dst if dst._c_contiguous else copied(dst)
+    _add_places(dense, slots, indices, values)
+    if dense is not dst:
+        dst[...] = dense
+    return dst
+
+
+@kernel_for("cuda", "index_put_into")
+def _index_put_into(dst: Any, values: Any, *indices: Any, slots: tuple, accumulate: bool) -> Any:
+    return _put(dst, values, indices, slots, accumulate)
+
+
+@kernel_for("cuda", "index_put")
+def _index_put(x: Any, values: Any, *indices: Any, slots: tuple, accumulate: bool) -> Any:
+    if not accumulate:
+        return NotImplemented
+    return _put(copied(x), values, indices, slots, accumulate)

@@ -1,0 +1,252 @@
+"""The pointwise ops of the GPU: every kernel of the table of expressions, bound to its op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+
+from ....base.dtypes import finfo, from_np
+from ...door import in_place, kernel_for
+from ..code.expressions import TABLE, expression
+from ..code.generate import ARRAY, NUMBER
+from ..code.launch import Result
+from ..code.variants import MANY, THREADS, Plan, compute, number, plan_for
+
+__all__ = ["compute", "expression"]  # for fused chains and for other families
+
+ndarray = cupy.ndarray
+
+
+_MOST = 4096  # prepared launches kept per op
+
+
+def _prepared(plan: Plan | None, shape: tuple, n: int, arrays: int) -> Any:
+    """The launch of a plan over contiguous arrays of one shape; False when it takes another way."""
+    if plan is None or not 0 < n < MANY:
+        return False
+    grid = (-(-n // plan.per_block), 1, 1)
+    return plan.flat(plan.vector, "unsigned").prepared(
+        grid, (THREADS, 1, 1), 0, arrays + 1, (Result(0, shape, plan.out),), front=(n,),
+        aligned=tuple(range(1, arrays + 1)),
+    )  # fmt: skip
+
+
+def _unary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
+    """A body for one array and no attributes, with the short way for contiguous memory inlined."""
+    calls: dict[Any, Any] = {}
+
+    def body(x: Any) -> Any:
+        if x._c_contiguous:
+            key = (x.shape, x.dtype)
+            call = calls.get(key)
+            if call is None:
+                if len(calls) > _MOST:
+                    calls.clear()
+                plan = plan_for(name, (x.dtype,), (ARRAY,))
+                call = calls[key] = _prepared(plan, x.shape, x.size, 1)
+            if call:
+                out = call(x)
+                if out is not NotImplemented:
+                    return out
+        out = compute(name, (x,))
+        return generic(x) if out is NotImplemented else out
+
+    return body
+
+
+def _binary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
+    """A body for two operands without attributes."""
+    calls: dict[Any, Any] = {}
+    left: dict[Any, Plan] = {}
+
+    def body(x: Any, y: Any) -> Any:
+        if x.__class__ is ndarray and x._c_contiguous:
+            d = x.dtype
+            if y.__class__ is ndarray:
+                if y._c_contiguous and y.dtype == d:
+                    shape = x.shape
+                    if shape == y.shape:
+                        call = calls.get((shape, d))
+                        if call is None:
+                            if len(calls) > _MOST:
+                                calls.clear()
+                            plan = plan_for(name, (d, d), (ARRAY, ARRAY))
+                            call = calls[shape, d] = _prepared(plan, shape, x.size, 2)
+                        if call:
+                            out = call(x, y)
+                            if out is not NotImplemented:
+                                return out
+            else:
+                plan = left.get(d)
+                if plan is None:
+                    plan = plan_for(name, (d, d), (ARRAY, NUMBER))
+                    if plan is None:
+                        return generic(x, y)
+                    left[d] = plan
+                p, n = x.data.ptr, x.size
+                if not p & 15 and 0 < n < MANY:
+                    out = ndarray(x.shape, plan.out)
+                    value = number(y, plan.numbers)
+                    plan.go(-(-n // plan.per_block), THREADS, n, out.data.ptr, p, *value)
+                    return out
+        out = compute(name, (x, y))
+        return generic(x, y) if out is NotImplemented else out
+
+    return body
+
+
+def _in_place(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
+    """The body, which writes into its first operand where an in-place operation offers that."""
+
+    def direct(x: Any, *others: Any) -> Any:
+        if x is not in_place[0] or x is None:
+            return body(x, *others)
+        in_place[0] = None
+        possible = x.dtype.kind in "fViu"
+        for y in others:
+            possible = possible and (y.__class__ is not ndarray or _fits(y, x))
+        if possible and compute(name, (x, *others), (), x) is not NotImplemented:
+            return x
+        return body(x, *others)
+
+    return direct
+
+
+def _fits(y: Any, x: Any) -> bool:
+    """Whether x may be overwritten element by element while y is read beside it."""
+    if y.dtype != x.dtype or y.ndim > x.ndim:
+        return False
+    if any(n != m and n != 1 for n, m in zip(y.shape[::-1], x.shape[::-1])):
+        return False
+    if y.data.mem is not x.data.mem:
+        return True
+    return y.data.ptr == x.data.ptr and y.shape == x.shape and y.strides == x.strides
+
+
+class _Quick:
+    """An override that makes its body when a kernel is bound, with the generic body at hand."""
+
+    def __init__(self, name: str, make: Callable[..., Any]) -> None:
+        self.name, self.make = name, make
+
+    def with_fallback(self, generic: Callable[..., Any]) -> Callable[..., Any]:
+        body = self.make(self.name, generic)
+        return _in_place(self.name, body) if self.name in ("add", "sub", "relu") else body
+
+
+def _many(name: str) -> Callable[..., Any]:
+    """A body for any number of operands and the attributes of the table."""
+    attrs_of = tuple([a.partition(":")[0] for a in TABLE[name].attrs])
+
+    def body(*operands: Any, **attrs: Any) -> Any:
+        return compute(name, operands, tuple([attrs[a] for a in attrs_of]))
+
+    return body
+
+
+def _register() -> None:
+    for name, e in TABLE.items():
+        if ":" in name or name in _SPECIAL:
+            continue
+        if e.attrs or len(e.inputs) > 2 or e.main:
+            body: Any = _many(name)
+        else:
+            body = _Quick(name, _unary if len(e.inputs) == 1 else _binary)
+        kernel_for("cuda", name)(body)
+
+
+def _pow(x: Any, y: Any) -> Any:
+    if y.__class__ in (int, float) and x.dtype.kind in "fcV":
+        if y == 2:
+            return compute("square", (x,))
+        if y == 3:
+            return compute("mul", (compute("square", (x,)), x))
+        if y == 0.5:
+            return compute("sqrt", (x,))
+        if y == -1:
+            return compute("reciprocal", (x,))
+    return compute("pow", (x, y))
+
+
+def _where(condition: Any, x: Any, y: Any, *, to: Any) -> Any:
+    out = None if to is None else to.name
+    arrays = [a for a in (x, y) if a.__class__ is ndarray]
+    if condition.dtype.kind != "b":
+        return NotImplemented
+    if not arrays:  # two numbers: stored as they come
+        if out is None:
+            return NotImplemented
+        x = cupy.full((), x, to.np)
+    elif len(arrays) == 2 and x.dtype != y.dtype:
+        return NotImplemented
+    elif x.__class__ is not ndarray:  # T is the type of y, so the branches change places
+        return compute("where", (compute("logical_not", (condition,)), y, x), (), None, out)
+    return compute("where", (condition, x, y), (), None, out)
+
+
+def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    if value.__class__ is ndarray and value.dtype != x.dtype:
+        value = value.astype(x.dtype)
+    if mask.dtype.kind != "b":
+        return NotImplemented
+    return compute("masked_fill", (x, mask, value))
+
+
+def _clamp(x: Any, low: Any, high: Any) -> Any:
+    if low is None:
+        return compute("clamp:high", (x, high))
+    if high is None:
+        return compute("clamp:low", (x, low))
+    return compute("clamp", (x, low, high))
+
+
+def _clamp_backward(dy: Any, x: Any, low: Any, high: Any) -> Any:
+    if low is None:
+        return compute("clamp_backward:high", (dy, x, high))
+    if high is None:
+        return compute("clamp_backward:low", (dy, x, low))
+    return compute("clamp_backward", (dy, x, low, high))
+
+
+def _logit(x: Any, *, eps: float | None) -> Any:
+    return compute("logit", (x,)) if eps is None else compute("logit:eps", (x,), (eps,))
+
+
+def _gelu(x: Any, *, approximate: str) -> Any:
+    return compute(f"gelu:{approximate}", (x,))
+
+
+def _gelu_grad(gy: Any, x: Any, *, approximate: str) -> Any:
+    return compute(f"gelu_grad:{approximate}", (gy, x))
+
+
+def _round_decimals(x: Any, *, decimals: int) -> Any:
+    return compute("round_decimals", (x,), (10.0 ** abs(decimals), decimals <= 0))
+
+
+def _nan_to_num(x: Any, *, nan: float, posinf: Any, neginf: Any) -> Any:
+    if x.dtype.kind == "c":
+        return NotImplemented
+    if x.dtype.kind not in "fV":
+        return compute("nan_to_num", (x,), (0, 0, 0))
+    limits = finfo(from_np(x.dtype))
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    return compute("nan_to_num", (x,), (nan, high, low))
+
+
+def _cast(x: Any, *, to: Any, source: Any) -> Any:
+    return compute("cast", (x,), (), None, to.name)
+
+
+_SPECIAL: dict[str, Any] = {
+    "pow": _pow, "where": _where, "masked_fill": _masked_fill, "clamp": _clamp,
+    "clamp_backward": _clamp_backward, "logit": _logit, "gelu": _gelu, "gelu_grad": _gelu_grad,
+    "round_decimals": _round_decimals, "nan_to_num": _nan_to_num, "cast": _cast,
+}  # fmt: skip
+
+for _name, _body in _SPECIAL.items():
+    kernel_for("cuda", _name)(_body)
+_register()

@@ -1,0 +1,257 @@
+"""Matrix products on the GPU: mm, bmm and linear over cuBLASLt, operands used where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import prod
+from typing import Any
+
+import cupy
+
+from ....base.config import settings
+from ....base.shapes import broadcast_shapes
+from ...door import kernel_for
+from ..library.cublaslt import TF32, TYPES, Matrix, Plan, Product, is_capturing, library
+from ..small import dense
+from .reduce import reduce
+
+# cuBLASLt counts columns first. A row-major product out = x y is its out' = y' x', so operand A is y and
+# operand B is x; a matrix whose rows are dense is "not transposed" there.
+
+_TUNE_FROM = 1 << 24  # multiply-adds below which measuring candidates does not pay
+_tuning = False
+
+
+@contextmanager
+def tuning() -> Iterator[None]:
+    """Products that are new inside the block are measured, and the library's quickest kernel is kept."""
+    global _tuning
+    before, _tuning = _tuning, not settings.deterministic
+    try:
+        yield
+    finally:
+        _tuning = before
+
+
+def _seen(shape: tuple, strides: tuple, itemsize: int, flip: bool) -> Matrix | None:
+    """A matrix (or its transpose) as an operand; None when it has to be copied first."""
+    rows, columns = shape[-2:]
+    down, across = strides[-2] // itemsize, strides[-1] // itemsize
+    if flip:
+        rows, columns, down, across = columns, rows, across, down
+    step = strides[0] // itemsize if len(shape) == 3 and shape[0] > 1 else 0
+    if (across == 1 or columns == 1) and (down >= columns or rows == 1):
+        ld = down if rows > 1 else columns
+        return Matrix(columns, rows, max(ld, columns, 1), False, step)
+    if (down == 1 or rows == 1) and (across >= rows or columns == 1):
+        ld = across if columns > 1 else rows
+        return Matrix(rows, columns, max(ld, rows, 1), True, step)
+    return None
+
+
+class _Recipe:
+    """What a call needs once its shapes are known."""
+
+    __slots__ = ("shape", "plan", "copy_x", "copy_y", "fill_bias", "untuned")
+
+    copy_x: bool
+    copy_y: bool
+    fill_bias: bool  # the bias is written to the result first, and the product added
+    plan: Plan | None  # None where the library cannot give the sums that "bgrad" asks for
+    shape: tuple[int, ...]
+    untuned: bool
+
+
+def _recipe(
+    x: Any, y: Any, flip_x: bool, flip_y: bool, bias: Any, epilogue: str, alignment: int
+) -> _Recipe:
+    made = _Recipe()
+    size = x.itemsize
+    left = _seen(x.shape, x.strides, size, flip_x)
+    right = _seen(y.shape, y.strides, size, flip_y)
+    made.copy_x, made.copy_y = left is None, right is None
+    if left is None:
+        left = _seen(x.shape, _dense(x.shape, size), size, flip_x)
+    if right is None:
+        right = _seen(y.shape, _dense(y.shape, size), size, flip_y)
+    rows = x.shape[-1] if flip_x else x.shape[-2]
+    columns = y.shape[-2] if flip_y else y.shape[-1]
+    batch = max(x.shape[0], y.shape[0]) if x.ndim == 3 else 1
+    made.shape = (rows, columns) if x.ndim == 2 else (batch, rows, columns)
+    char = x.dtype.char
+    compute = TYPES[char][1]
+    if char == "f" and settings.float32_matmul_precision != "highest":
+        compute = TF32
+    assert left is not None and right is not None  # dense ones are always seen
+    what = Product(right, left, columns, rows, batch, char, compute, epilogue, alignment or 256)
+    made.plan, made.fill_bias = _plan(what, bias)
+    made.untuned = rows * columns * batch * (x.shape[-2] if flip_x else x.shape[-1]) >= _TUNE_FROM
+    return made
+
+
+def _plan(what: Product, bias: Any) -> tuple[Plan | None, bool]:
+    lib = library()
+    plan = lib.make(what, 0 if bias is None else bias.data.ptr)
+    if plan is not None:
+        return plan, False
+    if (
+        bias is not None and what.epilogue == "bias"
+    ):  # float64: the bias goes in first, then + product
+        plan = lib.make(what._replace(epilogue=""), 0, accumulate=True)
+        if plan is not None:
+            return plan, True
+    if what.epilogue == "bgrad":
+        return None, False
+    raise RuntimeError(f"cuBLASLt has no algorithm for {what}")
+
+
+def _dense(shape: tuple, itemsize: int) -> tuple:
+    strides = [itemsize]
+    for s in reversed(shape[1:]):
+        strides.append(strides[-1] * s)
+    return tuple(reversed(strides))
+
+
+def product(
+    x: Any,
+    y: Any,
+    flip_x: bool,
+    flip_y: bool,
+    bias: Any = None,
+    epilogue: str = "",
+    extra: Any = None,
+) -> Any:
+    """`x y` of matrices or equal batches of them, either one transposed; `bias` is added to rows.
+
+    `extra` is where a "bgrad" epilogue writes the sums of x over its inner dim; None is the answer where
+    the library has no kernel for that.
+    """
+    px, py = x.data.ptr, y.data.ptr
+    vector = bias if extra is None else extra
+    pb = 0 if vector is None else vector.data.ptr
+    low = (px | py | pb) & 255
+    plans = library().plans
+    key = (flip_x, flip_y, x.shape, x.strides, y.shape, y.strides, x.dtype.char, epilogue,
+           settings.float32_matmul_precision, low & -low)  # fmt: skip
+    recipe = plans.get(key)
+    if recipe is None:
+        recipe = plans[key] = _recipe(x, y, flip_x, flip_y, vector, epilogue, low & -low)
+    if recipe.plan is None:
+        return None
+    if recipe.copy_x:
+        x = cupy.ascontiguousarray(x)
+        px = x.data.ptr
+    if recipe.copy_y:
+        y = cupy.ascontiguousarray(y)
+        py = y.data.ptr
+    out = cupy.ndarray(recipe.shape, x.dtype)
+    if recipe.fill_bias:
+        out[...] = bias
+        pb = 0
+    if recipe.untuned and (_tuning or settings.cudnn_benchmark) and not is_capturing():
+        recipe.untuned = False
+        if not recipe.fill_bias:
+            library().tune(recipe.plan, py, px, out.data.ptr, pb)
+    library().launch(recipe.plan, py, px, out.data.ptr, pb)
+    return out
+
+
+def _takes(x: Any, y: Any) -> bool:
+    return x.dtype.char in TYPES and x.size > 0 and y.size > 0 and x.dtype == y.dtype
+
+
+def _register(name: str, flip_x: bool, flip_y: bool) -> None:
+    form = "tn" if flip_x else "nt" if flip_y else "nn"
+
+    @kernel_for("cuda", name)
+    def mm(x: Any, y: Any) -> Any:
+        if x.dtype.char not in TYPES or not x.size or not y.size:
+            return NotImplemented
+        a, b = x.shape, y.shape
+        m, k = (a[1], a[0]) if flip_x else a
+        out = dense.product(form, x, y, m, b[0] if flip_y else b[1], k)
+        return product(x, y, flip_x, flip_y) if out is None else out
+
+    @kernel_for("cuda", "b" + name)
+    def bmm(x: Any, y: Any) -> Any:
+        if not _takes(x, y):
+            return NotImplemented
+        lead = (x.shape[0], y.shape[0])
+        if x.ndim == 3 and y.ndim == 3 and (lead[0] == lead[1] or 1 in lead):
+            return product(x, y, flip_x, flip_y)
+        return _of_batches(x, y, flip_x, flip_y)
+
+
+def _of_batches(x: Any, y: Any, flip_x: bool, flip_y: bool) -> Any:
+    """Any number of leading dims: they are laid side by side in one."""
+    lead_x, lead_y = x.shape[:-2], y.shape[:-2]
+    lead = lead_x
+    if lead_x != lead_y:
+        lead = tuple(broadcast_shapes(lead_x, lead_y))
+        if prod(lead_x) != 1:
+            x = cupy.broadcast_to(x, (*lead, *x.shape[-2:]))
+        if prod(lead_y) != 1:
+            y = cupy.broadcast_to(y, (*lead, *y.shape[-2:]))
+    out = product(
+        x.reshape(prod(x.shape[:-2]), *x.shape[-2:]), y.reshape(prod(y.shape[:-2]), *y.shape[-2:]),
+        flip_x, flip_y,
+    )  # fmt: skip
+    return out.reshape(*lead, *out.shape[-2:])
+
+
+_register("mm", False, False)
+_register("mm_nt", False, True)
+_register("mm_tn", True, False)
+
+
+@kernel_for("cuda", "linear")
+def linear(x: Any, w: Any, b: Any, *, activation: str = "") -> Any:
+    """`x @ w.T + b`, the bias (and an activation, when a pass asks for one) added by cuBLASLt."""
+    if x.dtype.char not in TYPES or not x.size or not w.size:
+        return NotImplemented
+    if b is None:
+        epilogue = activation
+    else:
+        epilogue = "bias_" + activation if activation else "bias"
+        if not b._c_contiguous:
+            b = cupy.ascontiguousarray(b)
+    if x.ndim == 2:
+        if activation in ("", "relu"):
+            out = dense.linear(x, w, b, activation == "relu")
+            if out is not None:
+                return out
+        return product(x, w, False, True, b, epilogue)
+    shape = x.shape
+    rows = x.reshape(prod(shape[:-1]), shape[-1])
+    return product(rows, w, False, True, b, epilogue).reshape(*shape[:-1], w.shape[0])
+
+
+@kernel_for("cuda", "linear_grads")
+def linear_grads(g: Any, x: Any) -> Any:
+    """`g.T @ x` with the sums of g over its rows, which is the bias gradient, in one call."""
+    if not _takes(g, x):
+        return NotImplemented
+    small = dense.weight_and_bias(g, x)
+    if small is not None:
+        return small
+    if g.dtype.char != "d":  # the library has no such epilogue in float64
+        sums = cupy.ndarray((g.shape[1],), g.dtype)
+        out = product(g, x, True, False, None, "bgrad", sums)
+        if out is not None:
+            return out, sums
+    return product(g, x, True, False), reduce("sum", g, (0,), False)
+
+
+@kernel_for("cuda", "linear_all_grads")
+def linear_all_grads(g: Any, x: Any, w: Any) -> Any:
+    """`g @ w` and both of `linear_grads`: one launch for few rows."""
+    if not _takes(g, x) or not w.size or w.dtype != g.dtype:
+        return NotImplemented
+    found = dense.backward(g, x, w, None)
+    if found is not None:
+        return found
+    pair = linear_grads(g, x)
+    (m, k), n = g.shape, w.shape[1]
+    gx = dense.product("nn", g, w, m, n, k)
+    return (product(g, w, False, False) if gx is None else gx, *pair)

@@ -1,0 +1,267 @@
+"""Reductions on the GPU: sums, means, extremes and their places, in any layout, deterministic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+import numpy as np
+
+from ....base.dtypes import by_name, from_np
+from ...door import kernel_for
+from ..code.compile import kernel
+from ..code.generate import TYPES
+from ..code.launch import Result
+from .fills import always
+from .reduce_sources import reduction_source, size_of, supports
+
+ndarray = cupy.ndarray
+_SPLIT_FROM = 8192  # terms per result above which a few results are computed in parts
+_WANTED = 1024  # blocks that keep a large GPU busy
+_ROWS = ("P", "P", "P", "P")
+
+
+class _Recipe:
+    """Everything about a reduction that its shape, strides and dtype decide."""
+
+    __slots__ = ("aligned", "go", "join", "outs", "parts", "plain", "quick", "shape", "squeezed")
+
+    shape: tuple[int, ...]
+    squeezed: tuple[int, ...]
+    outs: int
+    go: Callable[..., None]
+    aligned: bool  # whether `go` reads 16 bytes at a time
+    plain: Callable[[], Callable[..., None]]  # makes the launch for memory that is not aligned
+    quick: dict[bool, Callable[..., Any]]  # by keepdim: the launch that also makes the result
+    join: Callable[..., None] | None
+    parts: int  # bytes for the parts of a reduction in two steps
+
+
+_recipes: dict[tuple, _Recipe | None] = {}
+
+
+def _merged(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Neighbouring (size, step) that are walked as one, joined; sizes of 1 fall away."""
+    out: list[tuple[int, int]] = []
+    for n, step in pairs:
+        if n == 1:
+            continue
+        if out and out[-1][1] == n * step:
+            out[-1] = (out[-1][0] * n, step)
+        else:
+            out.append((n, step))
+    return out or [(1, 0)]
+
+
+def _recipe(kind: str, x: Any, dims: tuple[int, ...], out: str) -> _Recipe | None:
+    name = from_np(x.dtype).name
+    if not supports(kind, name):
+        return None
+    item = x.itemsize
+    steps = [s // item for s in x.strides]
+    gone_at = set(dims)
+    kept = _merged([(n, s) for d, (n, s) in enumerate(zip(x.shape, steps)) if d not in gone_at])
+    gone = _merged([(n, s) for d, (n, s) in enumerate(zip(x.shape, steps)) if d in gone_at])
+    r = _Recipe()
+    r.shape = tuple([1 if d in gone_at else n for d, n in enumerate(x.shape)])
+    r.squeezed = tuple([n for d, n in enumerate(x.shape) if d not in gone_at])
+    r.outs = math.prod(r.squeezed)
+    r.quick = {}
+    terms = math.prod([n for n, _ in gone]) if x.size else 0
+    if r.outs:
+        _choose(r, kind, name, out, kept, gone, terms, min(steps, default=0))
+    return r
+
+
+def _choose(
+    r: _Recipe, kind: str, name: str, out: str, kept: list, gone: list, terms: int, least: int
+) -> None:
+    """The kernels that walk this layout and how many blocks they take."""
+    outs = r.outs
+    reach = sum([abs(s) * (n - 1) for n, s in kept + gone])
+    short = max(reach, outs, terms) < 2**31 - 2**20 and least >= 0
+    text = reduction_source(kind, name, out, "int" if short else "i64", len(kept), len(gone))
+    letter = "i" if short else "q"
+    count = 2 * (len(kept) + len(gone))
+    formats = (*_ROWS, letter, letter, letter, "q", f"{count}{letter}")
+    by_columns = kept[-1][1] == 1 and gone[-1][1] != 1 and outs >= 16
+    lanes = 32 if terms <= 512 else 256
+    block = (32, 8, 1) if by_columns else (lanes, 256 // lanes, 1)
+    blocks = -(-outs // (32 if by_columns else 256 // lanes))
+    vector = 16 // TYPES[name][2]
+    parts = 1
+    if blocks < _WANTED // 2 and terms >= (512 if by_columns else _SPLIT_FROM):
+        most = terms // (64 if by_columns else 2048)
+        parts = max(1, min(most, -(-_WANTED // blocks), 1024))
+    chunk = -(-terms // parts) if terms else 1
+    chunk = -(-chunk // vector) * vector
+    parts = max(-(-terms // chunk), 1)
+    grid = (blocks, parts, 1)
+    geometry = (
+        *[n for n, _ in kept], *[s for _, s in kept], *[n for n, _ in gone], *[s for _, s in gone],
+    )  # fmt: skip
+    r.aligned = (
+        not by_columns and vector > 1 and gone[0][1] == 1 and len(gone) == 1 and terms >= 64
+        and terms % vector == 0 and all(s % vector == 0 for _, s in kept)
+    )  # fmt: skip
+    fixed = (grid, block, 0, 4, outs, terms, chunk, terms, *geometry)
+    r.plain = lambda: kernel(text, "columns" if by_columns else "rows", formats).fixed(*fixed)
+    launch = kernel(text, "packs" if r.aligned else "columns" if by_columns else "rows", formats)
+    r.go = launch.fixed(*fixed)
+    r.join, r.parts = None, 0
+    if parts == 1 and kind not in ("argmax", "argmin"):
+        for keepdim, shape in ((False, r.squeezed), (True, r.shape)):
+            results = (Result(1, shape, by_name(out).np),)
+            r.quick[keepdim] = launch.prepared(
+                *fixed[:4], results, *fixed[4:], aligned=(0,) if r.aligned else ()
+            )
+    if parts > 1:
+        joined = kernel(text, "join", ("P", "P", "P", letter, letter, "q"))
+        r.join = joined.fixed((outs, 1, 1), (256, 1, 1), 0, 3, outs, parts, terms)
+        r.parts = parts * outs * size_of(kind, name)
+
+
+def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
+    if dim is None:
+        return tuple(range(ndim))
+    given = (dim,) if dim.__class__ is int else dim
+    return tuple([d % ndim for d in given]) if ndim else ()
+
+
+def reduce(
+    kind: str, x: Any, dim: Any, keepdim: bool, out: str | None = None, both: bool = False
+) -> Any:
+    """Reduce over dims (None: all); argmax and argmin give (value or None, index)."""
+    key = (kind, x.dtype, x.shape, x.strides, dim, out)
+    try:
+        r = _recipes[key]
+    except KeyError:
+        if len(_recipes) > 8192:
+            _recipes.clear()
+        dims = _dims(dim, x.ndim)
+        r = _recipes[key] = _recipe(kind, x, dims, out or from_np(x.dtype).name)
+    if r is None:
+        return NotImplemented
+    quick = r.quick.get(keepdim)
+    if quick is not None:
+        values = quick(x, None, None)
+        if values is not NotImplemented:
+            return values
+    shape = r.shape if keepdim else r.squeezed
+    if kind == "argmax" or kind == "argmin":
+        index = ndarray(shape, np.int64)
+        values = ndarray(shape, x.dtype) if both else None
+        if r.outs:
+            _launch(r, x.data.ptr, 0 if values is None else values.data.ptr, index.data.ptr)
+        return values, index
+    values = ndarray(shape, x.dtype if out is None else by_name(out).np)
+    if r.outs:
+        _launch(r, x.data.ptr, values.data.ptr, 0)
+    return values
+
+
+def _launch(r: _Recipe, start: int, out: int, place: int) -> None:
+    go = r.go
+    if r.aligned and start & 15:
+        go = r.plain()
+    if r.join is None:
+        go(start, out, place, 0)
+        return
+    parts = ndarray((r.parts,), np.uint8)
+    go(start, out, place, parts.data.ptr)
+    r.join(parts.data.ptr, out, place)
+
+
+# -- ops ------------------------------------------------------------------------------------------
+
+
+def _wide(x: Any) -> str | None:
+    """Integers and booleans add up to int64."""
+    return "int64" if x.dtype.kind in "biu" else None
+
+
+@always("sum")
+def _sum(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    return reduce("sum", x, dim, keepdim, _wide(x))
+
+
+@always("sum_to_size")
+def _sum_to(x: Any, *, shape: tuple[int, ...]) -> Any:
+    lead = x.ndim - len(shape)
+    dims = tuple([i for i, s in enumerate(x.shape) if i < lead or (shape[i - lead] == 1 != s)])
+    return reduce("sum", x, dims, True, _wide(x)).reshape(shape)
+
+
+@kernel_for("cuda", "mean")
+def _mean(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    return reduce("mean", x, dim, keepdim)
+
+
+@kernel_for("cuda", "prod")
+def _prod(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    return reduce("prod", x, dim, keepdim, _wide(x))
+
+
+@kernel_for("cuda", "nansum")
+def _nansum(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    kind = "sum" if x.dtype.kind in "biu" else "nansum"
+    return reduce(kind, x, dim, keepdim, _wide(x))
+
+
+@kernel_for("cuda", "count_nonzero")
+def _count_nonzero(x: Any, *, dim: Any) -> Any:
+    return reduce("count_nonzero", x, dim, False, "int64")
+
+
+def _logic(kind: str) -> Any:
+    def body(x: Any, *, dim: Any, keepdim: bool) -> Any:
+        if dim == ():
+            return NotImplemented
+        return reduce(kind, x, dim, keepdim, "uint8" if x.dtype == np.uint8 else "bool")
+
+    return body
+
+
+def _extreme(kind: str) -> Any:
+    def body(x: Any, *, dim: Any, keepdim: bool) -> Any:
+        return reduce(kind, x, dim, keepdim) if x.size else NotImplemented
+
+    return body
+
+
+def _place(kind: str) -> Any:
+    def body(x: Any, *, dim: Any, keepdim: bool) -> Any:
+        if not x.ndim or not x.size:
+            return NotImplemented
+        found = reduce(kind, x, dim, keepdim)
+        return found if found is NotImplemented else found[1]
+
+    return body
+
+
+def _value_and_place(kind: str) -> Any:
+    def body(x: Any, *, dim: int, keepdim: bool) -> Any:
+        if not x.ndim or not x.size:
+            return NotImplemented
+        return reduce(kind, x, dim, keepdim, None, True)
+
+    return body
+
+
+for _name in ("any", "all"):
+    kernel_for("cuda", _name)(_logic(_name))
+for _name in ("max", "min", "amax", "amin"):
+    kernel_for("cuda", _name)(_extreme(_name.removeprefix("a")))
+for _name in ("max", "min"):
+    kernel_for("cuda", f"arg{_name}")(_place(f"arg{_name}"))
+    kernel_for("cuda", f"{_name}_dim")(_value_and_place(f"arg{_name}"))
+
+
+@kernel_for("cuda", "vector_norm")
+def _vector_norm(x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
+    kind = {1: "norm1", 2: "norm2", math.inf: "norminf"}.get(ord)
+    if kind is None or x.dtype.kind not in "fV" or not x.size:
+        return NotImplemented
+    return reduce(kind, x, dim, keepdim)

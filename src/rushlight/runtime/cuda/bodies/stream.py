@@ -1,0 +1,230 @@
+"""The random stream of a GPU: Philox with its seed and counter in device memory."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+
+from ....base.dtypes import finfo, from_np
+from ..code.compile import Launch, kernel, source
+from ..code.generate import PRELUDE, TYPES
+
+DEFAULT_SEED = 67280421310721
+Shape = int | Sequence[int]
+ndarray = cupy.ndarray
+
+_DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+_FORMATS = ("Q", "P", "P", "d", "d", "P")
+
+
+def text_for(name: str) -> str:
+    """The source of the kernels for one dtype."""
+    flag = "#define FLOATING 1\n" if name in _DIGITS else ""
+    head = f"{flag}{PRELUDE}\ntypedef {TYPES[name][0]} S;\n"
+    return source("random.cu").replace("// PRELUDE", head)
+
+
+_kernels: dict[tuple[str, Any], Launch] = {}
+
+
+def _kernel(what: str, dtype: np.dtype) -> Launch:
+    found = _kernels.get((what, dtype))
+    if found is None:
+        formats = ("Q", "P", "P", "q", "Q") if what == "integers" else _FORMATS
+        found = _kernels[what, dtype] = kernel(text_for(from_np(dtype).name), what, formats)
+    return found
+
+
+def _shape(shape: Shape) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
+class Stream:
+    """A seedable stream of random device arrays; its state never has to visit the host."""
+
+    def __init__(self, seed: int = DEFAULT_SEED, index: int = 0) -> None:
+        self.index = index
+        with cupy.cuda.Device(index):
+            self._state = cupy.zeros(3, np.uint64)
+        self.manual_seed(seed)
+
+    def manual_seed(self, seed: int) -> Stream:
+        """Restart from `seed`; a negative seed means the unsigned number of the same 64 bits."""
+        seed = int(seed)
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError(f"Overflow when unpacking long long: {seed} not in [-2**63, 2**64)")
+        self._initial = seed % 2**64
+        self._write(self._initial, 0)
+        return self
+
+    def _write(self, seed: int, counter: int) -> None:
+        self._state.set(np.array([seed, counter, 0], np.uint64))
+
+    def seed(self) -> int:
+        """Restart from a seed of the operating system's entropy, and return that seed."""
+        return self.manual_seed(secrets.randbits(64)).initial_seed()
+
+    def initial_seed(self) -> int:
+        """The seed that this stream was last restarted from."""
+        return self._initial
+
+    def get_state(self) -> np.ndarray:
+        """Seed and counter, 16 bytes as `torch.cuda.get_rng_state()` has."""
+        return self._state.get()[:2].view(np.uint8).copy()
+
+    def set_state(self, state: Any) -> None:
+        """Continue from a state of `get_state`."""
+        state = np.asarray(state)
+        if state.dtype != np.uint8:
+            raise TypeError(f"RNG state must be a ByteTensor (uint8), but got {state.dtype.name}")
+        if state.size != 16:
+            raise RuntimeError(f"RNG state is wrong size: 16 bytes expected, got {state.size}")
+        seed, counter = np.frombuffer(state.tobytes(), np.uint64).tolist()
+        self._initial = seed
+        self._write(seed, counter)
+
+    def clone(self) -> Stream:
+        """A second stream that will draw the same numbers."""
+        twin = Stream(index=self.index)
+        twin.set_state(self.get_state())
+        return twin
+
+    def __reduce__(self) -> Any:
+        return Stream, (self._initial, self.index), self.get_state()
+
+    __setstate__ = set_state
+
+    # -- draws --------------------------------------------------------------------------------
+
+    def _draw(
+        self, what: str, shape: Shape, dtype: Any, a: float = 0.0, b: float = 0.0, given: Any = None
+    ) -> Any:
+        dtype = np.dtype(dtype)
+        out = ndarray(_shape(shape), dtype)
+        n = out.size
+        if n:
+            if what not in ("bernoulli",) and from_np(dtype).name not in _DIGITS:
+                raise RuntimeError(f"{what} expected a floating point dtype, but got {dtype.name}")
+            p = 0 if given is None else given.data.ptr
+            blocks = min(-(-n // 1024), 4096)
+            _kernel(what, dtype)(blocks, 256, n, out.data.ptr, self._state.data.ptr, a, b, p)
+        return out
+
+    def uniform(self, shape: Shape, dtype: Any, low: float = 0.0, high: float = 1.0) -> Any:
+        """Uniform on [low, high)."""
+        return self._draw("uniform", shape, dtype, low, high)
+
+    def normal(self, shape: Shape, dtype: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+        """Normal numbers."""
+        return self._draw("normal", shape, dtype, mean, std)
+
+    def log_normal(self, shape: Shape, dtype: Any, mean: float, std: float) -> Any:
+        """Numbers whose logarithm is normal."""
+        return self._draw("log_normal", shape, dtype, mean, std)
+
+    def exponential(self, shape: Shape, dtype: Any, lambd: float = 1.0) -> Any:
+        """Exponential numbers of rate `lambd`."""
+        return self._draw("exponential", shape, dtype, lambd)
+
+    def geometric(self, shape: Shape, dtype: Any, p: float) -> Any:
+        """The trial of the first success."""
+        dtype = np.dtype(dtype)
+        if from_np(dtype).name in _DIGITS:
+            return self._draw("geometric", shape, dtype, p)
+        return self._draw("geometric", shape, np.float64, p).astype(dtype)
+
+    def cauchy(self, shape: Shape, dtype: Any, median: float, sigma: float) -> Any:
+        """Cauchy numbers around `median`."""
+        return self._draw("cauchy", shape, dtype, median, sigma)
+
+    def bernoulli(self, p: Any, shape: Shape, dtype: Any, value: float = 1.0) -> Any:
+        """`value` with probability p, else zero; p is a number or an array of probabilities."""
+        if p.__class__ is not ndarray:
+            return self._draw("bernoulli", shape, dtype, float(p), value)
+        dtype = np.dtype(dtype)
+        work = p.dtype if p.dtype.kind in "fV" else np.dtype(np.float32)
+        p = cupy.ascontiguousarray(cupy.broadcast_to(p.astype(work, copy=False), _shape(shape)))
+        return self._draw("bernoulli_of", shape, work, given=p).astype(dtype, copy=False)
+
+    def randint(self, low: int, high: int, shape: Shape, dtype: Any) -> Any:
+        """Integers of [low, high) in any dtype."""
+        span = high - low
+        if not 0 < span <= 2**64:
+            raise RuntimeError(f"random_ expects 'from' < 'to', but got from={low}, to={high}")
+        dtype = np.dtype(dtype)
+        out = ndarray(_shape(shape), dtype)
+        n = out.size
+        if n:
+            wrapped = (low + 2**63) % 2**64 - 2**63
+            launch = _kernel("integers", dtype)
+            launch(
+                min(-(-n // 512), 4096), 256, n, out.data.ptr, self._state.data.ptr, wrapped,
+                span % 2**64,
+            )  # fmt: skip
+        return out
+
+    def random(self, shape: Shape, dtype: Any) -> Any:
+        """Unbounded `random_()`: [0, max] for integers, [0, 2**digits] for floats."""
+        dtype = np.dtype(dtype)
+        digits = _DIGITS.get(from_np(dtype).name)
+        if digits is not None:
+            high = 2**digits + 1
+        else:
+            high = 2 if dtype == np.bool_ else int(np.iinfo(dtype).max) + 1
+        return self.randint(0, high, shape, dtype)
+
+    def random64(self) -> int:
+        """One non-negative int64."""
+        return int(self.randint(0, 2**63, (), np.int64))
+
+    def randperm(self, n: int, dtype: Any = np.int64) -> Any:
+        """The numbers 0 .. n-1 shuffled: the order of n random keys."""
+        keys = self.randint(0, 2**63, (n,), np.int64)
+        return cupy.argsort(keys).astype(dtype, copy=False)
+
+    def multinomial(self, probs: Any, num_samples: int, replacement: bool = False) -> Any:
+        """Indices (int64) drawn along the last axis of `probs`, weights of any positive sum."""
+        weights = probs.astype(np.float32, copy=False) if probs.dtype.itemsize == 2 else probs
+        bad = int(((weights < 0) | ~cupy.isfinite(weights)).any())
+        if bad:
+            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        if not bool((weights.sum(axis=-1) > 0).all()):
+            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        if not replacement or num_samples == 1:
+            # A race of exponential clocks: the first to ring win (Efraimidis and Spirakis, 2006).
+            race = weights / self.exponential(weights.shape, weights.dtype)
+            if num_samples == 1:
+                return race.argmax(axis=-1)[..., None].astype(np.int64, copy=False)
+            return cupy.ascontiguousarray(cupy.argsort(-race, axis=-1)[..., :num_samples])
+        rows = weights.reshape(-1, weights.shape[-1])
+        ends = cupy.cumsum(rows, axis=-1)
+        ends /= ends[:, -1:]
+        u = self.uniform((rows.shape[0], num_samples), ends.dtype)
+        picks = [cupy.searchsorted(c, v, side="left") for c, v in zip(ends, u)]
+        found = cupy.minimum(cupy.stack(picks), rows.shape[1] - 1)
+        return found.reshape(*probs.shape[:-1], num_samples).astype(np.int64, copy=False)
+
+    def poisson(self, rate: Any) -> Any:
+        """Counts with mean `rate`, element by element."""
+        rate = cupy.ascontiguousarray(rate)
+        return self._draw("poisson", rate.shape, rate.dtype, given=rate)
+
+    def gamma(self, alpha: Any) -> Any:
+        """Standard gamma numbers of shape parameter `alpha`, at least tiny."""
+        alpha = cupy.ascontiguousarray(alpha)
+        tiny = finfo(from_np(alpha.dtype)).tiny
+        return self._draw("gamma_of", alpha.shape, alpha.dtype, tiny, given=alpha)
+
+    def dirichlet(self, alpha: Any) -> Any:
+        """Points of the simplex along the last axis of `alpha`."""
+        g = self.gamma(alpha.astype(np.float64))
+        x = (g / g.sum(axis=-1, keepdims=True)).astype(alpha.dtype)
+        limits = finfo(from_np(alpha.dtype))
+        return cupy.clip(
+            x, limits.tiny, math.nextafter(1.0, 0.0) if x.itemsize == 8 else 1 - limits.eps
+        )

@@ -1,0 +1,298 @@
+"""Optimiser steps on the GPU: one launch changes all parameters of a group.
+
+Addresses, sizes and the group's numbers travel as kernel arguments, so an eager step uploads nothing. A CUDA
+graph keeps its arguments for ever; while a stream is capturing, the numbers are therefore read from a small
+device array, and `each_replay` is told how to refresh it: whoever captures collects these hooks and calls
+them, in the stream of the replay, before each launch of the graph.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+from weakref import ref
+
+import cupy
+import numpy as np
+
+from ...door import each_replay, kernel_for
+from ..code.compile import Launch, kernel, source
+from ..code.sources import NUMBERS, device, options
+from ..library.cublaslt import is_capturing
+from ..memory.streams import current
+
+_MOST = 64  # parameters of a launch: their addresses must fit into 4 KiB of arguments
+_HELD = 8
+
+# kernel -> (names of h in order, statements over p, g and the states a, b, c). Numbers are double, T is how
+# arrays are stored and A what is computed with; arithmetic on numbers alone stays double.
+_DECAY = "if (MAXIMIZE) g = -g; if (decay != 0) g += (A)decay * p;"
+_MOMENTS = "a += (A)(1 - beta1) * (g - a); b = b * (A)beta2 + (A)(1 - beta2) * g * g;"
+_SHRINK = "double decay = h[1]; if (DECOUPLED) { p *= (A)(1 - lr * decay); decay = 0; }"
+RULES: dict[str, tuple[str, str]] = {
+    "sgd_update": (
+        "lr decay momentum dampening",
+        f"""{_DECAY}
+        if (ARRAYS > 2) {{
+            a = FIRST ? g : a * (A)momentum + (A)(1 - dampening) * g;
+            g = NESTEROV ? g + (A)momentum * a : a;
+        }}
+        p -= (A)lr * g;""",
+    ),
+    "velocity_update": ("lr momentum", "a = a * (A)momentum - (A)lr * g; p += a;"),  # DeZero's
+    "adam_update": (
+        "lr _ beta1 beta2 eps c1 c2",
+        f"""{_SHRINK} {_DECAY} {_MOMENTS}
+        A v = b;
+        if (ARRAYS > 4) {{ c = max_of(c, b); v = c; }}
+        p -= (A)(lr / c1) * a / (root(v) / (A)c2 + (A)eps);""",
+    ),
+    "adamax_update": (
+        "lr decay beta1 beta2 eps c1",
+        f"""{_DECAY}
+        a += (A)(1 - beta1) * (g - a);
+        b = max_of((A)beta2 * b, abs_of(g) + (A)eps);
+        p -= (A)(lr / c1) * a / b;""",
+    ),
+    "nadam_update": (
+        "lr _ beta1 beta2 eps c2 by_g by_m",
+        f"""{_SHRINK} {_DECAY} {_MOMENTS}
+        A scale = root(b / (A)c2) + (A)eps;
+        p -= (A)by_g * g / scale;
+        p -= (A)by_m * a / scale;""",
+    ),
+    "radam_update": (
+        "lr _ beta1 beta2 eps c1 adaptive",
+        f"""{_SHRINK} {_DECAY} {_MOMENTS}
+        A step = a / (A)c1;
+        if (adaptive != 0) step *= (A)adaptive / (root(b) + (A)eps);
+        p -= (A)lr * step;""",
+    ),
+    "rmsprop_update": (
+        "lr decay alpha eps factor",
+        f"""{_DECAY}
+        a = a * (A)alpha + (A)(1 - alpha) * g * g;
+        A scale = a;
+        if (CENTERED) {{ b += (A)(1 - alpha) * (g - b); scale = a - b * b; }}
+        A step = g / (root(scale) + (A)eps);
+        if (MOMENTUM) {{
+            A& held = CENTERED ? c : b;
+            held = held * (A)factor + step;
+            step = held;
+        }}
+        p -= (A)lr * step;""",
+    ),
+    "adagrad_update": (
+        "lr decay eps",
+        f"{_DECAY} a += g * g; p -= (A)lr * g / (root(a) + (A)eps);",
+    ),
+    "adadelta_update": (
+        "lr decay rho eps",
+        f"""{_DECAY}
+        a = a * (A)rho + (A)(1 - rho) * g * g;
+        A step = root(b + (A)eps) / root(a + (A)eps) * g;
+        b = b * (A)rho + (A)(1 - rho) * step * step;
+        p -= (A)lr * step;""",
+    ),
+    "rprop_update": (
+        "shrink grow smallest largest",
+        """if (MAXIMIZE) g = -g;
+        A agree = g * a;
+        b *= agree > (A)0 ? (A)grow : agree < (A)0 ? (A)shrink : (A)1;
+        b = b < (A)smallest ? (A)smallest : b > (A)largest ? (A)largest : b;
+        if (agree < (A)0) g = (A)0;
+        p -= sign_of(g) * b;
+        a = g;""",
+    ),
+    "asgd_update": (
+        "eta decay shrink mu",
+        f"{_DECAY} p *= (A)shrink; p -= (A)eta * g; a += (A)mu * (p - a);",
+    ),
+}
+
+
+def text(name: str) -> str:
+    """The CUDA source of an optimiser's kernel."""
+    numbers, body = RULES[name]
+    named = "".join(
+        [f"const double {n} = h[{i}]; " for i, n in enumerate(numbers.split()) if n != "_"]
+    )
+    return source("common.cu") + source("update.cu").replace("RULE\n", named + body + "\n", 1)
+
+
+_kernels: dict[tuple, Launch] = {}
+
+
+def _launch(name: str, char: str, arrays: int, room: int, flags: tuple) -> Launch:
+    key = (name, char, arrays, room, flags, device())
+    found = _kernels.get(key)
+    if found is None:
+        constants = {flag.upper(): int(value) for flag, value in flags}
+        # One struct holds the addresses and then the sizes.
+        formats = (f"{(arrays + 1) * room}Q", f"{_HELD}d", "P")
+        found = _kernels[key] = kernel(
+            text(name), "update", formats, options(char, ARRAYS=arrays, MAXT=room, **constants)
+        )
+    return found
+
+
+_orders: dict[tuple, bool] = {}
+
+
+def _is_dense(a: Any) -> bool:
+    """Whether an array fills its memory without gaps, in whatever order of dims."""
+    key = (a.shape, a.strides)
+    found = _orders.get(key)
+    if found is None:
+        step, found = a.itemsize, True
+        for stride, n in sorted([(s, n) for s, n in zip(a.strides, a.shape) if n > 1]):
+            found = found and stride == step
+            step *= n
+        _orders[key] = found
+    return found
+
+
+def _alike(a: Any, p: Any) -> bool:
+    """Whether `a` lies in memory as the parameter `p` does."""
+    if a._c_contiguous and p._c_contiguous:
+        return True
+    return all(n == 1 or s == t for n, s, t in zip(p.shape, a.strides, p.strides))
+
+
+def _laid_out(arrays: list[Any], n: int) -> list[Any] | None:
+    """The arrays, gradients brought into their parameter's order; None when that is not possible."""
+    char = arrays[0].dtype.char
+    if char not in NUMBERS:
+        return None
+    for i, a in enumerate(arrays):
+        p = arrays[i % n]
+        if a.dtype.char != char:
+            return None
+        if a is p:
+            if not a._c_contiguous and not _is_dense(a):
+                return None
+        elif not _alike(a, p):
+            if not n <= i < 2 * n:
+                return None
+            arrays[i] = cupy.ndarray(p.shape, p.dtype, cupy.cuda.alloc(p.nbytes), p.strides)
+            cupy.copyto(arrays[i], a)
+    return arrays
+
+
+class _Live:
+    """The numbers of a captured step: a device array that follows the host's."""
+
+    def __init__(self, hyper: np.ndarray) -> None:
+        self.host = hyper
+        self.sent = b""
+        # Not from the capture's own pool: there the block may have served an earlier kernel of the
+        # graph, which would write over the numbers before they are read.
+        with cupy.cuda.using_allocator(cupy.get_default_memory_pool().malloc):
+            self.device = cupy.ndarray((_HELD,), np.float64)
+
+    def refresh(self) -> None:
+        now = self.host.tobytes()
+        if now == self.sent:
+            return
+        self.sent = now
+        # From pageable memory: the driver copies these bytes aside before the call returns.
+        values = np.zeros(_HELD)
+        values[: self.host.size] = self.host
+        self.device.data.copy_from_host_async(
+            values.ctypes.data, values.nbytes, cupy.cuda.get_current_stream()
+        )
+
+
+_live: list[
+    _Live
+] = []  # a graph reads its array as long as it lives, and nobody tells us of its end
+
+
+class _Again:
+    """A step over the parameters and states of an earlier one: only gradients and numbers are new."""
+
+    __slots__ = ("at", "call", "dtype", "numbers", "refs", "strides")
+
+    def __init__(self, call: Any, at: int, arrays: list[Any], n: int) -> None:
+        self.call, self.at, self.dtype = call, at, arrays[0].dtype
+        self.numbers: list[float] = []
+        self.refs = [ref(a) for a in (*arrays[:n], *arrays[2 * n :])]
+        self.strides = [True if a._c_contiguous else a.strides for a in arrays[:n]]
+
+    def step(self, hyper: np.ndarray, arrays: tuple, n: int) -> bool:
+        """Launch, if these are the same arrays still and the gradients lie as they must."""
+        for held, a in zip(self.refs, (*arrays[:n], *arrays[2 * n :])):
+            if held() is not a:
+                return False
+        gradients = arrays[n : 2 * n]
+        for g, order in zip(gradients, self.strides):
+            if (g._c_contiguous or g.strides) != order or g.dtype != self.dtype:
+                return False
+        numbers = hyper.tolist()
+        if numbers != self.numbers:
+            self.call.put(self.at, _NUMBERS.pack(*numbers, *(0.0,) * (_HELD - len(numbers))))
+            self.numbers = numbers
+        self.call(*gradients)
+        return True
+
+
+_NUMBERS = struct.Struct(f"{_HELD}d")
+_again: dict[tuple, _Again] = {}
+
+
+def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, Any]) -> Any:
+    key = (name, n, len(arrays), *flags.values(), id(arrays[0]) if n else 0)
+    known = _again.get(key)
+    if known is not None and not current.ptr and known.step(hyper, arrays, n):
+        return ()
+    held = _laid_out(list(arrays), n) if n else None
+    if held is None:
+        return NotImplemented
+    char, states = held[0].dtype.char, len(held) // n
+    live = 0
+    if current.ptr and is_capturing():
+        box = _Live(hyper)
+        _live.append(box)
+        each_replay(box.refresh)
+        live = box.device.data.ptr
+    numbers = hyper.tolist()
+    numbers += [0.0] * (_HELD - len(numbers))
+    options_ = tuple(flags.items())
+    for first in range(0, n, _MOST):
+        count = min(_MOST, n - first)
+        room = 8 if count <= 8 else 16 if count <= 16 else 32 if count <= 32 else _MOST
+        fill = [0] * (room - count)
+        values: list[int] = []
+        for k in range(states):
+            start = k * n + first
+            values += [a.data.ptr for a in held[start : start + count]]
+            values += fill
+        sizes = [a.size for a in held[first : first + count]]
+        widest = max(sizes)
+        across = max(1, min(-(-widest // 1024), max(64, 2048 // count)))
+        launch = _launch(name, char, states, room, options_)
+        values += [*sizes, *fill, *numbers, live]
+        launch.on_grid((across, count, 1), (256, 1, 1), 0, *values)
+        if count == n and not live:
+            places = tuple([8 * (room + i) for i in range(n)])
+            call = launch.with_places((across, count, 1), (256, 1, 1), places, *values)
+            _remember(key, call, 8 * room * (states + 1), held, n)
+    return ()
+
+
+def _remember(key: tuple, call: Any, at: int, arrays: list[Any], n: int) -> None:
+    """Keep a launch for the next step of these parameters, where the C extension made one."""
+    if call is not None:
+        if len(_again) > 256:
+            _again.clear()
+        _again[key] = _Again(call, at, arrays, n)
+
+
+def _register(name: str) -> None:
+    @kernel_for("cuda", name)
+    def run(hyper: Any, *arrays: Any, n: int, **flags: Any) -> Any:
+        return _step(name, hyper, arrays, n, flags)
+
+
+for _name in RULES:
+    _register(_name)

@@ -1,0 +1,1 @@
+"""CUDA code on its way to a launch: expressions, generated sources, compilation, variants, launches."""

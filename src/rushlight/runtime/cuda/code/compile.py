@@ -1,0 +1,181 @@
+"""CUDA sources to launchable kernels: NVRTC once, in the background when asked, cubins kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+import cupy
+from cupy.cuda import function
+from cupy_backends.cuda.libs import nvrtc
+
+from ....base.config import settings
+from .launch import Launch
+
+_KERNELS = Path(__file__).parents[1] / "kernels"
+_texts: dict[str, str] = {}
+
+OPTIONS = ("-std=c++17",)
+
+
+def source(name: str) -> str:
+    """The text of `kernels/<name>`, read once."""
+    text = _texts.get(name)
+    if text is None:
+        text = _texts[name] = (_KERNELS / name).read_text()
+    return text
+
+
+def arch() -> str:
+    """The current GPU's architecture as compilers spell it, for example sm_90."""
+    return f"sm_{cupy.cuda.Device().compute_capability}"
+
+
+def cubin(text: str, flags: tuple[str, ...]) -> bytes:
+    """The machine code of a source, from the disk when it was made before."""
+    path = _path(text, flags)
+    try:
+        return path.read_bytes()
+    except OSError:
+        pass
+    code = _compile(text, flags)
+    _keep(path, code)
+    return code
+
+
+def _path(text: str, flags: tuple[str, ...]) -> Path:
+    version = ".".join(map(str, nvrtc.getVersion()))
+    key = hashlib.sha256("\0".join((version, *flags, text)).encode()).hexdigest()[:40]
+    return Path(settings.cache_dir) / "cuda" / f"{key}.cubin"
+
+
+def _compile(text: str, flags: tuple[str, ...]) -> bytes:
+    program = nvrtc.createProgram(text, "rushlight.cu", (), ())
+    try:
+        nvrtc.compileProgram(program, flags)
+        return nvrtc.getCUBIN(program)
+    except nvrtc.NVRTCError:
+        log = nvrtc.getProgramLog(program)
+        raise RuntimeError(f"a CUDA kernel does not compile:\n{log}\n{_numbered(text)}") from None
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+def _numbered(text: str) -> str:
+    return "\n".join(f"{i + 1:4} {line}" for i, line in enumerate(text.splitlines()))
+
+
+def _keep(path: Path, code: bytes) -> None:
+    """Write a cache file whole or not at all; a cache that cannot be written is no error."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        part.write_bytes(code)
+        os.replace(part, path)
+    except OSError:
+        pass
+
+
+# -- not waiting for the compiler -------------------------------------------------------------------
+
+
+class NotYet(BaseException):
+    """A kernel is being compiled in the background; no `except Exception` takes this for a failure."""
+
+
+class _Mine(threading.local):
+    """The block of `compiling_ahead` that this thread is in."""
+
+    ahead: compiling_ahead | None = None
+
+
+_mine = _Mine()
+
+
+class compiling_ahead:  # noqa: N801
+    """Inside the block this thread does not wait for NVRTC: what needs a kernel raises NotYet instead.
+
+    The kernel is compiled in the background, beside others (NVRTC runs in parallel: 5.0 s became 2.5 s with
+    two threads), and is there when it is asked for after `wait`.
+    """
+
+    def __init__(self) -> None:
+        self.codes: dict[tuple, Future[bytes]] = {}
+
+    def __enter__(self) -> compiling_ahead:
+        self.pool = ThreadPoolExecutor(os.cpu_count() or 1, "rushlight-nvrtc")
+        self.before, _mine.ahead = _mine.ahead, self
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        _mine.ahead = self.before
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+    def wait(self) -> None:
+        """Until everything that was asked for is compiled, or has failed, which its asker is told."""
+        wait(self.codes.values())
+
+    def code(self, text: str, flags: tuple[str, ...]) -> bytes:
+        """As `cubin`, for those who come back."""
+        found = self.codes.get((text, flags))
+        if found is None:
+            if _path(text, flags).exists():
+                return cubin(text, flags)
+            self.codes[text, flags] = self.pool.submit(cubin, text, flags)
+            raise NotYet
+        if not found.done():
+            raise NotYet
+        return found.result()
+
+
+# -- modules and kernels ------------------------------------------------------------------------------
+
+_lock = threading.Lock()
+_locks: dict[tuple, threading.Lock] = {}  # of modules that are being made
+_modules: dict[tuple, Any] = {}
+
+
+def module(text: str, options: tuple[str, ...] = ()) -> Any:
+    """The loaded module of a source, one per GPU."""
+    key = (text, options, cupy.cuda.runtime.getDevice())
+    found = _modules.get(key)
+    if found is None:
+        with _lock:
+            mine = _locks.setdefault(key, threading.Lock())
+        with mine:  # a thread that wants another source need not wait
+            found = _modules.get(key)
+            if found is None:
+                found = _modules[key] = _loaded(text, (*OPTIONS, *options, f"-arch={arch()}"))
+    return found
+
+
+def _loaded(text: str, flags: tuple[str, ...]) -> Any:
+    ahead = _mine.ahead
+    code = cubin(text, flags) if ahead is None else ahead.code(text, flags)
+    found = function.Module()
+    found.load(code)
+    return found
+
+
+_launches: dict[tuple, Launch] = {}
+
+
+def kernel(text: str, name: str, formats: tuple[str, ...], options: tuple[str, ...] = ()) -> Launch:
+    """The launchable kernel `name` of a source on the current GPU, made once.
+
+    A source with KERNEL (kernel.cuh) is compiled for this kernel alone: all of them together take up to ten
+    times as long, and most of a first step is the compiler's.
+    """
+    key = (text, name, formats, options, cupy.cuda.runtime.getDevice())
+    found = _launches.get(key)
+    if found is None:
+        if "KERNEL(" in text:
+            options = (*options, "-DONE_KERNEL", f"-DASKED_{name}=~,")
+        loaded = module(source("kernel.cuh") + text, options)
+        found = Launch(loaded.get_function(name), formats, waits="depend();" in text)
+        _launches[key] = found
+    return found

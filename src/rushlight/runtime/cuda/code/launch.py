@@ -1,0 +1,256 @@
+"""Launches of compiled kernels: parameters packed once, results made on the way, in C where that was built."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from math import prod
+from typing import Any, NamedTuple
+
+import cupy
+import numpy as np
+from cupy.cuda import driver, runtime
+
+from ... import devices
+from ..memory.streams import current
+
+_native: Any = None
+try:
+    _native = import_module("._launch", __package__)
+except ImportError:  # not built: launches are packed and made in Python
+    pass
+
+_base_new: Any = cupy.ndarray.__mro__[1].__new__
+_in_c = False
+
+
+def launch_in_c(pretend: bool = False) -> bool:
+    """Let prepared launches go through the C extension; False where it cannot be used."""
+    global _in_c
+    found = _native is not None and hasattr(cupy.ndarray, "_init")
+    _in_c = found and _native.setup(
+        current, cupy.cuda.alloc, cupy.ndarray, _base_new, runtime.memGetInfo, pretend
+    )
+    devices.keepers.pop(cupy.ndarray, None)
+    if _in_c:  # small results stay with their launch, which may hand them out again
+        devices.keepers[cupy.ndarray] = _native.is_spare
+    return bool(_in_c)
+
+
+def idle_bytes() -> int:
+    """What small results take that launches keep to hand them out again, and nobody holds."""
+    return _native.idle() if _in_c else 0
+
+
+def forget_idle() -> None:
+    """Give those back to the pool."""
+    if _in_c:
+        _native.forget()
+
+
+def overlap(on: bool) -> bool:
+    """Let launches in C begin before the kernel in front of them ends, those that wait for it themselves.
+
+    For a graph's capture: between two small kernels a GPU rests for longer than some of them take. The
+    answer is whether this driver knows how.
+    """
+    return bool(_in_c and _native.overlap(on))
+
+
+def of_words(function: Any) -> Callable[..., int]:
+    """A library's function of 16 addresses and sizes, called from C where that was built."""
+    if not _in_c:
+        return function
+    return partial(_native.call_words, ctypes.cast(function, ctypes.c_void_p).value)
+
+
+class Result(NamedTuple):
+    """An array that a prepared launch makes, and where its address stands among the pointers."""
+
+    at: int
+    shape: tuple[int, ...]
+    dtype: Any
+    strides: tuple[int, ...] | None = None
+
+    def described(self) -> tuple:
+        """As the C extension takes it."""
+        dtype = np.dtype(self.dtype)
+        return (self.at, tuple(self.shape), dtype, prod(self.shape) * dtype.itemsize, self.strides)
+
+
+class Launch:
+    """A kernel with the struct formats of its parameters: `launch(blocks, threads, *values)`.
+
+    `formats` holds one entry per parameter: "P" a pointer, "i"/"q" an integer, "f"/"d" a number,
+    "6i" an array passed by value in a struct. Every launch packs its values into a buffer that the
+    driver copies before the call returns, so buffers are reused. `go` is the launch as a plain
+    function, which saves the quick paths a method call.
+    """
+
+    __slots__ = (
+        "count", "free", "function", "go", "kernel", "layout", "offsets", "pack", "size", "waits",
+    )  # fmt: skip
+
+    def __init__(self, kernel: Any, formats: tuple[str, ...], waits: bool = False) -> None:
+        self.function = kernel.ptr
+        self.kernel = kernel
+        self.waits = waits  # whether it begins by waiting for the kernel in front of it
+        offsets = []
+        layout = "@"
+        for entry in formats:
+            aligned = struct.calcsize(layout + "0" + entry[-1])  # pads up to the type's alignment
+            offsets.append(aligned)
+            layout += entry
+        packed = struct.Struct(layout)
+        self.layout = packed
+        self.pack = packed.pack_into
+        self.size = max(packed.size, 8)
+        self.offsets = tuple(offsets)
+        self.count = len(formats)
+        self.free: list[Any] = []
+        self.go = _quick(self, kernel)
+
+    def room(self) -> tuple[Any, int, Any]:
+        """A buffer for the values, the address of the array of their addresses, and that array."""
+        buffer = ctypes.create_string_buffer(self.size)
+        start = ctypes.addressof(buffer)
+        pointers = (ctypes.c_void_p * max(self.count, 1))(*[start + o for o in self.offsets])
+        return buffer, ctypes.addressof(pointers), pointers
+
+    def __call__(self, blocks: int, threads: int, *values: Any) -> None:
+        self.go(blocks, threads, *values)
+
+    def on_grid(self, grid: tuple, block: tuple, shared: int, *values: Any) -> None:
+        """As a call, with a grid and a block of three dims and dynamic shared memory."""
+        room = self.free.pop() if self.free else self.room()
+        self.pack(room[0], 0, *values)
+        driver.launchKernel(
+            self.function, *grid, *block, shared, current.ptr, room[1], 0
+        )  # fmt: skip
+        self.free.append(room)
+
+    def fixed(
+        self, grid: tuple, block: tuple, shared: int, head: int, *constants: Any
+    ) -> Callable[..., None]:
+        """A launch where only the first `head` parameters are still to come: arrays or addresses."""
+        if _in_c:
+            return self._in_c(grid, block, shared, (), head, 0, (), constants)
+        return _packing(self, grid, block, shared, (), head, constants)
+
+    def prepared(
+        self, grid: tuple, block: tuple, shared: int, head: int, results: tuple[Result, ...],
+        *constants: Any, front: tuple = (), aligned: tuple[int, ...] = (),
+    ) -> Callable[..., Any]:  # fmt: skip
+        """As `fixed`, but the pointers at `results` are arrays it makes and returns.
+
+        It is called with the other arrays in order (an array, an address, or None for 0), and answers
+        NotImplemented when one at an `aligned` place does not start at a multiple of 16 bytes. The
+        constants of `front` stand before the pointers.
+        """
+        if _in_c:
+            bits = sum([1 << i for i in aligned])
+            made = tuple([r.described() for r in results])
+            return self._in_c(grid, block, shared, front, head, bits, made, constants)
+        go = _packing(self, grid, block, shared, front, head, constants)
+        return _making(go, head, results, aligned)
+
+    def _in_c(
+        self, grid: tuple, block: tuple, shared: int, front: tuple, head: int, aligned: int,
+        results: tuple, constants: tuple,
+    ) -> Any:  # fmt: skip
+        image = self.layout.pack(*front, *(0,) * head, *constants)
+        places = self.offsets[len(front) : len(front) + head]
+        return _native.Call(
+            self.function, grid, block, shared, aligned, image, self.offsets, places, results,
+            self.kernel, self.waits,
+        )  # fmt: skip
+
+    def with_places(self, grid: tuple, block: tuple, places: tuple[int, ...], *values: Any) -> Any:
+        """A launch in C with all values packed but the addresses at certain bytes; else None."""
+        if not _in_c:
+            return None
+        image = self.layout.pack(*values)
+        return _native.Call(
+            self.function, grid, block, 0, 0, image, self.offsets, places, (), self.kernel,
+            self.waits,
+        )  # fmt: skip
+
+
+def _packing(
+    launch: Launch, grid: tuple, block: tuple, shared: int, front: tuple, head: int,
+    constants: tuple,
+) -> Callable[..., None]:  # fmt: skip
+    """`fixed` in Python: the addresses are packed between constants that are packed once."""
+    address, new_room, pack = launch.function, launch.room, launch.pack
+    pack_head = struct.Struct(f"{head}P").pack_into
+    free: list[Any] = []
+    start, stream = driver.launchKernel, current
+    gx, gy, gz = grid
+    bx, by, bz = block
+    blank = (0,) * head
+    at = launch.offsets[len(front)] if head else 0
+
+    def go(*given: Any) -> None:
+        pointers = [0 if a is None else a if a.__class__ is int else a.data.ptr for a in given]
+        if free:
+            room = free.pop()
+        else:
+            room = new_room()
+            pack(room[0], 0, *front, *blank, *constants)
+        pack_head(room[0], at, *pointers)
+        start(address, gx, gy, gz, bx, by, bz, shared, stream.ptr, room[1], 0)
+        free.append(room)
+
+    return go
+
+
+def _making(
+    go: Callable[..., None], head: int, results: tuple[Result, ...], aligned: tuple[int, ...]
+) -> Callable[..., Any]:
+    """`prepared` in Python around a launch that takes addresses."""
+    places = [i for i in range(head) if all(i != r.at for r in results)]
+
+    def call(*arrays: Any) -> Any:
+        pointers = [0] * head
+        for i, a in zip(places, arrays):
+            pointers[i] = 0 if a is None else a if a.__class__ is int else a.data.ptr
+        for i in aligned:
+            if pointers[i] & 15:
+                return NotImplemented
+        made = []
+        for r in results:
+            out = empty(r.shape, r.dtype, r.strides)
+            pointers[r.at] = out.data.ptr
+            made.append(out)
+        go(*pointers)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    return call
+
+
+def empty(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None) -> Any:
+    """A new array; with strides, gapless memory in that order."""
+    if strides is None:
+        return cupy.ndarray(shape, dtype)
+    size = prod(shape) * np.dtype(dtype).itemsize
+    return cupy.ndarray(shape, dtype, cupy.cuda.alloc(size), strides)
+
+
+def _quick(launch: Launch, kernel: Any) -> Callable[..., None]:
+    """The launch over one dim with everything it needs in local names."""
+    address, pack, free, new_room = launch.function, launch.pack, launch.free, launch.room
+    start, stream = driver.launchKernel, current
+
+    def go(blocks: int, threads: int, *values: Any, _module: Any = kernel) -> None:
+        room = free.pop() if free else new_room()
+        pack(room[0], 0, *values)
+        start(address, blocks, 1, 1, threads, 1, 1, 0, stream.ptr, room[1], 0)
+        free.append(room)
+
+    return go
+
+
+launch_in_c()

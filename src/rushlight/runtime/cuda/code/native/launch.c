@@ -1,0 +1,533 @@
+/* A prepared kernel launch as one C call: results allocated, addresses packed, cuLaunchKernel.
+ *
+ * compile.py has the same in Python and uses that where this extension was not built. A launch from Python costs
+ * 5 to 9 us on a server's slow core: an array made through CuPy's constructor, struct.pack, CuPy's wrapper.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define NO_CONTEXT 201 /* CUDA_ERROR_INVALID_CONTEXT */
+#define MOST_PARAMETERS 40
+#define MOST_POINTERS 72
+#define MOST_BYTES 4096 /* what the driver takes */
+#define MOST_RESULTS 4
+#define SPARES 2                 /* arrays that a result may be given again */
+#define LARGEST_SPARE (256 << 10)
+#define MOST_SPARE (64 << 20)    /* bytes, of all launches together */
+
+typedef int (*launch_fn)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+                         void **, void **);
+
+/* CUlaunchConfig and CUlaunchAttribute of cuda.h, which need not be there to build this. */
+typedef struct {
+    unsigned id;
+    union {
+        int allowed;
+        uint64_t room[8];
+    } value;
+} Attribute;
+typedef struct {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    Attribute *attributes;
+    unsigned count;
+} Config;
+#define EARLY 6 /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
+typedef int (*launch_ex_fn)(const Config *, void *, void **, void **);
+
+static launch_fn launch_kernel;
+static launch_ex_fn launch_kernel_ex;
+static int overlapping; /* launches may begin before the kernel in front of them ends */
+static unsigned long long pretended; /* launches counted instead of made, for tools/host_path.py */
+
+static PyObject *name_data, *name_ptr, *name_init, *name_mem;
+static PyObject *stream_holder; /* streams.current: its `ptr` is this thread's stream */
+static PyObject *alloc;         /* cupy.cuda.alloc */
+static PyObject *array_type;    /* cupy.ndarray */
+static PyObject *array_new;     /* _ndarray_base.__new__, without the Python layers of ndarray(...) */
+
+static PyObject *bind_thread;   /* gives the calling thread a CUDA context */
+
+static int pretend_launch(void *f, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned g, unsigned h,
+                          void *s, void **p, void **x)
+{
+    pretended++;
+    return 0;
+}
+
+/* A result that was handed out before. When nobody but us holds it any more, the launch hands it out again: making an
+ * array costs more than the rest of a launch. Only in the default stream, where a later kernel cannot overtake those
+ * that still read the old values, and which no graph records. The counts say how many held the array's memory when
+ * nobody else could: views of it hold more. */
+typedef struct {
+    PyObject *array, *data, *memory;
+    Py_ssize_t data_count, memory_count;
+    uint64_t address;
+} Spare;
+
+typedef struct Call {
+    PyObject_VAR_HEAD
+    vectorcallfunc vectorcall;
+    void *function;
+    unsigned grid[3], block[3], shared;
+    int parameters, pointers, results, waits;
+    int offsets[MOST_PARAMETERS]; /* where parameters begin in the image */
+    int places[MOST_POINTERS];    /* where addresses go in it */
+    int result_at[MOST_RESULTS];  /* rising positions among the pointers */
+    uint64_t aligned;             /* positions whose addresses must be multiples of 16 */
+    PyObject *shapes[MOST_RESULTS], *dtypes[MOST_RESULTS], *sizes[MOST_RESULTS], *strides[MOST_RESULTS];
+    Py_ssize_t result_bytes[MOST_RESULTS];
+    Spare spares[MOST_RESULTS][SPARES];
+    int turn[MOST_RESULTS]; /* which spare makes room for the next */
+    struct Call *before, *after; /* all launches, for `idle` and `forget` */
+    PyObject *keep;              /* the loaded module */
+    Py_ssize_t bytes;
+    char image[]; /* the parameters, with zeros where addresses go */
+} Call;
+
+static Call *first_call;
+static Py_ssize_t spare_bytes;
+static PyObject *spare_ids; /* the ids of arrays that are spares, for `is_spare` */
+
+static int is_idle(const Spare *s)
+{
+    return s->array != NULL && Py_REFCNT(s->array) == 1 && Py_REFCNT(s->data) == s->data_count &&
+           Py_REFCNT(s->memory) == s->memory_count;
+}
+
+static void drop(Spare *s, Py_ssize_t bytes)
+{
+    if (s->array == NULL)
+        return;
+    PyObject *id = PyLong_FromVoidPtr(s->array);
+    if (id == NULL || PySet_Discard(spare_ids, id) < 0)
+        PyErr_Clear();
+    Py_XDECREF(id);
+    spare_bytes -= bytes;
+    PyObject *array = s->array, *data = s->data, *memory = s->memory;
+    s->array = s->data = s->memory = NULL;
+    Py_XDECREF(memory);
+    Py_XDECREF(data);
+    Py_DECREF(array);
+}
+
+/* Note a new result as one that may be handed out again. */
+static void keep_spare(Call *self, int i, PyObject *array, PyObject *data, uint64_t address)
+{
+    Spare *s = &self->spares[i][self->turn[i]];
+    self->turn[i] = (self->turn[i] + 1) % SPARES;
+    drop(s, self->result_bytes[i]);
+    if (spare_bytes + self->result_bytes[i] > MOST_SPARE)
+        return;
+    PyObject *memory = PyObject_GetAttr(data, name_mem);
+    PyObject *id = PyLong_FromVoidPtr(array);
+    if (memory == NULL || id == NULL || PySet_Add(spare_ids, id) < 0) {
+        PyErr_Clear();
+        Py_XDECREF(memory);
+        Py_XDECREF(id);
+        return;
+    }
+    Py_DECREF(id);
+    *s = (Spare){Py_NewRef(array), Py_NewRef(data), memory, 0, 0, address};
+    s->data_count = Py_REFCNT(data) - 1; /* less the caller's */
+    s->memory_count = Py_REFCNT(memory);
+    spare_bytes += self->result_bytes[i];
+}
+
+/* The address behind an array, an int or None (0); -1 with an error set when it is none of them. */
+static int address_of(PyObject *value, uint64_t *out)
+{
+    if (value == Py_None) {
+        *out = 0;
+        return 0;
+    }
+    if (PyLong_Check(value)) {
+        *out = PyLong_AsUnsignedLongLong(value);
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    PyObject *data = PyObject_GetAttr(value, name_data);
+    if (data == NULL)
+        return -1;
+    PyObject *ptr = PyObject_GetAttr(data, name_ptr);
+    Py_DECREF(data);
+    if (ptr == NULL)
+        return -1;
+    *out = PyLong_AsUnsignedLongLong(ptr);
+    Py_DECREF(ptr);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* An array for result i, and its address. */
+static PyObject *new_result(Call *self, int i, int reuse, uint64_t *address)
+{
+    reuse = reuse && self->result_bytes[i] <= LARGEST_SPARE;
+    for (int k = 0; reuse && k < SPARES; k++)
+        if (is_idle(&self->spares[i][k])) {
+            *address = self->spares[i][k].address;
+            return Py_NewRef(self->spares[i][k].array);
+        }
+    PyObject *memory = PyObject_CallOneArg(alloc, self->sizes[i]);
+    if (memory == NULL)
+        return NULL;
+    PyObject *ptr = PyObject_GetAttr(memory, name_ptr);
+    if (ptr == NULL) {
+        Py_DECREF(memory);
+        return NULL;
+    }
+    *address = PyLong_AsUnsignedLongLong(ptr);
+    Py_DECREF(ptr);
+    PyObject *out = PyObject_CallOneArg(array_new, array_type);
+    if (out == NULL) {
+        Py_DECREF(memory);
+        return NULL;
+    }
+    PyObject *args[] = {out, self->shapes[i], self->dtypes[i], memory, self->strides[i]};
+    PyObject *done = PyObject_VectorcallMethod(name_init, args, (self->strides[i] == NULL ? 4 : 5), NULL);
+    if (done == NULL) {
+        Py_DECREF(memory);
+        Py_DECREF(out);
+        return NULL;
+    }
+    Py_DECREF(done);
+    if (reuse)
+        keep_spare(self, i, out, memory, *address);
+    Py_DECREF(memory);
+    return out;
+}
+
+static PyObject *failed(int status)
+{
+    return PyErr_Format(PyExc_RuntimeError, "cuLaunchKernel failed with CUDA error %d", status);
+}
+
+static int start(const Call *self, void *stream, void **parameters)
+{
+    if (!overlapping || !self->waits)
+        return launch_kernel(self->function, self->grid[0], self->grid[1], self->grid[2], self->block[0],
+                             self->block[1], self->block[2], self->shared, stream, parameters, NULL);
+    Attribute early = {EARLY, {.allowed = 1}};
+    Config config = {{self->grid[0], self->grid[1], self->grid[2]}, {self->block[0], self->block[1], self->block[2]},
+                     self->shared, stream, &early, 1};
+    return launch_kernel_ex(&config, self->function, parameters, NULL);
+}
+
+static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Call *self = (Call *)callable;
+    Py_ssize_t given = PyVectorcall_NARGS(nargsf), next = 0;
+    if (names != NULL || given != self->pointers - self->results)
+        return PyErr_Format(PyExc_TypeError, "a launch of %d arrays was given %zd", self->pointers - self->results,
+                            given);
+    _Alignas(16) char values[MOST_BYTES];
+    void *parameters[MOST_PARAMETERS];
+    PyObject *results[MOST_RESULTS];
+    int made = 0;
+    memcpy(values, self->image, self->bytes);
+    for (int i = 0, r = 0; i < self->pointers; i++) {
+        if (r < self->results && self->result_at[r] == i) {
+            r++;
+            continue;
+        }
+        uint64_t address;
+        if (address_of(args[next++], &address) < 0)
+            return NULL;
+        if ((self->aligned >> i & 1) && (address & 15))
+            Py_RETURN_NOTIMPLEMENTED;
+        memcpy(values + self->places[i], &address, 8);
+    }
+    PyObject *stream = PyObject_GetAttr(stream_holder, name_ptr);
+    if (stream == NULL)
+        return NULL;
+    void *where = (void *)(uintptr_t)PyLong_AsUnsignedLongLong(stream);
+    Py_DECREF(stream);
+    for (; made < self->results; made++) {
+        uint64_t address;
+        results[made] = new_result(self, made, where == NULL, &address);
+        if (results[made] == NULL)
+            goto error;
+        memcpy(values + self->places[self->result_at[made]], &address, 8);
+    }
+    for (int i = 0; i < self->parameters; i++)
+        parameters[i] = values + self->offsets[i];
+    int status = start(self, where, parameters);
+    if (status == NO_CONTEXT) { /* the first launch of this thread */
+        PyObject *done = PyObject_CallNoArgs(bind_thread);
+        if (done == NULL)
+            goto error;
+        Py_DECREF(done);
+        status = start(self, where, parameters);
+    }
+    if (status) {
+        failed(status);
+        goto error;
+    }
+    if (made == 1)
+        return results[0];
+    if (made == 0)
+        Py_RETURN_NONE;
+    PyObject *all = PyTuple_New(made);
+    if (all == NULL)
+        goto error;
+    for (int i = 0; i < made; i++)
+        PyTuple_SET_ITEM(all, i, results[i]);
+    return all;
+error:
+    while (made--)
+        Py_DECREF(results[made]);
+    return NULL;
+}
+
+static int fill(Call *self, PyObject *offsets, PyObject *places, PyObject *results)
+{
+    self->parameters = (int)PyTuple_GET_SIZE(offsets);
+    self->pointers = (int)PyTuple_GET_SIZE(places);
+    self->results = (int)PyTuple_GET_SIZE(results);
+    if (self->parameters > MOST_PARAMETERS || self->pointers > MOST_POINTERS || self->results > MOST_RESULTS ||
+        self->bytes > MOST_BYTES) {
+        self->results = 0;
+        PyErr_SetString(PyExc_ValueError, "too many parameters for a prepared launch");
+        return -1;
+    }
+    for (int i = 0; i < self->parameters; i++)
+        self->offsets[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(offsets, i));
+    for (int i = 0; i < self->pointers; i++) {
+        self->places[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(places, i));
+        if (self->places[i] < 0 || self->places[i] + 8 > self->bytes) {
+            PyErr_SetString(PyExc_ValueError, "an address lies outside of the parameters");
+            return -1;
+        }
+    }
+    for (int i = 0; i < self->results; i++) {
+        PyObject *strides;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(results, i), "iOOOO", &self->result_at[i], &self->shapes[i],
+                              &self->dtypes[i], &self->sizes[i], &strides))
+            return -1;
+        Py_INCREF(self->shapes[i]);
+        Py_INCREF(self->dtypes[i]);
+        Py_INCREF(self->sizes[i]);
+        self->result_bytes[i] = (PyLong_AsSsize_t(self->sizes[i]) + 511) & ~(Py_ssize_t)511; /* as the pool counts */
+        self->strides[i] = strides == Py_None ? NULL : Py_NewRef(strides);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    unsigned long long function, aligned;
+    unsigned g[3], b[3], shared;
+    Py_buffer image;
+    PyObject *offsets, *places, *results, *keep;
+    int waits;
+    if (!PyArg_ParseTuple(args, "K(III)(III)IKy*O!O!O!Op", &function, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared,
+                          &aligned, &image, &PyTuple_Type, &offsets, &PyTuple_Type, &places, &PyTuple_Type, &results,
+                          &keep, &waits))
+        return NULL;
+    Call *self = (Call *)PyObject_NewVar(Call, type, image.len);
+    if (self != NULL) {
+        memset((char *)self + offsetof(Call, vectorcall), 0, offsetof(Call, image) - offsetof(Call, vectorcall));
+        self->vectorcall = call;
+        self->function = (void *)(uintptr_t)function;
+        memcpy(self->grid, g, sizeof g);
+        memcpy(self->block, b, sizeof b);
+        self->shared = shared;
+        self->aligned = aligned;
+        self->waits = waits;
+        self->keep = Py_NewRef(keep);
+        self->bytes = image.len;
+        memcpy(self->image, image.buf, image.len);
+        self->after = first_call;
+        if (first_call != NULL)
+            first_call->before = self;
+        first_call = self;
+        if (fill(self, offsets, places, results) < 0)
+            Py_CLEAR(self);
+    }
+    PyBuffer_Release(&image);
+    return (PyObject *)self;
+}
+
+static void call_free(PyObject *object)
+{
+    Call *self = (Call *)object;
+    if (self->before != NULL)
+        self->before->after = self->after;
+    else
+        first_call = self->after;
+    if (self->after != NULL)
+        self->after->before = self->before;
+    for (int i = 0; i < MOST_RESULTS; i++) {
+        for (int k = 0; k < SPARES; k++)
+            drop(&self->spares[i][k], self->result_bytes[i]);
+        Py_XDECREF(self->shapes[i]);
+        Py_XDECREF(self->dtypes[i]);
+        Py_XDECREF(self->sizes[i]);
+        Py_XDECREF(self->strides[i]);
+    }
+    Py_XDECREF(self->keep);
+    PyObject_Free(self);
+}
+
+/* put(offset, bytes): change constants among the parameters. */
+static PyObject *call_put(PyObject *object, PyObject *args)
+{
+    Call *self = (Call *)object;
+    Py_ssize_t at;
+    Py_buffer bytes;
+    if (!PyArg_ParseTuple(args, "ny*", &at, &bytes))
+        return NULL;
+    int fits = at >= 0 && at + bytes.len <= self->bytes;
+    if (fits)
+        memcpy(self->image + at, bytes.buf, bytes.len);
+    PyBuffer_Release(&bytes);
+    if (!fits)
+        return PyErr_Format(PyExc_ValueError, "these bytes lie outside of the parameters");
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef call_methods[] = {
+    {"put", call_put, METH_VARARGS, "put(offset, bytes): change constants among the parameters."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject CallType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rushlight.runtime.cuda.code._launch.Call",
+    .tp_basicsize = offsetof(Call, image),
+    .tp_itemsize = 1,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Call, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = call_make,
+    .tp_methods = call_methods,
+    .tp_dealloc = call_free,
+    .tp_doc = "Call(function, grid, block, shared, aligned, image, offsets, places, results, keep, waits)",
+};
+
+/* setup(current, alloc, ndarray, new, bind_thread, pretend): whether launches can be made. */
+static PyObject *setup(PyObject *module, PyObject *args)
+{
+    PyObject *a, *b, *c, *d, *e;
+    int pretend;
+    if (!PyArg_ParseTuple(args, "OOOOOp", &a, &b, &c, &d, &e, &pretend))
+        return NULL;
+    stream_holder = Py_NewRef(a);
+    alloc = Py_NewRef(b);
+    array_type = Py_NewRef(c);
+    array_new = Py_NewRef(d);
+    bind_thread = Py_NewRef(e);
+    launch_kernel = NULL;
+    launch_kernel_ex = NULL;
+    if (pretend)
+        launch_kernel = pretend_launch;
+    else {
+        void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_GLOBAL);
+        if (driver != NULL)
+            launch_kernel = (launch_fn)dlsym(driver, "cuLaunchKernel");
+        if (driver != NULL)
+            launch_kernel_ex = (launch_ex_fn)dlsym(driver, "cuLaunchKernelEx");
+    }
+    return PyBool_FromLong(launch_kernel != NULL);
+}
+
+/* overlap(on): whether launches now may begin before the kernel in front of them ends. */
+static PyObject *overlap(PyObject *module, PyObject *on)
+{
+    overlapping = launch_kernel_ex != NULL && PyObject_IsTrue(on) > 0;
+    return PyBool_FromLong(launch_kernel_ex != NULL);
+}
+
+#define WORDS 16
+typedef int (*words_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                        uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+
+/* call_words(address, w1 .. w16): call a C function of 16 addresses and sizes; ctypes takes five times as long. */
+static PyObject *call_words(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    uint64_t w[WORDS + 1];
+    if (n != WORDS + 1)
+        return PyErr_Format(PyExc_TypeError, "call_words() takes %d numbers, not %zd", WORDS + 1, n);
+    for (int i = 0; i <= WORDS; i++)
+        if (address_of(args[i], &w[i]) < 0)
+            return NULL;
+    words_fn f = (words_fn)(uintptr_t)w[0];
+    return PyLong_FromLong(f(w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14],
+                             w[15], w[16]));
+}
+
+static PyObject *launches(PyObject *module, PyObject *none)
+{
+    return PyLong_FromUnsignedLongLong(pretended);
+}
+
+/* Bytes of spares that nobody holds; with `drop_them` they go back to the pool. */
+static Py_ssize_t sweep(int drop_them)
+{
+    Py_ssize_t bytes = 0;
+    for (Call *c = first_call; c != NULL; c = c->after)
+        for (int i = 0; i < c->results; i++)
+            for (int k = 0; k < SPARES; k++)
+                if (is_idle(&c->spares[i][k])) {
+                    bytes += c->result_bytes[i];
+                    if (drop_them)
+                        drop(&c->spares[i][k], c->result_bytes[i]);
+                }
+    return bytes;
+}
+
+static PyObject *idle(PyObject *module, PyObject *none)
+{
+    return PyLong_FromSsize_t(sweep(0));
+}
+
+static PyObject *forget(PyObject *module, PyObject *none)
+{
+    return PyLong_FromSsize_t(sweep(1));
+}
+
+static PyObject *is_spare(PyObject *module, PyObject *array)
+{
+    PyObject *id = PyLong_FromVoidPtr(array);
+    if (id == NULL)
+        return NULL;
+    int found = PySet_Contains(spare_ids, id);
+    Py_DECREF(id);
+    return found < 0 ? NULL : PyBool_FromLong(found);
+}
+
+static PyMethodDef functions[] = {
+    {"idle", idle, METH_NOARGS, "Bytes of results kept for their launches, held by nobody else."},
+    {"forget", forget, METH_NOARGS, "Give those bytes back to the pool."},
+    {"is_spare", is_spare, METH_O, "Whether a launch keeps a reference to this array."},
+    {"setup", setup, METH_VARARGS, "setup(current, alloc, ndarray, new, bind_thread, pretend) -> usable"},
+    {"call_words", (PyCFunction)(void (*)(void))call_words, METH_FASTCALL,
+     "call_words(address, w1 .. w16): call a C function of 16 addresses and sizes."},
+    {"overlap", overlap, METH_O, "Let launches begin before the kernel in front of them ends -> whether they can."},
+    {"launches", launches, METH_NOARGS, "How many launches were only pretended."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_launch",
+    .m_doc = "Prepared kernel launches as single C calls.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC PyInit__launch(void)
+{
+    name_data = PyUnicode_InternFromString("data");
+    name_ptr = PyUnicode_InternFromString("ptr");
+    name_init = PyUnicode_InternFromString("_init");
+    name_mem = PyUnicode_InternFromString("mem");
+    spare_ids = PySet_New(NULL);
+    if (PyType_Ready(&CallType) < 0)
+        return NULL;
+    PyObject *module = PyModule_Create(&definition);
+    if (module != NULL && PyModule_AddObjectRef(module, "Call", (PyObject *)&CallType) < 0)
+        Py_CLEAR(module);
+    return module;
+}

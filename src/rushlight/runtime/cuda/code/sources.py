@@ -1,0 +1,83 @@
+"""The families' CUDA files made into launches: one module per number type and set of constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+from cupy.cuda import runtime
+
+from ..memory.streams import current
+from .compile import Launch, kernel, source
+
+# dtype.char -> (type in memory, type computed with); "E" is ml_dtypes' bfloat16.
+NUMBERS = {
+    "f": ("float", "float"),
+    "d": ("double", "double"),
+    "e": ("half_t", "float"),
+    "E": ("bf16_t", "float"),
+}
+
+
+def options(char: str, **constants: Any) -> tuple[str, ...]:
+    stored, computed = NUMBERS[char]
+    named = [f"-D{name}={value}" for name, value in constants.items()]
+    return (f"-DNT={stored}", f"-DNA={computed}", *named)
+
+
+_loaded: dict[tuple, Launch] = {}
+_single = runtime.getDeviceCount() == 1
+
+
+def device() -> int:
+    """The current GPU's number, without asking where there is one only."""
+    return 0 if _single else runtime.getDevice()
+
+
+def load(
+    file: str, name: str, formats: tuple[str, ...], char: str = "f", **constants: Any
+) -> Launch:
+    """The kernel `name` of `kernels/<file>` for numbers of dtype `char`, made once."""
+    key = (file, name, char, *constants.values(), device())
+    found = _loaded.get(key)
+    if found is None:
+        text = source("common.cu") + source(file)
+        found = _loaded[key] = kernel(text, name, formats, options(char, **constants))
+    return found
+
+
+MOST_BLOCKS = 132 * 16  # enough for every multiprocessor; kernels stride over the rest
+
+
+def blocks_for(count: int, threads: int = 256) -> int:
+    """Blocks for one thread per element, up to what fills the GPU."""
+    return min(-(-count // threads), MOST_BLOCKS)
+
+
+_counters: dict[Any, Any] = {}
+_partials: dict[Any, Any] = {}
+PARTIALS = 1 << 21
+COUNTERS = 2048
+
+
+def _of_stream(held: dict[Any, Any], make: Callable[[], Any]) -> Any:
+    """Scratch of the current stream: launches of one stream follow each other and may share it.
+
+    Streams never share it, and whoever captures into one asks before the capture begins (capture's Turn).
+    """
+    key: Any = current.ptr if _single else (runtime.getDevice(), current.ptr)
+    found = held.get(key)
+    if found is None:
+        found = held[key] = make()
+    return found
+
+
+def counter() -> int:
+    """COUNTERS device counters that rest at 0, for kernels whose last block finishes the work."""
+    return _of_stream(_counters, lambda: cupy.zeros(COUNTERS, cupy.uint32)).data.ptr
+
+
+def partials() -> int:
+    """Room for PARTIALS floats that one launch writes and the same or the next one reads."""
+    return _of_stream(_partials, lambda: cupy.cuda.alloc(PARTIALS * 4)).ptr

@@ -1,0 +1,296 @@
+"""Which variant of an expression's kernel computes a call, and its launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+import numpy as np
+
+from ....base.dtypes import by_name, from_np
+from . import generate as codegen
+from .compile import Launch, kernel
+from .expressions import TABLE
+from .generate import ARRAY, NUMBER, ONE
+from .geometry import allocate, collapse, layout_like
+from .launch import Result
+
+ndarray = cupy.ndarray
+THREADS = 256
+MANY = 2**31 - 2**12  # beyond, indices need 64 bits
+_MOST_BLOCKS = 2**22
+
+
+class Plan:
+    """An expression for operands of given dtypes and ways; its kernels are made when needed."""
+
+    __slots__ = ("dtypes", "flats", "go", "name", "numbers", "out", "out_name", "per_block",
+                 "strided", "vector", "ways")  # fmt: skip
+
+    def __init__(self, name: str, dtypes: tuple[str, ...], ways: tuple[str, ...], out: str) -> None:
+        self.name, self.dtypes, self.ways, self.out_name = name, dtypes, ways, out
+        self.out = by_name(out).np
+        self.vector = codegen.width(dtypes, ways, out)
+        self.per_block = THREADS * self.vector
+        self.flats: dict[tuple[int, str], Launch] = {}
+        self.strided: dict[tuple, Launch] = {}
+        self.numbers = codegen.number_type(dtypes[TABLE[name].main])[1]
+        self.go = self.flat(self.vector, "unsigned").go
+
+    def flat(self, vector: int, index: str) -> Launch:
+        found = self.flats.get((vector, index))
+        if found is None:
+            text = codegen.flat_source(
+                self.name, self.dtypes, self.ways, self.out_name, vector, index
+            )
+            formats = ("I" if index == "unsigned" else "q", *self._formats())
+            found = self.flats[vector, index] = kernel(text, "k", formats)
+        return found
+
+    def with_strides(self, dims: int, index: str, vector: int, inner: tuple[int, ...]) -> Launch:
+        key = (dims, index, vector, inner)
+        found = self.strided.get(key)
+        if found is None:
+            text = codegen.strided_source(
+                self.name, self.dtypes, self.ways, self.out_name, dims, index, vector, inner
+            )
+            rows = 2 + sum([way != NUMBER for way in self.ways])
+            short = index == "unsigned"
+            geometry = f"{rows * dims}{'i' if short else 'q'}"
+            formats = ("I" if short else "q", *self._formats(), geometry)
+            found = self.strided[key] = kernel(text, "k", formats)
+        return found
+
+    def _formats(self) -> list[str]:
+        return codegen.formats(self.name, self.dtypes, self.ways)
+
+
+_plans: dict[tuple, Plan | None] = {}
+
+
+def plan_for(
+    name: str, dtypes: tuple, ways: tuple[str, ...], out: str | None = None
+) -> Plan | None:
+    """The plan for NumPy dtypes, or None where the table has no text for them."""
+    key = (name, dtypes, ways, out)
+    try:
+        return _plans[key]
+    except KeyError:
+        pass
+    names = tuple([from_np(d).name for d in dtypes])
+    e = TABLE[name]
+    main = names[e.main]
+    stored = out or codegen.stored(name, main)
+    known = codegen.TYPES[main][1] in e.text and stored is not None
+    found = Plan(name, names, ways, stored) if known and stored else None
+    _plans[key] = found
+    return found
+
+
+def number(value: Any, form: str) -> tuple:
+    """A Python number as the kernel's parameters take it."""
+    if form == "d":
+        return (float(value),)
+    if form == "dd":
+        value = complex(value)
+        return (value.real, value.imag)
+    return (int(value) & 0xFFFFFFFFFFFFFFFF if form == "Q" else int(value),)
+
+
+class _Ready:
+    """All that shapes, strides and dtypes decide about one call."""
+
+    __slots__ = ("aligned", "arrays", "blocks", "call", "form", "ints", "launch", "n", "numbers", "order",
+                 "out", "plan", "shape", "slow", "tail", "units")  # fmt: skip
+
+    plan: Plan
+    shape: tuple[int, ...]
+    out: np.dtype
+    order: tuple[int, ...] | None
+    n: int  # elements
+    units: int  # what the kernel counts: elements, or vectors of them
+    blocks: int
+    launch: Launch
+    call: Any  # the launch with all but the arrays packed, where there is nothing else to give
+    slow: Callable[[], tuple] | None  # (launch, units, blocks, tail) for memory that is not aligned
+    tail: tuple
+    arrays: tuple[int, ...]
+    aligned: tuple[int, ...]  # which of the arrays are read by vectors
+    numbers: tuple[int, ...]
+    ints: tuple[bool, ...]  # which attributes are ints
+    form: str
+
+
+_ready: dict[tuple, _Ready | None] = {}
+
+
+def compute(
+    name: str, operands: tuple, attrs: tuple = (), out: Any = None, to: str | None = None
+) -> Any:
+    """An expression over arrays and Python numbers, into `out` where given; NotImplemented if unknown.
+
+    Arrays broadcast against each other; `to` names another dtype to store than the table's.
+    """
+    signature: list[Any] = [name, to]
+    for a in operands:
+        if a.__class__ is ndarray:
+            signature += (a.shape, a.strides, a.dtype)
+        else:
+            signature.append(None)
+    if out is not None:
+        signature += (out.shape, out.strides, out.dtype, 0)
+    key = tuple(signature)
+    try:
+        ready = _ready[key]
+    except KeyError:
+        if len(_ready) > 16384:
+            _ready.clear()
+        ready = _ready[key] = _prepare(name, operands, out, to)
+    if ready is None:
+        return NotImplemented
+    call = ready.call
+    if call is not None:
+        got = call(*operands) if out is None else call(out, *operands)
+        if got is not NotImplemented:
+            return got if out is None else out
+    if out is None:
+        order = ready.order
+        out = ndarray(ready.shape, ready.out) if order is None else allocate(
+            ready.shape, ready.out, order
+        )  # fmt: skip
+    if ready.n:
+        _launch(ready, operands, attrs, out)
+    return out
+
+
+def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: Any) -> None:
+    start = out.data.ptr
+    values = [start]
+    for i in ready.arrays:
+        values.append(operands[i].data.ptr)
+    launch, units, blocks, tail = ready.launch, ready.units, ready.blocks, ready.tail
+    if ready.slow is not None:
+        joined = start
+        for k in ready.aligned:
+            joined |= values[k]
+        if joined & 15:
+            launch, units, blocks, tail = ready.slow()
+    form = ready.form
+    for i in ready.numbers:
+        values += number(operands[i], form)
+    if attrs:
+        for is_int, value in zip(ready.ints, attrs):
+            values += (int(value),) if is_int else number(value, form)
+    launch.go(blocks, THREADS, units, *values, *tail)
+
+
+def _prepare(name: str, operands: tuple, out: Any, to: str | None) -> _Ready | None:
+    e = TABLE[name]
+    arrays = [a for a in operands if a.__class__ is ndarray]
+    shape = np.broadcast_shapes(*[a.shape for a in arrays]) if out is None else out.shape
+    if out is not None and to is None:
+        to = from_np(out.dtype).name
+    n = 1
+    for s in shape:
+        n *= s
+    main = operands[e.main]
+    if main.__class__ is not ndarray:
+        main = next((a for a in arrays if a.dtype.kind != "b"), arrays[0])
+    ways, dtypes = [], []
+    for a in operands:
+        if a.__class__ is not ndarray:
+            ways.append(NUMBER)
+            dtypes.append(main.dtype)
+        else:
+            ways.append(ONE if a.size == 1 and n != 1 else ARRAY)
+            dtypes.append(a.dtype)
+    plan = plan_for(name, tuple(dtypes), tuple(ways), to)
+    if plan is None:
+        return None
+    r = _Ready()
+    r.plan, r.shape, r.out, r.n, r.form = plan, shape, plan.out, n, plan.numbers
+    whole = [a for a, way in zip(operands, ways) if way == ARRAY]
+    r.order = layout_like(whole, shape)
+    r.arrays = tuple([i for i, way in enumerate(ways) if way != NUMBER])
+    r.numbers = tuple([i for i, way in enumerate(ways) if way == NUMBER])
+    r.ints = tuple([a.endswith(":int") for a in e.attrs])
+    r.call = None
+    if n:
+        model = allocate(shape, plan.out, r.order) if out is None else out
+        _choose(r, model, whole, [operands[i] for i in r.arrays])
+        if not r.numbers and not r.ints:
+            r.call = _packed(r, model, out is not None)
+    return r
+
+
+def _packed(r: _Ready, out: Any, given: bool) -> Any:
+    """The launch that takes arrays only, and makes its result unless that is given, too."""
+    strides = None if out._c_contiguous else out.strides
+    results = () if given else (Result(0, r.shape, r.out, strides),)
+    aligned = () if r.slow is None else r.aligned
+    return r.launch.prepared(
+        (r.blocks, 1, 1), (THREADS, 1, 1), 0, 1 + len(r.arrays), results, *r.tail,
+        front=(r.units,), aligned=(0, *aligned) if given and aligned else aligned,
+    )  # fmt: skip
+
+
+def _choose(r: _Ready, out: Any, whole: list[Any], arrays: list[Any]) -> None:
+    """The kernel that walks these layouts, and its geometry."""
+    plan, n = r.plan, r.n
+    strides = [s // out.itemsize for s in out.strides]
+    alike = all(a.shape == r.shape and _same_places(a, strides, r.shape) for a in whole)
+    ways = [plan.ways[i] for i in r.arrays]
+    if alike and _gapless(out):
+        index = "unsigned" if n < MANY else "i64"
+        r.aligned = tuple([k + 1 for k, way in enumerate(ways) if way == ARRAY])
+        r.launch, r.units, r.tail = plan.flat(plan.vector, index), n, ()
+        r.blocks = min(-(-n // plan.per_block), _MOST_BLOCKS)
+        last = min(-(-n // THREADS), _MOST_BLOCKS)
+        r.slow = lambda: (plan.flat(1, index), n, last, ())
+        return
+    sizes, steps, short = collapse(r.shape, out, arrays)
+    dims = len(sizes)
+    index = "unsigned" if short and n < MANY else "i64"
+    blocks, tail = min(-(-n // THREADS), _MOST_BLOCKS), (*sizes, *steps)
+    r.slow, r.aligned = None, ()
+    vector = plan.vector
+    inner = tuple([steps[dims * (k + 1) - 1] for k in range(1 + len(arrays))])
+    rows = [steps[dims * k : dims * (k + 1)] for k in range(1 + len(arrays))]
+    if (
+        vector == 1
+        or inner[0] != 1
+        or any(s not in (0, 1) for s in inner)
+        or sizes[-1] % vector
+        or any(row[-1] and any(s % vector for s in row[:-1]) for row in rows)
+    ):
+        r.launch = plan.with_strides(dims, index, 1, ())
+        r.units, r.blocks, r.tail = n, blocks, tail
+        return
+    r.slow = lambda: (plan.with_strides(dims, index, 1, ()), n, blocks, tail)
+    r.aligned = tuple([k for k in range(1, 1 + len(arrays)) if inner[k]])
+    r.launch = plan.with_strides(dims, index, vector, inner[1:])
+    r.units = n // vector
+    r.blocks = min(-(-r.units // THREADS), _MOST_BLOCKS)
+    packed = [[*row[:-1], row[-1] * vector] for row in rows]
+    r.tail = (*sizes[:-1], sizes[-1] // vector, *[s for row in packed for s in row])
+
+
+def _same_places(a: Any, strides: list[int], shape: tuple[int, ...]) -> bool:
+    """Whether element i of `a` lies as many elements from its start as `strides` say."""
+    item = a.itemsize
+    return all(n == 1 or s == t * item for s, t, n in zip(a.strides, strides, shape))
+
+
+def _gapless(a: Any) -> bool:
+    """Whether the elements fill their memory in some order of the dims."""
+    if a._c_contiguous:
+        return True
+    expected = a.itemsize
+    for step, n in sorted(zip(a.strides, a.shape)):
+        if n == 1:
+            continue
+        if step != expected:
+            return False
+        expected *= n
+    return True

@@ -1,0 +1,1 @@
+"""NVIDIA's libraries by their own interfaces: cuBLASLt and cuDNN."""

@@ -1,0 +1,262 @@
+"""cuBLASLt through ctypes: its library, its numbers, and plans made once per kind of product."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cupy
+from cupy.cuda import runtime
+
+from ..code.launch import of_words
+from ..memory.streams import current
+
+WORKSPACE = 32 << 20
+_CANDIDATES = 8
+_RESULT = 96  # sizeof(cublasLtMatmulHeuristicResult_t); the algo is its first 64 bytes
+
+# Numbers of cublasLt.h and library_types.h.
+_OP_T = 1
+_TRANS_A, _TRANS_B, _EPILOGUE, _BIAS_POINTER = 3, 4, 7, 8
+_BATCH_COUNT, _BATCH_OFFSET = 5, 6
+_PREF_WORKSPACE, _PREF_ALIGN = 1, 5
+EPILOGUES = {"": 1, "relu": 2, "bias": 4, "bias_relu": 6, "gelu": 32, "bias_gelu": 36, "bgrad": 512}
+
+# dtype.char -> (data type, compute type, scale type); "E" is ml_dtypes' bfloat16.
+_F32, _F64, _F16, _BF16 = 0, 1, 2, 14
+TYPES = {
+    "f": (_F32, 68, _F32),
+    "d": (_F64, 70, _F64),
+    "e": (_F16, 68, _F32),
+    "E": (_BF16, 68, _F32),
+}
+TF32 = 77
+
+
+class Matrix(NamedTuple):
+    """One operand as cuBLASLt, which counts columns first, sees it."""
+
+    rows: int
+    columns: int
+    ld: int
+    transposed: bool
+    batch_step: int
+
+
+class Product(NamedTuple):
+    """Everything a plan depends on."""
+
+    a: Matrix
+    b: Matrix
+    m: int
+    n: int
+    batch: int
+    char: str
+    compute: int
+    epilogue: str
+    alignment: int
+
+
+class Plan:
+    """Descriptors and the chosen algorithm of one product; the addresses are kept as numbers."""
+
+    __slots__ = ("desc", "a", "b", "c", "algo", "keep", "alpha", "beta", "bias", "candidates")
+
+    desc: int
+    a: int
+    b: int
+    c: int
+    algo: int
+    alpha: int
+    beta: int
+    keep: list[Any]  # what the addresses point to
+
+    def __init__(self) -> None:
+        self.bias = 0
+        self.candidates: list[int] = []
+
+
+def _folders() -> list[Path]:
+    """Where the wheels of the CUDA libraries keep them."""
+    found = []
+    for name in ("nvidia.cu13", "nvidia.cublas"):
+        try:
+            found += [Path(p) / "lib" for p in import_module(name).__path__]
+        except ImportError:
+            continue
+    return found
+
+
+def _open() -> Any:
+    """The library; PyDLL keeps the interpreter lock, which saves a microsecond a call."""
+    for version in ("13", "12"):
+        name = f"libcublasLt.so.{version}"
+        for place in [*[str(folder / name) for folder in _folders()], name]:
+            try:
+                return ctypes.PyDLL(place)
+            except OSError:
+                continue
+    raise OSError("libcublasLt.so was not found; `pip install 'rushlight[cuda]'` brings it")
+
+
+class Library:
+    """One handle on one GPU, its plans, and a workspace per stream."""
+
+    def __init__(self) -> None:
+        self.lib = _open()
+        self.handle = c_void_p()
+        self.check(self.lib.cublasLtCreate(ctypes.byref(self.handle)), "cublasLtCreate")
+        self.address = self.handle.value
+        self.matmul = self.lib.cublasLtMatmul
+        self.matmul.argtypes = [c_void_p] * 14 + [c_size_t, c_void_p]
+        self.matmul = of_words(self.matmul)
+        self.set = self.lib.cublasLtMatmulDescSetAttribute
+        self.set.argtypes = [c_void_p, c_int, c_void_p, c_size_t]
+        self.plans: dict[Any, Any] = {}
+        self.workspaces: dict[int, Any] = {}
+        self._bias = c_uint64()
+        self._bias_at = ctypes.addressof(self._bias)
+
+    @staticmethod
+    def check(status: int, call: str) -> None:
+        if status:
+            raise RuntimeError(f"{call} failed with cuBLAS status {status}")
+
+    def workspace(self, stream: int) -> int:
+        """Scratch memory of a stream; products of one stream follow each other."""
+        found = self.workspaces.get(stream)
+        if found is None:
+            found = self.workspaces[stream] = cupy.cuda.alloc(WORKSPACE)
+        return found.ptr
+
+    def launch(self, plan: Plan, a: int, b: int, out: int, bias: int = 0) -> None:
+        if bias != plan.bias:
+            self._bias.value = bias
+            self.set(plan.desc, _BIAS_POINTER, self._bias_at, 8)
+            plan.bias = bias
+        stream = current.ptr
+        status = self.matmul(
+            self.address, plan.desc, plan.alpha, a, plan.a, b, plan.b, plan.beta, out, plan.c, out,
+            plan.c, plan.algo, self.workspace(stream), WORKSPACE, stream,
+        )  # fmt: skip
+        if status:
+            self.check(status, "cublasLtMatmul")
+
+    # -- making plans -------------------------------------------------------------------------
+
+    def make(self, what: Product, bias: int, accumulate: bool = False) -> Plan | None:
+        """A plan with the first heuristic; None when cuBLASLt has nothing for this product."""
+        data, _, scale = TYPES[what.char]
+        plan = Plan()
+        keep: list[Any] = []
+        desc = c_void_p()
+        self.check(
+            self.lib.cublasLtMatmulDescCreate(ctypes.byref(desc), what.compute, scale),
+            "cublasLtMatmulDescCreate",
+        )
+        plan.desc = desc.value or 0
+        self._attribute(plan, _TRANS_A, c_int32(_OP_T if what.a.transposed else 0))
+        self._attribute(plan, _TRANS_B, c_int32(_OP_T if what.b.transposed else 0))
+        self._attribute(plan, _EPILOGUE, c_uint32(EPILOGUES[what.epilogue]))
+        if bias:
+            self._attribute(plan, _BIAS_POINTER, c_uint64(bias))
+            plan.bias = bias
+        out = Matrix(what.m, what.n, what.m, False, what.m * what.n)
+        plan.a, plan.b, plan.c = [self._layout(data, m, what.batch) for m in (what.a, what.b, out)]
+        number = ctypes.c_double if scale == _F64 else ctypes.c_float
+        for name, value in (("alpha", 1.0), ("beta", 1.0 if accumulate else 0.0)):
+            box = number(value)
+            keep.append(box)
+            setattr(plan, name, ctypes.addressof(box))
+        results, count = self._heuristics(plan, what.alignment)
+        if not count:
+            return None
+        keep.append(results)
+        start = ctypes.addressof(results)
+        plan.candidates = [start + _RESULT * i for i in range(count)]
+        plan.algo = plan.candidates[0]
+        plan.keep = keep
+        return plan
+
+    def _attribute(self, plan: Plan, which: int, value: Any) -> None:
+        size = ctypes.sizeof(value)
+        self.check(self.set(plan.desc, which, ctypes.addressof(value), size), "DescSetAttribute")
+
+    def _layout(self, data: int, m: Matrix, batch: int) -> int:
+        made = c_void_p()
+        self.check(
+            self.lib.cublasLtMatrixLayoutCreate(
+                ctypes.byref(made), data, c_uint64(m.rows), c_uint64(m.columns), c_int64(m.ld)
+            ),
+            "cublasLtMatrixLayoutCreate",
+        )
+        if batch > 1:
+            for which, value in (
+                (_BATCH_COUNT, c_int32(batch)),
+                (_BATCH_OFFSET, c_int64(m.batch_step)),
+            ):
+                size = c_size_t(ctypes.sizeof(value))
+                self.lib.cublasLtMatrixLayoutSetAttribute(made, which, ctypes.byref(value), size)
+        return made.value or 0
+
+    def _heuristics(self, plan: Plan, alignment: int) -> tuple[Any, int]:
+        preference = c_void_p()
+        self.lib.cublasLtMatmulPreferenceCreate(ctypes.byref(preference))
+        settings: list[tuple[int, Any]] = [(_PREF_WORKSPACE, c_size_t(WORKSPACE))]
+        settings += [(_PREF_ALIGN + i, c_uint32(alignment)) for i in range(4)]
+        for which, value in settings:
+            size = c_size_t(ctypes.sizeof(value))
+            self.lib.cublasLtMatmulPreferenceSetAttribute(
+                preference, which, ctypes.byref(value), size
+            )
+        results = (ctypes.c_byte * (_RESULT * _CANDIDATES))()
+        count = c_int()
+        layouts = [c_void_p(x) for x in (plan.desc, plan.a, plan.b, plan.c, plan.c)]
+        status = self.lib.cublasLtMatmulAlgoGetHeuristic(
+            self.handle, *layouts, preference, _CANDIDATES, results, ctypes.byref(count)
+        )
+        self.lib.cublasLtMatmulPreferenceDestroy(preference)
+        return results, 0 if status else count.value
+
+    def tune(self, plan: Plan, a: int, b: int, out: int, bias: int) -> None:
+        """Keep the quickest of the candidates, measured on the operands at hand."""
+        times = []
+        for algo in plan.candidates:
+            plan.algo = algo
+            try:
+                times.append((self._time(plan, a, b, out, bias), algo))
+            except RuntimeError:
+                continue
+        plan.algo = min(times)[1] if times else plan.candidates[0]
+
+    def _time(self, plan: Plan, a: int, b: int, out: int, bias: int) -> float:
+        stream = cupy.cuda.get_current_stream()
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        self.launch(plan, a, b, out, bias)
+        begin.record(stream)
+        for _ in range(5):
+            self.launch(plan, a, b, out, bias)
+        end.record(stream)
+        end.synchronize()
+        return float(cupy.cuda.get_elapsed_time(begin, end))
+
+
+_libraries: dict[int, Library] = {}
+_single = runtime.getDeviceCount() == 1
+
+
+def library() -> Library:
+    """The library on the current GPU."""
+    index = 0 if _single else runtime.getDevice()
+    found = _libraries.get(index)
+    if found is None:
+        found = _libraries[index] = Library()
+    return found
+
+
+def is_capturing() -> bool:
+    """Whether the current stream records a graph, when nothing may wait or be measured."""
+    return bool(cupy.cuda.get_current_stream().is_capturing())

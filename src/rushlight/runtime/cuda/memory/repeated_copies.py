@@ -1,0 +1,44 @@
+"""Copies that are made over and over between the same places: several arrays in one launch, prepared in C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import cupy
+
+from ..code.launch import Result
+from ..code.sources import blocks_for, load
+
+_MOST = 4
+_FOUR = ("P",) * (2 * _MOST) + ("q",) * _MOST
+
+
+def _grid(nbytes: int, count: int = 1) -> tuple[int, int, int]:
+    return (max(1, blocks_for(-(-nbytes // 16))), count, 1)
+
+
+def copies_into(targets: Sequence[Any]) -> Callable[..., None] | None:
+    """A launch that copies dense arrays, one for each of `targets`, to their memory.
+
+    None where a launch cannot: host memory, gaps, or too many arrays.
+    """
+    n = len(targets)
+    if not 1 <= n <= _MOST or not all(a.__class__ is cupy.ndarray for a in targets):
+        return None
+    if not all(a._c_contiguous for a in targets):
+        return None
+    rest = (0,) * (_MOST - n)
+    places, sizes = [a.data.ptr for a in targets], [a.nbytes for a in targets]
+    constants = (*rest, *places, *rest, *sizes, *rest)
+    launch = load("copies.cu", "copy_four", _FOUR)
+    return launch.fixed(_grid(max(sizes), n), (256, 1, 1), 0, n, *constants)
+
+
+def copies_of(a: Any) -> Callable[[Any], Any] | None:
+    """A launch that gives new copies of dense arrays like `a`; None for others."""
+    if a.__class__ is not cupy.ndarray or not a._c_contiguous or not a.size:
+        return None
+    results = (Result(1, a.shape, a.dtype),)
+    launch = load("copies.cu", "copy_one", ("P", "P", "q"))
+    return launch.prepared(_grid(a.nbytes), (256, 1, 1), 0, 2, results, a.nbytes)
