@@ -295,7 +295,7 @@ def test_not_callable():
 
 
 def test_failure_inside_the_compiler_falls_back(monkeypatch):
-    from rushlight.capture.replay.replay import replay
+    from rushlight.capture.replay import replay
 
     def broken(program):
         raise ZeroDivisionError("a bug")
@@ -448,7 +448,7 @@ def test_compiled_functions_are_freed():
 
 
 def test_a_training_step_allocates_nothing():
-    from rushlight.capture.lower.choose.cpu_into import is_native
+    from rushlight.capture.lower.cpu_into import is_native
 
     if not is_native("linear"):
         pytest.skip("no native engine")

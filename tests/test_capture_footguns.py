@@ -1117,7 +1117,7 @@ def test_no_grad_and_inference_mode():
 
 
 def test_an_error_while_compiling_is_told_once_and_runs_eagerly(monkeypatch):
-    from rushlight.capture.replay.replay import replay
+    from rushlight.capture.replay import replay
 
     def broken(*args):
         raise ValueError("this machine cannot")

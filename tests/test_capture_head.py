@@ -6,13 +6,13 @@ import copy
 
 import numpy as np
 import pytest
-from rushlight.capture.record.recorder.recording import Recording
 
 import rushlight as torch
 import rushlight.nn.functional as F
 from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight import nn
 from rushlight.capture.passes import optimise
+from rushlight.capture.record.recording import Recording
 from test_capture_passes import check, names, record
 
 GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from rushlight.capture.lower.choose.cuda_lanes import Branches, heaviest_last, keep_longer
 
 import rushlight as torch
 from rushlight import nn
-from rushlight.capture.lower.choose import cuda_lanes as lanes
+from rushlight.capture.lower import cuda_lanes as lanes
+from rushlight.capture.lower.cuda_lanes import Branches, heaviest_last, keep_longer
 
 
 def program_of(step, *args):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rushlight.capture.lower.choose.cpu import CpuReplay
-from rushlight.capture.program.instructions.arena import least, plan
-from rushlight.capture.program.instructions.instructions import MADE
-from rushlight.capture.record.recorder.recording import Recording
 
 import rushlight as torch
 import rushlight.nn.functional as F
+from rushlight.capture.lower.cpu import CpuReplay
 from rushlight.capture.passes import PASSES, optimise
 from rushlight.capture.passes.common import merge_common
 from rushlight.capture.passes.copies import drop_copies
 from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.fold import fold_constants
+from rushlight.capture.program.arena import least, plan
+from rushlight.capture.program.instructions import MADE
+from rushlight.capture.record.recording import Recording
 
 
 def record(fn, *args):
@@ -482,7 +482,7 @@ def test_deterministic_mode_keeps_every_bit():
 
 # -- fusion on the CPU -----------------------------------------------------------------------------------
 
-from rushlight.capture.lower.choose.cpu_into import is_native  # noqa: E402
+from rushlight.capture.lower.cpu_into import is_native  # noqa: E402
 
 NATIVE = pytest.mark.skipif(not is_native("fused"), reason="no native engine")
 
@@ -627,9 +627,8 @@ def test_relu_whose_input_is_used_stays():
 
 def test_a_wrong_kernel_is_left_out(monkeypatch):
     """What lowering finds to be wrong costs the passes that made it, not the answer."""
-    from rushlight.capture.record.recorder.recorder import WrongKernel
-
-    from rushlight.capture.replay.replay import replay
+    from rushlight.capture.record.recorder import WrongKernel
+    from rushlight.capture.replay import replay
 
     plain = replay.lower
 

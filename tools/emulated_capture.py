@@ -28,7 +28,7 @@ class Graph:
     """A stretch of instructions that is run again at every launch."""
 
     def __init__(self, low: Any, instructions: list[Any], keep: set[int]) -> None:
-        from rushlight.capture.lower.choose import cuda_graph as graph_cuda
+        from rushlight.capture.lower import cuda_graph as graph_cuda
 
         self.low, self.graph, self.hooks = low, None, ()
         self.phases = graph_cuda.Phases(low.program, instructions)
@@ -63,8 +63,8 @@ def install() -> None:
     from cupy.cuda import function
 
     from rushlight.amp.grad_scaler import _update
-    from rushlight.capture.lower.choose import cuda as lower_cuda
-    from rushlight.capture.replay.replay import replay
+    from rushlight.capture.lower import cuda as lower_cuda
+    from rushlight.capture.replay import replay
     from rushlight.capture.trace.segment import blank
     from rushlight.core.tensor import tensor_over
     from rushlight.runtime.door import kernel_for
