@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tape import Node
-from ..core.tensor import Tensor, current_edge
+from ..core.tensor import Tensor
+from ..core.views import current_edge
 
 __all__ = ["Node", "get_gradient_edge"]
 

@@ -10,7 +10,8 @@ from ..base.trees import tree_flatten, tree_unflatten
 from ..core import differentiate
 from ..core.modes import enable_grad, modes
 from ..core.tape import AccumulateGrad
-from ..core.tensor import Tensor, current_edge
+from ..core.tensor import Tensor
+from ..core.views import current_edge
 from ..operators.shape.join import stack
 
 

@@ -96,6 +96,20 @@ ALIASES = {
     "int": int32, "short": int16, "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
 
+# PyTorch's older names, of which "FloatTensor", "LongStorage" and the words of its messages are made.
+TITLES = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int",
+    "int64": "Long", "float16": "Half", "bfloat16": "BFloat16", "float32": "Float",
+    "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+
+_C_NAMES = {
+    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short",
+    "int8": "signed char", "uint8": "unsigned char", "bool": "bool", "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
+
 _PYTHON_TYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 _default = float32
@@ -103,6 +117,16 @@ _default = float32
 
 def by_name(name: str) -> dtype:
     return _by_name[name]
+
+
+def title(d: dtype) -> str:
+    """`Float` for float32, as in "expected scalar type Float"."""
+    return TITLES.get(d.name) or d.name.replace("uint", "UInt")
+
+
+def c_name(d: dtype) -> str:
+    """`long int` for int64, as in "Input type (long int)"."""
+    return _C_NAMES.get(d.name, d.name)
 
 
 def from_np(np_dtype: Any) -> dtype:

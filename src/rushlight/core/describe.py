@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base import dtypes
 from ..base.config import settings
 from .printing import format_meta, format_tensor
-from .tensor import Tensor
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
 
-def describe(t: Tensor, indent: int = 0) -> str:
+def describe(t: Tensor, prefix: str) -> str:
     """The printed form of a tensor: values, then device, dtype and history where they matter."""
     common: dict[str, Any] = {
         "dtype_name": t.dtype.name,
         "default_dtype_name": dtypes.get_default_dtype().name,
         "suffixes": _history(t),
-        "prefix": _prefix(type(t)),
-        "indent": indent,
+        "prefix": prefix,
         "module": settings.module,
     }
     if t.is_meta:
         return format_meta(t._a.shape, **common)
     device = None if t.is_cpu else str(t.device)
     return format_tensor(t._host(), device=device, **common)
-
-
-def _prefix(cls: type) -> str:
-    """`tensor(`; a subclass prints its own name unless it writes the line around this one itself."""
-    plain = cls is Tensor or cls.__repr__ is not Tensor.__repr__
-    return "tensor(" if plain else f"{cls.__name__}("
 
 
 def _history(t: Tensor) -> list[str]:

@@ -9,8 +9,9 @@ from ..base.shapes import Size
 from ..runtime import devices
 from ..runtime.door import KERNELS, listeners, run
 from . import tape
-from .op import OpNode
-from .tensor import Tensor, current_edge, tensor_over
+from .op import OPS, OpNode
+from .tensor import Tensor, tensor_over
+from .views import current_edge
 
 
 def _as_tuple(value: Any) -> tuple:
@@ -117,6 +118,21 @@ def backward(
     )
 
 
+def _backward_from(
+    self: Tensor,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Compute the gradients of this tensor with respect to the leaves of its graph."""
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+_backward_from.__name__, _backward_from.__qualname__ = "backward", "Tensor.backward"
+Tensor.backward = _backward_from  # type: ignore[method-assign]
+
+
 def grad(
     outputs: Any,
     inputs: Any,
@@ -172,8 +188,7 @@ def _batched(
     materialize: bool,
 ) -> tuple[Any, ...]:
     """One backward pass for each slice of the seeds along their first dim, the results stacked."""
-    from ..operators.shape.join import stack  # above this layer, and met only here
-
+    stack = OPS["stack"]
     keep = create_graph if retain_graph is None else retain_graph
     n = next(s._a.shape[0] for s in seeds if s is not None)
     rows = []
@@ -193,7 +208,7 @@ def _batched(
                 materialize,
             )
         )
-    return tuple(None if column[0] is None else stack(column) for column in zip(*rows))
+    return tuple(None if column[0] is None else stack(*column, dim=0) for column in zip(*rows))
 
 
 def _present(i: int, t: Tensor, g: Any, allow_unused: bool | None, materialize: bool) -> Any:

@@ -9,7 +9,8 @@ from .inplace import adopt_history, bump
 from .modes import modes, no_grad
 from .node import FREED, freed_error
 from .tape import Node
-from .tensor import Tensor, current_edge, tensor_over
+from .tensor import Tensor, tensor_over
+from .views import current_edge
 
 
 class FunctionCtx:

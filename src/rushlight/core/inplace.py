@@ -7,10 +7,11 @@ from typing import Any
 
 from ..base import dtypes
 from ..runtime.door import Kernel, in_place, listeners, run
-from .modes import enable_grad, modes
+from .modes import modes
 from .op import Op, OpNode
 from .tape import numbers
-from .tensor import Tensor, current_edge, extra, tensor_over
+from .tensor import Tensor, tensor_over
+from .views import current_edge, refresh_view, replay, steps_of
 
 
 def _copy_into(xp: Any, dst: Any, src: Any) -> Any:
@@ -125,8 +126,8 @@ def write(t: Tensor, r: Tensor) -> Tensor:
     if r._a.dtype != t._a.dtype:
         if not dtypes.can_cast(r.dtype, t.dtype):
             raise RuntimeError(
-                f"result type {_title(r.dtype)} can't be cast to the desired output type "
-                f"{_title(t.dtype)}"
+                f"result type {dtypes.title(r.dtype)} can't be cast to the desired output type "
+                f"{dtypes.title(t.dtype)}"
             )
         r = r.to(t.dtype)
     overwrite(t, r._a)
@@ -185,7 +186,7 @@ def _move_retainer(t: Tensor) -> None:
 
 def _scattered_edge(base: Tensor, part: Tensor, spec: Any) -> Any:
     """The edge of `base` after `part` was written where `spec` leads."""
-    steps = _steps(spec)
+    steps = steps_of(spec)
     mask = (1 if base._edge is not None else 0) | (2 if part._edge is not None else 0)
     out = tensor_over(base._a, base._a.__class__)
     # A view by strides reads memory: replayed on a gradient it needs memory laid out as the base's.
@@ -193,33 +194,6 @@ def _scattered_edge(base: Tensor, part: Tensor, spec: Any) -> Any:
     attrs = {"steps": steps, "layout": layouts[0] if layouts else None}
     COPY_SLICES.record(mask, (base, part), attrs, (out,), [base._edge, part._edge])
     return out._edge
-
-
-def _steps(spec: Any) -> tuple[tuple[Op, dict], ...]:
-    """The view operations from the base to a view, first one first."""
-    steps = []
-    while spec is not None:
-        op, attrs, spec = spec
-        steps.append((op, attrs))
-    return tuple(reversed(steps))
-
-
-def replay(base: Tensor, steps: tuple[tuple[Op, dict], ...]) -> Tensor:
-    """Apply recorded view operations to another tensor."""
-    for op, attrs in steps:
-        base = op(base, **attrs)
-    return base
-
-
-def refresh_view(t: Tensor) -> None:
-    """Take the view's edge anew from its base, whose history has changed."""
-    ext = extra(t)
-    ext.edge_version = t._ver[0]
-    base = ext.base
-    if current_edge(base) is None or ext.no_grad_view:
-        return
-    with enable_grad():
-        t._edge = replay(base, _steps(ext.spec))._edge
 
 
 def _copy_slices(xp: Any, base: Any, part: Any, *, steps: Any, layout: Any) -> Any:
@@ -240,10 +214,3 @@ def _copy_slices_backward(g: Tensor, needs: list[bool], steps: Any, layout: Any)
         region = replay(to_base, steps)
         region.zero_()
     return to_base, to_part
-
-
-def _title(d: dtypes.dtype) -> str:
-    names = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
-             "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16",
-             "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
-    return names.get(d.name, d.name)

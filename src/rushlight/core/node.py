@@ -209,8 +209,7 @@ def freed_error() -> RuntimeError:
 
 def _version_error(node: OpNode, a: Any, now: int, then: int, edge: Any) -> RuntimeError:
     from ..base.config import settings
-    from ..base.dtypes import from_np
-    from .inplace import _title as title
+    from ..base.dtypes import from_np, title
 
     place = "cuda." if devices.device_of(a).type == "cuda" else ""
     kind = f"{settings.module}.{place}{title(from_np(a.dtype))}Tensor"

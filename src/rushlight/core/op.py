@@ -12,7 +12,8 @@ from ..runtime.door import Kernel, listeners, run
 from .modes import modes, switches
 from .node import FREED, Derivative, OpNode, Plan, code_of  # noqa: F401 - FREED is asked for here
 from .tape import numbers
-from .tensor import Tensor, current_edge, extra, mark_view, tensor_over
+from .tensor import Tensor, tensor_over
+from .views import current_edge, extra, mark_view
 
 _new = object.__new__
 

@@ -13,28 +13,15 @@ from ..base.device import device
 from ..base.formats import strided
 from ..base.shapes import Size, wrap_dim
 from ..runtime import devices
+from .describe import describe
 from .gradient import Retainer, check_grad, in_order_of
 from .memory import data_pointer, owns_plainly, root_array
 from .modes import modes
 from .tape import AccumulateGrad, RemovableHandle
 from .values import Values
+from .views import current_edge, extra
 
 _new = object.__new__
-
-
-class Extra:
-    """What only some tensors have: a base they view, hooks, a wish to keep their gradient."""
-
-    __slots__ = ("base", "spec", "edge_version", "retains", "inference", "no_grad_view")
-
-    base: Any  # the tensor whose memory this one views
-    spec: Any  # (op, attrs, parent spec): the way from the base to here
-
-    def __init__(self) -> None:
-        self.base = self.spec = None
-        self.edge_version = 0
-        self.retains: Any = False  # the handle of the hook that keeps the gradient
-        self.inference = self.no_grad_view = False
 
 
 class Tensor(Values):
@@ -50,6 +37,15 @@ class Tensor(Values):
     _ext: Any
 
     if TYPE_CHECKING:  # ops attach their methods when they are defined
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None: ...  # __new__: create/legacy.py
+        def backward(
+            self,
+            gradient: Any = None,
+            retain_graph: bool | None = None,
+            create_graph: bool = False,
+            inputs: Any = None,
+        ) -> None: ...  # differentiate.py
 
         def __getattr__(self, name: str) -> Any: ...
 
@@ -78,11 +74,6 @@ class Tensor(Values):
         __abs__: Any
         __getitem__: Any
         __setitem__: Any
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from ..operators.create.legacy import legacy_tensor
-
-        return legacy_tensor(cls, *args, **kwargs)
 
     # -- what it is -----------------------------------------------------------------------------
 
@@ -249,18 +240,6 @@ class Tensor(Values):
     def is_inference(self) -> bool:
         return self._ext is not None and self._ext.inference
 
-    def backward(
-        self,
-        gradient: Any = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Any = None,
-    ) -> None:
-        """Compute the gradients of this tensor with respect to the leaves of its graph."""
-        from .differentiate import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
     def _accumulate(self, g: Tensor) -> None:
         """Add an arriving gradient to `.grad`."""
         held = self._grad
@@ -331,9 +310,10 @@ class Tensor(Values):
         return id(self)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        from .describe import describe
-
-        return describe(self)
+        cls = type(self)
+        # a subclass prints its own name unless it writes the line around this one itself
+        plain = cls is Tensor or cls.__repr__ is not Tensor.__repr__
+        return describe(self, "tensor(" if plain else f"{cls.__name__}(")
 
     def __dir__(self) -> list[str]:
         return sorted(set(object.__dir__(self)))
@@ -352,36 +332,3 @@ def tensor_over(a: Any, cls: type) -> Tensor:
 def wrap(a: Any) -> Tensor:
     """A tensor over a raw array of any device."""
     return tensor_over(a, a.__class__)
-
-
-def extra(t: Tensor) -> Extra:
-    if t._ext is None:
-        t._ext = Extra()
-    return t._ext
-
-
-def current_edge(t: Tensor) -> Any:
-    """The edge to the node that made `t`; a view whose base was changed in place finds its new one."""
-    ext = t._ext
-    if ext is not None and ext.base is not None and ext.edge_version != t._ver[0]:
-        from .inplace import refresh_view
-
-        refresh_view(t)
-    return t._edge
-
-
-def mark_view(t: Tensor, source: Tensor, op: Any, attrs: dict) -> None:
-    """Note that `t` shares the memory of `source`: one version counter, one base."""
-    if source._ver is None:
-        source._ver = [0]
-    t._ver = source._ver
-    ext = extra(t)
-    parent = source._ext
-    if parent is None or parent.base is None:
-        ext.base = source
-        ext.spec = (op, attrs, None)
-    else:
-        ext.base = parent.base
-        ext.spec = (op, attrs, parent.spec)
-    ext.edge_version = t._ver[0]
-    ext.no_grad_view = not modes.grad

@@ -7,7 +7,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ..core.tensor import Tensor, current_edge, wrap
+from ..core.tensor import Tensor, wrap
+from ..core.views import current_edge
 from .batching import Batcher
 
 T_co = TypeVar("T_co", covariant=True)

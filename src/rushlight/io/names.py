@@ -12,14 +12,8 @@ from ..base.device import device
 from ..base.shapes import Size
 from .errors import CorruptFileError
 
-STORAGE_DTYPES = {
-    "FloatStorage": "float32", "DoubleStorage": "float64", "HalfStorage": "float16",
-    "BFloat16Storage": "bfloat16", "LongStorage": "int64", "IntStorage": "int32",
-    "ShortStorage": "int16", "CharStorage": "int8", "ByteStorage": "uint8", "BoolStorage": "bool",
-    "ComplexFloatStorage": "complex64", "ComplexDoubleStorage": "complex128",
-    "UntypedStorage": "uint8",
-}  # fmt: skip
-STORAGE_NAMES = {v: k for k, v in STORAGE_DTYPES.items() if k != "UntypedStorage"}
+STORAGE_NAMES = {name: f"{title}Storage" for name, title in dtypes.TITLES.items()}
+STORAGE_DTYPES = {**{v: k for k, v in STORAGE_NAMES.items()}, "UntypedStorage": "uint8"}
 
 
 class StorageType:

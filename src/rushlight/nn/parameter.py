@@ -9,7 +9,8 @@ from ..base.config import settings
 from ..base.device import as_device
 from ..base.dtypes import FLOATING, as_dtype, get_default_dtype
 from ..core.modes import modes, no_grad
-from ..core.tensor import Extra, Tensor
+from ..core.tensor import Tensor
+from ..core.views import Extra
 from ..operators.create.filled import empty
 
 __all__ = [

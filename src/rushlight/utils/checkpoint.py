@@ -18,7 +18,8 @@ from ..core.function import FunctionNode
 from ..core.modes import enable_grad, modes
 from ..core.op import FREED, OpNode
 from ..core.tape import Node, numbers
-from ..core.tensor import Tensor, current_edge
+from ..core.tensor import Tensor
+from ..core.views import current_edge
 from ..runtime import devices
 from ..runtime.devices import open_streams
 

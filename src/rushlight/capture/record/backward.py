@@ -8,7 +8,8 @@ from typing import Any
 
 from ...core import tape
 from ...core.tape import Node
-from ...core.tensor import Tensor, current_edge, tensor_over
+from ...core.tensor import Tensor, tensor_over
+from ...core.views import current_edge
 from ...runtime.door import Kernel, listening
 from ..program.instructions import Instruction
 from .recorder import CannotCapture

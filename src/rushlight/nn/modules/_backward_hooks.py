@@ -9,7 +9,8 @@ from typing import Any
 
 from ...core.modes import modes
 from ...core.tape import Node
-from ...core.tensor import Tensor, current_edge, tensor_over
+from ...core.tensor import Tensor, tensor_over
+from ...core.views import current_edge
 from ...operators.create.filled import zeros
 
 

@@ -13,7 +13,8 @@ from ...base.dtypes import as_dtype, dtype
 from ...base.formats import ORDERS, order_of, preserve_format, strided
 from ...core.modes import modes
 from ...core.public import into, public
-from ...core.tensor import Tensor, extra, tensor_over
+from ...core.tensor import Tensor, tensor_over
+from ...core.views import extra
 from ...runtime import devices
 from ...runtime.door import Kernel, run
 

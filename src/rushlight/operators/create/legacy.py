@@ -9,20 +9,13 @@ import numpy as np
 from ...base import dtypes
 from ...base.config import settings
 from ...base.device import CPU, device, get_default_device, set_default_device
-from ...base.dtypes import as_dtype, dtype
+from ...base.dtypes import as_dtype, dtype, title
 from ...base.errors import NoGpuError
 from ...core.public import public, publish
 from ...core.tensor import Tensor, wrap
 from ...runtime import devices
 from .filled import EMPTY, create, sizes
 from .from_data import _from_object, array_of
-
-_TITLES = {
-    "float32": "FloatTensor", "float64": "DoubleTensor", "float16": "HalfTensor",
-    "bfloat16": "BFloat16Tensor", "uint8": "ByteTensor", "int8": "CharTensor",
-    "int16": "ShortTensor", "int32": "IntTensor", "int64": "LongTensor", "bool": "BoolTensor",
-    "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
-}  # fmt: skip
 
 
 class _Kind(type):
@@ -54,7 +47,7 @@ class _Kind(type):
 def _kind(d: dtype, on: str) -> _Kind:
     space = {"dtype": d, "on": on, "is_cuda": on == "cuda", "__module__": _module(on)}
     space["__doc__"] = f"{d.name} tensors on {on}: a constructor, and a type for isinstance."
-    return _Kind(_TITLES[d.name], (), space)
+    return _Kind(title(d) + "Tensor", (), space)
 
 
 def _module(on: str) -> str:
@@ -63,11 +56,12 @@ def _module(on: str) -> str:
 
 TYPES: dict[str, _Kind] = {}
 CUDA_TYPES: dict[str, _Kind] = {}
-for _name, _title in _TITLES.items():
-    TYPES[_title] = _kind(dtypes.by_name(_name), "cpu")
-    CUDA_TYPES[_title] = _kind(dtypes.by_name(_name), "cuda")
-    if not _title.startswith("Complex"):
-        publish("torch", _title, TYPES[_title])
+for _name in dtypes.TITLES:
+    _cpu = _kind(dtypes.by_name(_name), "cpu")
+    TYPES[_cpu.__name__] = _cpu
+    CUDA_TYPES[_cpu.__name__] = _kind(_cpu.dtype, "cuda")
+    if not _cpu.dtype.is_complex:
+        publish("torch", _cpu.__name__, _cpu)
 
 
 # -- constructing ----------------------------------------------------------------------------------
@@ -80,6 +74,9 @@ def legacy_tensor(cls: type, *args: Any, **kwargs: Any) -> Tensor:
     else:
         t = _construct(dtypes.get_default_dtype(), get_default_device(), args, kwargs)
     return t if cls is Tensor else as_subclass(t, cls)
+
+
+publish("Tensor", "__new__", staticmethod(legacy_tensor))
 
 
 def _construct(d: dtype, where: device, args: tuple, kwargs: dict) -> Tensor:
@@ -98,7 +95,7 @@ def _of_value(value: Any, d: dtype, where: device) -> Tensor:
     if isinstance(value, Tensor):
         if value.dtype is not d:
             raise TypeError(
-                f"expected {_TITLES[d.name]} (got {type_name(value)}); convert it with .to({d})"
+                f"expected {title(d)}Tensor (got {type_name(value)}); convert it with .to({d})"
             )
         return wrap(value._a)  # shares memory, as PyTorch's does
     if isinstance(value, tuple) and type(value).__name__ == "Size":
@@ -143,10 +140,9 @@ publish("Tensor", "_make_subclass", staticmethod(_make_subclass))
 
 def type_name(t: Tensor) -> str:
     """The old name of a tensor's type: "torch.FloatTensor", "torch.cuda.LongTensor"."""
-    title = _TITLES.get(t.dtype.name, t.dtype.name.capitalize() + "Tensor")
     where = t.device.type
     middle = "" if where == "cpu" else f"{where}."
-    return f"{settings.module}.{middle}{title}"
+    return f"{settings.module}.{middle}{title(t.dtype)}Tensor"
 
 
 def legacy_dtype(value: Any) -> tuple[dtype, device | None]:
@@ -155,11 +151,20 @@ def legacy_dtype(value: Any) -> tuple[dtype, device | None]:
         return value.dtype, device(value.on)
     if not isinstance(value, str):
         return as_dtype(value), None
-    *middle, title = value.split(".")
-    found = (CUDA_TYPES if "cuda" in middle else TYPES).get(title)
+    *middle, last = value.split(".")
+    found = (CUDA_TYPES if "cuda" in middle else TYPES).get(last)
     if found is None or middle[:1] not in (["torch"], ["rushlight"]):
         raise ValueError(f"invalid type: '{value}'")
     return found.dtype, device(found.on)
+
+
+@public("Tensor", name="type")
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """The type's name, or this tensor cast to `dtype` (a dtype or an old name like FloatTensor)."""
+    if dtype is None:
+        return type_name(self)
+    dt, on = legacy_dtype(dtype)
+    return self.to(dtype=dt) if on is None else self.to(on, dt)
 
 
 @public("torch")

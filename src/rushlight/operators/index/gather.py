@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.dtypes import title
 from ...base.shapes import wrap_dim
-from ...core.inplace import _title as title
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor

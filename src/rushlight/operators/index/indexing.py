@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ...base.dtypes import title
 from ...base.shapes import broadcast_shapes
-from ...core.inplace import _title as title
 from ...core.inplace import adopt_history, bump, check_writable
 from ...core.modes import modes
 from ...core.op import Op
 from ...core.public import public, publish
-from ...core.tensor import Tensor, current_edge, tensor_over
+from ...core.tensor import Tensor, tensor_over
+from ...core.views import current_edge
 from ...runtime.door import Kernel, run
 from ..memory.casting import move_to
 from ..memory.copies import fitting

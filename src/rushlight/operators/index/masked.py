@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...base.dtypes import int64 as _INT64
+from ...base.dtypes import title
 from ...base.shapes import as_size, broadcast_shapes
-from ...core.inplace import _title as title
 from ...core.inplace import change
 from ...core.op import Op
 from ...core.public import into, public

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...base.dtypes import c_name, title
 from ...core.modes import modes
 from ...core.public import public, publish
 from ...core.tensor import Tensor
 from ..made_of.guards import recall, remember
-from ..made_of.naming import c_name
 from .conv_kernels import Dims, conv_grad_input, conv_op
-
-_TYPE_NAMES = {"float32": "FloatTensor", "float64": "DoubleTensor", "int64": "LongTensor",
-               "float16": "HalfTensor", "bfloat16": "BFloat16Tensor", "int32": "IntTensor",
-               "uint8": "ByteTensor", "int8": "CharTensor", "int16": "ShortTensor",
-               "bool": "BoolTensor", "complex64": "ComplexFloatTensor",
-               "complex128": "ComplexDoubleTensor"}  # fmt: skip
-
 
 # -- rules --------------------------------------------------------------------------------------
 
@@ -65,8 +58,8 @@ def _check_types(x: Tensor, w: Tensor, b: Tensor | None) -> None:
     if x._a.dtype != w._a.dtype:
         kind = "cuda." if x.is_cuda else ""
         raise RuntimeError(
-            f"Input type (torch.{kind}{_TYPE_NAMES[x.dtype.name]}) and weight type "
-            f"(torch.{'cuda.' if w.is_cuda else ''}{_TYPE_NAMES[w.dtype.name]}) should be the same"
+            f"Input type (torch.{kind}{title(x.dtype)}Tensor) and weight type "
+            f"(torch.{'cuda.' if w.is_cuda else ''}{title(w.dtype)}Tensor) should be the same"
         )
     if b is not None and b._a.dtype != x._a.dtype:
         raise RuntimeError(

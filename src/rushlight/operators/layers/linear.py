@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.dtypes import title
 from ...core.modes import modes
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
-from ..made_of.naming import title
 from ..matrix.matmul import add_product, cannot_multiply, matmul, mm_nn, mm_nt, mm_tn, product
 
 

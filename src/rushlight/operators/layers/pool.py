@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...base.dtypes import title
 from ...core.public import publish
 from ...core.tensor import Tensor
 from ..made_of.guards import recall, remember
@@ -232,8 +233,6 @@ def _avg(n: int, x: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mo
     shape = x._a.shape
     _check_result(shape, pool_size(shape[2:], kernel, step, pad, gap, ceil_mode))
     if x._a.dtype.kind not in "fV":
-        from ..made_of.naming import title
-
         raise RuntimeError(f"\"avg_pool{n}d\" not implemented for '{title(x.dtype)}'")
     out = avg_pool(
         x, kernel=kernel, stride=step, padding=pad, ceil_mode=bool(ceil_mode),

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from ...base.dtypes import dtype
-from ...core.inplace import _title as title
+from ...base.dtypes import dtype, title
 from ...core.tensor import Tensor
 
 Rule = Callable[[tuple], tuple]

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ...base.dtypes import title
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
-from ..made_of.naming import title
 from ..made_of.return_types import named
 from .linalg_factor import (  # noqa: F401 - the family's other files, defined on import
     cholesky,

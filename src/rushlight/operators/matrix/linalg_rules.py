@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ...base.dtypes import title
 from ...core.public import publish
 from ...core.tensor import Tensor
-from ..made_of.naming import title
 
 
 class LinAlgError(RuntimeError):

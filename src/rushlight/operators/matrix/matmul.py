@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ...base.dtypes import c_name, title
 from ...base.errors import NotYet
 from ...base.shapes import broadcast_shapes
 from ...core.modes import modes
 from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
-from ..made_of.naming import c_name, title
 from ..pointwise.arithmetic import conj
 
 # -- kernels ------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from ...base.dtypes import as_dtype, dtype
 from ...core.modes import modes
 from ...core.op import Op
 from ...core.public import public
-from ...core.tensor import Tensor, current_edge, wrap
+from ...core.tensor import Tensor, wrap
+from ...core.views import current_edge
 from ...runtime import devices
 from ...runtime.door import run
 
@@ -121,17 +122,6 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> Tensor:
     """This tensor on a GPU; RuntimeError with the reason when there is none."""
     return move_to(self, "cuda" if device is None else device, non_blocking)
-
-
-@public("Tensor")
-def type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
-    """The type's name, or this tensor cast to `dtype` (a dtype or an old name like FloatTensor)."""
-    from ..create.legacy import legacy_dtype, type_name
-
-    if dtype is None:
-        return type_name(self)
-    dt, on = legacy_dtype(dtype)
-    return self.to(dtype=dt) if on is None else self.to(on, dt)
 
 
 @public("Tensor")

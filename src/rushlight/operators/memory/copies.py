@@ -11,7 +11,8 @@ from ...core.inplace import adopt_history, bump, check_writable, write
 from ...core.modes import modes
 from ...core.op import Op
 from ...core.public import public
-from ...core.tensor import Tensor, current_edge, tensor_over
+from ...core.tensor import Tensor, tensor_over
+from ...core.views import current_edge
 from ...runtime.door import Kernel, run
 from .casting import cast_to, move_to
 

@@ -59,13 +59,7 @@ def draw(kernel: Kernel, generator: Any, d: Any, *options: Any, **attrs: Any) ->
 
 def floating(name: str, d: dtype) -> None:
     if d.category < dtypes.FLOATING:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{_title(d)}'")
-
-
-def _title(d: dtype) -> str:
-    titles = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
-              "bool": "Bool"}  # fmt: skip
-    return titles.get(d.name, d.name)
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.title(d)}'")
 
 
 # -- uniform and normal ----------------------------------------------------------------------------

@@ -12,11 +12,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...base.dtypes import title
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..pointwise.special_kernels import digamma, double
-from .draws import _title, floating
+from .draws import floating
 from .generator import stream_for
 
 # Double exponential quadrature on [0, inf): s = exp(v - exp(-v)), Takahasi and Mori 1974.
@@ -202,7 +203,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     for name, t in (("count", count), ("prob", prob)):
         if not t.is_floating_point():
             raise ValueError(
-                f"binomial only supports floating-point dtypes for {name}, got: {_title(t.dtype)}"
+                f"binomial only supports floating-point dtypes for {name}, got: {title(t.dtype)}"
             )
     if count.dtype != prob.dtype:
         raise RuntimeError(f"Found dtype {prob.dtype} but expected {count.dtype}")

@@ -14,7 +14,7 @@ from ...core.tensor import Tensor, tensor_over
 from ...runtime.door import Kernel, run
 from ..create.filled import dim_order, number
 from ..memory.copies import _write_op, _written
-from .draws import COINS, RANDINT, RANDOM, _title, check_span, draw, floating
+from .draws import COINS, RANDINT, RANDOM, check_span, draw, floating
 from .generator import stream_for
 
 # -- given by a tensor -----------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def multinomial(
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if input.dtype.category != dtypes.FLOATING:
         raise RuntimeError(
-            f"multinomial only supports floating-point dtypes for input, got: {_title(input.dtype)}"
+            f"multinomial only supports floating-point dtypes for input, got: {dtypes.title(input.dtype)}"
         )
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")

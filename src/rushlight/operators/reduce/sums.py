@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...base.dtypes import as_dtype
+from ...base.dtypes import as_dtype, title
 from ...base.shapes import as_size, reduced_shape, wrap_dims
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
-from ..made_of.naming import title
 from ..made_of.precision import in_float32
 from ..made_of.promotion import promote_unary_float
 from ..made_of.spelling import numpy_names

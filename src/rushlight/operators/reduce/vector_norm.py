@@ -6,12 +6,11 @@ import math
 from typing import Any
 
 from ...base import dtypes
-from ...base.dtypes import as_dtype
+from ...base.dtypes import as_dtype, title
 from ...base.shapes import wrap_dims
 from ...core.op import Op
 from ...core.public import NAMESPACES, into, public
 from ...core.tensor import Tensor
-from ..made_of.naming import title
 from ..made_of.precision import in_float32
 from ..memory.casting import cast_to
 from .sums import Dims, add_up, keep, result_shape

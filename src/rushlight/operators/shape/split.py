@@ -9,7 +9,8 @@ from typing import Any
 from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import public
-from ...core.tensor import Tensor, mark_view
+from ...core.tensor import Tensor
+from ...core.views import mark_view
 from .join import cat, stack
 from .windows import narrow_index, select_op, slice_op
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...base.dtypes import dtype as dtype_type
+from ...base.dtypes import title
 from ...base.shapes import Size, as_size, broadcast_shapes, infer_view, view_size, wrap_dim
-from ...core.inplace import _title as title
 from ...core.modes import modes
 from ...core.op import Op
 from ...core.public import public

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...base import dtypes
+from ...base.dtypes import title
 from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor, wrap
-from ..made_of.naming import title
 from . import fft_grid  # noqa: F401 - defines frequencies and shifts
 
 Dims = tuple[int, ...]
