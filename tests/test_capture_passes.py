@@ -14,7 +14,7 @@ from rushlight.capture.passes.copies import drop_copies
 from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.fold import fold_constants
 from rushlight.capture.program.arena import least, plan
-from rushlight.capture.program.instructions import MADE
+from rushlight.capture.program.slots import MADE
 from rushlight.capture.record.recording import Recording
 
 

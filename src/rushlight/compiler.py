@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .capture.compiled import compile, reset_all, stance
-from .capture.record.recording import complain_now, is_recording
+from .capture.record.inside import complain_now, is_recording
 
 __all__ = [
     "allow_in_graph",

@@ -16,8 +16,9 @@ from ..core.modes import switches
 from ..core.tensor import Tensor
 from .module import again, optimized_module
 from .record.effects import RANDOM_STATE
+from .record.inside import state
 from .record.recorder import CannotCapture
-from .record.recording import Recording, check, state
+from .record.recording import Recording, check
 from .replay.replay import Replay
 from .state import tree
 from .state.keys import like_these, mode, signature

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.differentiate import grad
 from ..core.tensor import Tensor
-from ..operators.matrix.linalg import solve_triangular
+from ..operators.matrix.linalg_solve import solve_triangular
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..base.shapes import Size, broadcast_shapes
 from ..core.tensor import Tensor
-from ..operators.matrix.linalg import solve_triangular
 from ..operators.matrix.linalg_factor import cholesky
+from ..operators.matrix.linalg_solve import solve_triangular
 from . import constraints
 from .distribution import Distribution
 from .utils import lazy_property, standard_normal

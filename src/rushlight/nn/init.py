@@ -234,7 +234,7 @@ def kaiming_normal_(
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Make the rows (or columns, whichever are fewer) orthonormal, times `gain`."""
-    from ..operators.matrix.linalg import qr
+    from ..operators.matrix.linalg_factor import qr
 
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")

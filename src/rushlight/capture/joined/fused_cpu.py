@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from ..program.instructions import Instruction, Slot
+from ..program.instructions import Instruction
+from ..program.slots import Slot
 from .fused import Step
 
 _RELU, _RELU_GRAD, _UNARY, _BINARY, _SCALAR, _GRAD = range(6)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...runtime.cuda.small.conv_sizes import fits
-from ..program.instructions import Instruction, Slot
+from ..program.instructions import Instruction
+from ..program.slots import Slot
 
 _TYPES = frozenset(("float32", "float16", "bfloat16"))
 

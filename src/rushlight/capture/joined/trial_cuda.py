@@ -15,7 +15,8 @@ from ...runtime.cuda.code.compile import NotYet, compiling_ahead
 from ...runtime.cuda.memory.host_copies import to_host
 from ...runtime.cuda.memory.streams import current
 from ...runtime.door import KERNELS, run
-from ..program.instructions import Instruction, Program, Slot
+from ..program.instructions import Instruction, Program
+from ..program.slots import Slot
 from ..record.recorder import WrongKernel
 from . import (  # noqa: F401 - register
     casts,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,8 @@ from ...runtime.cpu import _first
 from ...runtime.cpu.engine import active
 from ...runtime.cpu.quiet import quiet
 from ..program.arena import plan
-from ..program.instructions import ARGUMENT, MADE, Instruction, Program, Slot
+from ..program.instructions import Instruction, Program
+from ..program.slots import ARGUMENT, MADE, Slot
 from . import cpu_into as into
 
 
@@ -228,17 +228,9 @@ def window(memory: np.ndarray, slot: Slot) -> np.ndarray:
     return np.ndarray(slot.shape, slot.dtype, memory.data, slot.offset, slot.strides)
 
 
-def plain_numpy(kernel: Any) -> Callable[..., Any]:
-    """A kernel's NumPy body without the guard against warnings, which a replay sets once."""
-    body = kernel.generic
-    if isinstance(getattr(body, "ufunc", None), str):
-        return getattr(np, body.ufunc)
-    return partial(body, np)
-
-
 def plain(kernel: Any) -> Callable[..., Any]:
     """A kernel's CPU body: the engine's where it has one."""
-    generic = plain_numpy(kernel)
+    generic = into.plain_numpy(kernel)
     own = devices.overrides("cpu").get(kernel.name)
     if own is not None:
         return _first(own, generic)

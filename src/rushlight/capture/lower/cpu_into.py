@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,6 @@ class NativeInto:
     """A kernel of the CPU engine, bound to the arrays its results go into."""
 
     def lines(self, low: Any, ins: Instruction, operands: list[str], outs: list[str]) -> list[str]:
-        from .cpu import plain_numpy
-
         arrays = tuple([low.array(s) for s in ins.outputs])
         call = active().into(ins.name, plain_numpy(ins.kernel), arrays)  # type: ignore[union-attr]
         attrs = [f"{k}={low.operand(v)}" for k, v in ins.attrs.items()]
@@ -41,6 +40,14 @@ class NativeInto:
 
 
 _NATIVE_INTO = NativeInto()
+
+
+def plain_numpy(kernel: Any) -> Callable[..., Any]:
+    """A kernel's NumPy body without the guard against warnings, which a replay sets once."""
+    body = kernel.generic
+    if isinstance(getattr(body, "ufunc", None), str):
+        return getattr(np, body.ufunc)
+    return partial(body, np)
 
 
 def find(ins: Instruction) -> Into | NativeInto | None:

@@ -12,7 +12,8 @@ from ...runtime.cuda.memory.repeated_copies import copies_into, copies_of
 from ...runtime.cuda.memory.streams import current
 from ...runtime.door import run
 from ..joined.trial_cuda import try_kernels
-from ..program.instructions import MADE, Instruction, Program, Slot
+from ..program.instructions import Instruction, Program
+from ..program.slots import MADE, Slot
 from .cuda_graph import Graph
 
 _TO_DEVICE, _ON_DEVICE = 1, 3

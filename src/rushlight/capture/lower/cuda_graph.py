@@ -14,7 +14,8 @@ from ...runtime.cuda.code.sources import counter, partials
 from ...runtime.cuda.library.cublaslt import library
 from ...runtime.cuda.memory.streams import current, using
 from ...runtime.door import collecting_replay_hooks
-from ..program.instructions import MADE, Instruction
+from ..program.instructions import Instruction
+from ..program.slots import MADE
 from ..record.recorder import CannotCapture
 from .cuda_lanes import LANES, Branches, heaviest_last, keep_longer
 from .cuda_phases import Phases

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..program.instructions import MADE, Instruction, Program, readers
+from ..program.instructions import Instruction, Program, readers
+from ..program.slots import MADE
 
 LANES = 2  # beside the main one
 # Larger programs fill the GPU with one kernel at a time, and what a branch reads must be kept until it ends.

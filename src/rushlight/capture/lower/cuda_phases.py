@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..program.instructions import CONSTANT, MADE, Instruction, Program
+from ..program.instructions import Instruction, Program
+from ..program.slots import CONSTANT, MADE
 from ..record.recorder import CannotCapture
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..joined.casts import CASTS
-from ..program.instructions import MADE, Instruction, Program, Slot, readers, writers
+from ..program.instructions import Instruction, Program, readers, writers
 from ..program.rewrite import once_made
+from ..program.slots import MADE, Slot
 
 _FEWEST = 4  # casts that are worth moving
 _LARGEST = 64 << 20  # bytes; a larger array keeps the GPU busy by itself

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..program.instructions import Instruction, Program, Slot, writers
+from ..program.instructions import Instruction, Program, writers
 from ..program.rewrite import Renaming, once_made
+from ..program.slots import Slot
 
 
 def merge_common(program: Program) -> Program:

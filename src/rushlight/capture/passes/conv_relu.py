@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import prod
 
 from ..joined.conv_relu import CONV_RELU
-from ..program.instructions import Instruction, Program, Slot
+from ..program.instructions import Instruction, Program
 from ..program.rewrite import once_made, uses
+from ..program.slots import Slot
 
 _TYPES = frozenset(("float32", "float16", "bfloat16"))
 # Smaller convolutions have kernels of our own, joined with other neighbours.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..program.instructions import MADE, Instruction, Program, writers
+from ..program.instructions import Instruction, Program, writers
 from ..program.rewrite import Renaming, once_made
+from ..program.slots import MADE
 
 _COPIES = frozenset(("clone", "snapshot"))
 

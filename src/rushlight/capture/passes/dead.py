@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..program.instructions import MADE, Program
+from ..program.instructions import Program
+from ..program.slots import MADE
 
 
 def drop_dead(program: Program) -> Program:

@@ -10,8 +10,9 @@ from ..joined.epilogues import (
     LINEAR_RELU,
     MM_MASKED,
 )
-from ..program.instructions import Instruction, Program, Slot, writers
+from ..program.instructions import Instruction, Program, writers
 from ..program.rewrite import once_made, uses
+from ..program.slots import Slot
 
 _TYPES = frozenset(("float32", "float16", "bfloat16"))
 _LIBRARY_FROM = 1 << 25  # multiply-adds from which the library's epilogues pay in other dtypes

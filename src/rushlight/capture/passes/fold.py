@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...runtime.door import run
-from ..program.instructions import CONSTANT, Instruction, Program, Slot, Storage
+from ..program.instructions import Instruction, Program
 from ..program.rewrite import Renaming, new_numbers, once_made
+from ..program.slots import CONSTANT, Slot, Storage
 
 _LARGE = 1 << 22  # bytes; a larger constant would cost more memory than it saves time
 

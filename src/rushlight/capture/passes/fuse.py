@@ -11,8 +11,9 @@ from ...runtime.cuda.code.expressions import expression
 from ..joined import fused_cpu
 from ..joined.fused import FUSED, Step
 from ..lower.cpu_into import is_native
-from ..program.instructions import Instruction, Program, Slot, readers, writers
+from ..program.instructions import Instruction, Program, readers, writers
 from ..program.rewrite import once_made
+from ..program.slots import Slot
 
 _MOST_INPUTS = 8
 _MOST_STEPS = 24

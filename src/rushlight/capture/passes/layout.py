@@ -11,8 +11,9 @@ from math import prod
 
 from ...runtime.cuda.code.expressions import expression
 from ...runtime.door import KERNELS
-from ..program.instructions import MADE, Instruction, Program, Slot, Storage
+from ..program.instructions import Instruction, Program
 from ..program.rewrite import new_numbers, once_made
+from ..program.slots import MADE, Slot, Storage
 
 # Kernel -> how many inputs and outputs are in that order.
 _CONVOLUTIONS = {"conv": (2, 1), "conv_grad_input": (2, 1), "conv_grad_weight": (2, 1)}

@@ -10,8 +10,9 @@ from ..joined.norms import (
     BATCH_NORM_RELU,
     BATCH_NORM_RELU_GRAD,
 )
-from ..program.instructions import Instruction, Program, Slot, writers
+from ..program.instructions import Instruction, Program, writers
 from ..program.rewrite import once_made, uses
+from ..program.slots import Slot
 
 # Without and with another summand.
 _FORWARD = {

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from ..program.instructions import MADE, Instruction, Program, Slot, Storage, writers
+from ..program.instructions import Instruction, Program, writers
 from ..program.rewrite import once_made
+from ..program.slots import MADE, Slot, Storage
 
 
 def name_new_values(program: Program) -> Program:

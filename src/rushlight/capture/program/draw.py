@@ -5,8 +5,9 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from .instructions import MADE, Instruction, Program
+from .instructions import Instruction, Program
 from .show import _bytes as readable
+from .slots import MADE
 
 _ROW, _BOX, _LEFT, _BAR = 30, 250, 24, 5
 _COLOURS = {

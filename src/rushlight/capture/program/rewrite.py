@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
-from .instructions import MADE, Instruction, Program, Slot, Storage, writers
+from .instructions import Instruction, Program, writers
+from .slots import MADE, Slot, Storage
 
 
 def once_made(program: Program) -> dict[int, int]:

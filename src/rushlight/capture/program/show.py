@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .instructions import MADE, Program, Slot
+from .slots import MADE, Slot
+
+if TYPE_CHECKING:
+    from .instructions import Program
 
 
 def table(program: Program) -> str:

@@ -12,6 +12,7 @@ from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ...runtime.door import Kernel, listening
 from ..program.instructions import Instruction
+from .inside import inside
 from .recorder import CannotCapture
 
 
@@ -54,8 +55,6 @@ def _dry_run(rec: Any, roots: list, edges: list, inner: list[Tensor]) -> list[An
     The nodes that made tensor arguments lose their own inputs meanwhile: what lies before the call is
     not part of its program.
     """
-    from .recording import inside
-
     cut = {id(n): (n, n.edges) for n in [current_edge(t)[0] for t in inner]}
     for node, _ in cut.values():
         node.edges = ()

@@ -16,16 +16,8 @@ from ...core.tensor import Tensor
 from ...core.values import HOST_READ
 from ...runtime import devices
 from ...runtime.door import Kernel
-from ..program.instructions import (
-    ARGUMENT,
-    CONSTANT,
-    MADE,
-    STATE,
-    Instruction,
-    Program,
-    Slot,
-    Storage,
-)
+from ..program.instructions import Instruction, Program
+from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
 from .reads import Reading, watched
 
 # Kernels whose results have another shape when the values differ: a program has one shape each.

@@ -2,53 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from ...core.modes import modes
 from ...core.op import FREED
 from ...core.tensor import Tensor
 from ...runtime.door import collecting_replay_hooks, listening
-from ..program.instructions import CONSTANT, Program, Slot
+from ..program.instructions import Program
+from ..program.slots import CONSTANT, Slot
 from ..state import tree
 from ..state.watch import Watch
 from .backward import Backward
 from .effects import SEEDING, noticing, random_states
+from .inside import inside
 from .recorder import Recorder, host_read_error, is_array, same
-
-
-class _State(threading.local):
-    """How many recordings this thread is inside of, and the innermost."""
-
-    depth = 0
-    recorder: Any = None
-
-
-state = _State()
-
-
-def is_recording() -> bool:
-    """Whether this thread is inside a call that is being recorded."""
-    return state.depth > 0
-
-
-@contextmanager
-def inside(recorder: Any) -> Iterator[None]:
-    """This thread's ops are part of a recording until the end of the block."""
-    state.depth += 1
-    before, state.recorder = state.recorder, recorder
-    try:
-        yield
-    finally:
-        state.depth -= 1
-        state.recorder = before
-
-
-def complain_now(what: str) -> None:
-    """Tell the recording at work that this call cannot be replayed."""
-    state.recorder.complain(what)
 
 
 class Recording:

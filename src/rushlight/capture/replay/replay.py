@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
+from ...base.locks import new_lock
 from ...core.memory import data_pointer, root_array
 from ...core.tape import Node
-from ...core.tensor import Tensor, current_edge, tensor_over
+from ...core.tensor import Tensor, tensor_over
+from ...core.views import current_edge
 from ..lower.choose import lower
 from ..passes import again, optimise
-from ..program.instructions import ARGUMENT, CONSTANT, MADE, STATE, Slot
+from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot
 from ..record.backward import ReplayNode
 from ..record.recorder import CannotCapture, WrongKernel, extent
 from ..record.recording import Recording
@@ -49,7 +50,7 @@ class Replay:
 
     def __init__(self, recording: Recording) -> None:
         began = time.perf_counter()
-        self.lock = threading.Lock()
+        self.lock = new_lock()
         self.runs = 0
         r = recording
         self.watch, self.intact = r.watch, r.watch.quick.unchanged

@@ -18,7 +18,8 @@ from ...core.memory import root_array
 from ...runtime.door import KERNELS, run
 from ..lower.choose import lower
 from ..passes import again, optimise
-from ..program.instructions import ARGUMENT, Instruction
+from ..program.instructions import Instruction
+from ..program.slots import ARGUMENT
 from ..record.recorder import CannotCapture, Recorder, WrongKernel, extent, is_array, same
 from .books import Books, references
 from .stretch import Pairing, Step, Stretch, alike

@@ -8,12 +8,13 @@ function does - branches, prints, lists, counters - happens as in an eager call.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
+from ...base.locks import new_lock
 from ...runtime.door import listening
-from ..record.recording import forget_casts, inside
+from ..record.inside import inside
+from ..record.recording import forget_casts
 from .books import Books
 from .nodes import Node
 from .segment import Segment
@@ -28,7 +29,7 @@ class Tracer:
         self.reason = reason
         self.books = Books()
         self.root = Node(self.books)
-        self.busy = threading.Lock()
+        self.busy = new_lock()
         self.ran = self.replayed = self.launched = 0  # kernels run, kernels replayed, programs
 
     def _prune(self) -> None:

@@ -3,49 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
-from ...base.device import device
-from ...core.op import Op
 from ...core.public import public
-from ...core.tensor import Tensor, wrap
-from ...runtime import devices
-from ..made_of.pointwise import same_meta
-from ..made_of.precision import in_float32
-from .attention_kernels import attention, fits
+from ...core.tensor import Tensor
+from .attention_kernels import attention, attention_weights, fits, masked
 from .dropout import dropout
-from .softmax import softmax_grad
-
-
-@in_float32
-def _attention_weights_body(xp: Any, x: Any) -> Any:
-    """softmax along the last dim; a row that is -inf everywhere attends to nothing: zeros."""
-    if x.size == 0:
-        return x.copy()
-    high = x.max(axis=-1, keepdims=True)
-    high[high == -xp.inf] = 0
-    z = x - high
-    xp.exp(z, out=z)
-    total = z.sum(axis=-1, keepdims=True)
-    total[total == 0] = 1
-    z /= total
-    return z
-
-
-attention_weights = Op(
-    _attention_weights_body, "attention_weights", meta=same_meta, grad_name="SafeSoftmaxBackward0"
-)
-attention_weights.derivative(x=lambda g, out: softmax_grad(g, out, dim=out._a.ndim - 1))
-
-
-@lru_cache(maxsize=16)
-def _causal_mask(rows: int, columns: int, on: device) -> Tensor:
-    """True where a query may not look: at keys after its own place."""
-    later = np.triu(np.ones((rows, columns), bool), 1)
-    return wrap(devices.backend_of(on).from_host(later, on))
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any, is_causal: bool) -> None:
@@ -72,17 +35,6 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any, is_causal: bool
         )
 
 
-def _masked(scores: Tensor, mask: Any, is_causal: bool) -> Tensor:
-    if is_causal:
-        later = _causal_mask(scores._a.shape[-2], scores._a.shape[-1], scores.device)
-        return scores.masked_fill(later, -math.inf)
-    if mask is None:
-        return scores
-    if mask._a.dtype.kind == "b":
-        return scores.masked_fill(~mask, -math.inf)
-    return scores + mask
-
-
 @public("functional")
 def scaled_dot_product_attention(
     query: Tensor,
@@ -103,7 +55,7 @@ def scaled_dot_product_attention(
     if attn_mask is None and not dropout_p and fits(query, key, value):
         return attention(query, key, value, causal=bool(is_causal), scale=float(scale))[0]
     scores = (query * scale) @ key.transpose(-2, -1)
-    weights = attention_weights(_masked(scores, attn_mask, is_causal))
+    weights = attention_weights(masked(scores, attn_mask, is_causal))
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
     return weights @ value

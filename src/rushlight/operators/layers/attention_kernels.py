@@ -1,15 +1,62 @@
-"""Attention without a mask as one op with its derivative, which engines override by name."""
+"""What attention is made of: its weights, and without a mask one op that engines override by name."""
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ...base.device import device
 from ...core.op import Op
-from ...core.tensor import Tensor
-from ..made_of.precision import widen
+from ...core.tensor import Tensor, wrap
+from ...runtime import devices
+from ..made_of.pointwise import same_meta
+from ..made_of.precision import in_float32, widen
 from ..made_of.reference import by_reference
+from .softmax import softmax_grad
+
+
+@in_float32
+def _attention_weights_body(xp: Any, x: Any) -> Any:
+    """softmax along the last dim; a row that is -inf everywhere attends to nothing: zeros."""
+    if x.size == 0:
+        return x.copy()
+    high = x.max(axis=-1, keepdims=True)
+    high[high == -xp.inf] = 0
+    z = x - high
+    xp.exp(z, out=z)
+    total = z.sum(axis=-1, keepdims=True)
+    total[total == 0] = 1
+    z /= total
+    return z
+
+
+attention_weights = Op(
+    _attention_weights_body, "attention_weights", meta=same_meta, grad_name="SafeSoftmaxBackward0"
+)
+attention_weights.derivative(x=lambda g, out: softmax_grad(g, out, dim=out._a.ndim - 1))
+
+
+@lru_cache(maxsize=16)
+def _causal_mask(rows: int, columns: int, on: device) -> Tensor:
+    """True where a query may not look: at keys after its own place."""
+    later = np.triu(np.ones((rows, columns), bool), 1)
+    return wrap(devices.backend_of(on).from_host(later, on))
+
+
+def masked(scores: Tensor, mask: Any, is_causal: bool) -> Tensor:
+    """The scores where a query may look, -inf elsewhere."""
+    if is_causal:
+        later = _causal_mask(scores._a.shape[-2], scores._a.shape[-1], scores.device)
+        return scores.masked_fill(later, -math.inf)
+    if mask is None:
+        return scores
+    if mask._a.dtype.kind == "b":
+        return scores.masked_fill(~mask, -math.inf)
+    return scores + mask
+
 
 # Contract of the kernels, which engines override by name; q (B, H, L, E), k (B, H, S, E), v (B, H, S, V):
 #   attention(q, k, v, *, causal, scale) -> out (B, H, L, V), stats (B, H, L, 1)
@@ -76,10 +123,8 @@ def _attention_grad_formula(
     gy: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, stats: Tensor, causal: bool,
     scale: float,
 ) -> tuple:  # fmt: skip
-    from .attention import _masked, attention_weights
-
     scores = (q * scale) @ k.transpose(-2, -1)
-    weights = attention_weights(_masked(scores, None, causal))
+    weights = attention_weights(masked(scores, None, causal))
     reach = gy @ v.transpose(-2, -1)
     gs = weights * (reach - (reach * weights).sum(-1, keepdim=True)) * scale
     return gs @ k, gs.transpose(-2, -1) @ q, weights.transpose(-2, -1) @ gy

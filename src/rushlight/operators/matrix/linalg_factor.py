@@ -10,7 +10,9 @@ from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor, wrap
 from ..made_of.return_types import named
+from .linalg_kernels import lu_raw
 from .linalg_rules import LinAlgError, adjoint, batch_label, check_matrix, check_square, eye_like
+from .linalg_solve import solve, solve_op
 
 # -- Cholesky -----------------------------------------------------------------------------------
 
@@ -46,8 +48,6 @@ cholesky_op = Op(
 
 def _cholesky_dx(g: Tensor, out: Tensor) -> Tensor:
     """L^-H phi(L^H g) L^-1, made Hermitian; phi takes the lower half with half the diagonal."""
-    from .linalg import solve_op
-
     n = out._a.shape[-1]
     phi = (adjoint(out) @ g).tril() * (1 - 0.5 * eye_like(out, n).real)
     upper = adjoint(out)
@@ -136,8 +136,6 @@ def _qr_backward(gs: list, out: Tensor, out1: Tensor, x_shape: tuple, mode: str)
 
 
 def _tall_qr_grad(gq: Any, gr: Any, q: Tensor, r: Tensor) -> Tensor:
-    from .linalg import solve_op
-
     middle = None
     if gr is not None:
         middle = r @ adjoint(gr)
@@ -185,26 +183,6 @@ def _torch_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
 # -- LU -----------------------------------------------------------------------------------------
 
 
-def lu_raw(xp: Any, x: Any) -> tuple[Any, Any]:
-    """Both factors packed in one array, and the row each step swapped with (from 1)."""
-    a = xp.array(x).reshape(-1, *x.shape[-2:])
-    b, m, n = a.shape
-    k = min(m, n)
-    swaps = xp.zeros((b, k), np.int32)
-    rows = xp.arange(b)
-    for i in range(k):
-        at = xp.abs(a[:, i:, i]).argmax(axis=1) + i
-        swaps[:, i] = at + 1
-        kept = a[rows, at].copy()
-        a[rows, at] = a[:, i]
-        a[:, i] = kept
-        pivot = a[:, i, i]
-        factor = a[:, i + 1 :, i] / xp.where(pivot == 0, 1, pivot)[:, None]
-        a[:, i + 1 :, i] = factor
-        a[:, i + 1 :, i + 1 :] -= factor[:, :, None] * a[:, None, i, i + 1 :]
-    return a.reshape(x.shape), swaps.reshape(*x.shape[:-2], k)
-
-
 def _lu(xp: Any, x: Any) -> Any:
     """The packed factors, the swaps and the permutation they add up to."""
     packed, swaps = lu_raw(xp, x)
@@ -236,8 +214,6 @@ lu_op = Op(
 
 @lu_op.backward
 def _lu_backward(g: Tensor, out: Tensor, out2: Tensor, x_shape: tuple) -> tuple:
-    from .linalg import solve_op
-
     m, n = x_shape[-2:]
     if m != n:
         raise NotImplementedError(
@@ -307,8 +283,6 @@ def lu_solve(
     out: Any = None,
 ) -> Tensor:  # fmt: skip
     """X with `A X = B` from the result of `lu_factor`."""
-    from .linalg import solve
-
     lower, upper = unpacked(LU)
     order = swap_order_op(pivots, m=LU._a.shape[-2])
     a = permutation_matrix(order, LU.detach()) @ lower @ upper

@@ -11,6 +11,7 @@ from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
 from .linalg_rules import adjoint, check_square, eye_like
+from .linalg_solve import inv
 from .matmul import matmul
 
 
@@ -22,8 +23,6 @@ def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
         eye = eye_like(A, A._a.shape[-1])
         return into(out, eye.expand(*A._a.shape).clone())
     if n < 0:
-        from .linalg import inv
-
         A, n = inv(A), -n
     result, square = None, A
     while n:

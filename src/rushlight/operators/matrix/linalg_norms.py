@@ -11,6 +11,7 @@ from ...core.public import into, public
 from ...core.tensor import Tensor
 from ..reduce.vector_norm import vector_norm
 from .linalg_rules import check_floating, check_square
+from .linalg_solve import inv
 from .linalg_spectrum import svdvals
 
 _ORDERS = ("fro", "nuc", 1, -1, 2, -2, inf, -inf)
@@ -93,7 +94,6 @@ def cond(A: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
         first, last = values[..., 0], values[..., -1]
         return into(out, last / first if p == -2 else first / last)
     check_square(A, "linalg.cond")
-    from .linalg import inv
     from .linalg_rules import LinAlgError
 
     try:

@@ -12,6 +12,7 @@ from ...core.tensor import Tensor, wrap
 from ..made_of.return_types import named
 from .linalg_factor import lu_factor, lu_solve, permutation_matrix, swap_order_op, unpacked
 from .linalg_rules import LinAlgError, adjoint, check_matrix, eye_like
+from .linalg_solve import solve, solve_triangular
 
 
 @public("torch")
@@ -51,8 +52,6 @@ def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None
 ) -> Any:
     """`solve` and, instead of an error, the number of the first zero pivot."""
-    from .linalg import solve
-
     info = lu_factor_ex(A.detach()).info
     try:
         result = solve(A, B, left=left)
@@ -69,8 +68,6 @@ def triangular_solve(
     *, out: Any = None,
 ) -> Any:  # fmt: skip
     """The older spelling of `linalg.solve_triangular`, the right-hand side first."""
-    from .linalg import solve_triangular
-
     matrix = A.transpose(-2, -1) if transpose else A
     solution = solve_triangular(
         matrix, b, upper=bool(upper) != bool(transpose), unitriangular=unitriangular

@@ -11,6 +11,7 @@ from ...core.public import into, public
 from ...core.tensor import Tensor, wrap
 from ..made_of.return_types import named
 from .linalg_rules import LinAlgError, adjoint, check_matrix, check_square, eye_like
+from .linalg_solve import solve_op
 
 # -- singular values ----------------------------------------------------------------------------
 
@@ -185,8 +186,6 @@ eig_op = Op(_eig, "linalg_eig", grad_name="LinalgEigBackward0", meta=_eig_meta)
 
 @eig_op.backward
 def _eig_backward(gs: list, x: Tensor, out: Tensor, out1: Tensor) -> tuple:
-    from .linalg import solve_op
-
     values, v = out, out1
     vh = adjoint(v)
     eye = eye_like(values, values._a.shape[-1])

@@ -15,8 +15,9 @@ import numpy as np
 from ....runtime.door import KERNELS
 from ...joined.convs import CONV_POOL, CONV_POOL_GRAD_INPUT, CONV_POOL_GRADS
 from ...joined.small import is_small
-from ...program.instructions import Instruction, Program, Slot, Storage
+from ...program.instructions import Instruction, Program
 from ...program.rewrite import new_numbers, once_made, uses
+from ...program.slots import Slot, Storage
 
 _MOST_IN_WINDOW = 16
 _GRADS = ("conv_grad_input", "conv_grad_weight")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ....runtime.cuda.small.head_sizes import is_joined_head, is_whole_head
 from ...joined.epilogues import LINEAR_GRADS
 from ...joined.head import HEAD_STEP, HEAD_WHOLE
-from ...program.instructions import Instruction, Program, Slot, writers
+from ...program.instructions import Instruction, Program, writers
 from ...program.rewrite import once_made
+from ...program.slots import Slot
 
 _LABELS = frozenset(("int64", "uint8"))
 _BACK = frozenset(("mm", "mm_masked", "linear_backward"))

@@ -7,8 +7,9 @@ positive its place may be another one, but the gradient that goes there is zero 
 from __future__ import annotations
 
 from ....runtime.door import KERNELS
-from ...program.instructions import Instruction, Program, Slot, Storage
+from ...program.instructions import Instruction, Program
 from ...program.rewrite import new_numbers, once_made, uses
+from ...program.slots import Slot, Storage
 
 
 def pool_before_relu(program: Program) -> Program:

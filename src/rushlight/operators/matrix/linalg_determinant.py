@@ -1,0 +1,109 @@
+"""Determinants of square matrices, and their logarithms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor
+from ..made_of.return_types import named
+from ..shape.join import cat
+from .linalg_rules import adjoint, check_square
+from .linalg_solve import inv_op
+from .linalg_spectrum import svd
+
+det_op = Op(
+    lambda xp, x: xp.linalg.det(x), "linalg_det", grad_name="LinalgDetBackward0",
+    meta=lambda x: (x.shape[:-2], x.dtype),
+)  # fmt: skip
+
+
+def _det_dx(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
+    value = out.conj() if out._a.dtype.kind == "c" else out
+    if not x.is_meta and bool((out.detach() == 0).any()):
+        return g[..., None, None] * adjoint(_adjugate(x))
+    return (g * value)[..., None, None] * adjoint(inv_op(x))
+
+
+def _adjugate(x: Tensor) -> Tensor:
+    """det(A) times the inverse of A, also where neither exists: from the singular values."""
+    u, s, vh = svd(x)
+    n = x._a.shape[-1]
+    columns = []
+    for i in range(n):
+        rest = [s[..., j] for j in range(n) if j != i]
+        value = s[..., i] * 0 + 1
+        for r in rest:
+            value = value * r
+        columns.append(value.unsqueeze(-1))
+    sign = det_op(u.detach()) * det_op(vh.detach())
+    scaled = adjoint(vh) * cat(columns, -1).unsqueeze(-2)
+    return sign[..., None, None] * (scaled @ adjoint(u))
+
+
+det_op.derivative(x=_det_dx)
+
+
+@public("linalg")
+def det(A: Tensor, *, out: Any = None) -> Tensor:
+    """The determinant of a square matrix, or of each in a batch."""
+    check_square(A, "linalg.det")
+    return into(out, det_op(A))
+
+
+@public(name="det")
+def _det(input: Tensor) -> Tensor:
+    """The determinant of a square matrix, or of each in a batch."""
+    return det(input)
+
+
+def _slogdet(xp: Any, x: Any) -> Any:
+    sign, log = xp.linalg.slogdet(x)
+    return xp.asarray(sign), xp.asarray(log)
+
+
+def _real_dtype(dtype: Any) -> Any:
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+slogdet_op = Op(
+    _slogdet, "linalg_slogdet", grad_name="LinalgSlogdetBackward0",
+    meta=lambda x: [(x.shape[:-2], x.dtype), (x.shape[:-2], _real_dtype(x.dtype))],
+)  # fmt: skip
+
+
+@slogdet_op.backward
+def _slogdet_backward(gs: list, x: Tensor, out: Tensor) -> tuple:
+    factor = gs[1]
+    if x._a.dtype.kind == "c" and gs[0] is not None:
+        # d sign = i sign Im(tr(A^-1 dA)): the phase of the determinant turns.
+        turn = (gs[0].conj() * out * 1j).real * 1j
+        factor = turn if factor is None else factor + turn
+    if factor is None:
+        return (None,)
+    return (factor[..., None, None] * adjoint(inv_op(x)),)
+
+
+@public("linalg")
+def slogdet(A: Tensor, *, out: Any = None) -> Any:
+    """The sign and the logarithm of the absolute value of the determinant."""
+    check_square(A, "linalg.slogdet")
+    return into(out, named("linalg_slogdet", "sign", "logabsdet")(*slogdet_op(A)))
+
+
+@public(name="slogdet")
+def _torch_slogdet(input: Tensor, *, out: Any = None) -> Any:
+    """The sign and the logarithm of the absolute value of the determinant."""
+    check_square(input, "linalg.slogdet")
+    return into(out, named("slogdet", "sign", "logabsdet")(*slogdet_op(input)))
+
+
+@public()
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant; nan where it is negative."""
+    check_square(input, "logdet")
+    sign, log = slogdet_op(input)
+    return log + sign.log() if input._a.dtype.kind == "c" else log + sign.detach().log()

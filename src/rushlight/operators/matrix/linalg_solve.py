@@ -1,0 +1,203 @@
+"""Linear systems: the inverse, and solutions of linear equations."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...base.dtypes import title
+from ...base.shapes import broadcast_shapes
+from ...core.op import Op
+from ...core.public import into, public
+from ...core.tensor import Tensor, wrap
+from ..made_of.return_types import named
+from .linalg_kernels import lu_raw
+from .linalg_rules import LinAlgError, adjoint, batch_label, check_matrix, check_square, eye_like
+
+# -- inverse ------------------------------------------------------------------------------------
+
+
+def _inv(xp: Any, x: Any) -> Any:
+    """The inverse of every matrix; LinAlgError when one is exactly singular."""
+    try:
+        return xp.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        number, pivot = _first_singular(xp, x)
+        raise LinAlgError(
+            f"linalg.inv: {batch_label(x.shape[:-2], number)}The diagonal element {pivot} is zero, "
+            "the inversion could not be completed because the input matrix is singular."
+        ) from None
+
+
+def _first_singular(xp: Any, x: Any) -> tuple[int, int]:
+    """The batch number of the first singular matrix, and its first zero pivot (from 1)."""
+    factored, _ = lu_raw(xp, x)
+    pivots = xp.diagonal(factored, axis1=-2, axis2=-1).reshape(-1, x.shape[-1])
+    number, pivot = np.argwhere(np.asarray(pivots == 0))[0]
+    return int(number), int(pivot) + 1
+
+
+inv_op = Op(_inv, "linalg_inv", grad_name="LinalgInvExBackward0", meta=lambda x: (x.shape, x.dtype))
+inv_op.derivative(x=lambda g, out: -(adjoint(out) @ g @ adjoint(out)))
+
+
+@public("linalg")
+def inv(A: Tensor, *, out: Any = None) -> Tensor:
+    """The inverse of a square matrix, or of each in a batch."""
+    check_square(A, "linalg.inv")
+    return into(out, inv_op(A))
+
+
+@public()
+def inverse(input: Tensor, *, out: Any = None) -> Tensor:
+    """The other name of `linalg.inv`."""
+    return inv(input, out=out)
+
+
+@public("linalg")
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
+    """The inverse and, instead of an error, the number of the first zero pivot."""
+    check_square(A, "linalg.inv_ex")
+    shape = A._a.shape[:-2]
+    try:
+        result, info = inv_op(A), np.zeros(shape, np.int32)
+    except LinAlgError:
+        if check_errors:
+            raise
+        factored, _ = lu_raw(np, A._host())
+        zero = np.diagonal(factored, axis1=-2, axis2=-1) == 0
+        info = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
+        result = A * float("nan")
+    pair = named("linalg_inv_ex", "inverse", "info")(result, wrap(np.asarray(info)).to(A.device))
+    return into(out, pair)
+
+
+# -- linear equations ---------------------------------------------------------------------------
+
+
+def _solve(xp: Any, x: Any, y: Any) -> Any:
+    """X with x X = y, y a batch of matrices."""
+    batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    y = xp.broadcast_to(y, (*batch, *y.shape[-2:]))
+    try:
+        return xp.linalg.solve(xp.broadcast_to(x, (*batch, *x.shape[-2:])), y)
+    except np.linalg.LinAlgError:
+        number, _ = _first_singular(xp, x)
+        raise LinAlgError(
+            f"linalg.solve: {batch_label(x.shape[:-2], number)}The solver failed because the input "
+            "matrix is singular."
+        ) from None
+
+
+solve_op = Op(
+    _solve, "linalg_solve", broadcasts=True, grad_name="LinalgSolveExBackward0",
+    meta=lambda x, y: (
+        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype),
+)  # fmt: skip
+solve_op.derivative(
+    x=lambda g, x, out: -(solve_op(adjoint(x), g) @ adjoint(out)),
+    y=lambda g, x: solve_op(adjoint(x), g),
+)
+
+
+def _is_vector(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """PyTorch takes B as one vector, or as a batch of them when it fits A without its last dim."""
+    return len(b) == 1 or (len(a) - 1 == len(b) and b == a[:-1])
+
+
+@public("linalg")
+def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor:
+    """X with `A X = B`, or `X A = B` when `left` is False."""
+    check_square(A, "linalg.solve")
+    if A._a.dtype != B._a.dtype:
+        raise RuntimeError(
+            "linalg.solve: Expected A and B to have the same dtype, but found A of type "
+            f"{title(A.dtype)} and B of type {title(B.dtype)} instead"
+        )
+    a, b = A._a.shape, B._a.shape
+    if _is_vector(a, b) and left:
+        _check_fits(a, (*b, 1), True)
+        return into(out, solve_op(A, B.unsqueeze(-1)).squeeze(-1))
+    _check_fits(a, b, left)
+    if left:
+        return into(out, solve_op(A, B))
+    flipped = solve_op(A.transpose(-2, -1), B.transpose(-2, -1))
+    return into(out, flipped.transpose(-2, -1))
+
+
+def _check_fits(a: tuple[int, ...], b: tuple[int, ...], left: bool) -> None:
+    if a[-1] != (b[-2] if left else b[-1]):
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation {equation} "
+            f"({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})"
+        )
+
+
+@public("linalg")
+def solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
+    out: Any = None,
+) -> Tensor:  # fmt: skip
+    """`solve` for a triangular A; the other triangle is not looked at."""
+    check_square(A, "linalg.solve_triangular")
+    check_matrix(B, "linalg.solve_triangular")
+    _check_fits(A._a.shape, B._a.shape, left)
+    half = A.triu(1 if unitriangular else 0) if upper else A.tril(-1 if unitriangular else 0)
+    if unitriangular:
+        half = half + eye_like(A, A._a.shape[-1])
+    return into(out, solve(half, B, left=left))
+
+
+@public("torch", "Tensor")
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
+    """X with `A X = B` from the Cholesky factor of A."""
+    for name, t in (("b", B), ("u", L)):
+        if t._a.ndim < 2:
+            raise RuntimeError(
+                f"{name} should have at least 2 dimensions, but has {t._a.ndim} dimensions instead"
+            )
+    lower = adjoint(L) if upper else L
+    first = solve_triangular(lower, B, upper=False)
+    return into(out, solve_triangular(adjoint(lower), first, upper=True))
+
+
+@public("torch", "Tensor")
+def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
+    """The inverse of A from its Cholesky factor."""
+    check_square(L, "cholesky_inverse")
+    n = L._a.shape[-1]
+    eye = eye_like(L, n).expand(*L._a.shape)
+    return into(out, cholesky_solve(eye, L, upper))
+
+
+@public("linalg")
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Any = None) -> Tensor:
+    """X with `tensordot(A, X, X.ndim) = B`."""
+    if dims is not None:
+        rest = [d for d in range(A._a.ndim) if d not in [x % A._a.ndim for x in dims]]
+        A = A.permute(*rest, *[x % A._a.ndim for x in dims])
+    shape = A._a.shape[B._a.ndim :]
+    n = B._a.size
+    if A._a.size != n * n:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {A._a.size // max(n, 1)} != {n}"
+        )
+    return into(out, solve(A.reshape((n, n)), B.reshape((n,))).reshape(shape))
+
+
+@public("linalg")
+def tensorinv(A: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
+    """The inverse of `A` seen as a matrix from its dims behind `ind` to those before."""
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    lead, tail = A._a.shape[:ind], A._a.shape[ind:]
+    if prod(lead) != prod(tail):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            f"prod(self.shape[:ind]), but got {prod(tail)} != {prod(lead)}"
+        )
+    return into(out, inv(A.reshape((prod(lead), prod(tail)))).reshape((*tail, *lead)))
