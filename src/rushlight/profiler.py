@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from enum import Enum
 from typing import Any
 
+from .base.locks import new_lock
 from .runtime import devices, door
 from .runtime.cpu import conversions
 
@@ -80,7 +81,7 @@ class profile:  # noqa: N801
         self.rows: dict[str, Row] = {}
         self.events: list[tuple[str, float, float, int]] = []
         self._context: Any = None
-        self._lock = threading.Lock()  # kernels of several threads are counted
+        self._lock = new_lock()  # kernels of several threads are counted
 
     def __enter__(self) -> profile:
         self.start()

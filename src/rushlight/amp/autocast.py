@@ -11,6 +11,7 @@ from typing import Any
 from ..base import dtypes
 from ..base.config import settings
 from ..base.dtypes import dtype
+from ..base.locks import new_lock
 from ..core import tape
 from ..core.modes import modes
 from ..core.op import Op
@@ -36,7 +37,7 @@ class _State(threading.local):
 
 _state = _State()
 _tables = {name: table(name) for name in _DEVICES}
-_lock = threading.Lock()
+_lock = new_lock()
 _threads = 0  # how many threads have autocast switched on
 _plain_call = Op.__call__
 _plain_backward = tape.backward

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ...base.locks import new_lock
 from . import engine
 
 Conversion = tuple[str, int, float, int]  # what, how often, seconds of all threads, bytes written
 
 _watchers = 0
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 @contextmanager

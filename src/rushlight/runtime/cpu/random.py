@@ -10,12 +10,12 @@ matched: floating `randint` beyond 2**digits, where torch warns; ties of 16-bit 
 import functools
 import math
 import secrets
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ...base.locks import new_quiet_rlock, renew_in_child
 from .binomial import binomial
 
 DEFAULT_SEED = 67280421310721
@@ -114,8 +114,9 @@ class Stream:
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         from numpy.random import MT19937  # here, because `import numpy` alone does not load it
 
-        self._lock = threading.RLock()
+        self._lock = new_quiet_rlock()
         self._bits = MT19937(0)
+        renew_in_child(self._bits.lock)
         self.manual_seed(seed)
 
     @_locked

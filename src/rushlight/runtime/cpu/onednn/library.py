@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ....base.locks import new_lock
+
 Pointer = ctypes.c_void_p
 _Dims = ctypes.c_int64 * 12
 
@@ -73,7 +75,7 @@ class Library:
         self.engine, self.stream = Pointer(), Pointer()
         self.check(c.dnnl_engine_create(ctypes.byref(self.engine), _CPU, ctypes.c_size_t(0)))
         self.check(c.dnnl_stream_create(ctypes.byref(self.stream), self.engine, 1))
-        self.lock = threading.Lock()  # one stream, one buffer: one call at a time
+        self.lock = new_lock()  # one stream, one buffer: one call at a time
         # Elsewhere bfloat16 is emulated, and slower than NumPy's way through float32.
         self.has_bfloat16 = bool(c.dnnl_get_effective_cpu_isa() & 0x80)
         self.usable = True  # not in a forked child

@@ -14,6 +14,7 @@ from cupy.cuda import function
 from cupy_backends.cuda.libs import nvrtc
 
 from ....base.config import settings
+from ....base.locks import new_lock
 from .launch import Launch
 
 _KERNELS = Path(__file__).parents[1] / "kernels"
@@ -134,8 +135,8 @@ class compiling_ahead:  # noqa: N801
 
 # -- modules and kernels ------------------------------------------------------------------------------
 
-_lock = threading.Lock()
-_locks: dict[tuple, threading.Lock] = {}  # of modules that are being made
+_lock = new_lock()
+_locks: dict[tuple, Any] = {}  # of modules that are being made
 _modules: dict[tuple, Any] = {}
 
 
@@ -145,7 +146,7 @@ def module(text: str, options: tuple[str, ...] = ()) -> Any:
     found = _modules.get(key)
     if found is None:
         with _lock:
-            mine = _locks.setdefault(key, threading.Lock())
+            mine = _locks.setdefault(key, new_lock())
         with mine:  # a thread that wants another source need not wait
             found = _modules.get(key)
             if found is None:

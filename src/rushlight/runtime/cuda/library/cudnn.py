@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ import cupy
 from cupy.cuda import runtime
 
 from ....base.config import settings
+from ....base.locks import new_lock
 from ..code.compile import kernel
 from ..memory.streams import current
 from .cublaslt import is_capturing
@@ -70,7 +70,7 @@ _module: Any = None
 _handles: dict[tuple[int, int], Any] = {}
 _rooms: dict[tuple[int, int], list[Any]] = {}
 _plans: dict[Convolution, Plan | None] = {}
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def frontend() -> Any:

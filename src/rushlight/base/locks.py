@@ -1,0 +1,97 @@
+"""Locks that a forked child can use: it has none of the threads that may hold them.
+
+A child copies a lock as it is, held or not, but only the thread that forked lives on in it. Every lock of
+rushlight comes from here and is new in the child. Where the data behind a lock must be whole there too
+(a random stream in the middle of a draw), the forking thread also takes the lock for the moment of the
+fork; such a lock guards a short stretch in which no other lock is taken, so nobody waits in a circle.
+
+Python itself holds a lock per module while it is imported, and a child would wait for ever for a module
+that another thread was importing (our engine, at the first operation): a fork waits for such imports.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+import time
+import weakref
+from typing import Any
+
+_PATIENCE_S = 5.0  # a fork waits so long for other threads' imports
+
+_renewed: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+_taken: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+class _Holding(threading.local):
+    """The locks this thread holds because it is about to fork."""
+
+    def __init__(self) -> None:
+        self.locks: list[Any] = []
+
+
+_holding = _Holding()
+
+
+def new_lock() -> Any:
+    """A `threading.Lock` that is free in a forked child."""
+    return renew_in_child(threading.Lock())
+
+
+def new_rlock() -> Any:
+    """A `threading.RLock` that is free in a forked child."""
+    return renew_in_child(threading.RLock())
+
+
+def new_quiet_rlock() -> Any:
+    """An RLock that nobody else holds at the moment of a fork."""
+    lock = new_rlock()
+    _taken[id(lock)] = lock
+    return lock
+
+
+def renew_in_child(lock: Any) -> Any:
+    """Let a lock that somebody else made be free in a forked child."""
+    _renewed[id(lock)] = lock
+    return lock
+
+
+def _alive(locks: weakref.WeakValueDictionary) -> list[Any]:
+    # One call in C: other threads may make locks meanwhile.
+    return [lock for ref in locks.valuerefs() if (lock := ref()) is not None]
+
+
+def _others_import() -> bool:
+    """Whether another thread is in the middle of an import; the locks are private, but old and stable."""
+    me = threading.get_ident()
+    locks = list(getattr(importlib._bootstrap, "_module_locks", {}).values())  # type: ignore[attr-defined]
+    return any(getattr(ref(), "owner", None) not in (None, me) for ref in locks)
+
+
+def _before() -> None:
+    """Hold the quiet locks while nobody imports; an import that waits for this thread is not waited for."""
+    until = time.monotonic() + _PATIENCE_S
+    while True:
+        for lock in _alive(_taken):
+            lock.acquire()
+            _holding.locks.append(lock)
+        if not _others_import() or time.monotonic() > until:
+            return
+        _in_parent()  # an import may draw random numbers
+        time.sleep(0.001)
+
+
+def _in_parent() -> None:
+    while _holding.locks:
+        _holding.locks.pop().release()
+
+
+def _in_child() -> None:
+    _holding.locks.clear()
+    for lock in _alive(_renewed):
+        lock._at_fork_reinit()  # what the threading module does with its own locks
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
