@@ -13,7 +13,7 @@ import pytest
 
 import rushlight
 
-KERNELS = Path(rushlight.__file__).parent / "backend" / "cuda" / "kernels"
+KERNELS = Path(rushlight.__file__).parent / "runtime" / "cuda" / "kernels"
 EMULATOR = Path(__file__).parent / "cuda_emulator.h"
 COMPILER = shutil.which("g++")
 needs_compiler = pytest.mark.skipif(
