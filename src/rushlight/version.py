@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+from .base.version import __version__ as __version__
+
 debug = False
 hip = None
 xpu = None

@@ -5,47 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.device import device as _device
-from ..base.errors import NoGpuError, OutOfMemoryError, no_gpu_message
+from ..base.errors import OutOfMemoryError
 from ..operators.create.legacy import CUDA_TYPES as _TYPES
-from ..runtime import cuda as _backend
 from ..runtime import devices as _devices
+from ._gpus import gpu as _gpu
+from ._gpus import index_of as _index
+from ._gpus import is_available, is_initialized
+from .memory import (
+    empty_cache,
+    ipc_collect,
+    max_memory_allocated,
+    max_memory_cached,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_cached,
+    memory_reserved,
+    memory_stats,
+    memory_summary,
+    reset_max_memory_allocated,
+    reset_peak_memory_stats,
+    set_per_process_memory_fraction,
+)
+from .streams import Event, Stream, current_stream, default_stream, set_stream, stream
 
 globals().update(_TYPES)  # FloatTensor, LongTensor, ...
 
 
-def _gpu() -> Any:
-    """The functions of the CUDA runtime; NoGpuError with the reason when there is no GPU."""
-    reason = _backend.why_not()
-    if reason is not None:
-        raise NoGpuError(no_gpu_message(reason))
-    from ..runtime.cuda import device as runtime
-
-    return runtime
-
-
-def _index(value: Any = None, optional: bool = True) -> int:
-    """The number of a GPU from what users pass as `device=`; None is the current one."""
-    if value is None:
-        return _gpu().current_device()
-    if isinstance(value, int) and not isinstance(value, bool):
-        return _gpu().current_device() if value < 0 else value
-    d = _device(value)
-    if d.type != "cuda":
-        raise ValueError(f"Expected a cuda device, but got: {d}")
-    return _gpu().current_device() if d.index is None else d.index
-
-
 # -- which GPUs there are ----------------------------------------------------------------------
-
-
-def is_available() -> bool:
-    """Whether a GPU can be used; never raises."""
-    return _backend.why_not() is None
-
-
-def is_initialized() -> bool:
-    """Whether a GPU has been used by this process."""
-    return "cuda" in _devices._by_name
 
 
 def init() -> None:
@@ -197,24 +184,6 @@ def set_rng_state_all(new_states: Any) -> None:
         set_rng_state(state, i)
 
 
-from .memory import (  # noqa: E402 - they use the functions above
-    empty_cache,
-    ipc_collect,
-    max_memory_allocated,
-    max_memory_cached,
-    max_memory_reserved,
-    mem_get_info,
-    memory_allocated,
-    memory_cached,
-    memory_reserved,
-    memory_stats,
-    memory_summary,
-    reset_max_memory_allocated,
-    reset_peak_memory_stats,
-    set_per_process_memory_fraction,
-)
-from .streams import Event, Stream, current_stream, default_stream, set_stream, stream  # noqa: E402
-
 __all__ = [
     "Event",
     "OutOfMemoryError",
@@ -268,9 +237,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "amp":
-        from importlib import import_module
+        from . import amp
 
-        return import_module(f"{__name__}.amp")
+        return amp
     from .._names.lookup import missing
 
     raise AttributeError(missing(__name__, globals(), name))

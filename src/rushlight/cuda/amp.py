@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 # name -> how its newer form is told the device
@@ -21,14 +20,8 @@ def _autocast_order(args: tuple) -> tuple:
 
 def __getattr__(name: str) -> Any:
     """Looked up late: `rushlight.amp` is loaded only by those who use it."""
-    package = __name__.partition(".")[0]
     if name in _NAMES:
-        try:
-            new = getattr(import_module(f"{package}.amp"), name)
-        except (ImportError, AttributeError):
-            raise AttributeError(
-                f"module {__name__!r} has no attribute {name!r}. PyTorch has it; {package} does "
-                "not implement it yet."
-            ) from None
-        return _NAMES[name](new)
+        from .. import amp
+
+        return _NAMES[name](getattr(amp, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

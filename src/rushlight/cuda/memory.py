@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._gpus import gpu, index_of, is_available, is_initialized
+
 
 def _runtime(device: Any) -> tuple[Any, int]:
-    from . import _gpu, _index
-
-    return _gpu(), _index(device)
+    return gpu(), index_of(device)
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
     """All counters of a GPU's allocator, named as PyTorch names them; empty without a GPU."""
-    from . import is_available
-
     if not is_available():
         return {}
     runtime, index = _runtime(device)
@@ -55,8 +53,6 @@ reset_max_memory_allocated = reset_peak_memory_stats
 
 def empty_cache() -> None:
     """Give memory that no tensor uses back to the driver; nothing to do before the first use."""
-    from . import is_initialized
-
     if is_initialized():
         _runtime(None)[0].empty_cache()
 

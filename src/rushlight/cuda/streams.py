@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-
-def _runtime() -> Any:
-    from . import _gpu
-
-    return _gpu()
+from ..base.device import device as _device
+from ._gpus import gpu, index_of
 
 
 class Stream:
     """A queue of work on a GPU; what is in one runs in order, and beside the others."""
 
     def __init__(self, device: Any = None, priority: int = 0, *, raw: Any = None) -> None:
-        from . import _index
-
-        runtime = _runtime()
-        index = _index(device)
+        runtime = gpu()
+        index = index_of(device)
         self.raw = runtime.new_stream(index, priority) if raw is None else raw
         self.device_index = index
 
     @property
     def device(self) -> Any:
-        from ..base.device import device
-
-        return device("cuda", self.device_index)
+        return _device("cuda", self.device_index)
 
     @property
     def cuda_stream(self) -> int:
@@ -73,7 +66,7 @@ class Event:
     ) -> None:
         if interprocess:
             raise NotImplementedError("events shared between processes are not in rushlight")
-        self.raw = _runtime().new_event(enable_timing, blocking)
+        self.raw = gpu().new_event(enable_timing, blocking)
 
     def record(self, stream: Stream | None = None) -> None:
         """Mark the current point of a stream."""
@@ -93,29 +86,25 @@ class Event:
 
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds from this mark to another."""
-        return _runtime().elapsed_time(self.raw, end_event.raw)
+        return gpu().elapsed_time(self.raw, end_event.raw)
 
 
 def current_stream(device: Any = None) -> Stream:
     """The stream that work on a GPU goes into."""
-    from . import _index
-
-    index = _index(device)
-    return Stream(index, raw=_runtime().current_stream(index))
+    index = index_of(device)
+    return Stream(index, raw=gpu().current_stream(index))
 
 
 def default_stream(device: Any = None) -> Stream:
     """The stream that work goes into unless another was chosen."""
-    from . import _index
-
-    index = _index(device)
-    return Stream(index, raw=_runtime().default_stream(index))
+    index = index_of(device)
+    return Stream(index, raw=gpu().default_stream(index))
 
 
 def set_stream(stream: Stream | None) -> None:
     """Send the work on a GPU into a stream from now on."""
     if stream is not None:
-        _runtime().set_stream(stream.raw)
+        gpu().set_stream(stream.raw)
 
 
 class stream:  # noqa: N801

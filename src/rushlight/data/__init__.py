@@ -2,8 +2,8 @@
 
 from .batching import Batcher
 from .collate import default_collate, default_convert
-from .combine import ConcatDataset, StackDataset, Subset, random_split
-from .dataset import ChainDataset, Dataset, IterableDataset, TensorDataset
+from .combine import StackDataset, Subset, random_split
+from .dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset, TensorDataset
 from .distributed import DistributedSampler
 from .loader import DataLoader
 from .prefetch import Prefetch

@@ -1,18 +1,17 @@
-"""Datasets made of other datasets: stacked, concatenated, a subset, a random split."""
+"""Datasets made of other datasets: stacked, a subset, a random split."""
 
 from __future__ import annotations
 
-import bisect
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from .batching import Batcher, batcher_of, gather
-from .dataset import Dataset, IterableDataset
+from .batching import Batcher, batcher_of
+from .dataset import Dataset
 from .seeding import stream_of
 
 
@@ -74,82 +73,6 @@ def _samples(dataset: Any, indices: list) -> list:
             f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)}"
         )
     return items
-
-
-class ConcatDataset(Dataset):
-    """Datasets one after the other."""
-
-    datasets: list[Dataset]
-    cumulative_sizes: list[int]
-
-    @staticmethod
-    def cumsum(sequence: Iterable[Any]) -> list[int]:
-        """The running total of the lengths."""
-        return list(accumulate(len(d) for d in sequence))
-
-    def __init__(self, datasets: Iterable[Dataset]) -> None:
-        super().__init__()
-        self.datasets = list(datasets)
-        if not self.datasets:
-            raise AssertionError("datasets should not be an empty iterable")
-        if any(isinstance(d, IterableDataset) for d in self.datasets):
-            raise AssertionError("ConcatDataset does not support IterableDataset")
-        self.cumulative_sizes = self.cumsum(self.datasets)
-
-    def __len__(self) -> int:
-        return self.cumulative_sizes[-1]
-
-    def __getitem__(self, idx: int) -> Any:
-        if idx < 0:
-            if -idx > len(self):
-                raise ValueError("absolute value of index should not exceed dataset length")
-            idx += len(self)
-        which = min(bisect.bisect_right(self.cumulative_sizes, idx), len(self.datasets) - 1)
-        return self.datasets[which][idx - (self.cumulative_sizes[which - 1] if which else 0)]
-
-    @property
-    def cummulative_sizes(self) -> list[int]:
-        warnings.warn(
-            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
-            FutureWarning,
-            stacklevel=2,
-        )
-        return self.cumulative_sizes
-
-    def __batcher__(self) -> Batcher | None:
-        members = [batcher_of(d) for d in self.datasets]
-        known = [b for b in members if b is not None]
-        if len(known) != len(members):
-            return None
-        ends = np.array(self.cumulative_sizes, np.int64)
-        draws = any(b.draws for b in known)
-        return Batcher(lambda indices, stream: _from_members(known, ends, indices, stream), draws)
-
-
-def _from_members(
-    members: list[Batcher], ends: np.ndarray, indices: np.ndarray, stream: Any
-) -> Any:
-    """A batch of samples that lie in several datasets, in the order of `indices`."""
-    total = int(ends[-1])
-    if indices.size and int(indices.min()) < -total:
-        raise ValueError("absolute value of index should not exceed dataset length")
-    indices = np.where(indices < 0, indices + total, indices)
-    owner = np.minimum(np.searchsorted(ends, indices, side="right"), len(ends) - 1)
-    inside = indices - np.where(owner > 0, ends[owner - 1], 0)
-    order = None
-    if not any(b.draws for b in members):
-        # Without random numbers the order of fetching is free: one fetch per dataset.
-        order = np.argsort(owner, kind="stable")
-        owner, inside = owner[order], inside[order]
-    cuts = np.flatnonzero(np.diff(owner)) + 1
-    starts = [0, *cuts.tolist()]
-    runs = np.split(inside, cuts)
-    parts = [members[owner[s]].fetch(run, stream) for s, run in zip(starts, runs)]
-    if order is None or len(parts) == 1:
-        return gather(parts)
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    return gather(parts, back)
 
 
 class Subset(Dataset):

@@ -1,15 +1,19 @@
-"""What a dataset is: indexable, or iterable."""
+"""What a dataset is: indexable, or iterable; several in a row are one."""
 
 from __future__ import annotations
 
+import bisect
+import warnings
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from ..core.tensor import Tensor, wrap
 from ..core.views import current_edge
-from .batching import Batcher
+from .batching import Batcher, batcher_of, gather
+from .resident import Resident, rows
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -27,8 +31,6 @@ class Dataset(Generic[T_co]):
     # No __len__ here: many samplers fall back on TypeError from len(), which a default would hide.
 
     def __add__(self, other: Dataset) -> Any:
-        from .combine import ConcatDataset
-
         return ConcatDataset([self, other])
 
 
@@ -68,6 +70,82 @@ class ChainDataset(IterableDataset):
             raise AssertionError("ChainDataset only supports IterableDataset")
 
 
+class ConcatDataset(Dataset):
+    """Datasets one after the other."""
+
+    datasets: list[Dataset]
+    cumulative_sizes: list[int]
+
+    @staticmethod
+    def cumsum(sequence: Iterable[Any]) -> list[int]:
+        """The running total of the lengths."""
+        return list(accumulate(len(d) for d in sequence))
+
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
+        super().__init__()
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(d, IterableDataset) for d in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, idx: int) -> Any:
+        if idx < 0:
+            if -idx > len(self):
+                raise ValueError("absolute value of index should not exceed dataset length")
+            idx += len(self)
+        which = min(bisect.bisect_right(self.cumulative_sizes, idx), len(self.datasets) - 1)
+        return self.datasets[which][idx - (self.cumulative_sizes[which - 1] if which else 0)]
+
+    @property
+    def cummulative_sizes(self) -> list[int]:
+        warnings.warn(
+            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return self.cumulative_sizes
+
+    def __batcher__(self) -> Batcher | None:
+        members = [batcher_of(d) for d in self.datasets]
+        known = [b for b in members if b is not None]
+        if len(known) != len(members):
+            return None
+        ends = np.array(self.cumulative_sizes, np.int64)
+        draws = any(b.draws for b in known)
+        return Batcher(lambda indices, stream: _from_members(known, ends, indices, stream), draws)
+
+
+def _from_members(
+    members: list[Batcher], ends: np.ndarray, indices: np.ndarray, stream: Any
+) -> Any:
+    """A batch of samples that lie in several datasets, in the order of `indices`."""
+    total = int(ends[-1])
+    if indices.size and int(indices.min()) < -total:
+        raise ValueError("absolute value of index should not exceed dataset length")
+    indices = np.where(indices < 0, indices + total, indices)
+    owner = np.minimum(np.searchsorted(ends, indices, side="right"), len(ends) - 1)
+    inside = indices - np.where(owner > 0, ends[owner - 1], 0)
+    order = None
+    if not any(b.draws for b in members):
+        # Without random numbers the order of fetching is free: one fetch per dataset.
+        order = np.argsort(owner, kind="stable")
+        owner, inside = owner[order], inside[order]
+    cuts = np.flatnonzero(np.diff(owner)) + 1
+    starts = [0, *cuts.tolist()]
+    runs = np.split(inside, cuts)
+    parts = [members[owner[s]].fetch(run, stream) for s, run in zip(starts, runs)]
+    if order is None or len(parts) == 1:
+        return gather(parts)
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return gather(parts, back)
+
+
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Tensors of equal first size; a sample is a tuple with one row of each."""
 
@@ -94,16 +172,12 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def _resident(self) -> Any:
         """The tensors and how to gather rows of them, where all lie on one device."""
-        from .resident import Resident
-
         kinds = {(t._a.__class__, t._a.dtype.kind != "V", current_edge(t)) for t in self.tensors}
         plain = len(kinds) == 1 and next(iter(kinds))[1:] == (True, None)
         return Resident(self.tensors, _take_rows) if plain else None
 
 
 def _take_rows(places: Any, *arrays: Any) -> list[Any]:
-    from .resident import rows
-
     return [rows(a, places) for a in arrays]
 
 

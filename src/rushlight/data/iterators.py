@@ -14,6 +14,8 @@ from .batching import Batcher, as_index_array, can_split, index_batches, nbytes,
 from .fetch import BatchFetcher, make_fetcher
 from .pinning import finisher
 from .pool import WorkerPool
+from .resident import Resident
+from .sampler import BatchSampler, RandomSampler, SequentialSampler
 from .seeding import draw_seed, worker_stream
 from .worker import DATA, END, RESUME, TASK, Setup
 
@@ -87,6 +89,27 @@ class SingleIter(LoaderIter):
 
     def _take(self) -> Any:
         return self._fetch(next(self._indices))
+
+    def ahead(self) -> tuple[Resident, list[np.ndarray], Iterator[Any]] | None:
+        """What this epoch will be: the data, the indices of its full batches, the last batch.
+
+        None where that cannot be known before: other samplers, random transforms. The indices are
+        drawn here. A compiled step asks, to fetch its batches itself.
+        """
+        fetch, sampler = self._fetch, self._index_sampler
+        if not isinstance(fetch, BatchFetcher) or type(sampler) is not BatchSampler:
+            return None
+        resident = fetch.batcher.resident
+        if resident is None or self._finish is not None:
+            return None
+        order = sampler.sampler
+        if type(order) is not SequentialSampler and (
+            type(order) is not RandomSampler or order.replacement
+        ):
+            return None
+        indices = list(self._indices)
+        whole = [b for b in indices if len(b) == sampler.batch_size]
+        return resident, whole, (fetch(b) for b in indices[len(whole) :])
 
 
 class BlockIter(LoaderIter):

@@ -64,7 +64,7 @@ test_mode.__test__ = False  # type: ignore[attr-defined]  # not a test, whatever
 class Variable(Traced):
     """An array that remembers how it was computed; its gradient is a Variable too."""
 
-    if TYPE_CHECKING:  # `setup_variable` attaches them
+    if TYPE_CHECKING:  # `setup_variable` and `functions_basic` attach them
         __add__: Any
         __radd__: Any
         __mul__: Any
@@ -80,6 +80,11 @@ class Variable(Traced):
         dot: Any
         max: Any
         min: Any
+        reshape: Any
+        transpose: Any
+        T: Any
+        sum: Any
+        _sum_to: Any
 
     def backward(self, retain_grad: bool = False, create_graph: bool = False) -> None:
         """Compute the gradients of this with respect to what it was computed from.
@@ -107,28 +112,6 @@ class Variable(Traced):
             g._data = g._data.copy()
         self.grad = g if self.grad is None else self.grad + g
 
-    def reshape(self, *shape: Any) -> Variable:
-        """The same elements in another shape, given as a tuple or as numbers."""
-        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
-            shape = tuple(shape[0])
-        return _functions().reshape(self, shape)
-
-    def transpose(self, *axes: Any) -> Variable:
-        """The axes in another order; without arguments, reversed."""
-        order: Any = axes or None
-        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
-            order = axes[0]
-        return _functions().transpose(self, order)
-
-    @property
-    def T(self) -> Variable:
-        """The axes reversed."""
-        return _functions().transpose(self)
-
-    def sum(self, axis: Any = None, keepdims: bool = False) -> Variable:
-        """The sum over `axis`, or over everything."""
-        return _functions().sum(self, axis, keepdims)
-
     def to_cpu(self) -> None:
         """Move the data to the CPU, as a NumPy array."""
         if self._data is not None:
@@ -142,13 +125,6 @@ class Variable(Traced):
 
 class Parameter(Variable):
     """A Variable that layers count among their weights."""
-
-
-def _functions() -> Any:
-    """The module that is built on this one."""
-    from . import functions
-
-    return functions
 
 
 def as_variable(obj: Any) -> Variable:
@@ -257,7 +233,7 @@ class _Binary(Function):
         if not self._wants(i):
             return None
         g, shape = self.gradient(gy, i), self.inputs[i].shape
-        return g if g.shape == shape else _functions().sum_to(g, shape)
+        return g if g.shape == shape else g._sum_to(shape)
 
     def gradient(self, gy: Any, i: int) -> Any:
         """The gradient of input `i` before it is summed."""
@@ -365,9 +341,7 @@ def pow(x: Any, c: Any) -> Variable:
 
 
 def setup_variable() -> None:
-    """Give Variable its operators and the methods that are Functions."""
-    from . import functions as F
-
+    """Give Variable its operators; the methods that are Functions come with `functions_basic`."""
     cls: Any = Variable
     cls.__add__ = cls.__radd__ = add
     cls.__mul__ = cls.__rmul__ = mul
@@ -375,6 +349,3 @@ def setup_variable() -> None:
     cls.__sub__, cls.__rsub__ = sub, rsub
     cls.__truediv__, cls.__rtruediv__ = div, rdiv
     cls.__pow__ = pow
-    cls.__getitem__ = F.get_item
-    cls.matmul = cls.dot = F.matmul
-    cls.max, cls.min = F.max, F.min

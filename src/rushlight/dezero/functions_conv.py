@@ -8,10 +8,11 @@ import rushlight as rl
 
 from ..operators.layers.conv_kernels import conv_grad_input, conv_grad_weight
 from ..operators.layers.pool_kernels import max_pool_grad, pool_take
-from . import functions as F
+from . import functions_basic as F
 from ._arrays import common, compute, floating
 from ._derived import Derived, real
 from .core import Function, Variable, as_variable
+from .functions_nn import linear
 from .utils import get_conv_outsize, get_deconv_outsize, pair
 
 nn = rl.nn.functional
@@ -115,7 +116,7 @@ def conv2d_simple(x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0) 
     n, oc = x.shape[0], W.shape[0]
     oh, ow = _out(x.shape[2:], W.shape[2:], pair(stride), pair(pad))
     col = im2col(x, W.shape[2:], stride, pad, to_matrix=True)
-    y = F.linear(col, W.reshape(oc, -1).transpose(), b)
+    y = linear(col, W.reshape(oc, -1).transpose(), b)
     return y.reshape(n, oh, ow, oc).transpose(0, 3, 1, 2)
 
 

@@ -12,7 +12,7 @@ from ..core.modes import modes
 from ..operators.layers.linear import linear_all_grads, linear_grads
 from ..operators.matrix.matmul import mm_tn
 from . import cuda
-from . import functions as F
+from . import functions_basic as F
 from ._arrays import common, compute, floating, tensor
 from ._derived import Derived, match, real
 from ._traced import constant

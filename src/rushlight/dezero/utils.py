@@ -16,6 +16,7 @@ import rushlight as rl
 from . import cuda
 from ._arrays import compute
 from ._traced import Traced
+from .core import as_variable
 
 # -- pictures of graphs ---------------------------------------------------------------------------
 
@@ -146,8 +147,6 @@ def gradient_check(
     f: Callable[..., Any], x: Any, *args: Any, rtol: float = 1e-4, atol: float = 1e-5, **kwargs: Any
 ) -> bool:
     """Whether backward agrees with central differences, in float64; prints both if not."""
-    from .core import as_variable
-
     x = as_variable(x)
     x.data = x.data.astype(np.float64)
     expected = numerical_grad(f, x, *args, **kwargs)

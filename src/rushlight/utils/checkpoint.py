@@ -9,19 +9,20 @@ higher derivatives, keyword arguments and parameters met on the way all work.
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..amp.autocast import as_now
 from ..base.device import CPU
 from ..core.function import FunctionNode
-from ..core.modes import enable_grad, modes
+from ..core.modes import enable_grad
 from ..core.op import FREED, OpNode
 from ..core.tape import Node, numbers
 from ..core.tensor import Tensor
 from ..core.views import current_edge
 from ..runtime import devices
 from ..runtime.devices import open_streams
+from ..runtime.thread import here
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
 
@@ -56,22 +57,18 @@ def checkpoint(
         )
     if use_reentrant and kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    if _being_compiled():  # a replay could not draw again what was drawn the first time
+    if (
+        here.recorder is not None
+    ):  # a replay could not draw again; a program plans its memory itself
         return function(*args, **kwargs)
     outer, inner = context_fn()
     part = _Part(function, args, kwargs, inner, preserve_rng_state, determinism_check == "default")
-    with outer:
+    with outer, part.casting():
         start = next(numbers)
         result = function(*args, **kwargs)
-    if modes.grad:
+    if here.grad:
         part.empty(_nodes(result, start))
     return result
-
-
-def _being_compiled() -> bool:
-    """Whether `compile` records this call; it plans memory itself, and keeps what it needs."""
-    recording = sys.modules.get(f"{__name__.partition('.')[0]}.capture.record.recording")
-    return recording is not None and recording.is_recording()
 
 
 class _Part:
@@ -83,7 +80,7 @@ class _Part:
         self.call: Any = (function, args, kwargs)
         self.context = context
         self.check = check
-        self.casts = modes.casts
+        self.casting = as_now()
         self.random = [(s, s.get_state()) for s in _streams()] if rng else []
         self.nodes: list[Node] = []
         self.said: list[Any] = []
@@ -99,14 +96,9 @@ class _Part:
     def fill(self) -> None:
         """Run the part again, and give its nodes what the new ones saved."""
         function, args, kwargs = self.call
-        before = modes.casts
-        modes.casts = self.casts
-        try:
-            with enable_grad(), _rewound(self.random), self.context:
-                start = next(numbers)
-                fresh = _nodes(function(*args, **kwargs), start)
-        finally:
-            modes.casts = before
+        with enable_grad(), self.casting(), _rewound(self.random), self.context:
+            start = next(numbers)
+            fresh = _nodes(function(*args, **kwargs), start)
         self._compare(fresh)
         for old, new in zip(self.nodes, fresh):
             for name in _places(new):

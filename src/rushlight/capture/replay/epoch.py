@@ -67,10 +67,9 @@ class Gathered:
 
 def epoch(compiled: Any, loader: Any) -> Iterator[Any]:
     """The results of `compiled(*batch)` for every batch of a loader, one after another."""
-    from ...data.resident import ahead
-
     batches = iter(loader)
-    found = ahead(loader, batches)
+    ahead = getattr(batches, "ahead", None)  # only a loader that knows its epoch has it
+    found = None if ahead is None else ahead()
     if found is None:
         for batch in batches:
             yield compiled(*batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...version import __version__
+from ...base.version import __version__
 
 
 class NativeEngine:

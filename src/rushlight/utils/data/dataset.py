@@ -1,7 +1,7 @@
 """`torch.utils.data.dataset` under its own path."""
 
-from ...data.combine import ConcatDataset, StackDataset, Subset, random_split
-from ...data.dataset import ChainDataset, Dataset, IterableDataset, TensorDataset
+from ...data.combine import StackDataset, Subset, random_split
+from ...data.dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset, TensorDataset
 
 __all__ = [
     "ChainDataset",

@@ -1,0 +1,42 @@
+"""What every part of `torch.cuda` asks first: is there a GPU, and which one is meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.device import device as _device
+from ..base.errors import NoGpuError, no_gpu_message
+from ..runtime import cuda as _backend
+from ..runtime import devices as _devices
+
+
+def gpu() -> Any:
+    """The functions of the CUDA runtime; NoGpuError with the reason when there is no GPU."""
+    reason = _backend.why_not()
+    if reason is not None:
+        raise NoGpuError(no_gpu_message(reason))
+    from ..runtime.cuda import device as runtime  # needs CuPy
+
+    return runtime
+
+
+def index_of(value: Any = None, optional: bool = True) -> int:
+    """The number of a GPU from what users pass as `device=`; None is the current one."""
+    if value is None:
+        return gpu().current_device()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return gpu().current_device() if value < 0 else value
+    d = _device(value)
+    if d.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {d}")
+    return gpu().current_device() if d.index is None else d.index
+
+
+def is_available() -> bool:
+    """Whether a GPU can be used; never raises."""
+    return _backend.why_not() is None
+
+
+def is_initialized() -> bool:
+    """Whether a GPU has been used by this process."""
+    return "cuda" in _devices._by_name

@@ -1,0 +1,371 @@
+"""Functions of Variables: mathematics, shapes, sums and extremes; some are methods of Variable, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import rushlight as rl
+
+from . import cuda, utils
+from ._arrays import common, compute, floating, tensor
+from .core import Function, Variable, as_variable
+
+# -- sin, cos, tanh, exp, log ---------------------------------------------------------------------
+
+
+class Sin(Function):
+    def forward(self, x: Any) -> Any:
+        return compute(rl.sin, floating(x))
+
+    def backward(self, gy: Any) -> Any:
+        return gy * cos(self.inputs[0])
+
+
+class Cos(Function):
+    def forward(self, x: Any) -> Any:
+        return compute(rl.cos, floating(x))
+
+    def backward(self, gy: Any) -> Any:
+        return gy * -sin(self.inputs[0])
+
+
+class Tanh(Function):
+    def forward(self, x: Any) -> Any:
+        return compute(rl.tanh, floating(x))
+
+    def backward(self, gy: Any) -> Any:
+        y = self.outputs[0]()
+        return gy * (1 - y * y)
+
+
+class Exp(Function):
+    def forward(self, x: Any) -> Any:
+        return compute(rl.exp, floating(x))
+
+    def backward(self, gy: Any) -> Any:
+        return gy * self.outputs[0]()
+
+
+class Log(Function):
+    def forward(self, x: Any) -> Any:
+        return compute(rl.log, floating(x))
+
+    def backward(self, gy: Any) -> Any:
+        return gy / self.inputs[0]
+
+
+def sin(x: Any) -> Variable:
+    """The sine."""
+    return Sin()(x)
+
+
+def cos(x: Any) -> Variable:
+    """The cosine."""
+    return Cos()(x)
+
+
+def tanh(x: Any) -> Variable:
+    """The hyperbolic tangent."""
+    return Tanh()(x)
+
+
+def exp(x: Any) -> Variable:
+    """e to the power of x."""
+    return Exp()(x)
+
+
+def log(x: Any) -> Variable:
+    """The natural logarithm."""
+    return Log()(x)
+
+
+# -- reshape, transpose, indexing -----------------------------------------------------------------
+
+
+class Reshape(Function):
+    def __init__(self, shape: Any) -> None:
+        self.shape = shape
+
+    def forward(self, x: Any) -> Any:
+        return compute(rl.reshape, x, self.shape)
+
+    def backward(self, gy: Any) -> Any:
+        return reshape(gy, self.inputs[0].shape)
+
+
+def reshape(x: Any, shape: Any) -> Variable:
+    """The same elements in another shape; -1 stands for what is left."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    return as_variable(x) if x.shape == shape else Reshape(shape)(x)
+
+
+class Transpose(Function):
+    def __init__(self, axes: Any = None) -> None:
+        self.axes = axes
+
+    def forward(self, x: Any) -> Any:
+        axes = range(x.ndim)[::-1] if self.axes is None else self.axes
+        return compute(rl.permute, x, tuple(axes))
+
+    def backward(self, gy: Any) -> Any:
+        if self.axes is None:
+            return transpose(gy)
+        axes = [a % len(self.axes) for a in self.axes]
+        return transpose(gy, tuple([axes.index(i) for i in range(len(axes))]))
+
+
+def transpose(x: Any, axes: Any = None) -> Variable:
+    """The axes in another order; reversed when none is given."""
+    return Transpose(axes)(x)
+
+
+class GetItem(Function):
+    def __init__(self, slices: Any) -> None:
+        self.slices = _plain(slices)
+
+    def forward(self, x: Any) -> Any:
+        return x[_beside(x, self.slices)]
+
+    def backward(self, gy: Any) -> Any:
+        return GetItemGrad(self.slices, self.inputs[0].shape)(gy)
+
+
+class GetItemGrad(Function):
+    def __init__(self, slices: Any, in_shape: tuple[int, ...]) -> None:
+        self.slices = _plain(slices)
+        self.in_shape = in_shape
+
+    def forward(self, gy: Any) -> Any:
+        gx = tensor(gy).new_zeros(self.in_shape)
+        slices = _beside(gy, self.slices)
+        if _is_basic(slices):
+            gx._a[slices] = gy
+            return gx._a
+        # An element may have been taken several times: find where each came from, and add.
+        taken = rl.arange(gx.numel(), device=gx.device).reshape(self.in_shape)._a[slices]
+        return compute(
+            rl.index_add, gx._a.reshape(-1), 0, taken.reshape(-1), gy.reshape(-1)
+        ).reshape(self.in_shape)
+
+    def backward(self, ggx: Any) -> Any:
+        return get_item(ggx, self.slices)
+
+
+def _plain(slices: Any) -> Any:
+    """An index of arrays, without Variables in it."""
+    if isinstance(slices, tuple):
+        return tuple([_plain(s) for s in slices])
+    return slices.data if isinstance(slices, Variable) else slices
+
+
+def _beside(x: Any, slices: Any) -> Any:
+    """An index with its arrays on the device of `x`, since CuPy takes no NumPy arrays."""
+    if isinstance(slices, tuple):
+        return tuple([_beside(x, s) for s in slices])
+    if isinstance(slices, np.ndarray) and cuda.get_array_module(x) is not np:
+        return cuda.as_cupy(slices)
+    return slices
+
+
+def _is_basic(slices: Any) -> bool:
+    """Whether an index takes no element twice: numbers, slices, None and `...`."""
+    parts = slices if isinstance(slices, tuple) else (slices,)
+    return all(p is None or p is ... or type(p) in (slice, int) for p in parts)
+
+
+def get_item(x: Any, slices: Any) -> Variable:
+    """`x[slices]`."""
+    return GetItem(slices)(x)
+
+
+def expand_dims(x: Any, axis: int) -> Variable:
+    """`x` with an axis of length one inserted at `axis`."""
+    shape = list(x.shape)
+    shape.insert(axis % (len(shape) + 1), 1)
+    return reshape(x, tuple(shape))
+
+
+def flatten(x: Any) -> Variable:
+    """Everything but the first axis in one axis."""
+    return reshape(x, (x.shape[0], -1))
+
+
+class Concat(Function):
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+
+    def forward(self, *xs: Any) -> Any:
+        return compute(_cat, *common(*xs), axis=self.axis)
+
+    def backward(self, gy: Any) -> Any:
+        gxs, begin = [], 0
+        for x in self.inputs:
+            end = begin + x.shape[self.axis]
+            gxs.append(get_item(gy, (slice(None),) * (self.axis % gy.ndim) + (slice(begin, end),)))
+            begin = end
+        return tuple(gxs)
+
+
+def _cat(*xs: Any, axis: int) -> Any:
+    return rl.cat(xs, axis)
+
+
+def concat(xs: Any, axis: int = 1) -> Variable:
+    """Several Variables one after the other along `axis`; the original DeZero has none."""
+    return Concat(axis)(*xs)
+
+
+# -- sums and broadcasting ------------------------------------------------------------------------
+
+
+class Sum(Function):
+    def __init__(self, axis: Any, keepdims: bool) -> None:
+        self.axis = axis
+        self.keepdims = keepdims
+
+    def forward(self, x: Any) -> Any:
+        return compute(rl.sum, x, self.axis, self.keepdims)
+
+    def backward(self, gy: Any) -> Any:
+        shape = self.inputs[0].shape
+        return broadcast_to(utils.reshape_sum_backward(gy, shape, self.axis, self.keepdims), shape)
+
+
+def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """The sum over `axis` (a number or a tuple), or over everything."""
+    return Sum(axis, keepdims)(x)
+
+
+class SumTo(Function):
+    def __init__(self, shape: Any) -> None:
+        self.shape = shape
+
+    def forward(self, x: Any) -> Any:
+        return utils.sum_to(x, self.shape)
+
+    def backward(self, gy: Any) -> Any:
+        return broadcast_to(gy, self.inputs[0].shape)
+
+
+def sum_to(x: Any, shape: Any) -> Variable:
+    """The elements added up until the shape is `shape`: the reverse of broadcasting."""
+    return as_variable(x) if x.shape == tuple(shape) else SumTo(tuple(shape))(x)
+
+
+class BroadcastTo(Function):
+    def __init__(self, shape: Any) -> None:
+        self.shape = shape
+
+    def forward(self, x: Any) -> Any:
+        return compute(rl.broadcast_to, x, self.shape)
+
+    def backward(self, gy: Any) -> Any:
+        return sum_to(gy, self.inputs[0].shape)
+
+
+def broadcast_to(x: Any, shape: Any) -> Variable:
+    """The elements repeated until the shape is `shape`."""
+    return as_variable(x) if x.shape == tuple(shape) else BroadcastTo(tuple(shape))(x)
+
+
+def average(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """The mean over `axis`, or over everything."""
+    x = as_variable(x)
+    y = sum(x, axis, keepdims)
+    return y * (y.size / x.size)
+
+
+mean = average
+
+
+# -- matmul ---------------------------------------------------------------------------------------
+
+
+class MatMul(Function):
+    def forward(self, x: Any, W: Any) -> Any:
+        x, W = common(x, W)
+        return compute(rl.matmul, x, W)
+
+    def backward(self, gy: Any) -> Any:
+        x, W = self.inputs
+        rows = x.reshape(-1, x.shape[-1])
+        columns = W if W.ndim > 1 else W.reshape(-1, 1)
+        g = gy.reshape(rows.shape[0], columns.shape[-1])
+        gx = matmul(g, columns.T).reshape(x.shape) if self._wants(0) else None
+        return gx, matmul(rows.T, g).reshape(W.shape) if self._wants(1) else None
+
+
+def matmul(x: Any, W: Any) -> Variable:
+    """The matrix product; vectors are rows on the left and columns on the right."""
+    return MatMul()(x, W)
+
+
+# -- extremes -------------------------------------------------------------------------------------
+
+
+class Max(Function):
+    def __init__(self, axis: Any = None, keepdims: bool = False) -> None:
+        self.axis = axis
+        self.keepdims = keepdims
+
+    def forward(self, x: Any) -> Any:
+        return compute(rl.amax, x, self._axes(), self.keepdims)
+
+    def _axes(self) -> Any:
+        return () if self.axis is None else self.axis
+
+    def backward(self, gy: Any) -> Any:
+        """Every element that is the extreme gets the gradient, ties included."""
+        x = self.inputs[0]
+        shape = utils.max_backward_shape(x, self.axis)
+        reached = compute(rl.eq, x.data, self.outputs[0]().data.reshape(shape))
+        return broadcast_to(reshape(gy, tuple(shape)), x.shape) * reached
+
+
+class Min(Max):
+    def forward(self, x: Any) -> Any:
+        return compute(rl.amin, x, self._axes(), self.keepdims)
+
+
+def max(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """The largest element over `axis`, or of all."""
+    return Max(axis, keepdims)(x)
+
+
+def min(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """The smallest element over `axis`, or of all."""
+    return Min(axis, keepdims)(x)
+
+
+# -- methods of Variable --------------------------------------------------------------------------
+
+
+def _reshape(self: Variable, *shape: Any) -> Variable:
+    """The same elements in another shape, given as a tuple or as numbers."""
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        shape = tuple(shape[0])
+    return reshape(self, shape)
+
+
+def _transpose(self: Variable, *axes: Any) -> Variable:
+    """The axes in another order; without arguments, reversed."""
+    order: Any = axes or None
+    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+        order = axes[0]
+    return transpose(self, order)
+
+
+def _setup_variable() -> None:
+    """Give Variable the methods that are Functions."""
+    cls: Any = Variable
+    cls.reshape, cls.transpose = _reshape, _transpose
+    cls.T = property(transpose, doc="The axes reversed.")
+    cls.sum, cls._sum_to = sum, sum_to
+    cls.__getitem__ = get_item
+    cls.matmul = cls.dot = matmul
+    cls.max, cls.min = max, min
+
+
+_setup_variable()
