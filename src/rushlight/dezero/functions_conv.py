@@ -8,7 +8,6 @@ import rushlight as rl
 
 from ..operators.layers.conv_kernels import conv_grad_input, conv_grad_weight
 from ..operators.layers.pool_kernels import max_pool_grad, pool_take
-from . import functions_basic as F
 from ._arrays import common, compute, floating
 from ._derived import Derived, real
 from .core import Function, Variable, as_variable

@@ -1,0 +1,86 @@
+"""The links of the documentation: they lead to files that exist, and to names that are defined there.
+
+A link to code is written `[`name`](../src/.../file.py)`: the name is looked up in the file, so that no line
+number has to be kept.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("src/**/*.md")])
+LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]*)\)")
+NAME = re.compile(r"`([A-Za-z_][\w.]*)`")
+
+
+def defined(name: str, tree: ast.AST) -> bool:
+    """Whether a class, function or global of that name is in a file; `Class.method` looks in the class."""
+    first, _, rest = name.partition(".")
+    for node in getattr(tree, "body", []):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == first:
+            return not rest or defined(rest, node)
+        targets = getattr(node, "targets", [getattr(node, "target", None)])
+        flat = [t for t in targets if t is not None]
+        flat += [part for t in flat for part in getattr(t, "elts", [])]
+        if not rest and any(getattr(t, "id", None) == first for t in flat):
+            return True
+    return False
+
+
+def faults(text: str, folder: Path) -> list[str]:
+    """What is wrong with the links of a page that lies in `folder`."""
+    found = []
+    for label, target in LINK.findall(text):
+        if re.match(r"[a-z]+:", target) or target.startswith("#"):
+            continue
+        path, _, fragment = target.partition("#")
+        file = folder / path
+        if not file.exists():
+            found.append(f"{target} does not exist")
+        elif file.suffix in (".py", ".c", ".h", ".cu", ".cuh") and fragment:
+            found.append(f"{target} links to a line, which moves: link the name")
+        elif file.suffix == ".py" and (name := NAME.fullmatch(label)) and "/" not in name[1]:
+            ours = name[1].endswith(".py") or defined(name[1], ast.parse(file.read_text()))
+            if not ours:
+                found.append(f"{name[1]} is not defined in {path}")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
+def test_links_lead_to_what_they_name(page: Path):
+    assert faults(page.read_text(), page.parent) == []
+
+
+def test_the_book_links_to_the_code():
+    text = (ROOT / "docs/from-zero-to-rushlight.md").read_text()
+    named = [label for label, target in LINK.findall(text) if "src/rushlight" in target]
+    assert len(named) > 45
+    assert all(NAME.fullmatch(label) for label in named)
+
+
+@pytest.mark.parametrize(
+    "text, what",
+    [
+        ("[`keep_outputs`](../src/rushlight/core/op.py#LNone)", "links to a line"),
+        ("[`run`](../src/rushlight/runtime/door.py#L80)", "links to a line"),
+        ("[`keep_outputs`](../src/rushlight/core/op.py)", "not defined"),
+        ("[`OpNode.never`](../src/rushlight/core/node.py)", "not defined"),
+        ("[`Tensor`](../src/rushlight/core/tensors.py)", "does not exist"),
+        ("[the glossary](no-such-page.md)", "does not exist"),
+    ],
+)
+def test_a_broken_link_is_seen(text: str, what: str):
+    (fault,) = faults(text, ROOT / "docs")
+    assert what in fault
+
+
+def test_a_good_link_is_let_through():
+    text = (
+        "[`OpNode.keep_outputs`](../src/rushlight/core/node.py), [there](https://example.org/#L3)"
+    )
+    assert faults(text, ROOT / "docs") == []
