@@ -13,6 +13,7 @@ from .base.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dty
 from .base.errors import OutOfMemoryError
 from .base.formats import layout, memory_format
 from .base.shapes import Size
+from .core.compiling import meeting as _meeting
 from .core.modes import (
     enable_grad,
     inference_mode,
@@ -26,6 +27,16 @@ from .core.public import NAMESPACES as _NAMESPACES
 from .core.tensor import Tensor
 from .runtime import cpu as _cpu  # noqa: F401 - registers the CPU
 from .version import __version__
+
+
+def _compile(*args: _Any, **kwargs: _Any) -> _Any:
+    """Loads `capture` when a module is compiled and nobody else has loaded it."""
+    from .capture import compile
+
+    return compile(*args, **kwargs)
+
+
+_meeting.compile = _compile
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..base.errors import HostReadError
+from ..core.compiling import again, meeting
 from ..core.modes import switches
 from ..core.tensor import Tensor
-from .module import again, optimized_module
 from .record.effects import RANDOM_STATE
 from .record.inside import state
 from .record.recorder import CannotCapture
@@ -310,5 +310,8 @@ def compile(  # noqa: A001 - PyTorch's name
         return model
     disable = disable or backend == "eager"
     if "_parameters" in getattr(model, "__dict__", ()):
-        return optimized_module(model, Compiled(model, fullgraph, dynamic, disable))
+        return meeting.around(model, Compiled(model, fullgraph, dynamic, disable))
     return Compiled(model, fullgraph, dynamic, disable)
+
+
+meeting.compile = compile

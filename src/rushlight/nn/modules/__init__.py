@@ -1,5 +1,6 @@
 """Every layer, one file per family."""
 
+from . import optimized  # noqa: F401 - tells `compile` how a module is wrapped
 from .activation import (
     CELU,
     ELU,

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...base.config import settings
 from ...core.changes import changes
+from ...core.compiling import meeting
 from ...core.tensor import Tensor
 from ..parameter import Buffer, Parameter
 from ._convert import Convert
@@ -109,9 +110,8 @@ class Module(Convert, State, Hooks):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Let calls of this module go through `compile`, with the same arguments as that."""
-        from ...capture import compile
-
-        object.__setattr__(self, "_compiled_call_impl", compile(self._call_impl, *args, **kwargs))
+        compiled = meeting.compile(self._call_impl, *args, **kwargs)
+        object.__setattr__(self, "_compiled_call_impl", compiled)
 
     # -- attributes -----------------------------------------------------------------------------
 

@@ -1,0 +1,59 @@
+"""`compile(module)`: a module around the module, whose calls are compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.compiling import again, meeting
+from .module import Module
+
+_OWN = frozenset(("_orig_mod", "_compiled", "_modules", "_parameters", "_buffers"))
+
+
+class OptimizedModule(Module):
+    """Owns a module as `_orig_mod`, replays its calls, and answers every other question as it would."""
+
+    def __init__(self, model: Any, compiled: Any) -> None:
+        super().__init__()
+        self._orig_mod = model
+        object.__setattr__(self, "_compiled", compiled)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._compiled(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(self.__dict__["_modules"]["_orig_mod"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _OWN or "_orig_mod" not in self.__dict__.get("_modules", ()):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    @property
+    def training(self) -> bool:  # type: ignore[override]
+        return self._orig_mod.training
+
+    @training.setter
+    def training(self, value: bool) -> None:
+        self._orig_mod.training = value
+
+    def __reduce__(self) -> Any:
+        return again, (self._orig_mod, self._compiled.options())
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.__reduce__()
+
+    def program(self) -> Any:
+        """The newest program, printable."""
+        return self._compiled.program()
+
+    def draw(self, path: str) -> None:
+        """Write the newest program as an SVG picture."""
+        self._compiled.draw(path)
+
+
+meeting.around = OptimizedModule
