@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,10 @@ import pytest
 import rushlight as rl
 from rushlight import nn
 from rushlight.amp import GradScaler, autocast, custom_bwd, custom_fwd
+from rushlight.amp.lists import FLOAT32, table
+from rushlight.core import tape
 from rushlight.core.op import Op
+from rushlight.runtime.thread import here
 
 F = nn.functional
 DTYPES = {"cpu": rl.bfloat16, "cuda": rl.float16}
@@ -69,13 +74,85 @@ def test_switching_off_inside() -> None:
     assert not rl.amp.is_autocast_enabled("cpu")
 
 
-def test_nothing_is_left_behind() -> None:
-    plain = Op.__call__
+def test_nothing_is_replaced_and_nothing_left_behind() -> None:
+    call, backward, state = Op.__call__, tape.backward, here.state
     with autocast("cpu"):
-        assert Op.__call__ is not plain
+        assert Op.__call__ is call and tape.backward is backward
         with pytest.raises(RuntimeError):
             rl.randn(2, 3) @ rl.randn(2, 3)
-    assert Op.__call__ is plain
+    assert here.state == state
+
+
+OPERATORS = {
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
+    "div": lambda x, y: x / y, "floor_divide": lambda x, y: x // y,
+    "remainder": lambda x, y: x % y, "pow": lambda x, y: x**y,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_the_same_dtype_on_every_call(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operator between two tensors has a short way; the policy is asked on it, too.
+
+    The policy is the GPU's for `pow`; here every operator has it, and the CPU is the device.
+    """
+    module = sys.modules["rushlight.amp.autocast"]
+    monkeypatch.setitem(module._tables, "cpu", {name: module.FLOAT32})
+    x, y = rl.rand(4).half() + 1, rl.rand(4).half() + 1
+    plain = OPERATORS[name]
+    assert plain(x, y).dtype is rl.float16
+    with autocast("cpu", dtype=rl.float16):
+        assert [plain(x, y).dtype for _ in range(3)] == [rl.float32] * 3
+        want = plain(x.float(), y.float())
+        np.testing.assert_array_equal(plain(x, y).numpy(), want.numpy())
+    assert plain(x, y).dtype is rl.float16
+
+
+def test_half_to_the_power_of_half_is_float32_on_the_gpu() -> None:
+    """The lists say so, and every call asks them."""
+    assert table("cuda")["pow"] == FLOAT32
+
+
+def test_backward_computes_in_the_dtypes_of_the_forward_pass() -> None:
+    """Also inside the block, and after a Function whose own backward switches autocast off."""
+
+    class Double(rl.autograd.Function):
+        @staticmethod
+        @custom_fwd(device_type="cpu", cast_inputs=rl.float32)
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        @custom_bwd(device_type="cpu")
+        def backward(ctx: Any, g: Any) -> Any:
+            assert not rl.amp.is_autocast_enabled("cpu")
+            return g * 2
+
+    seen: list[Any] = []
+    w = rl.randn(3, 3, requires_grad=True)
+    with autocast("cpu"):
+        x = w * 1
+        x.register_hook(lambda g: seen.append((w.detach() @ w.detach()).dtype))
+        Double.apply(x).sum().backward()
+        assert (w @ w).dtype is rl.bfloat16
+    assert seen == [rl.float32]  # nothing is cast in a backward pass
+
+
+def test_checkpointed_parts_are_cast_again_as_they_were() -> None:
+    """The second run comes with backward, outside of the block and in another thread."""
+    x, w = rl.randn(4, 4), rl.randn(4, 4, requires_grad=True)
+
+    def part(x: Any) -> Any:
+        return (x @ w).relu() @ w
+
+    with autocast("cpu"):
+        w @ w  # a cast of w is kept from here on
+        plain = part(x)
+        again = rl.utils.checkpoint.checkpoint(part, x, use_reentrant=False)
+    want = rl.autograd.grad(plain.float().sum(), w)[0]
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: again.float().sum().backward()).result()
+    np.testing.assert_array_equal(w.grad.numpy(), want.numpy())
 
 
 def test_decorator_and_dtype() -> None:

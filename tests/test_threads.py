@@ -191,19 +191,32 @@ def test_dropout_in_threads_draws_whole_masks(eager_switching) -> None:
     assert parallel == serial
 
 
-def test_the_profiler_counts_every_thread(eager_switching) -> None:
+def test_a_profiler_sees_its_own_thread(eager_switching) -> None:
+    """As PyTorch's: what other threads compute meanwhile is not its matter."""
     x = rl.ones(8)
     (x * 2).tolist()
 
-    def work(_: int) -> None:
-        for _ in range(50):
-            x * 2  # noqa: B018
+    def work(_: int) -> int:
+        with rl.profiler.profile() as p:
+            for _ in range(50):
+                x * 2  # noqa: B018
+        return {r.key: r.count for r in p.key_averages()}["mul"]
 
     with rl.profiler.profile() as p, ThreadPoolExecutor(6) as pool:
-        list(pool.map(work, range(6)))
-    rows = {r.key: r.count for r in p.key_averages()}
-    assert rows["mul"] == 300
-    assert len({e[3] for e in p.events}) >= 1
+        assert list(pool.map(work, range(6))) == [50] * 6
+        x + 1  # noqa: B018
+    assert {r.key: r.count for r in p.key_averages()} == {"add": 1}
+    assert {e[3] for e in p.events} == {threading.get_ident()}
+
+
+def test_a_profiler_is_stopped_where_it_was_started() -> None:
+    p = rl.profiler.profile()
+    p.start()
+    with pytest.raises(RuntimeError, match="in the thread that started it"):
+        in_thread(p.stop)
+    p.stop()
+    with pytest.raises(RuntimeError, match="once"):
+        p.stop()
 
 
 def test_profilers_come_and_go_while_others_work(eager_switching) -> None:

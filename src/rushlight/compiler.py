@@ -6,8 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .capture.compiled import compile, reset_all, stance
+from .capture.compiled import compile, reset_all
 from .capture.record.inside import complain_now, is_recording
+from .runtime.thread import here
 
 __all__ = [
     "allow_in_graph",
@@ -71,7 +72,7 @@ def _because(reason: str | None) -> str:
 
 
 class set_stance:  # noqa: N801 - a function, context manager and decorator, as in PyTorch
-    """What compiled functions do from now on, or until the end of the block."""
+    """What compiled functions do in this thread from now on, or until the end of the block."""
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class set_stance:  # noqa: N801 - a function, context manager and decorator, as 
 
 
 def _swap(name: str) -> str:
-    before, stance[0] = stance[0], name
+    before, here.stance = here.stance, name
     return before
 
 

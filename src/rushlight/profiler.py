@@ -9,9 +9,9 @@ from contextlib import ExitStack, contextmanager
 from enum import Enum
 from typing import Any
 
-from .base.locks import new_lock
 from .runtime import devices, door
 from .runtime.cpu import conversions
+from .runtime.thread import here
 
 
 class ProfilerActivity(Enum):
@@ -59,11 +59,11 @@ class KeyAverages(list):
         return "\n".join(lines)
 
 
-_running: list[profile] = []  # the profilers that `record_function` reports to
-
-
 class profile:  # noqa: N801
-    """`with profile() as p: ...` then `print(p.key_averages().table())`."""
+    """`with profile() as p: ...` then `print(p.key_averages().table())`.
+
+    It sees the thread that starts it, as PyTorch's does, and exactly the kernels that run without it.
+    """
 
     def __init__(
         self,
@@ -81,7 +81,6 @@ class profile:  # noqa: N801
         self.rows: dict[str, Row] = {}
         self.events: list[tuple[str, float, float, int]] = []
         self._context: Any = None
-        self._lock = new_lock()  # kernels of several threads are counted
 
     def __enter__(self) -> profile:
         self.start()
@@ -93,11 +92,11 @@ class profile:  # noqa: N801
     def start(self) -> None:
         self._context = ExitStack()
         self._context.enter_context(conversions.watching())
-        self._context.enter_context(door.listening(self._listen))
-        _running.append(self)
+        self._context.enter_context(door.listening(self))
 
     def stop(self) -> None:
-        _running.remove(self)
+        if self not in here.listeners:
+            raise RuntimeError("a profiler is stopped once, and in the thread that started it")
         self._context.close()
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
@@ -105,7 +104,7 @@ class profile:  # noqa: N801
     def step(self) -> None:
         """Mark the end of a training step."""
 
-    def _listen(self, kernel: Any, arrays: Any, attrs: Any, call: Callable[[], Any]) -> Any:
+    def __call__(self, kernel: Any, arrays: Any, attrs: Any, call: Callable[[], Any]) -> Any:
         begin = time.perf_counter()
         out = call()
         first = out[0] if isinstance(out, tuple) and out else out
@@ -125,15 +124,14 @@ class profile:  # noqa: N801
     def _count(
         self, key: str, begin: float, took: float, size: int, count: int = 1, inside: bool = False
     ) -> None:
-        with self._lock:
-            row = self.rows.get(key)
-            if row is None:
-                row = self.rows[key] = Row(key, inside)
-            row.count += count
-            row.total += took
-            row.worst = max(row.worst, took)
-            row.bytes += size
-            self.events.append((key, begin, took, threading.get_ident()))
+        row = self.rows.get(key)
+        if row is None:
+            row = self.rows[key] = Row(key, inside)
+        row.count += count
+        row.total += took
+        row.worst = max(row.worst, took)
+        row.bytes += size
+        self.events.append((key, begin, took, threading.get_ident()))
 
     def key_averages(self, group_by_input_shape: bool = False, **kwargs: Any) -> KeyAverages:
         return KeyAverages(self.rows.values())
@@ -157,8 +155,9 @@ def record_function(name: str, args: str | None = None) -> Any:
     begin = time.perf_counter()
     yield
     took = time.perf_counter() - begin
-    for running in list(_running):
-        running._count(name, begin, took, 0)
+    for listener in here.listeners:
+        if isinstance(listener, profile):
+            listener._count(name, begin, took, 0)
 
 
 def schedule(**kwargs: Any) -> Callable[[int], None]:

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import functools
-import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from ..base import dtypes
 from ..base.config import settings
 from ..base.dtypes import dtype
-from ..base.locks import new_lock
-from ..core import tape
-from ..core.modes import modes
 from ..core.op import Op
 from ..core.tensor import Tensor
 from ..operators.memory.casting import cast_to
 from ..runtime import devices
+from ..runtime.thread import CASTING, here, swap
 from .lists import FLOAT32, LOW_PRECISION, UNSAFE, table
 
 _HALVES = (dtypes.float16, dtypes.bfloat16)
 _DEVICES = ("cuda", "cpu")
+_tables = {name: table(name) for name in _DEVICES}
 
 
-class _State(threading.local):
-    """The switches of one thread."""
+class _Casts:
+    """Autocast's switches in one thread; every op asks it for its inputs while one of them is on."""
 
     def __init__(self) -> None:
         self.enabled = dict.fromkeys(_DEVICES, False)
@@ -34,109 +33,72 @@ class _State(threading.local):
         self.depth = 0
         self.cache: dict[int, tuple[Tensor, Any, dtype, Tensor]] = {}
 
+    def __call__(self, op: Op, inputs: tuple) -> tuple:
+        """The inputs of `op` in the dtypes that its policy asks for."""
+        place = self._place(inputs)
+        if place is None:
+            return inputs
+        policy = _tables[place].get(op.name)
+        if policy is None:
+            if place == "cuda" and op.name in UNSAFE:
+                raise RuntimeError(UNSAFE[op.name])
+            return inputs
+        if policy == LOW_PRECISION:
+            d = self.dtype[place]
+            return tuple([self._low(t, d) if _is_float(t) else t for t in inputs])
+        if policy == FLOAT32:
+            halves = [_is_float(t) and t.dtype in _HALVES for t in inputs]
+            return tuple([cast_to(t, dtypes.float32) if h else t for t, h in zip(inputs, halves)])
+        return _to_widest(inputs)
 
-_state = _State()
-_tables = {name: table(name) for name in _DEVICES}
-_lock = new_lock()
-_threads = 0  # how many threads have autocast switched on
-_plain_call = Op.__call__
-_plain_backward = tape.backward
+    def _place(self, inputs: tuple) -> str | None:
+        """The device type of the first floating tensor, when autocast is on for it."""
+        for t in inputs:
+            if _is_float(t):
+                place = devices.device_of(t._a).type
+                return place if self.enabled.get(place) else None
+        return None
 
-
-def _call(self: Op, *inputs: Any, **attrs: Any) -> Any:
-    """What `Op.__call__` is while autocast is on somewhere."""
-    if modes.casts is not None:
-        inputs = _prepared(self, inputs)
-    return _plain_call(self, *inputs, **attrs)
-
-
-def _backward(*args: Any, **kwargs: Any) -> Any:
-    """A backward pass computes in the dtypes of the forward pass, wherever it is called."""
-    before, modes.casts = modes.casts, None
-    try:
-        return _plain_backward(*args, **kwargs)
-    finally:
-        modes.casts = before
-
-
-def _prepared(op: Op, inputs: tuple) -> tuple:
-    place = _place(inputs)
-    if place is None:
-        return inputs
-    policy = _tables[place].get(op.name)
-    if policy is None:
-        if place == "cuda" and op.name in UNSAFE:
-            raise RuntimeError(UNSAFE[op.name])
-        return inputs
-    if policy == LOW_PRECISION:
-        return _cast_all(inputs, _state.dtype[place])
-    if policy == FLOAT32:
-        return tuple([
-            cast_to(t, dtypes.float32) if isinstance(t, Tensor) and t.dtype in _HALVES else t
-            for t in inputs
-        ])  # fmt: skip
-    return _to_widest(inputs)
-
-
-def _place(inputs: tuple) -> str | None:
-    """The device type of the first floating tensor, when autocast is on for it."""
-    for t in inputs:
-        if isinstance(t, Tensor) and t._a.dtype.kind in "fV":
-            place = devices.device_of(t._a).type
-            return place if _state.enabled.get(place) else None
-    return None
+    def _low(self, t: Tensor, d: dtype) -> Tensor:
+        """`t` in dtype `d`, float64 as it is; a parameter's cast is used again until the block ends."""
+        own = t.dtype
+        if own is d or own is dtypes.float64:
+            return t
+        if not (self.cache_enabled and own is dtypes.float32 and t.requires_grad and t.is_leaf):
+            return cast_to(t, d)
+        found = self.cache.get(id(t))
+        version = None if t._ver is None else t._ver[0]
+        if found is not None and found[0] is t and found[1] == version and found[2] is d:
+            if found[3].requires_grad or not here.grad:
+                return found[3]
+        made = cast_to(t, d)
+        self.cache[id(t)] = (t, version, d, made)
+        return made
 
 
-def _cast_all(inputs: tuple, d: dtype) -> tuple:
-    """Floating tensors in dtype `d`; float64 stays, as PyTorch leaves it."""
-    return tuple([
-        _cached_cast(t, d) if isinstance(t, Tensor) and t._a.dtype.kind in "fV" else t
-        for t in inputs
-    ])  # fmt: skip
+def _casts() -> _Casts:
+    """This thread's switches, made when it first asks for them."""
+    if here.casts is None:
+        here.casts = _Casts()
+    return here.casts
 
 
-def _cached_cast(t: Tensor, d: dtype) -> Tensor:
-    """`t` in dtype `d`; what was made of a parameter is used again until the block ends."""
-    own = t.dtype
-    if own is d or own is dtypes.float64:
-        return t
-    if not (_state.cache_enabled and own is dtypes.float32 and t.requires_grad and t.is_leaf):
-        return cast_to(t, d)
-    found = _state.cache.get(id(t))
-    version = None if t._ver is None else t._ver[0]
-    if found is not None and found[0] is t and found[1] == version and found[2] is d:
-        if found[3].requires_grad or not modes.grad:
-            return found[3]
-    made = cast_to(t, d)
-    _state.cache[id(t)] = (t, version, d, made)
-    return made
+def _is_float(t: Any) -> bool:
+    return isinstance(t, Tensor) and t._a.dtype.kind in "fV"
 
 
 def _to_widest(inputs: tuple) -> tuple:
-    floats = [t for t in inputs if isinstance(t, Tensor) and t._a.dtype.kind in "fV"]
-    if any(t.dtype is dtypes.float64 for t in floats):
+    kinds = {t.dtype for t in inputs if _is_float(t)}
+    if len(kinds) < 2 or dtypes.float64 in kinds:
         return inputs
-    kinds = {t.dtype for t in floats}
-    if len(kinds) < 2:
-        return inputs
-    widest = dtypes.float32 if dtypes.float32 in kinds or len(kinds) > 1 else kinds.pop()
-    return tuple([
-        cast_to(t, widest) if isinstance(t, Tensor) and t._a.dtype.kind in "fV" else t
-        for t in inputs
-    ])  # fmt: skip
+    return tuple([cast_to(t, dtypes.float32) if _is_float(t) else t for t in inputs])
 
 
-def _refresh() -> None:
-    """Hook into the ops when the first thread switches autocast on, and out again after the last."""
-    global _threads
-    on = any(_state.enabled.values())
-    if on == (modes.casts is not None):
-        return
-    modes.casts = _state if on else None
-    with _lock:
-        _threads += 1 if on else -1
-        Op.__call__ = _call if _threads else _plain_call  # type: ignore[method-assign]
-        tape.backward = _backward if _threads else _plain_backward
+def _switch(device: str, on: bool) -> None:
+    """Set one switch, and this thread's state with it."""
+    casts = _casts()
+    casts.enabled[device] = on
+    swap(CASTING, CASTING if any(casts.enabled.values()) else 0)
 
 
 class autocast:  # noqa: N801 - the name users write
@@ -156,31 +118,28 @@ class autocast:  # noqa: N801 - the name users write
             raise RuntimeError(
                 f"User specified an unsupported autocast device_type '{self.device}'"
             )
-        self.fast_dtype = _state.dtype[self.device] if dtype is None else dtypes.as_dtype(dtype)
+        self.fast_dtype = _casts().dtype[self.device] if dtype is None else dtypes.as_dtype(dtype)
         self._enabled = bool(enabled) and _usable(self.device, self.fast_dtype)
-        given = _state.cache_enabled if cache_enabled is None else bool(cache_enabled)
+        given = _casts().cache_enabled if cache_enabled is None else bool(cache_enabled)
         self._cache_enabled = given
 
     def __enter__(self) -> autocast:
-        self._before = (
-            _state.enabled[self.device], _state.dtype[self.device], _state.cache_enabled
-        )  # fmt: skip
-        _state.enabled[self.device] = self._enabled
-        _state.dtype[self.device] = self.fast_dtype
-        _state.cache_enabled = self._cache_enabled
-        _state.depth += 1
-        _refresh()
+        casts = _casts()
+        self._before = (casts.enabled[self.device], casts.dtype[self.device], casts.cache_enabled)
+        self._state = here.state
+        casts.dtype[self.device] = self.fast_dtype
+        casts.cache_enabled = self._cache_enabled
+        casts.depth += 1
+        _switch(self.device, self._enabled)
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        _state.depth -= 1
-        if _state.depth == 0:
-            _state.cache.clear()
-        enabled, fast, cached = self._before
-        _state.enabled[self.device] = enabled
-        _state.dtype[self.device] = fast
-        _state.cache_enabled = cached
-        _refresh()
+        casts = _casts()
+        casts.depth -= 1
+        if casts.depth == 0:
+            casts.cache.clear()
+        casts.enabled[self.device], casts.dtype[self.device], casts.cache_enabled = self._before
+        swap(CASTING, self._state)  # as it was: inside a backward pass nothing is cast
 
     def __call__(self, fn: Callable) -> Callable:
         @functools.wraps(fn)
@@ -189,6 +148,29 @@ class autocast:  # noqa: N801 - the name users write
                 return fn(*args, **kwargs)
 
         return inner
+
+
+def as_now() -> Callable[[], AbstractContextManager[None]]:
+    """Contexts in which autocast is as it is now, for code that runs twice: wherever and in
+    whichever thread, each run makes the same casts, since it begins with none kept."""
+    casts, state = _casts(), here.state
+    now = (dict(casts.enabled), dict(casts.dtype), casts.cache_enabled)
+
+    @contextmanager
+    def again() -> Iterator[None]:
+        casts = _casts()
+        before = (casts.enabled, casts.dtype, casts.cache_enabled)
+        cache, casts.cache = casts.cache, {}
+        casts.enabled, casts.dtype, casts.cache_enabled = dict(now[0]), dict(now[1]), now[2]
+        bits = swap(CASTING, state)
+        try:
+            yield
+        finally:
+            casts.enabled, casts.dtype, casts.cache_enabled = before
+            casts.cache = cache
+            swap(CASTING, bits)
+
+    return again
 
 
 def _usable(device: str, d: dtype) -> bool:
@@ -221,40 +203,39 @@ def _usable(device: str, d: dtype) -> bool:
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether autocast is on for a device type in this thread."""
-    return _state.enabled.get(device_type, False)
+    return _casts().enabled.get(device_type, False)
 
 
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
     """Switch autocast on or off; with one argument, for the GPU."""
     if enabled is None:
         device_type, enabled = "cuda", device_type
-    _state.enabled[device_type] = bool(enabled)
-    _refresh()
+    _switch(device_type, bool(enabled))
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
     """The low precision that autocast uses on a device type."""
-    return _state.dtype[device_type]
+    return _casts().dtype[device_type]
 
 
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     """Set the low precision that autocast uses on a device type."""
-    _state.dtype[device_type] = dtypes.as_dtype(dtype)
+    _casts().dtype[device_type] = dtypes.as_dtype(dtype)
 
 
 def is_autocast_cache_enabled() -> bool:
     """Whether casts of parameters are kept until the block ends."""
-    return _state.cache_enabled
+    return _casts().cache_enabled
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """Say whether casts of parameters are kept until the block ends."""
-    _state.cache_enabled = bool(enabled)
+    _casts().cache_enabled = bool(enabled)
 
 
 def clear_autocast_cache() -> None:
     """Forget the casts of parameters."""
-    _state.cache.clear()
+    _casts().cache.clear()
 
 
 def is_autocast_available(device_type: str) -> bool:

@@ -7,7 +7,6 @@ an eager `scaler.step` does. A rule without counts (SGD) needs no look on a GPU.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,14 +25,13 @@ class _Keeper:
 
     def __init__(self, found: Any) -> None:
         self.found = found
-        self.thread = threading.get_ident()
         self.before: dict[int, tuple[Any, Any]] = {}
         self.busy = False
 
     def __call__(
         self, kernel: Kernel, arrays: Sequence[Any], attrs: dict, call: Callable[[], Any]
     ) -> Any:
-        if not self.busy and threading.get_ident() == self.thread:
+        if not self.busy:
             places = kernel.mutates
             for i in places(arrays, attrs) if callable(places) else places:
                 self._remember(arrays[i])

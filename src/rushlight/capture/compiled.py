@@ -15,8 +15,8 @@ from ..base.errors import HostReadError
 from ..core.compiling import again, meeting
 from ..core.modes import switches
 from ..core.tensor import Tensor
+from ..runtime.thread import here
 from .record.effects import RANDOM_STATE
-from .record.inside import state
 from .record.recorder import CannotCapture
 from .record.recording import Recording, check
 from .replay.replay import Replay
@@ -51,7 +51,7 @@ class Compiled:
         self.like: Callable[[tuple], bool] | None = None  # whether arguments are as the last were
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.disabled or stance[0] == "force_eager" or state.depth or switches.anomaly:
+        if self._is_plain():
             return self.fn(*args, **kwargs)
         if self.like is not None and not kwargs and self.like(args):
             return self.last.call(args, kwargs, args)
@@ -71,6 +71,15 @@ class Compiled:
             entry.like = like_these(tensors)  # tensors and nothing else, the usual case
         self.last, self.like = entry, entry.like
         return entry.call(args, kwargs, tensors)
+
+    def _is_plain(self) -> bool:
+        """Whether this call is the function's own, in this thread and now."""
+        return (
+            self.disabled
+            or here.recorder is not None
+            or here.stance == "force_eager"
+            or switches.anomaly
+        )
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
@@ -172,8 +181,8 @@ class Entry:
             return self.owner.fn(*args, **kwargs)
         if self.split is not None:
             return self._call_split(args, kwargs)
-        if stance[0] != "default" and self.programs:
-            if stance[0] == "fail_on_recompile":
+        if here.stance != "default" and self.programs:
+            if here.stance == "fail_on_recompile":
                 raise RuntimeError(f"a program would be recorded anew: {self._why(tensors)}")
             return self.owner.fn(*args, **kwargs)
         return self._record(args, kwargs)
@@ -210,6 +219,11 @@ class Entry:
         """Make a program of a recording that agrees with a recent one; otherwise keep it."""
         if recording.odd:
             return
+        if recording.disturbed:
+            self.tries += 1
+            if self.tries <= _TRIES:
+                return  # most likely it was another thread: the next call will tell
+            recording.complain_of_draws()
         recording.analyse()
         check(recording)
         if recording.impure is not None:
@@ -269,8 +283,6 @@ def _outside() -> int:
     return level
 
 
-# What `compiler.set_stance` says: default, force_eager, eager_on_recompile or fail_on_recompile.
-stance = ["default"]
 _everyone: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..base import dtypes
-from ..runtime.door import Kernel, in_place, listeners, run
+from ..runtime.door import Kernel, run
+from ..runtime.thread import PARTS, here
 from .modes import modes
 from .op import Op, OpNode
 from .tape import numbers
@@ -30,12 +31,12 @@ DIRECT: set[Callable] = set()
 def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
     """Replace `t`'s values by `fn(t, ...)`, in its own memory and in its graph."""
     check_writable(t)
-    if fn in DIRECT and not listeners:  # a recorder sees the value and the copy
-        in_place[0] = t._a
+    if fn in DIRECT and not here.state & PARTS:  # a recorder sees the value and the copy
+        here.in_place = t._a
         try:
             return _change(t, fn, args, kwargs)
         finally:
-            in_place[0] = None
+            here.in_place = None
     return _change(t, fn, args, kwargs)
 
 

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-
-class _Modes(threading.local):
-    grad = True
-    inference = False
-    casts: Any = None  # what `amp.autocast` puts here while it is on in this thread
+from ..runtime.thread import GRAD, INFERENCE, here, swap
 
 
 class _Switches:
@@ -23,7 +18,7 @@ class _Switches:
     check_nan = True
 
 
-modes = _Modes()
+modes = here  # whoever asks for this thread's modes: `modes.grad`, `modes.inference`, `modes.casting`
 switches = _Switches()
 
 
@@ -84,7 +79,7 @@ class _Switch:
 class no_grad(_Switch):  # noqa: N801
     """Inside, nothing is recorded for backward."""
 
-    value = False
+    bits = 0
 
     def __new__(cls, fn: Callable | None = None) -> Any:
         self = super().__new__(cls)
@@ -94,17 +89,16 @@ class no_grad(_Switch):  # noqa: N801
         pass
 
     def __enter__(self) -> None:
-        self.before = modes.grad
-        modes.grad = self.value
+        self.before = swap(GRAD, self.bits)
 
     def __exit__(self, *exc: Any) -> None:
-        modes.grad = self.before
+        swap(GRAD, self.before)
 
 
 class enable_grad(no_grad):  # noqa: N801
     """Inside, operations are recorded again."""
 
-    value = True
+    bits = GRAD
 
 
 class set_grad_enabled(_Switch):  # noqa: N801
@@ -112,25 +106,24 @@ class set_grad_enabled(_Switch):  # noqa: N801
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
-        self.before = modes.grad
-        modes.grad = bool(mode)
+        self.before = swap(GRAD, GRAD if mode else 0)
 
     def _fresh(self) -> Any:
         return set_grad_enabled(self.mode)
 
     def __call__(self, fn: Callable) -> Callable:
-        modes.grad = self.before
+        swap(GRAD, self.before)
         return super().__call__(fn)
 
     def __enter__(self) -> None:
-        modes.grad = bool(self.mode)
+        swap(GRAD, GRAD if self.mode else 0)
 
     def __exit__(self, *exc: Any) -> None:
-        modes.grad = self.before
+        swap(GRAD, self.before)
 
 
 class inference_mode(_Switch):  # noqa: N801
-    """no_grad whose results may never enter a graph."""
+    """no_grad whose results may never enter a graph, not even inside `enable_grad`."""
 
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)
@@ -146,13 +139,11 @@ class inference_mode(_Switch):  # noqa: N801
         return inference_mode(self.mode)
 
     def __enter__(self) -> None:
-        self.before = (modes.grad, modes.inference)
-        modes.inference = bool(self.mode)
-        if self.mode:
-            modes.grad = False
+        # With False it does not only end an outer inference mode, it also switches recording on.
+        self.before = swap(GRAD | INFERENCE, INFERENCE if self.mode else GRAD)
 
     def __exit__(self, *exc: Any) -> None:
-        modes.grad, modes.inference = self.before
+        swap(GRAD | INFERENCE, self.before)
 
 
 class set_detect_anomaly:  # noqa: N801
@@ -177,13 +168,13 @@ class detect_anomaly(set_detect_anomaly):  # noqa: N801
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are being recorded in this thread."""
-    return modes.grad
+    """Whether recording is switched on in this thread."""
+    return bool(here.state & GRAD)
 
 
 def is_inference_mode_enabled() -> bool:
     """Whether this thread is inside `inference_mode`."""
-    return modes.inference
+    return here.inference
 
 
 def is_anomaly_enabled() -> bool:

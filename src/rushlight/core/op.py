@@ -8,8 +8,9 @@ from typing import Any
 
 from ..base.errors import mixed_devices
 from ..runtime import devices
-from ..runtime.door import Kernel, listeners, run
-from .modes import modes, switches
+from ..runtime.door import Kernel, run
+from ..runtime.thread import CASTING, GRAD, INFERENCE, PARTS, here
+from .modes import switches
 from .node import FREED, Derivative, OpNode, Plan, code_of  # noqa: F401 - FREED is asked for here
 from .tape import numbers
 from .tensor import Tensor, tensor_over
@@ -89,131 +90,70 @@ class Op:
         return fn
 
     def __call__(self, *inputs: Any, **attrs: Any) -> Any:
+        """Cast, check, compute, wrap, and put a node on the tape: every call of every op.
+
+        `op_call` of native/call.c is the same in C, for this thread's usual states.
+        """
+        state = here.state
+        if state & CASTING:
+            inputs = here.casts(self, inputs)
         if self.rule is not None:
             inputs = self.rule(inputs)
-        if not modes.grad:
-            return self._unrecorded(inputs, attrs)
+        records = self.differentiable and state & (GRAD | INFERENCE) == GRAD
         cls: Any = None
         mask = 0
-        bit = 1
         arrays = []
-        edges = []
-        for t in inputs:
+        edges: list[Any] = []
+        for i, t in enumerate(inputs):
+            edge = None
             if isinstance(t, Tensor):
-                a = t._a
-                arrays.append(a)
-                if cls is None:
-                    cls = a.__class__
-                elif a.__class__ is not cls:
-                    return self(*_bring_together(self, inputs), **attrs)
-                edge = t._edge if t._ext is None else current_edge(t)
-                edges.append(edge)
-                if edge is not None:
-                    mask |= bit
-            else:
-                arrays.append(t)
-                edges.append(None)
-            bit += bit
-        if cls is None:
-            raise _no_tensor(self, inputs)
-        impl = self.impls.get(cls)
-        if impl is None or listeners:
-            out = run(self.kernel, cls, arrays, attrs)
-        else:  # nobody watches the door: `run` without its frame, a tenth of a small op
-            out = impl(*arrays, **attrs)
-            if out is NotImplemented:
-                out = self.kernel.fallbacks[cls](*arrays, **attrs)
-        if out.__class__ is tuple:
-            outs = tuple([tensor_over(a, cls) for a in out])
-            result: Any = outs
-        else:
-            result = tensor_over(out, cls)
-            outs = (result,)
-            if self.is_view:
-                mark_view(result, inputs[0], self, attrs)
-        if mask and self.differentiable:
-            self.record(mask, inputs, attrs, outs, edges)
-        return result
-
-    def joins(self, t: Tensor) -> bool:
-        """Whether a derivative should call this op, which does the work of several, beside `t`.
-
-        It should where the device has a body of its own for it. Not while somebody listens: a recorder
-        is shown the parts, which its passes join in more ways than this one.
-        """
-        cls = t._a.__class__
-        own = self.own.get(cls)
-        if own is None:
-            kind = devices.backend_of_type(cls).type
-            own = self.own[cls] = self.name in devices.overrides(kind)
-        return own and not listeners
-
-    def pair(self, x: Tensor, y: Tensor) -> Any:
-        """`self(x, y)`, with a short way for two float tensors of one dtype and shape.
-
-        That is what `x + y` is in most programs, and nothing has to be promoted, broadcast or moved.
-        """
-        a, b = x._a, y._a
-        cls = a.__class__
-        impl = self.impls.get(cls)
-        if (
-            b.__class__ is not cls
-            or a.dtype is not b.dtype
-            or a.dtype.kind != "f"
-            or a.shape != b.shape
-            or impl is None
-            or listeners
-            or x._ext is not None
-            or y._ext is not None
-        ):
-            return self(x, y)
-        out = impl(a, b)
-        if out is NotImplemented:
-            return self(x, y)
-        result = tensor_over(out, cls)
-        if x._edge is not None or y._edge is not None:
-            if modes.grad and self.differentiable:
-                mask = 3 if y._edge is not None else 1
-                if x._edge is None:
-                    mask = 2
-                self.record(mask, (x, y), {}, (result,), [x._edge, y._edge], same_shape=True)
-            elif modes.inference:
-                extra(result).inference = True
-        elif modes.inference:
-            extra(result).inference = True
-        return result
-
-    def _unrecorded(self, inputs: tuple, attrs: dict) -> Any:
-        """The same without a tape: what most calls of a backward pass are."""
-        cls: Any = None
-        arrays = []
-        for t in inputs:
-            if isinstance(t, Tensor):
+                if records:
+                    edge = t._edge if t._ext is None else current_edge(t)
+                    if edge is not None:
+                        mask |= 1 << i
                 t = t._a
                 if cls is None:
                     cls = t.__class__
                 elif t.__class__ is not cls:
                     return self(*_bring_together(self, inputs), **attrs)
             arrays.append(t)
+            edges.append(edge)
         if cls is None:
             raise _no_tensor(self, inputs)
-        impl = self.impls.get(cls)
-        if impl is None or listeners:
-            out = run(self.kernel, cls, arrays, attrs)
-        else:  # nobody watches the door: `run` without its frame, a tenth of a small op
-            out = impl(*arrays, **attrs)
-            if out is NotImplemented:
-                out = self.kernel.fallbacks[cls](*arrays, **attrs)
+        out = run(self.kernel, cls, arrays, attrs)
         if out.__class__ is tuple:
             result: Any = tuple([tensor_over(a, cls) for a in out])
         else:
             result = tensor_over(out, cls)
             if self.is_view:
                 mark_view(result, inputs[0], self, attrs)
-        if modes.inference:
-            for t in result if out.__class__ is tuple else (result,):
-                extra(t).inference = True
+        if mask or state & INFERENCE:
+            outs = result if result.__class__ is tuple else (result,)
+            if mask:
+                self.record(mask, inputs, attrs, outs, edges)
+            else:
+                mark_inference(outs)
         return result
+
+    def joins(self, t: Tensor) -> bool:
+        """Whether a derivative should call this op, which does the work of several, beside `t`.
+
+        It should where the device has a body of its own for it. Not while a recorder listens: it is
+        shown the parts, which its passes join in more ways than this one.
+        """
+        cls = t._a.__class__
+        own = self.own.get(cls)
+        if own is None:
+            kind = devices.backend_of_type(cls).type
+            own = self.own[cls] = self.name in devices.overrides(kind)
+        return own and not here.state & PARTS
+
+    def pair(self, x: Tensor, y: Tensor) -> Any:
+        """`self(x, y)`; in C with a short way for two float tensors of one dtype and shape.
+
+        That is what `x + y` is in most programs, and nothing has to be promoted, broadcast or moved.
+        """
+        return self(x, y)
 
     def record(
         self,
@@ -222,7 +162,6 @@ class Op:
         attrs: dict,
         outs: tuple,
         edges: list,
-        same_shape: bool = False,
     ) -> None:
         """Put a node on the tape and let the outputs point to it."""
         key = (mask, len(inputs)) if self.variadic else mask
@@ -256,7 +195,7 @@ class Op:
                 else:
                     saved[i] = t
             node.saved = saved
-        if plan.shapes and not same_shape:
+        if plan.shapes:
             node.shapes = [t._a.shape if isinstance(t, Tensor) else None for t in inputs]
         node.n_outputs = len(outs)
         i = 0
@@ -320,6 +259,12 @@ def _no_tensor(op: Op, inputs: tuple) -> TypeError:
     return TypeError(f"{op.name}(): argument 'input' (position 1) must be Tensor, not {kind}")
 
 
+def mark_inference(outs: tuple) -> None:
+    """Results of inference mode."""
+    for t in outs:
+        extra(t).inference = True
+
+
 def _inference_error() -> RuntimeError:
     return RuntimeError(
         "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference "
@@ -340,8 +285,8 @@ def _quicken() -> None:
     except ImportError:
         return
     methods = native.quicken(
-        Tensor, Op, OpNode, Plan, modes, switches, listeners, numbers, tensor_over, mark_view,
-        current_edge,
+        Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over,
+        mark_view, current_edge, mark_inference,
     )  # fmt: skip
     for (cls, name), method in zip(IN_C, methods):
         setattr(cls, name, method)

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import itertools
-import threading
+import os
 import traceback
 import weakref
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
+from ..base.locks import new_rlock
+from ..runtime.thread import CASTING, GRAD, swap
 from .changes import changes
-from .modes import modes, switches
+from .modes import switches
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
 Edge = Any  # (Node, output number) or None
 
+_CORE = os.path.dirname(__file__) + os.sep
+
 # A node is made after the nodes it depends on, so its number alone orders the backward pass.
 numbers = itertools.count()
 
 
 # Passes in several threads may bring gradients to one leaf; reading and adding is one step.
-_accumulating = threading.RLock()
+_accumulating = new_rlock()
 
 
 class Node:
@@ -43,8 +47,11 @@ class Node:
             self.remember_where()
 
     def remember_where(self) -> None:
-        """Keep the user's lines that led here, for anomaly mode."""
-        self.where = traceback.extract_stack()[:-3]
+        """Keep the lines that led here from outside of `core`, for anomaly mode."""
+        stack = traceback.extract_stack()
+        while len(stack) > 1 and stack[-1].filename.startswith(_CORE):
+            stack.pop()
+        self.where = stack
 
     def apply(self, gs: list[Any]) -> Sequence[Any]:
         """The gradients of the inputs from those of the outputs."""
@@ -314,7 +321,10 @@ def backward(
     inputs: Sequence[Edge] | None = None,
     accumulate: bool = True,
 ) -> list[Any] | None:
-    """Push gradients from `roots`; collect those of `inputs`, or accumulate into every leaf."""
+    """Push gradients from `roots`; collect those of `inputs`, or accumulate into every leaf.
+
+    Derivatives compute in the dtypes of the forward pass, wherever this is called: without casting.
+    """
     targets = only = None
     if inputs is not None:
         ends = {e[0].seq for e in inputs if e is not None}
@@ -322,13 +332,13 @@ def backward(
         if not accumulate:
             targets = {(e[0].seq, e[1]): None for e in inputs if e is not None}
     walk = _Pass(keep_graph, targets, only)
-    before, modes.grad = modes.grad, create_graph
+    before = swap(GRAD | CASTING, GRAD if create_graph else 0)
     try:
         walk.send([edge for edge, _ in roots], [g for _, g in roots])
         del roots
         walk.run()
     finally:
-        modes.grad = before
+        swap(GRAD | CASTING, before)
     if targets is None or inputs is None:
         return None
     return [None if e is None else targets[(e[0].seq, e[1])] for e in inputs]

@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 
 from . import devices
+from .thread import PARTS, WATCHED, here, swap
 
-# A listener is called as listener(kernel, arrays, attrs, call) and must return call()'s result.
+# A listener is called as listener(kernel, arrays, attrs, call) and must return call()'s result. One whose
+# `wants_parts` is true is shown the parts of what could be computed in one kernel; the others see exactly the
+# kernels that run when nobody listens.
 Listener = Callable[["Kernel", Sequence[Any], dict[str, Any], Callable[[], Any]], Any]
 
 KERNELS: dict[str, Kernel] = {}
-listeners: list[Listener] = []
-
-# The array that an in-place operation reads and is about to write. A device's body that is given it as first
-# operand may write its result there and answer that same array: then nothing is left to be copied.
-in_place: list[Any] = [None]
 
 
 class Kernel:
@@ -77,24 +75,26 @@ class Kernel:
         return f"<kernel {self.name}>"
 
 
-def run(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
-    """Compute `kernel` over raw arrays of type `cls`; arrays may also hold None and Python numbers."""
-    impl = kernel.impls.get(cls)
-    if impl is None:
-        impl = kernel.resolve(cls)
-    if listeners:
-        return _observed(kernel, cls, impl, arrays, attrs)
-    out = impl(*arrays, **attrs)
+def run(
+    kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any], alone: bool = False
+) -> Any:
+    """Compute `kernel` over raw arrays of type `cls`; arrays may also hold None and Python numbers.
+
+    This is the one place where a body is called, and its fallback when it refuses (and `compute` of
+    core/native/call.c is the same in C). `alone` leaves out the listeners.
+    """
+    if not alone and here.state & WATCHED:
+        return _watched(kernel, cls, arrays, attrs)
+    body = kernel.impls.get(cls)
+    if body is None:
+        body = kernel.resolve(cls)
+    out = body(*arrays, **attrs)
     return kernel.fallbacks[cls](*arrays, **attrs) if out is NotImplemented else out
 
 
-def _observed(
-    kernel: Kernel, cls: type, impl: Callable, arrays: Sequence[Any], attrs: dict[str, Any]
-) -> Any:
+def _watched(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
     def call() -> Any:
-        out = impl(*arrays, **attrs)
-        if out is NotImplemented:
-            out = kernel.fallbacks[cls](*arrays, **attrs)
+        out = run(kernel, cls, arrays, attrs, alone=True)
         # NumPy answers scalars for 0-d results: listeners tell arrays apart by identity, so make
         # the array here that the caller would make.
         asarray = devices.backend_of_type(cls).asarray
@@ -102,7 +102,7 @@ def _observed(
             return tuple([asarray(o) if isinstance(o, np.generic) else o for o in out])
         return asarray(out) if isinstance(out, np.generic) else out
 
-    for listener in tuple(listeners):  # another thread may leave while this one looks
+    for listener in here.listeners:
         call = _bind_listener(listener, kernel, arrays, attrs, call)
     return call()
 
@@ -113,12 +113,21 @@ def _bind_listener(listener: Listener, kernel: Kernel, arrays: Any, attrs: Any, 
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Let `listener` see every computation inside the block."""
-    listeners.append(listener)
+    """Let `listener` see every computation of this thread inside the block."""
+    _listen((*here.listeners, listener))
     try:
         yield
     finally:
-        listeners.remove(listener)
+        left = list(here.listeners)
+        at = max(i for i, one in enumerate(left) if one is listener)
+        del left[at]
+        _listen(tuple(left))
+
+
+def _listen(listeners: tuple[Listener, ...]) -> None:
+    here.listeners = listeners
+    parts = any(getattr(one, "wants_parts", False) for one in listeners)
+    swap(WATCHED | PARTS, (WATCHED if listeners else 0) | (PARTS if parts else 0))
 
 
 class ReplayHooks(list[tuple[Callable[[], None], tuple]]):
@@ -134,33 +143,30 @@ class ReplayHooks(list[tuple[Callable[[], None], tuple]]):
         self.odd = False
 
 
-_replay_hooks: ReplayHooks | None = None  # set while a recorder listens
-
-
 def each_replay(refresh: Callable[[], None], *arrays: Any) -> None:
-    """Tell a recorder, if one listens, what the host must refresh before every replay.
+    """Tell this thread's recorder, if it has one, what the host must refresh before every replay.
 
     Scalars that change between steps (learning rate, step count) live in small `arrays`; `refresh`
     brings them up to date, where an eager step would have done so itself.
     """
-    if _replay_hooks is not None:
-        _replay_hooks.append((refresh, arrays))
+    if here.replay_hooks is not None:
+        here.replay_hooks.append((refresh, arrays))
 
 
 def replay_hooks() -> ReplayHooks | None:
-    """The hooks of the recording at work, or None."""
-    return _replay_hooks
+    """The hooks of this thread's recording, or None."""
+    return here.replay_hooks
 
 
 @contextmanager
 def collecting_replay_hooks() -> Iterator[ReplayHooks]:
-    """Collect the `each_replay` calls of the block, for a recorder."""
-    global _replay_hooks
-    before, _replay_hooks = _replay_hooks, ReplayHooks()
+    """Collect this thread's `each_replay` calls of the block, for a recorder."""
+    before, hooks = here.replay_hooks, ReplayHooks()
+    here.replay_hooks = hooks
     try:
-        yield _replay_hooks
+        yield hooks
     finally:
-        _replay_hooks = before
+        here.replay_hooks = before
 
 
 def kernel_for(device_type: str, name: str) -> Callable[[Callable], Callable]:

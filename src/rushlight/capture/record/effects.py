@@ -6,18 +6,20 @@ import builtins
 import logging
 import random
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from ...base.locks import new_lock
+from ...runtime.thread import here
+
 # Functions that set a random stream of ours: they leave no instruction.
 SEEDING = frozenset(("manual_seed", "manual_seed_all", "set_rng_state", "fork_rng"))
 # Functions that look at it, too: kernels that draw must have run by then.
 RANDOM_STATE = SEEDING | {"get_rng_state", "get_rng_state_all", "initial_seed", "seed", "get_state"}
-_WATCHED = (
+_NOTICED = (
     (builtins, "print", "prints"),
     (builtins, "input", "asks for input"),
     (builtins, "open", "opens a file"),
@@ -25,24 +27,59 @@ _WATCHED = (
 )
 
 
+class _Posts:
+    """Functions of Python that tell before they do their work, in place while anybody records.
+
+    They stand there for every thread; a thread that does not record finds no `here.notice` and just
+    gets the function. The last recording to end takes them away, whoever began first.
+    """
+
+    def __init__(self) -> None:
+        self.lock = new_lock()
+        self.recordings = 0
+        self.standing: list[tuple[Any, str, Any, Any]] = []  # place, name, before, ours
+
+    def enter(self) -> None:
+        with self.lock:
+            self.recordings += 1
+            if self.recordings > 1:
+                return
+            for place, name, what in _NOTICED:
+                before = getattr(place, name)
+                ours = _telling(before, what)
+                self.standing.append((place, name, before, ours))
+                setattr(place, name, ours)
+
+    def leave(self) -> None:
+        with self.lock:
+            self.recordings -= 1
+            if self.recordings:
+                return
+            for place, name, before, ours in self.standing:
+                if getattr(place, name) is ours:  # else somebody stands in front, who calls ours
+                    setattr(place, name, before)
+            self.standing.clear()
+
+
+_posts = _Posts()
+
+
 @contextmanager
 def noticing(tell: Callable[[str], None]) -> Iterator[None]:
     """Call `tell` when this thread prints, logs or opens a file inside the block."""
-    thread = threading.get_ident()
-    before = [(place, name, getattr(place, name)) for place, name, _ in _WATCHED]
-    for (place, name, what), (_, _, plain) in zip(_WATCHED, before):
-        setattr(place, name, _telling(plain, what, tell, thread))
+    outer, here.notice = here.notice, tell
+    _posts.enter()
     try:
         yield
     finally:
-        for place, name, plain in before:
-            setattr(place, name, plain)
+        _posts.leave()
+        here.notice = outer
 
 
-def _telling(plain: Any, what: str, tell: Callable[[str], None], thread: int) -> Any:
+def _telling(plain: Any, what: str) -> Any:
     def function(*args: Any, **kwargs: Any) -> Any:
-        if threading.get_ident() == thread and not _from_cupy():
-            tell(f"{what}, which a replay would not,")
+        if here.notice is not None and not _from_cupy():
+            here.notice(f"{what}, which a replay would not,")
         return plain(*args, **kwargs)
 
     return function

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from math import copysign
 from typing import Any
@@ -45,8 +44,9 @@ class Recorder:
     Every array it meets is kept, so that identities stay unique while it listens.
     """
 
+    wants_parts = True  # passes join them in more ways than a single op knows
+
     def __init__(self, arguments: Sequence[Any], owned: dict[int, str], fed: list[Any]) -> None:
-        self.thread = threading.get_ident()
         self.instructions: list[Instruction] = []
         self.slots: dict[int, Slot] = {}  # by id of the array
         self.roots: dict[int, Storage] = {}  # by id of the array that owns the memory
@@ -131,8 +131,6 @@ class Recorder:
     def __call__(
         self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
     ) -> Any:
-        if threading.get_ident() != self.thread:
-            return call()  # a loader's thread works beside us
         if kernel is HOST_READ:
             return self._host_read(arrays[0], call)
         if values_decide(kernel, arrays):

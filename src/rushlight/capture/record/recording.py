@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
-from ...core.modes import modes
 from ...core.op import FREED
 from ...core.tensor import Tensor
 from ...runtime.door import collecting_replay_hooks, listening
+from ...runtime.thread import here
 from ..program.instructions import Program
 from ..program.slots import CONSTANT, Slot
 from ..state import tree
@@ -36,6 +37,7 @@ class Recording:
         self.numbers = [_numbers(o) for o in self.watch.optimizers]
         self.states = random_states(self.watch.generators)
         self.live: list[tuple[int, Tensor]] = []  # results whose backward is still to come
+        self.disturbed = False  # this call or another thread drew random numbers meanwhile
 
     def call(self, fullgraph: bool = False) -> None:
         """Run the function while the recorder listens; `fullgraph` raises at the first obstacle."""
@@ -55,11 +57,18 @@ class Recording:
         if self.watch.mentioned & SEEDING:
             self.recorder.complain("sets the seed of random numbers", "its code")
         elif random_states(self.watch.generators) != self.states:
-            self.recorder.complain("draws random numbers of Python or NumPy", "its code")
+            # The streams are the process's: with other threads at work, one of them may have drawn.
+            self.disturbed = threading.active_count() > 1
+            if not self.disturbed:
+                self.complain_of_draws()
         self.hooks = [refresh for refresh, _ in hooks]
         self.after, self.odd = hooks.after, hooks.odd
         for _, arrays in hooks:
             fed.extend(arrays)
+
+    def complain_of_draws(self) -> None:
+        """It moved a random stream that a replay would not."""
+        self.recorder.complain("draws random numbers of Python or NumPy", "its code")
 
     def analyse(self) -> None:
         """See what the call did; apart from the call, whose result stands whatever happens here."""
@@ -234,8 +243,8 @@ class Recording:
 
 def forget_casts() -> None:
     """What autocast keeps of parameters would be taken for memory that lasts."""
-    if modes.casts is not None:
-        modes.casts.cache.clear()
+    if here.casts is not None:
+        here.casts.cache.clear()
 
 
 def _same_values(a: Any, b: Any) -> bool:

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...base import dtypes
 from ...base.config import settings
-from ...core.modes import modes
 from ...core.tape import AccumulateGrad
 from ...core.tensor import Tensor
+from ...runtime.thread import CASTING, GRAD, INFERENCE, here
 
 
 def signature(tensors: Sequence[Tensor]) -> tuple:
@@ -34,11 +34,11 @@ def role(t: Tensor) -> int:
 
 def mode() -> tuple:
     """The switches that change what an op does."""
-    casts = modes.casts
-    if casts is not None:
-        casts = (*casts.enabled.items(), *casts.dtype.items())
+    state = here.state & (GRAD | INFERENCE | CASTING)
+    casts = here.casts
+    switches = (*casts.enabled.items(), *casts.dtype.items()) if state & CASTING else None
     return (
-        modes.grad, modes.inference, dtypes.get_default_dtype(), casts, settings.deterministic,
+        state, dtypes.get_default_dtype(), switches, settings.deterministic,
         settings.float32_matmul_precision, settings.cpu_engine,
     )  # fmt: skip
 

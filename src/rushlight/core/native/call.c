@@ -1,8 +1,9 @@
-/* Op.__call__ and the like in C: collect the arrays, run the kernel, wrap its results, put a node on the tape.
+/* Op.__call__ and the like in C: cast, collect the arrays, run the kernel, wrap its results, put a node on the tape.
  *
- * core/op.py has the same in Python, and is what to read first. Whatever is unusual here (somebody listens
- * at the door, tensors of several devices, inference mode, anomaly mode) is handed to that version, before anything was
- * computed. Slots of Tensor, Op, OpNode and Plan are read at the offsets that Python gave them.
+ * core/op.py has the same in Python, and is what to read first. Whatever is unusual (somebody listens at the door, tensors
+ * of several devices) is handed to that version before anything was computed. What decides is this thread's state, one
+ * number (runtime/thread.py), and both versions look at it. Slots of Tensor, Op, OpNode and Plan are read at the offsets
+ * that Python gave them.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -12,9 +13,11 @@
 #define MOST_INPUTS 16
 
 static PyTypeObject *tensor_type, *node_type;
-static PyObject *modes, *switches, *listeners, *numbers;
-static PyObject *python_call, *python_input, *python_output, *tensor_over, *mark_view, *current_edge;
-static PyObject *s_grad, *s_inference, *s_anomaly, *s_fallbacks, *s_dtype, *s_kind, *s_shape, *s_record, *s_sum_to_size, *empty;
+static PyObject *here, *switches, *numbers;
+static PyObject *python_call, *python_input, *python_output, *tensor_over, *mark_view, *current_edge, *mark_inference;
+static PyObject *s_state, *s_casts, *s_inference, *s_anomaly, *s_fallbacks, *s_dtype, *s_kind, *s_shape, *s_record,
+    *s_sum_to_size, *empty;
+static long GRAD, INFERENCE, CASTING; /* bits of a thread's state */
 
 /* -- slots ------------------------------------------------------------------------------------- */
 
@@ -196,15 +199,14 @@ static int record(PyObject *op, PyObject *plan, PyObject *inputs, PyObject *attr
 }
 
 static int record_in_python(PyObject *op, unsigned long mask, PyObject *inputs, PyObject *attrs, PyObject *edges,
-                            int same_shape, PyObject *const *outs, Py_ssize_t count)
+                            PyObject *const *outs, Py_ssize_t count)
 {
     PyObject *all = PyTuple_New(count), *given = attrs == NULL ? PyDict_New() : Py_NewRef(attrs), *done = NULL;
     if (all != NULL && given != NULL) {
         for (Py_ssize_t i = 0; i < count; i++)
             PyTuple_SET_ITEM(all, i, Py_NewRef(outs[i]));
         PyObject *bits = PyLong_FromUnsignedLong(mask);
-        done = PyObject_CallMethodObjArgs(op, s_record, bits, inputs, given, all, edges, same_shape ? Py_True : Py_False,
-                                          NULL);
+        done = PyObject_CallMethodObjArgs(op, s_record, bits, inputs, given, all, edges, NULL);
         Py_XDECREF(bits);
     }
     Py_XDECREF(all);
@@ -282,10 +284,21 @@ static PyObject *compute(PyObject *op, const Inputs *in, Py_ssize_t n, PyObject 
     return out;
 }
 
+static int is_set(PyObject *object, PyObject *name)
+{
+    PyObject *value = PyObject_GetAttr(object, name);
+    int truth = value == NULL ? -1 : PyObject_IsTrue(value);
+    Py_XDECREF(value);
+    return truth;
+}
+
 static int note(PyObject *op, Inputs *in, PyObject *inputs, PyObject *attrs, PyObject *const *outs, Py_ssize_t count)
 {
     PyObject *plan = NULL;
-    if (SLOT(op, o_variadic) != Py_True) {
+    int anomaly = is_set(switches, s_anomaly);
+    if (anomaly < 0)
+        return -1;
+    if (!anomaly && SLOT(op, o_variadic) != Py_True) {
         PyObject *key = PyLong_FromUnsignedLong(in->mask);
         plan = key == NULL ? NULL : PyDict_GetItemWithError(SLOT(op, o_plans), key);
         Py_XDECREF(key);
@@ -293,7 +306,7 @@ static int note(PyObject *op, Inputs *in, PyObject *inputs, PyObject *attrs, PyO
             return -1;
     }
     if (plan == NULL)
-        return record_in_python(op, in->mask, inputs, attrs, in->edges, in->same_shape, outs, count);
+        return record_in_python(op, in->mask, inputs, attrs, in->edges, outs, count);
     return record(op, plan, inputs, attrs, in->edges, in->same_shape, outs, count);
 }
 
@@ -334,14 +347,6 @@ static PyObject *wrap_all(PyObject *op, Inputs *in, PyObject *inputs, PyObject *
     return results;
 }
 
-static int is_set(PyObject *object, PyObject *name)
-{
-    PyObject *value = PyObject_GetAttr(object, name);
-    int truth = value == NULL ? -1 : PyObject_IsTrue(value);
-    Py_XDECREF(value);
-    return truth;
-}
-
 static PyObject *give_up(PyObject *op, PyObject *args, PyObject *attrs)
 {
     PyObject *all = PyTuple_New(PyTuple_GET_SIZE(args) + 1);
@@ -355,26 +360,72 @@ static PyObject *give_up(PyObject *op, PyObject *args, PyObject *attrs)
     return out;
 }
 
-static PyObject *op_call(PyObject *op, PyObject *args, PyObject *attrs)
+/* This thread's state, -1 on error. */
+static long state_here(void)
 {
-    int grad = is_set(modes, s_grad);
-    int odd = grad < 0 ? -1 : PyList_GET_SIZE(listeners) ? 1 : is_set(grad ? switches : modes, grad ? s_anomaly : s_inference);
-    if (odd)
-        return odd < 0 ? NULL : give_up(op, args, attrs);
-    PyObject *rule = SLOT(op, o_rule);
-    PyObject *inputs = rule == Py_None ? Py_NewRef(args) : PyObject_CallOneArg(rule, args);
-    if (inputs == NULL)
+    PyObject *value = PyObject_GetAttr(here, s_state);
+    long state = value == NULL ? -1 : PyLong_AsLong(value);
+    Py_XDECREF(value);
+    return state;
+}
+
+/* Mark what inference mode made; takes the result, and gives it back. */
+static PyObject *marked(PyObject *result)
+{
+    PyObject *outs = PyTuple_CheckExact(result) ? Py_NewRef(result) : PyTuple_Pack(1, result);
+    PyObject *done = outs == NULL ? NULL : PyObject_CallOneArg(mark_inference, outs);
+    Py_XDECREF(outs);
+    if (done == NULL)
+        Py_CLEAR(result);
+    Py_XDECREF(done);
+    return result;
+}
+
+/* A call whose inputs are cast and checked; NULL without an error when the Python version must do it. */
+static PyObject *carry_out(PyObject *op, PyObject *inputs, PyObject *attrs, long state, int same_shape)
+{
+    if (!PyTuple_CheckExact(inputs))
         return NULL;
     PyObject *result = NULL;
-    Inputs in = {0};
-    int found = PyTuple_CheckExact(inputs) ? collect(inputs, grad && SLOT(op, o_differentiable) == Py_True, &in) : 0;
+    Inputs in = {.same_shape = same_shape};
+    int records = (state & (GRAD | INFERENCE)) == GRAD && SLOT(op, o_differentiable) == Py_True;
+    int found = collect(inputs, records, &in);
     PyObject *out = found > 0 ? compute(op, &in, PyTuple_GET_SIZE(inputs), attrs) : NULL;
     if (out != NULL)
         result = (PyTuple_CheckExact(out) ? wrap_all : wrap_one)(op, &in, inputs, attrs, out);
-    else if (!PyErr_Occurred())
-        result = give_up(op, args, attrs);
+    if (result != NULL && state & INFERENCE)
+        result = marked(result);
     Py_XDECREF(in.edges);
-    Py_DECREF(inputs);
+    return result;
+}
+
+/* The inputs in the dtypes that autocast asks for. */
+static PyObject *cast(PyObject *op, PyObject *args)
+{
+    PyObject *casts = PyObject_GetAttr(here, s_casts);
+    PyObject *inputs = casts == NULL ? NULL : PyObject_CallFunctionObjArgs(casts, op, args, NULL);
+    Py_XDECREF(casts);
+    return inputs;
+}
+
+static PyObject *op_call(PyObject *op, PyObject *args, PyObject *attrs)
+{
+    long state = state_here();
+    if (state < 0)
+        return NULL;
+    if (state & ~(GRAD | INFERENCE | CASTING))
+        return give_up(op, args, attrs);
+    PyObject *given = state & CASTING ? cast(op, args) : Py_NewRef(args);
+    if (given == NULL)
+        return NULL;
+    PyObject *rule = SLOT(op, o_rule), *result = NULL;
+    PyObject *inputs = rule == Py_None ? Py_NewRef(given) : PyObject_CallOneArg(rule, given);
+    if (inputs != NULL)
+        result = carry_out(op, inputs, attrs, state, 0);
+    if (result == NULL && !PyErr_Occurred())
+        result = give_up(op, args, attrs);
+    Py_XDECREF(inputs);
+    Py_DECREF(given);
     return result;
 }
 
@@ -394,29 +445,26 @@ static int are_alike(PyObject *a, PyObject *b)
     return alike;
 }
 
+/* Op.pair: two tensors that are alike need no rule, and nothing is broadcast. */
 static PyObject *op_pair(PyObject *op, PyObject *const *args, Py_ssize_t n)
 {
     PyObject *x = n == 2 ? args[0] : NULL, *y = n == 2 ? args[1] : NULL;
-    int grad = is_set(modes, s_grad);
-    int odd = grad < 0 ? -1 : PyList_GET_SIZE(listeners) ? 1 : is_set(grad ? switches : modes, grad ? s_anomaly : s_inference);
-    if (odd < 0)
+    long state = state_here();
+    if (state < 0)
         return NULL;
-    if (odd || n != 2 || !is_tensor(x) || !is_tensor(y) || SLOT(x, t_ext) != Py_None || SLOT(y, t_ext) != Py_None ||
-        !Py_IS_TYPE(SLOT(x, t_a), Py_TYPE(SLOT(y, t_a))))
+    if (state & ~GRAD || n != 2 || !is_tensor(x) || !is_tensor(y) || SLOT(x, t_ext) != Py_None ||
+        SLOT(y, t_ext) != Py_None || !Py_IS_TYPE(SLOT(x, t_a), Py_TYPE(SLOT(y, t_a))))
         return PyObject_Vectorcall(op, args, n, NULL);
     int alike = are_alike(SLOT(x, t_a), SLOT(y, t_a));
     if (alike <= 0)
         return alike < 0 ? NULL : PyObject_Vectorcall(op, args, n, NULL);
-    PyObject *inputs = PyTuple_Pack(2, x, y), *result = NULL;
-    Inputs in = {.same_shape = 1};
-    int found = inputs == NULL ? -1 : collect(inputs, grad && SLOT(op, o_differentiable) == Py_True, &in);
-    PyObject *out = found > 0 ? compute(op, &in, 2, NULL) : NULL;
-    if (out != NULL)
-        result = wrap_one(op, &in, inputs, NULL, out);
-    else if (!PyErr_Occurred())
+    PyObject *inputs = PyTuple_Pack(2, x, y);
+    if (inputs == NULL)
+        return NULL;
+    PyObject *result = carry_out(op, inputs, NULL, state, 1);
+    Py_DECREF(inputs);
+    if (result == NULL && !PyErr_Occurred())
         result = PyObject_Vectorcall(op, args, n, NULL);
-    Py_XDECREF(in.edges);
-    Py_XDECREF(inputs);
     return result;
 }
 
@@ -583,12 +631,13 @@ static int find_slots(PyObject *tensor, PyObject *op, PyObject *node, PyObject *
     return 0;
 }
 
-/* quicken(Tensor, Op, OpNode, Plan, modes, switches, listeners, numbers, tensor_over, mark_view, current_edge) */
+/* quicken(Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over, mark_view,
+ * current_edge, mark_inference) */
 static PyObject *quicken(PyObject *module, PyObject *args)
 {
     PyObject *tensor, *op, *node, *plan;
-    if (!PyArg_ParseTuple(args, "OOOOOOO!OOOO", &tensor, &op, &node, &plan, &modes, &switches, &PyList_Type, &listeners,
-                          &numbers, &tensor_over, &mark_view, &current_edge))
+    if (!PyArg_ParseTuple(args, "OOOOO(lll)OOOOOO", &tensor, &op, &node, &plan, &here, &GRAD, &INFERENCE, &CASTING,
+                          &switches, &numbers, &tensor_over, &mark_view, &current_edge, &mark_inference))
         return NULL;
     if (find_slots(tensor, op, node, plan) < 0)
         return NULL;
@@ -628,9 +677,9 @@ PyMODINIT_FUNC PyInit__call(void)
         PyObject **name;
         const char *text;
     } names[] = {
-        {&s_grad, "grad"},   {&s_inference, "inference"}, {&s_anomaly, "anomaly"}, {&s_fallbacks, "fallbacks"},
-        {&s_dtype, "dtype"}, {&s_kind, "kind"},           {&s_shape, "shape"},
-        {&s_record, "record"}, {&s_sum_to_size, "sum_to_size"},
+        {&s_state, "state"},         {&s_casts, "casts"},   {&s_inference, "inference"}, {&s_anomaly, "anomaly"},
+        {&s_fallbacks, "fallbacks"}, {&s_dtype, "dtype"},   {&s_kind, "kind"},           {&s_shape, "shape"},
+        {&s_record, "record"},       {&s_sum_to_size, "sum_to_size"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)

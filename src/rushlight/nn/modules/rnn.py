@@ -110,7 +110,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise when the input's dtype or size is not what the weights expect."""
         first = self._flat_weights[0]
-        if modes.casts is None and input.dtype != first.dtype:
+        if not modes.casting and input.dtype != first.dtype:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({first.dtype}). "
                 f"Convert input: input.to({first.dtype}), or convert model: model.to({input.dtype})"

@@ -53,7 +53,7 @@ def _check_numbers(stride: Dims, padding: Dims, dilation: Dims, groups: int) -> 
 
 
 def _check_types(x: Tensor, w: Tensor, b: Tensor | None) -> None:
-    if modes.casts is not None:  # autocast brings them to one dtype
+    if modes.casting:  # autocast brings them to one dtype
         return
     if x._a.dtype != w._a.dtype:
         kind = "cuda." if x.is_cuda else ""

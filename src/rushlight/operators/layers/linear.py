@@ -151,7 +151,7 @@ def _linear_otherwise(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
         for size in a[:-1]:
             rows *= size
         raise cannot_multiply(rows, a[-1], s[1], s[0])
-    if modes.casts is not None and (b is None or b._a.shape == (s[0],)):
+    if modes.casting and (b is None or b._a.shape == (s[0],)):
         return linear_op(x, w, b)  # autocast brings them to one dtype
     if x._a.dtype != w._a.dtype:
         raise RuntimeError(

@@ -93,7 +93,7 @@ dot_op.derivative(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x))
 def check_product(x: Tensor, y: Tensor, batched: bool = False) -> None:
     """One dtype, and one that PyTorch multiplies."""
     a, b = x._a.dtype, y._a.dtype
-    if a != b and modes.casts is None:
+    if a != b and not modes.casting:
         if batched:
             raise RuntimeError(
                 f"expected scalar type {title(x.dtype)} but found {title(y.dtype)}: cast one of the "

@@ -124,7 +124,7 @@ _prelu.derivative(
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x, or a learnt multiple of x where x is negative: one for all or one per channel."""
-    if input._a.dtype != weight._a.dtype and modes.casts is None:
+    if input._a.dtype != weight._a.dtype and not modes.casting:
         raise RuntimeError(
             "prelu: Type promoting not supported. Got "
             f"{title(input.dtype)} and {title(weight.dtype)}"

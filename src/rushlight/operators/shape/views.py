@@ -8,11 +8,10 @@ from typing import Any
 from ...base.dtypes import dtype as dtype_type
 from ...base.dtypes import title
 from ...base.shapes import Size, as_size, broadcast_shapes, infer_view, view_size, wrap_dim
-from ...core.modes import modes
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
-from ...runtime.door import listeners
+from ...runtime.thread import GRAD, PARTS, here
 
 # -- view ---------------------------------------------------------------------------------------
 
@@ -56,7 +55,7 @@ _view = Op(lambda xp, x, *, shape: x.reshape(shape), "view", view=True)
 def _view_back(g: Tensor, x_shape: tuple[int, ...]) -> Tensor:
     """The gradient in the shape of before; a plain array where nothing is recorded."""
     a = g._a
-    if modes.grad or listeners or not a.flags.c_contiguous:
+    if here.state & (GRAD | PARTS) or not a.flags.c_contiguous:
         return reshape(g, x_shape)
     return tensor_over(a.reshape(x_shape), a.__class__)
 

@@ -8,7 +8,8 @@ from typing import Any
 import cupy
 
 from ....base.dtypes import finfo, from_np
-from ...door import in_place, kernel_for
+from ...door import kernel_for
+from ...thread import here
 from ..code.expressions import TABLE, expression
 from ..code.generate import ARRAY, NUMBER
 from ..code.launch import Result
@@ -101,9 +102,9 @@ def _in_place(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
     """The body, which writes into its first operand where an in-place operation offers that."""
 
     def direct(x: Any, *others: Any) -> Any:
-        if x is not in_place[0] or x is None:
+        if x is not here.in_place or x is None:
             return body(x, *others)
-        in_place[0] = None
+        here.in_place = None
         possible = x.dtype.kind in "fViu"
         for y in others:
             possible = possible and (y.__class__ is not ndarray or _fits(y, x))

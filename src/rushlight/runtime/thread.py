@@ -1,0 +1,55 @@
+"""What belongs to one thread: its modes, who listens to it, the recording it is inside of.
+
+A call of an op looks at one number, `here.state`. Most often that is GRAD or 0, and there is nothing more to
+ask; whatever is unusual is another bit of it. The C twin of the call looks at the same number.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+GRAD = 1  # operations are put on the tape
+INFERENCE = 2  # results may never enter a graph; nothing is put on the tape, whatever GRAD says
+CASTING = 4  # `casts` gives every op its inputs in other dtypes
+WATCHED = 8  # `listeners` see every computation
+PARTS = 16  # one of them wants to see the parts of what could be computed in one kernel
+
+
+class _Here(threading.local):
+    """The state of the thread that looks at it; a new thread begins with these values."""
+
+    state = GRAD
+    casts: Any = None  # autocast's own state, called as casts(op, inputs); at work while CASTING
+    listeners: tuple[Any, ...] = ()  # set by `door.listening`, with the bits
+    in_place: Any = None  # the array that an in-place operation reads and is about to write
+    replay_hooks: Any = None  # what the recording at work collects, see `door.each_replay`
+    recorder: Any = None  # the innermost recording this thread is inside of
+    notice: Callable[[str], None] | None = None  # told of prints, files and logs while recording
+    stance = "default"  # what compiled functions do, see `compiler.set_stance`
+
+    @property
+    def grad(self) -> bool:
+        """Whether operations are put on the tape."""
+        return self.state & (GRAD | INFERENCE) == GRAD
+
+    @property
+    def inference(self) -> bool:
+        """Whether results may never enter a graph."""
+        return bool(self.state & INFERENCE)
+
+    @property
+    def casting(self) -> bool:
+        """Whether autocast is at work."""
+        return bool(self.state & CASTING)
+
+
+here = _Here()
+
+
+def swap(bits: int, to: int) -> int:
+    """Set the given bits of this thread's state to those of `to`; the state before."""
+    before = here.state
+    here.state = before & ~bits | to & bits
+    return before
