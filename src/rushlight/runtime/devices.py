@@ -30,6 +30,7 @@ class Backend(Protocol):
 _by_name: dict[str, Backend] = {}
 _by_type: dict[type, Backend] = {}
 _overrides: dict[str, dict[str, Callable]] = {}
+loaders: dict[str, Callable[[], Backend]] = {}  # how a device type is opened, see __init__
 
 # Array types whose backend may hold a reference to an array that nobody else needs to count, with the
 # function that tells whether it does.
@@ -55,18 +56,11 @@ def backend_of(d: device) -> Backend:
 
 
 def _load(name: str) -> Backend:
-    if name == "cuda":
-        from . import cuda
-
-        register(cuda.load())
-    elif name == "meta":
-        from .meta import MetaBackend
-
-        register(MetaBackend())
-    else:
+    if name not in loaders:
         raise RuntimeError(
             f"rushlight has no backend for device type {name!r}; it runs on cpu and cuda."
         )
+    register(loaders[name]())
     return _by_name[name]
 
 

@@ -57,7 +57,7 @@ def _change(to: Engine | None) -> None:
     if _active is not None:
         _active.stop()
     _active, _chosen = to, True
-    threads.apply()
+    threads.tell(to)
 
 
 def _choose(name: str) -> Engine | None:

@@ -11,6 +11,8 @@ import numpy as np
 
 from ...base.config import settings
 
+_engine: Any = None  # the engine that is told
+
 
 def get() -> int:
     """Threads in use: as set, or as many as this process may run on."""
@@ -23,12 +25,17 @@ def set(n: int) -> None:  # noqa: A001 - threads.set(n)
     apply(told=True)
 
 
+def tell(engine: Any) -> None:
+    """Tell this engine the number, now and whenever it changes; None where NumPy computes alone."""
+    global _engine
+    _engine = engine
+    apply()
+
+
 def apply(told: bool = False) -> None:
     """Pass the number on; NumPy's BLAS keeps its own default until the user says a number."""
-    from . import engine
-
-    if engine._active is not None:
-        engine._active.set_threads(get())
+    if _engine is not None:
+        _engine.set_threads(get())
     if told or settings.num_threads:
         blas = _blas_setter()
         if blas is not None:
