@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..base import dtypes
+from ..core.tensor import Tensor, wrap
 from .errors import CorruptFileError
+from .locations import Placer
 from .machine import Machine
-from .names import STORAGE_DTYPES, StorageType
+from .reader import Storages
 
 _MAGIC = 0x1950A86A20F9469CFC6C
 _VERSION = 1001
@@ -25,68 +27,51 @@ def _refuse(*args: Any) -> Any:
     raise CorruptFileError("the header of the file is not plain data")
 
 
-def load_legacy(data: bytes, reader: Callable[[Callable], Any]) -> Any:
-    """Read header, object, keys and storages; the storages come last, so the object waits for them."""
-    view = memoryview(data)
-    at = 0
-    header = []
-    for _ in range(3):
-        machine = Machine(view, _refuse, _refuse, _refuse, _refuse, at)
-        header.append(machine.run())
-        at = machine.at
-    if header[0] != _MAGIC or header[1] != _VERSION:
-        raise CorruptFileError("the file is a pickle, but not one that torch.save wrote")
-    start = at
-    sizes: dict[str, tuple[dtypes.dtype, int]] = {}
-    scout = Machine(
-        view, _name, _shape_only, lambda pid: _remember(sizes, pid), lambda o, s: None, at
-    )
-    scout.run()
-    at = scout.at
+def _plain(view: memoryview, at: int) -> tuple[Any, int]:
     machine = Machine(view, _refuse, _refuse, _refuse, _refuse, at)
-    keys = machine.run()
-    storages = _storages(view, machine.at, keys, sizes)
-    final = reader(lambda key, d, n: _found(storages, key))
-    return final.run(view, start)
+    return machine.run(), machine.at
 
 
-def _name(module: str, name: str) -> Any:
-    """First pass: nothing is looked up but storage types; calls answer empty containers."""
-    return StorageType(name) if name in STORAGE_DTYPES else (module, name)
+def load_legacy(data: bytes, place: Placer, reader: Callable[[Storages], Any]) -> Any:
+    """Read header, object, keys and storages.
+
+    The storages come last, so tensors are made over memory that is filled at the end. The file must hold
+    every byte of it: what the pickle claims is counted before any memory is taken.
+    """
+    view = memoryview(data)
+    magic, at = _plain(view, 0)
+    version, at = _plain(view, at)
+    if magic != _MAGIC or version != _VERSION:
+        raise CorruptFileError("the file is a pickle, but not one that torch.save wrote")
+    _, at = _plain(view, at)
+    left = len(view)
+
+    def empty(key: str, d: dtypes.dtype, numel: int) -> np.ndarray:
+        nonlocal left
+        left -= max(numel, 0) * d.itemsize
+        if numel < 0 or left < 0:
+            raise CorruptFileError(f"storage {key} claims {numel} elements")
+        return np.zeros(numel, d.np)
+
+    storages = Storages(empty, place)
+    found, at = reader(storages).run(view, at)
+    keys, at = _plain(view, at)
+    _fill(view, at, keys, storages.held)
+    return found
 
 
-def _shape_only(fn: Any, args: tuple) -> Any:
-    return {} if fn == ("collections", "OrderedDict") else None
-
-
-def _remember(sizes: dict, pid: Any) -> None:
-    """First pass: note what the storages at the end of the file will be."""
-    if not isinstance(pid, tuple) or len(pid) < 5 or not isinstance(pid[1], StorageType):
-        raise CorruptFileError("the file holds an unknown persistent id")
-    key, numel = pid[2], pid[4]
-    if not isinstance(key, str) or not isinstance(numel, int) or not 0 <= numel < 1 << 48:
-        raise CorruptFileError(f"storage {key!r} claims {numel} elements")
-    sizes[key] = (pid[1].dtype, numel)
-
-
-def _storages(view: memoryview, at: int, keys: Any, sizes: dict) -> dict[str, np.ndarray]:
-    storages = {}
-    for key in keys if isinstance(keys, list) else []:
-        if key not in sizes:
-            raise CorruptFileError(f"the file holds a storage {key!r} nobody uses")
-        d, numel = sizes[key]
+def _fill(view: memoryview, at: int, keys: Any, held: dict[str, Tensor]) -> None:
+    if not isinstance(keys, list) or not all(type(key) is str for key in keys):
+        raise CorruptFileError("the file does not list its storages")
+    if set(keys) != set(held):
+        raise CorruptFileError("the file lists other storages than it uses")
+    for key in keys:
+        storage = held[key]
         count = int.from_bytes(view[at : at + 8], "little")
-        end = at + 8 + numel * d.itemsize
-        if count != numel or end > len(view):
+        end = at + 8 + count * storage.itemsize
+        if count != storage.numel() or end > len(view):
             raise CorruptFileError(f"storage {key} is truncated")
-        storages[key] = (
-            np.frombuffer(bytearray(view[at + 8 : end]), d.np) if numel else np.empty(0, d.np)
-        )
+        if count and not storage.is_meta:
+            raw = np.frombuffer(bytearray(view[at + 8 : end]), storage.dtype.np)
+            storage.copy_(wrap(raw))
         at = end
-    return storages
-
-
-def _found(storages: dict[str, np.ndarray], key: str) -> np.ndarray:
-    if key not in storages:
-        raise CorruptFileError(f"storage {key} is missing")
-    return storages[key]

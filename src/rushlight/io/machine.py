@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from .budget import Budget, check_depth, check_key
 from .errors import CorruptFileError
 
 _MARK = object()
@@ -16,7 +17,9 @@ class Machine:
     """Run one pickle of `data` starting at `at`.
 
     `find(module, name)` gives the object a global name stands for, or raises; `call(fn, args)` may
-    refuse; `persistent(id)` answers persistent ids; `build(obj, state)` applies a state.
+    refuse; `persistent(id)` answers persistent ids; `build(obj, state)` applies a state. `new` makes an
+    instance of a class without calling it, and is `call` where there is no difference. Instances of the
+    types `keys` may be keys of dicts, beside plain data.
     """
 
     def __init__(
@@ -27,9 +30,13 @@ class Machine:
         persistent: Callable[[Any], Any],
         build: Callable[[Any, Any], None],
         at: int = 0,
+        new: Callable[[Any, tuple], Any] | None = None,
+        keys: tuple[type, ...] = (),
     ) -> None:
         self.data = data
         self.at = at
+        self.budget = Budget(len(data))
+        self.new, self.keys = new or call, keys
         self.find, self.call, self.persistent, self.build = find, call, persistent, build
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
@@ -38,14 +45,21 @@ class Machine:
     def run(self) -> Any:
         """The object the pickle describes."""
         table = _TABLE
+        steps = 0
         try:
             while True:
                 code = self.data[self.at]
                 self.at += 1
                 if code == 0x2E:  # STOP
                     (self.result,) = self.stack
+                    if self.result is _MARK:
+                        raise CorruptFileError("the pickle is damaged (a mark is no result)")
+                    check_depth(self.result)
                     return self.result
                 table[code](self)
+                steps += 1
+                if not steps & 0xFFF:
+                    self.budget.check_time()
         except CorruptFileError:
             raise
         except KeyError as error:
@@ -78,6 +92,12 @@ class Machine:
     def text(self, size: int) -> None:
         self.stack.append(str(self.take(size), "utf-8", "surrogatepass"))
 
+    def pop(self) -> Any:
+        found = self.stack.pop()
+        if found is _MARK:
+            raise CorruptFileError("the pickle is damaged (a mark where a value should be)")
+        return found
+
     def pop_mark(self) -> list[Any]:
         for i in range(len(self.stack) - 1, -1, -1):
             if self.stack[i] is _MARK:
@@ -99,18 +119,30 @@ class Machine:
         if len(items) % 2:
             raise CorruptFileError("the pickle is damaged (odd number of dict items)")
         target = self.top((dict,))
-        for key, value in zip(items[::2], items[1::2]):
-            target[key] = value
+        for at in range(0, len(items), 2):
+            key = items[at]
+            check_key(key, self.keys)
+            target[key] = items[at + 1]
+            if not at & 0xFE:
+                self.budget.check_time()
+
+    def members(self, items: list[Any]) -> list[Any]:
+        """Items that a set may hold."""
+        for item in items:
+            check_key(item, self.keys)
+        return items
 
     def reduce(self) -> None:
-        args = self.stack.pop()
-        fn = self.stack.pop()
+        self.stack.append(self.call(*self.called()))
+
+    def called(self) -> tuple[Any, tuple]:
+        args = self.pop()
         if not isinstance(args, tuple):
             raise CorruptFileError("the pickle calls with something that is no tuple")
-        self.stack.append(self.call(fn, args))
+        return self.pop(), args
 
     def apply_state(self) -> None:
-        state = self.stack.pop()
+        state = self.pop()
         self.build(self.stack[-1], state)
 
     def name(self, module: Any, name: Any) -> None:
@@ -119,17 +151,19 @@ class Machine:
         self.stack.append(self.find(module, name))
 
     def memoize(self, key: int) -> None:
-        self.memo[key] = self.stack[-1]
+        found = self.pop()
+        self.stack.append(found)
+        self.memo[key] = found
 
     def tuple_of(self, n: int) -> None:
-        if len(self.stack) < n or _MARK in self.stack[-n:]:
+        if len(self.stack) < n or any(i is _MARK for i in self.stack[-n:]):
             raise CorruptFileError("the pickle is damaged (tuple)")
         items = tuple(self.stack[-n:])
         del self.stack[-n:]
         self.stack.append(items)
 
     def new_object(self) -> None:
-        self.reduce()
+        self.stack.append(self.new(*self.called()))
 
 
 def _long(m: Machine) -> None:
@@ -137,13 +171,13 @@ def _long(m: Machine) -> None:
 
 
 def _append_one(m: Machine) -> None:
-    item = m.stack.pop()
+    item = m.pop()
     m.append([item])
 
 
 def _set_one(m: Machine) -> None:
-    value = m.stack.pop()
-    key = m.stack.pop()
+    value = m.pop()
+    key = m.pop()
     m.set_items([key, value])
 
 
@@ -154,7 +188,7 @@ def _stack_global(m: Machine) -> None:
 
 def _add_items(m: Machine) -> None:
     items = m.pop_mark()
-    m.top((set,)).update(items)
+    m.top((set,)).update(m.members(items))
 
 
 def _global_line(m: Machine) -> None:
@@ -203,7 +237,7 @@ _TABLE: dict[int, Callable[[Machine], Any]] = {
     ord("s"): _set_one,
     ord("u"): lambda m: m.set_items(m.pop_mark()),
     0x90: _add_items,
-    0x91: lambda m: m.stack.append(frozenset(m.pop_mark())),
+    0x91: lambda m: m.stack.append(frozenset(m.members(m.pop_mark()))),
     ord("q"): lambda m: m.memoize(m.number("<B", 1)),
     ord("r"): lambda m: m.memoize(m.number("<I", 4)),
     0x94: lambda m: m.memoize(len(m.memo)),
@@ -213,7 +247,7 @@ _TABLE: dict[int, Callable[[Machine], Any]] = {
     ord("2"): lambda m: m.stack.append(m.stack[-1]),
     ord("c"): _global_line,
     0x93: _stack_global,
-    ord("Q"): lambda m: m.stack.append(m.persistent(m.stack.pop())),
+    ord("Q"): lambda m: m.stack.append(m.persistent(m.pop())),
     ord("R"): lambda m: m.reduce(),
     0x81: lambda m: m.new_object(),
     ord("b"): lambda m: m.apply_state(),

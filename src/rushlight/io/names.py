@@ -1,16 +1,19 @@
-"""Which global names a file may use, what they stand for here, and how ours are spelt in files."""
+"""Which global names a file may use by default, and what they stand for."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter, OrderedDict, defaultdict
 from contextlib import contextmanager
 from typing import Any
 
 from ..base import dtypes
 from ..base.device import device
+from ..base.formats import FORMATS, layout, layout_by_name
 from ..base.shapes import Size
+from ..core.tensor import Tensor
+from .budget import Budget, check_key
 from .errors import CorruptFileError
+from .spelling import theirs
 
 STORAGE_NAMES = {name: f"{title}Storage" for name, title in dtypes.TITLES.items()}
 STORAGE_DTYPES = {**{v: k for k, v in STORAGE_NAMES.items()}, "UntypedStorage": "uint8"}
@@ -28,18 +31,20 @@ _user_globals: dict[tuple[str, str], Any] = {}
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Let files use these classes or functions too."""
+    """Let files use these classes or functions too; ours also under PyTorch's names of them."""
     for item in safe_globals:
-        obj, name = (
-            item if isinstance(item, tuple) else (item, f"{item.__module__}.{item.__qualname__}")
-        )
-        module, _, attr = name.rpartition(".")
-        _user_globals[(module, attr)] = obj
+        if isinstance(item, tuple):
+            obj, name = item
+            module, _, attr = name.rpartition(".")
+            _user_globals[(module, attr)] = obj
+        else:
+            _user_globals[(item.__module__, item.__qualname__)] = item
+            _user_globals[theirs(item)] = item
 
 
 def get_safe_globals() -> list[Any]:
     """What `add_safe_globals` has added."""
-    return list(_user_globals.values())
+    return list({id(obj): obj for obj in _user_globals.values()}.values())
 
 
 def clear_safe_globals() -> None:
@@ -59,81 +64,122 @@ def safe_globals(extra: list[Any]) -> Any:
         _user_globals.update(before)
 
 
-def _bytes_of(text: str, encoding: str = "latin1") -> bytes:
-    """`_codecs.encode` as protocol 2 uses it for bytes objects."""
-    if encoding not in ("latin1", "latin-1") or not isinstance(text, str):
-        raise CorruptFileError("the file encodes bytes in an unknown way")
-    return text.encode("latin-1")
+def user_types() -> tuple[type, ...]:
+    """The classes among what `add_safe_globals` has added."""
+    return tuple(obj for obj in _user_globals.values() if isinstance(obj, type))
 
 
-def _ordered_dict(items: Any = ()) -> OrderedDict:
-    return OrderedDict(items)
+class Containers:
+    """The constructors that a pickle calls; each counts what it is about to make."""
+
+    def __init__(self, budget: Budget, keys: tuple[type, ...]) -> None:
+        self.budget, self.keys = budget, keys
+
+    def _items(self, items: Any) -> Any:
+        """The items of a plain container: a tensor could claim to have 2**40 of them."""
+        if type(items) not in (list, tuple, set, frozenset, dict):
+            raise CorruptFileError(f"the file makes a container of a {type(items).__name__}")
+        self.budget.count(len(items))
+        return items
+
+    def _members(self, items: Any) -> Any:
+        for item in self._items(items):
+            check_key(item, self.keys)
+        return items
+
+    def bytes_of(self, text: str, encoding: str = "latin1") -> bytes:
+        """`_codecs.encode` as protocol 2 uses it for bytes objects."""
+        if encoding not in ("latin1", "latin-1") or type(text) is not str:
+            raise CorruptFileError("the file encodes bytes in an unknown way")
+        self.budget.count_bytes(len(text))
+        return text.encode("latin-1")
+
+    def byte_array(self, raw: Any = b"", *rest: Any) -> bytearray:
+        raw = self.bytes_of(raw, *rest) if type(raw) is str else raw
+        if type(raw) is not bytes:
+            raise CorruptFileError(f"the file makes a bytearray of a {type(raw).__name__}")
+        self.budget.count_bytes(len(raw))
+        return bytearray(raw)
+
+    def ordered_dict(self, items: Any = ()) -> OrderedDict:
+        pairs = self._items(items)
+        for pair in pairs.items() if type(pairs) is dict else pairs:
+            if type(pair) not in (tuple, list) or len(pair) != 2:
+                raise CorruptFileError("the file makes a dict of something that is no pairs")
+            check_key(pair[0], self.keys)
+        return OrderedDict(pairs)
+
+    def counter(self, items: Any = ()) -> Counter:
+        return Counter(self._members(items))
+
+    def default_dict(self, factory: Any = None, *rest: Any) -> defaultdict:
+        self.budget.count_default_dict()
+        known = {self.set: set, self.list: list, self.dict: dict, int: int, float: float}
+        return defaultdict(known.get(factory))
+
+    def set(self, items: Any = ()) -> Any:
+        return {*self._members(items)}
+
+    def frozenset(self, items: Any = ()) -> Any:
+        return frozenset(self._members(items))
+
+    def list(self, items: Any = ()) -> Any:
+        return [*self._items(items)]
+
+    def dict(self) -> Any:
+        return {}
+
+    def size(self, items: Any) -> Size:
+        return Size([int(i) if type(i) is int else _no_int(i) for i in self._items(items)])
+
+    def complex(self, real: Any = 0.0, imag: Any = 0.0) -> Any:
+        if type(real) not in (int, float) or type(imag) not in (int, float):
+            raise CorruptFileError("the file makes a complex number of something else")
+        return complex(real, imag)
 
 
-def _size(items: Any) -> Size:
-    return Size([int(i) for i in items])
+def _no_int(item: Any) -> int:
+    raise CorruptFileError(f"the file holds a size of {type(item).__name__}")
+
+
+def _layout(name: Any) -> layout:
+    if type(name) is not str:
+        raise CorruptFileError("the file names a layout by something that is no text")
+    return layout_by_name(name.removeprefix("torch."))
 
 
 def _device(kind: str, index: int | None = None) -> device:
     return device(kind, index)
 
 
-# name in the file -> (what it stands for, whether REDUCE may call it)
-def allowed(rebuild: dict[str, Any]) -> dict[tuple[str, str], Any]:
+def allowed(rebuild: dict[str, Any], make: Containers) -> dict[tuple[str, str], Any]:
     """The allow-list; `rebuild` maps PyTorch's `_rebuild_*` names to functions of the reader."""
     names: dict[tuple[str, str], Any] = {
-        ("collections", "OrderedDict"): _ordered_dict,
-        ("collections", "Counter"): Counter,
-        ("collections", "defaultdict"): lambda factory=None, *a: defaultdict(_factory(factory)),
-        ("builtins", "set"): set,
-        ("__builtin__", "set"): set,
-        ("builtins", "dict"): dict,
-        ("builtins", "list"): list,
-        ("builtins", "int"): int,
-        ("builtins", "float"): float,
-        ("builtins", "complex"): complex,
-        ("__builtin__", "complex"): complex,
-        ("_codecs", "encode"): _bytes_of,
-        ("torch", "Size"): _size,
+        ("collections", "OrderedDict"): make.ordered_dict,
+        ("collections", "Counter"): make.counter,
+        ("collections", "defaultdict"): make.default_dict,
+        ("_codecs", "encode"): make.bytes_of,
+        ("torch", "Size"): make.size,
         ("torch", "device"): _device,
-        ("torch.serialization", "_get_layout"): lambda name: "strided",
+        ("torch", "Tensor"): Tensor,  # the type of a tensor with attributes: it is never called
+        ("torch._tensor", "Tensor"): Tensor,
+        ("torch.serialization", "_get_layout"): _layout,
     }
+    for builtins in ("builtins", "__builtin__"):
+        for name in ("set", "frozenset", "list", "dict", "complex"):
+            names[(builtins, name)] = getattr(make, name)
+        names[(builtins, "bytearray")] = make.byte_array
+        names[(builtins, "int")] = int  # a factory of defaultdicts: it is never called
+        names[(builtins, "float")] = float
     for name in STORAGE_DTYPES:
         names[("torch", name)] = StorageType(name)
     names[("torch.storage", "UntypedStorage")] = StorageType("UntypedStorage")
     for d in dtypes.ALL:
         names[("torch", d.name)] = d
+    for form in FORMATS:
+        names[("torch", form.name)] = form
     for name, fn in rebuild.items():
         module, _, attr = name.rpartition(".")
         names[(module, attr)] = fn
     names.update(_user_globals)
     return names
-
-
-def _factory(factory: Any) -> Any:
-    return factory if factory in (dict, list, int, float, set) else None
-
-
-def loaded_class(module: str, name: str) -> Any:
-    """A Module class or function of an already imported module, for whole pickled models."""
-    here = ours(module)
-    found: Any = sys.modules.get(here)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
-
-
-def ours(module: str) -> str:
-    """PyTorch's module path as ours."""
-    for theirs, mine in (("torchvision", "rushlight.vision"), ("torch", "rushlight")):
-        if module == theirs or module.startswith(theirs + "."):
-            return mine + module[len(theirs) :]
-    return module
-
-
-def theirs(module: str) -> str:
-    """Our module path as PyTorch's, so that files can be exchanged."""
-    for mine, other in (("rushlight.vision", "torchvision"), ("rushlight", "torch")):
-        if module == mine or module.startswith(mine + "."):
-            return other + module[len(mine) :]
-    return module

@@ -11,10 +11,12 @@ import numpy as np
 
 from ..base.device import device
 from ..base.dtypes import dtype
+from ..base.formats import layout, memory_format
 from ..base.shapes import Size
 from ..core.memory import data_pointer, root_array
 from ..core.tensor import Tensor
-from .names import STORAGE_NAMES, theirs
+from .names import STORAGE_NAMES
+from .spelling import theirs
 
 
 class _Name:
@@ -56,7 +58,9 @@ class Pickler(_Base):
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
-            return self._tensor(obj)
+            return self._object(obj)
+        if getattr(obj, "is_sparse", False) and hasattr(obj, "_indices"):
+            return self._sparse(obj)
         if isinstance(obj, Size):
             return _Name("torch", "Size"), (tuple(obj),)
         if type(obj) is device:
@@ -64,14 +68,25 @@ class Pickler(_Base):
             return _Name("torch", "device"), args
         return NotImplemented
 
+    def _object(self, t: Tensor) -> Any:
+        """A tensor as PyTorch describes it: parameters, subclasses and attributes around a plain one."""
+        kind = type(t)
+        state = {k: v for k, v in vars(t).items() if k != "_is_param"}
+        if kind.__name__ == "Parameter" and kind.__module__.startswith("rushlight."):
+            args = (t.detach(), t.requires_grad, OrderedDict())
+            if not state:
+                return _Name("torch._utils", "_rebuild_parameter"), args
+            return _Name("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
+        if kind.__name__ in ("UninitializedParameter", "UninitializedBuffer"):
+            return kind, (t.requires_grad, t.device, t.dtype)
+        if kind is Tensor and not state:
+            return self._tensor(t)
+        return _Name("torch._tensor", "_rebuild_from_type_v2"), (
+            *_parted(self._tensor(t), kind),
+            state,
+        )
+
     def _tensor(self, t: Tensor) -> Any:
-        if type(t).__name__ == "Parameter":
-            plain = t.detach()
-            return _Name("torch._utils", "_rebuild_parameter"), (
-                plain,
-                t.requires_grad,
-                OrderedDict(),
-            )
         a = t._a
         root = root_array(a)
         if root.dtype != a.dtype:  # a view under another dtype is stored on its own
@@ -86,7 +101,7 @@ class Pickler(_Base):
             offset,
             tuple(a.shape),
             strides,
-            t.requires_grad and t.is_leaf,
+            t.requires_grad,
             OrderedDict(),
         )
         where = str(t.device)
@@ -97,10 +112,14 @@ class Pickler(_Base):
         ref = _StorageRef(key, t.dtype.name, where, root.nbytes)
         return _Name("torch._utils", "_rebuild_tensor_v3"), (ref, *rest, t.dtype)
 
+    def _sparse(self, t: Any) -> Any:
+        data = (t._indices(), t._values(), t.shape, t.is_coalesced())
+        return _Name("torch._utils", "_rebuild_sparse_tensor"), (t.layout, data)
+
     def save_global(self, obj: Any, name: str | None = None) -> None:
         module = getattr(obj, "__module__", None)
         if module is not None and module.split(".")[0] == "rushlight":
-            self._write_name(theirs(module), name or obj.__qualname__)
+            self._write_name(*theirs(obj, name))
         else:
             super().save_global(obj, name)
 
@@ -113,6 +132,13 @@ class Pickler(_Base):
     def save_dtype(self, obj: dtype) -> None:
         self._write_name("torch", obj.name)
 
+    def save_format(self, obj: memory_format) -> None:
+        self._write_name("torch", obj.name)
+
+    def save_layout(self, obj: layout) -> None:
+        name = _Name("torch.serialization", "_get_layout")
+        self.save_reduce(name, (f"torch.{obj.name}",), obj=obj)
+
     def save_type(self, obj: type) -> None:
         if obj.__module__.split(".")[0] == "rushlight":
             return self.save_global(obj)
@@ -120,8 +146,16 @@ class Pickler(_Base):
 
     dispatch[_Name] = save_name
     dispatch[dtype] = save_dtype
+    dispatch[memory_format] = save_format
+    dispatch[layout] = save_layout
     dispatch[type] = save_type
     dispatch[types.FunctionType] = save_global
+
+
+def _parted(reduced: Any, kind: type) -> tuple:
+    """Function and arguments of a plain tensor, with the type it had between them."""
+    fn, args = reduced
+    return fn, kind, args
 
 
 def storage_bytes(a: Any) -> memoryview:

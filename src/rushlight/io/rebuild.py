@@ -1,0 +1,120 @@
+"""The functions by which .pth files describe tensors and parameters; every bound is checked first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..base import dtypes
+from ..base.formats import sparse_coo
+from ..core.tensor import Tensor, wrap
+from .errors import CorruptFileError
+
+
+def rebuilders(call: Callable[[Any, tuple], Any]) -> dict[str, Any]:
+    """PyTorch's names of these functions; `call` calls one function on behalf of another."""
+
+    def typed_tensor(fn: Any, kind: Any, args: Any, state: Any) -> Any:
+        if not isinstance(args, tuple):
+            raise CorruptFileError("the file describes a tensor wrongly")
+        made = call(fn, args)
+        if isinstance(made, Tensor) and isinstance(kind, type) and kind is not type(made):
+            made = made.as_subclass(kind) if issubclass(kind, Tensor) else made
+        return _with_attributes(made, state)
+
+    return {
+        "torch._utils._rebuild_tensor_v2": tensor,
+        "torch._utils._rebuild_tensor": tensor,
+        "torch._utils._rebuild_tensor_v3": tensor_of_bytes,
+        "torch._utils._rebuild_parameter": parameter,
+        "torch._utils._rebuild_parameter_with_state": parameter_with_state,
+        "torch._utils._rebuild_sparse_tensor": sparse_tensor,
+        "torch._tensor._rebuild_from_type_v2": typed_tensor,
+        "torch.nn.parameter.Parameter": parameter,
+    }
+
+
+def tensor(
+    storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, *rest: Any
+) -> Tensor:
+    """A view of a storage, after its bounds were checked."""
+    if type(size) not in (tuple, list) and not isinstance(size, tuple):
+        raise CorruptFileError("the file describes a tensor wrongly")
+    if not isinstance(stride, (tuple, list)) or not isinstance(storage, Tensor):
+        raise CorruptFileError("the file describes a tensor wrongly")
+    if len(size) != len(stride) or len(size) > 64 or storage.ndim != 1:
+        raise CorruptFileError(
+            "the file describes a tensor whose sizes and strides differ in number"
+        )
+    if not all(type(i) is int and 0 <= i < 1 << 62 for i in (offset, *size, *stride)):
+        raise CorruptFileError("the file describes a tensor wrongly")
+    if 0 not in size:
+        last = offset + sum((n - 1) * s for n, s in zip(size, stride))
+        if last >= storage.numel():
+            raise CorruptFileError(f"a tensor of size {list(size)} reaches beyond its storage")
+    elif offset > storage.numel():
+        raise CorruptFileError("a tensor starts beyond its storage")
+    t = _strided(storage, size, stride, offset) if 0 not in size else storage.new_empty(size)
+    return t.requires_grad_() if requires_grad is True else t
+
+
+def _strided(storage: Tensor, size: Any, stride: Any, offset: int) -> Tensor:
+    """A window into a flat storage, sharing its memory."""
+    if not storage.is_cpu:
+        return storage.as_strided(size, stride, offset).detach()
+    steps = [s * storage.itemsize for s in stride]
+    return wrap(np.lib.stride_tricks.as_strided(storage._a[offset:], size, steps))
+
+
+def tensor_of_bytes(
+    storage: Any, offset: Any, size: Any, stride: Any, grad: Any, hooks: Any, d: Any, *rest: Any
+) -> Tensor:
+    """A tensor over an untyped storage, whose dtype stands beside it."""
+    if not isinstance(storage, Tensor) or not isinstance(d, dtypes.dtype):
+        raise CorruptFileError("the file describes a tensor wrongly")
+    if storage.ndim != 1 or storage.numel() % d.itemsize:
+        raise CorruptFileError("the bytes of a storage do not make whole elements")
+    return tensor(storage.view(d), offset, size, stride, grad)
+
+
+def parameter(data: Any, requires_grad: Any = True, *rest: Any) -> Any:
+    """A Parameter over a tensor's memory."""
+    from ..nn.parameter import Parameter
+
+    if not isinstance(data, Tensor):
+        raise CorruptFileError("the file describes a parameter wrongly")
+    return Parameter(data, bool(requires_grad is True))
+
+
+def parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
+    """A Parameter with attributes of its own."""
+    return _with_attributes(parameter(data, requires_grad), state)
+
+
+def sparse_tensor(layout: Any, data: Any) -> Any:
+    """A tensor of coordinates and values."""
+    from ..operators.matrix.sparse import sparse_coo_tensor
+
+    if layout is not sparse_coo or not isinstance(data, tuple) or len(data) not in (3, 4):
+        raise CorruptFileError("the file describes a sparse tensor of an unknown layout")
+    indices, values, size = data[:3]
+    if not all(isinstance(t, Tensor) for t in (indices, values)) or not isinstance(size, tuple):
+        raise CorruptFileError("the file describes a sparse tensor wrongly")
+    if indices.numel() > 0:
+        low, high = indices.amin(1).tolist(), indices.amax(1).tolist()
+        if any(a < 0 or b >= n for a, b, n in zip(low, high, size)):
+            raise CorruptFileError("a sparse tensor in the file has a value outside of its size")
+    made = sparse_coo_tensor(indices, values, size)
+    return made.coalesce() if len(data) == 4 and data[3] is True else made
+
+
+def _with_attributes(made: Any, state: Any) -> Any:
+    """What a tensor's `__dict__` held; slots are none of a file's business."""
+    plain = state[0] if isinstance(state, tuple) and len(state) == 2 else state
+    if isinstance(plain, dict) and plain:
+        if not all(type(name) is str and name.isidentifier() for name in plain):
+            raise CorruptFileError("the file gives a tensor an attribute without a name")
+        vars(made).update(plain)
+    return made

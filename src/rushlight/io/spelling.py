@@ -1,0 +1,129 @@
+"""How our classes and functions are spelt in files, so that PyTorch finds them; and the way back."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from typing import Any
+
+# Where PyTorch has what lies in a module of ours; "*" is the class's name in small letters.
+_HOMES = {
+    "amp.autocast": "torch.amp.autocast_mode",
+    "base": "torch",
+    "core.tensor": "torch",
+    "core.function": "torch.autograd.function",
+    "core.modes": "torch.autograd.grad_mode",
+    "data.combine": "torch.utils.data.dataset",
+    "data.dataset": "torch.utils.data.dataset",
+    "data.loader": "torch.utils.data.dataloader",
+    "data": "torch.utils.data",
+    "distributions._compose": "torch.distributions.transforms",
+    "distributions._elementwise": "torch.distributions.transforms",
+    "distributions._structured": "torch.distributions.transforms",
+    "nn.modules._linear_cross_entropy": "torch.nn.modules.loss",
+    "nn.modules._loss_base": "torch.nn.modules.loss",
+    "nn.modules._margin_loss": "torch.nn.modules.loss",
+    "nn.modules._lazy_conv": "torch.nn.modules.conv",
+    "nn.modules._multihead": "torch.nn.modules.activation",
+    "nn.modules._parameter_containers": "torch.nn.modules.container",
+    "nn.modules._rnn_cells": "torch.nn.modules.rnn",
+    "nn.modules._transformer_layers": "torch.nn.modules.transformer",
+    "nn.averaged_model": "torch.optim.swa_utils",
+    "operators.memory.storage": "torch.storage",
+    "operators.random.generator": "torch._C",
+    "optim.cycles": "torch.optim.lr_scheduler",
+    "optim.rules": "torch.optim.*",
+    "optim.rules_more": "torch.optim.*",
+    "optim.schedule_base": "torch.optim.lr_scheduler",
+    "optim.schedules": "torch.optim.lr_scheduler",
+    "vision": "torchvision",
+}
+# Classes that PyTorch calls otherwise.
+_CLASSES = {
+    ("nn.attention", "SDPBackend"): ("torch.nn.attention", "_SDPBackend"),
+    ("distributions.constraints", "_Independent"): (
+        "torch.distributions.constraints",
+        "_IndependentConstraint",
+    ),
+    ("nn.modules._linear_cross_entropy", "LinearCrossEntropyOptions"): (
+        "torch.nn.modules.linear_cross_entropy_options",
+        "LinearCrossEntropyOptions",
+    ),
+}
+_INNER = ("operators", "core", "runtime", "capture", "io", "dezero", "cli")
+# Where functions are looked for, by the module that PyTorch's users know.
+_PUBLIC = ("nn.functional", "", "special", "linalg", "fft", "nn.init")
+
+
+def theirs(obj: Any, name: str | None = None) -> tuple[str, str]:
+    """Module and name of one of our classes or functions as PyTorch spells them; others as they are."""
+    module: str = obj.__module__
+    name = name or obj.__qualname__
+    package, _, inner = module.partition(".")
+    if package != "rushlight":
+        return module, name
+    if (inner, name) in _CLASSES:
+        return _CLASSES[(inner, name)]
+    if not inspect.isclass(obj) and (public := _public_place(obj, name)) is not None:
+        return public, name
+    path = inner
+    while path:
+        home = _HOMES.get(path)
+        if home is not None:
+            rest = inner[len(path) :] if path in ("vision", "data") else ""
+            return home.replace("*", name.lower()) + rest, name
+        path = path.rpartition(".")[0]
+    if inner.partition(".")[0] in _INNER:
+        return module, name  # PyTorch has nothing like it: only rushlight can read it
+    return f"torch.{inner}" if inner else "torch", name
+
+
+def _public_place(function: Any, name: str) -> str | None:
+    """PyTorch's module in which a function of ours is public under its own name."""
+    for place in _PUBLIC:
+        dot = "." if place else ""
+        if getattr(importlib.import_module(f"rushlight{dot}{place}"), name, None) is function:
+            return f"torch{dot}{place}"
+    return None
+
+
+_BACK = {(there, name): (here, mine) for (here, mine), (there, name) in _CLASSES.items()}
+
+
+def ours(module: str, name: str) -> Any:
+    """What a name of PyTorch's stands for here; AttributeError where rushlight does not have it.
+
+    PyTorch's modules are divided more finely than ours, and its packages show what their modules hold: a
+    name is looked for in the module of the same path, then in the packages above it.
+    """
+    here, name = _BACK.get((module, name), (None, name))
+    path = f"rushlight.{here}" if here else _same_path(module)
+    while path:
+        found: Any = _module(path)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is not None:
+            return found
+        path = path.rpartition(".")[0]
+    found = getattr(importlib.import_module("rushlight.nn.functional"), name, None)
+    if found is None:
+        raise AttributeError(f"rushlight has no {module}.{name}, which the file names")
+    return found
+
+
+def is_torch(module: str) -> bool:
+    """Whether a file's module is one that rushlight stands for."""
+    return module.partition(".")[0] in ("torch", "torchvision")
+
+
+def _same_path(module: str) -> str:
+    top, dot, rest = module.partition(".")
+    return ("rushlight.vision" if top == "torchvision" else "rushlight") + dot + rest
+
+
+def _module(path: str) -> Any:
+    try:
+        return pkgutil.resolve_name(path)
+    except (ImportError, AttributeError, ValueError):
+        return None
