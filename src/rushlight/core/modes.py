@@ -18,7 +18,9 @@ class _Switches:
     check_nan = True
 
 
-modes = here  # whoever asks for this thread's modes: `modes.grad`, `modes.inference`, `modes.casting`
+modes = (
+    here  # whoever asks for this thread's modes: `modes.grad`, `modes.inference`, `modes.casting`
+)
 switches = _Switches()
 
 

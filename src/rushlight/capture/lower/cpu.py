@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime import devices
-from ...runtime.cpu import _first
-from ...runtime.cpu.engine import active
+from ...runtime.cpu import bodies
 from ...runtime.cpu.quiet import quiet
+from ...runtime.door import run
 from ..program.arena import plan
 from ..program.instructions import Instruction, Program
 from ..program.slots import ARGUMENT, MADE, Slot
@@ -229,11 +228,8 @@ def window(memory: np.ndarray, slot: Slot) -> np.ndarray:
 
 
 def plain(kernel: Any) -> Callable[..., Any]:
-    """A kernel's CPU body: the engine's where it has one."""
-    generic = into.plain_numpy(kernel)
-    own = devices.overrides("cpu").get(kernel.name)
-    if own is not None:
-        return _first(own, generic)
-    engine = active()
-    native = None if engine is None else engine.kernel(kernel.name, generic)
-    return generic if native is None else native
+    """A kernel's CPU body; of one that may refuse, the way through the door, where a fallback waits."""
+    body, fallback = bodies(kernel, guarded=False)
+    if fallback is None:
+        return body
+    return lambda *arrays, **attrs: run(kernel, np.ndarray, arrays, attrs, alone=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...runtime import devices
+from ...runtime.cpu import numpy_body
 from ...runtime.cpu.engine import active
 from ..program.instructions import Instruction
 
@@ -34,20 +34,12 @@ class NativeInto:
 
     def lines(self, low: Any, ins: Instruction, operands: list[str], outs: list[str]) -> list[str]:
         arrays = tuple([low.array(s) for s in ins.outputs])
-        call = active().into(ins.name, plain_numpy(ins.kernel), arrays)  # type: ignore[union-attr]
+        call = active().into(ins.name, numpy_body(ins.kernel), arrays)  # type: ignore[union-attr]
         attrs = [f"{k}={low.operand(v)}" for k, v in ins.attrs.items()]
         return [f"{low._name(call, f'{ins.name}_')}({', '.join([*operands, *attrs])})"]
 
 
 _NATIVE_INTO = NativeInto()
-
-
-def plain_numpy(kernel: Any) -> Callable[..., Any]:
-    """A kernel's NumPy body without the guard against warnings, which a replay sets once."""
-    body = kernel.generic
-    if isinstance(getattr(body, "ufunc", None), str):
-        return getattr(np, body.ufunc)
-    return partial(body, np)
 
 
 def find(ins: Instruction) -> Into | NativeInto | None:
@@ -115,7 +107,8 @@ def _relu(x: Any, *, out: Any) -> None:
 
 @register("relu_grad")
 def _relu_grad(gy: Any, y: Any, *, out: Any) -> None:
-    np.multiply(gy, y > 0, out=out)
+    np.copyto(out, gy)
+    np.copyto(out, 0, where=y <= 0)
 
 
 @register("mm", _float_dense)

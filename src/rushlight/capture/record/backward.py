@@ -11,6 +11,7 @@ from ...core.tape import Node
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ...runtime.door import Kernel, listening
+from ...runtime.thread import here
 from ..program.instructions import Instruction
 from .inside import inside
 from .recorder import CannotCapture
@@ -112,7 +113,7 @@ class ReplayNode(Node):
                 "tensors after they have already been freed). Specify retain_graph=True if you need "
                 "to backward through the graph a second time."
             )
-        if tape.modes.grad:
+        if here.grad:
             raise RuntimeError(
                 "a compiled function does not support double backward (create_graph=True); call the "
                 "uncompiled function for that"

@@ -31,17 +31,10 @@ class CpuBackend:
         return CPU
 
     def bind(self, kernel: Any) -> Callable[..., Any]:
-        generic: Callable[..., Any] = partial(kernel.generic, np)
-        if isinstance(getattr(kernel.generic, "ufunc", None), str):
-            generic = getattr(np, kernel.generic.ufunc)
-        if not kernel.moves_only:
-            generic = quiet(generic)
-        own = devices.overrides("cpu").get(kernel.name)
-        if own is not None:
-            return _first(own, generic)
-        library = engine.active()
-        native = None if library is None else library.kernel(kernel.name, generic)
-        return generic if native is None else native
+        body, fallback = bodies(kernel)
+        if fallback is not None:
+            kernel.fallbacks[np.ndarray] = fallback
+        return body
 
     def from_host(self, a: np.ndarray, d: device) -> np.ndarray:
         return a
@@ -75,14 +68,28 @@ def engine_info() -> dict[str, str]:
     }
 
 
-def _first(own: Callable, generic: Callable) -> Callable:
-    """Prefer a body of this device's own; it answers NotImplemented for shapes it refuses."""
+def bodies(
+    kernel: Any, guarded: bool = True
+) -> tuple[Callable[..., Any], Callable[..., Any] | None]:
+    """What computes a kernel here, and what does when that refuses: None where it never does.
 
-    def impl(*arrays: Any, **attrs: Any) -> Any:
-        out = own(*arrays, **attrs)
-        return generic(*arrays, **attrs) if out is NotImplemented else out
+    NumPy's own body is guarded against warnings, unless the caller is: a replay is, once for all.
+    """
+    generic = numpy_body(kernel)
+    if guarded and not kernel.moves_only:
+        generic = quiet(generic)
+    own = devices.overrides("cpu").get(kernel.name)
+    if own is not None:
+        return own, generic
+    library = engine.active()
+    native = None if library is None else library.kernel(kernel.name, generic)
+    return generic if native is None else native, None
 
-    return impl
+
+def numpy_body(kernel: Any) -> Callable[..., Any]:
+    """A kernel's generic body over NumPy; of a ufunc NumPy's own, without a frame."""
+    name = getattr(kernel.generic, "ufunc", None)
+    return getattr(np, name) if isinstance(name, str) else partial(kernel.generic, np)
 
 
 CPU_BACKEND = CpuBackend()
