@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..operators.memory.query import get_num_threads, set_num_threads
+
 __all__ = ["Measurement", "Timer", "timer"]
 
 
@@ -131,12 +133,8 @@ class _threads:
         self.n = n
 
     def __enter__(self) -> None:
-        from .. import get_num_threads, set_num_threads  # type: ignore[attr-defined]
-
         self.before = get_num_threads()
         set_num_threads(self.n)
 
     def __exit__(self, *exc: Any) -> None:
-        from .. import set_num_threads  # type: ignore[attr-defined]
-
         set_num_threads(self.before)
