@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from math import copysign
 from typing import Any
@@ -41,16 +42,18 @@ class WrongKernel(CannotCapture):
 class Recorder:
     """Listens at the door during one call; `program()` is what it heard.
 
-    Every array it meets is kept, so that identities stay unique while it listens.
+    Arrays are told apart by identity while they live, and forgotten when they die: a recorded call
+    needs the memory of an eager one. Only what the program reads from outside is kept.
     """
 
     wants_parts = True  # passes join them in more ways than a single op knows
 
     def __init__(self, arguments: Sequence[Any], owned: dict[int, str], fed: list[Any]) -> None:
         self.instructions: list[Instruction] = []
-        self.slots: dict[int, Slot] = {}  # by id of the array
-        self.roots: dict[int, Storage] = {}  # by id of the array that owns the memory
-        self.kept: list[Any] = []
+        self.slots: dict[int, Slot] = {}  # by id of an array that lives
+        self.roots: dict[int, Storage] = {}  # by id of an array that lives and owns its memory
+        self.alive: dict[int, weakref.ref] = {}  # by id: tells when the id may stand for another
+        self.count = 0  # of slots
         self.storages: list[Storage] = []
         self.owned = owned  # id of array -> what it is, for memory that outlives the call
         self.fed = fed  # arrays the host refreshes before each replay, known while it goes on
@@ -72,12 +75,32 @@ class Recorder:
         return made
 
     def _slot(self, a: Any, storage: Storage, offset: int) -> Slot:
-        slot = Slot(len(self.kept), storage, tuple(a.shape), a.dtype, tuple(a.strides), offset)
+        slot = Slot(self.count, storage, tuple(a.shape), a.dtype, tuple(a.strides), offset)
+        self.count += 1
         if storage.kind in (STATE, CONSTANT):
             slot.array = a
         self.slots[id(a)] = slot
-        self.kept.append(a)
+        self._follow(a)
         return slot
+
+    def _follow(self, a: Any) -> None:
+        """Forget an array when it dies, before another can be made that has its id."""
+        key = id(a)
+        if key not in self.alive:
+            slots, roots, alive = self.slots, self.roots, self.alive
+
+            def forget(_: Any) -> None:
+                slots.pop(key, None)
+                roots.pop(key, None)
+                alive.pop(key, None)
+
+            alive[key] = weakref.ref(a, forget)
+
+    def forget(self) -> None:
+        """Let go of all arrays: only the program is needed any more."""
+        self.alive.clear()
+        self.slots.clear()
+        self.roots.clear()
 
     def _argument(self, a: Any, i: int) -> Slot:
         known = self.slots.get(id(a))
@@ -104,26 +127,41 @@ class Recorder:
             kind = CONSTANT if label is None else STATE
             storage = self._storage(kind, root, root.nbytes, label or "")
             self.roots[id(root)] = storage
-            self.kept.append(root)
+            self._follow(root)
             if label is None:
                 self.first_values[storage.number] = root.copy()
         return self._slot(a, storage, data_pointer(a) - data_pointer(root))
 
-    def _output(self, a: Any, inputs: Sequence[Any]) -> Slot:
-        known = self.slots.get(id(a))
-        if known is not None:
-            return known  # the kernel gave back one of its inputs
+    def _outputs(self, outs: Sequence[Any], inputs: Sequence[Any]) -> tuple[Slot, ...]:
+        """Slots for what a kernel answered: its operands, views of them, or else new values.
+
+        A known array that is none of these is new, too: a launch hands out small arrays again when
+        nobody holds them any more.
+        """
+        given = [a for a in inputs if is_array(a)]
+        near = {id(root_array(a)): a for a in given}
+        same = {id(a) for a in given}
+        made: dict[int, Storage] = {}
+        found = []
+        for a in outs:
+            if id(a) not in same:
+                same.add(id(a))
+                self._output(a, near, made)
+            found.append(self.slots[id(a)])
+        return tuple(found)
+
+    def _output(self, a: Any, near: dict[int, Any], made: dict[int, Storage]) -> Slot:
         root = root_array(a)
-        for other in inputs:
-            if is_array(other) and (other is root or root_array(other) is root):
-                near = self.slots[id(other)]
-                shift = data_pointer(a) - data_pointer(other) if a.size else 0
-                return self._slot(a, near.storage, near.offset + shift)
-        storage = self.roots.get(id(root))
+        other = near.get(id(root))
+        if other is not None:
+            beside = self.slots[id(other)]
+            shift = data_pointer(a) - data_pointer(other) if a.size else 0
+            return self._slot(a, beside.storage, beside.offset + shift)
+        storage = made.get(id(root))
         if storage is None:
-            storage = self._storage(MADE, root, root.nbytes)
+            storage = made[id(root)] = self._storage(MADE, root, root.nbytes)
             self.roots[id(root)] = storage
-            self.kept.append(root)
+            self._follow(root)
         return self._slot(a, storage, data_pointer(a) - data_pointer(root))
 
     # -- listening ------------------------------------------------------------------------------
@@ -152,7 +190,7 @@ class Recorder:
         if callable(places):
             places = places(arrays, attrs)
         several = isinstance(out, (tuple, list))
-        slots = tuple([self._output(o, arrays) for o in (out if several else (out,))])
+        slots = self._outputs(out if several else (out,), arrays)
         writes = tuple([inputs[i] for i in places])
         self.instructions.append(
             Instruction(kernel, inputs, dict(attrs), slots, writes, line, several)
@@ -208,6 +246,13 @@ def extent(a: Any) -> tuple[int, int]:
         else:
             high += reach
     return low, high - low
+
+
+def reach(a: Any) -> tuple[type, int, int]:
+    """Whose memory an array lies in, and from where to where."""
+    low, span = extent(a)
+    start = data_pointer(a) + low
+    return a.__class__, start, start + span
 
 
 def user_line() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..state.watch import Watch
 from .backward import Backward
 from .effects import SEEDING, noticing, random_states
 from .inside import inside
-from .recorder import Recorder, host_read_error, is_array, same
+from .recorder import Recorder, host_read_error, is_array, reach, same
 
 
 class Recording:
@@ -29,11 +30,13 @@ class Recording:
         tree.flatten((args, kwargs), self.tensors)
         self.watch = Watch(fn, tree.leaves((args, kwargs)))
         self.leaves = self._leaves()
-        self.entry_grads = [t.grad for t in self.leaves]
-        # Gradients that are there already are arguments, too: a backward adds to them.
+        # Gradients that are there already are arguments, too: a backward adds to them. Not held: a
+        # step that sets them to None gets their memory back at once, as without a recording.
+        self.entry_grads = [None if t.grad is None else weakref.ref(t.grad) for t in self.leaves]
         self.with_grad = [t for t in self.leaves if t.grad is not None]
-        self.given = [*self.tensors, *[t.grad for t in self.with_grad]]
-        self.versions = [(t, t._version) for t in (*self.known(), *self.given[len(self.tensors) :])]
+        self.old_grads = [r for r in self.entry_grads if r is not None]
+        self.versions = [(t, t._version) for t in self.known()]
+        self.grad_versions = [t.grad._version for t in self.with_grad]
         self.numbers = [_numbers(o) for o in self.watch.optimizers]
         self.states = random_states(self.watch.generators)
         self.live: list[tuple[int, Tensor]] = []  # results whose backward is still to come
@@ -42,7 +45,10 @@ class Recording:
     def call(self, fullgraph: bool = False) -> None:
         """Run the function while the recorder listens; `fullgraph` raises at the first obstacle."""
         fed: list[Any] = []
-        self.recorder = Recorder([t._a for t in self.given], self.watch.owned(), fed)
+        given = [t._a for t in self.given if t is not None]
+        self.reaches = [reach(a) for a in given]
+        self.recorder = Recorder(given, self.watch.owned(), fed)
+        del given
         self.recorder.strict = fullgraph
         forget_casts()
         with (
@@ -86,6 +92,11 @@ class Recording:
         found.update({id(t): t for t in self.watch.held})
         return list(found.values())
 
+    @property
+    def given(self) -> list[Tensor | None]:
+        """The arguments and behind them the gradients there were; None for one that is gone."""
+        return [*self.tensors, *[r() for r in self.old_grads]]
+
     def _leaves(self) -> list[Tensor]:
         return [t for t in self.known() if t._edge is not None and t.is_leaf]
 
@@ -100,7 +111,9 @@ class Recording:
         self.exit_grads = [
             self._grad(t, before) for t, before in zip(self.leaves, self.entry_grads)
         ]
-        self.bumps = [(t, t._version - v) for t, v in self.versions if t._version != v]
+        grads = zip(self.given[len(self.tensors) :], self.grad_versions)
+        versions = [*self.versions, *[(t, v) for t, v in grads if t is not None]]
+        self.bumps = [(t, t._version - v) for t, v in versions if t._version != v]
         self.backward = Backward(self, self.live) if self.live and not rec.trouble else None
         self.program: Program = rec.program(self.result_slots)
         self.entry_rules = self._entry_rule()
@@ -139,7 +152,8 @@ class Recording:
 
     def _grad(self, t: Tensor, before: Any) -> tuple:
         """How a leaf's gradient looks afterwards: unchanged, None, or a result of the program."""
-        if t.grad is before:
+        old = None if before is None else before()
+        if t.grad is old and (old is not None or before is None):
             return ("kept",)
         if t.grad is None:
             return ("none",)
@@ -184,11 +198,9 @@ class Recording:
 
     def forget(self) -> None:
         """Let go of what the call made: only the program is compared with the next one."""
-        self.recorder.kept.clear()
-        self.recorder.slots.clear()
-        self.recorder.roots.clear()
-        del self.result, self.tensors, self.live, self.given
-        self.entry_grads, self.versions = [], []
+        self.recorder.forget()
+        del self.result, self.tensors, self.live
+        self.entry_grads, self.versions, self.old_grads = [], [], []
 
     # -- agreement ------------------------------------------------------------------------------
 

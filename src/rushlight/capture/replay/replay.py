@@ -17,7 +17,7 @@ from ..lower.choose import lower
 from ..passes import again, optimise
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot
 from ..record.backward import ReplayNode
-from ..record.recorder import CannotCapture, WrongKernel, extent
+from ..record.recorder import CannotCapture, WrongKernel
 from ..record.recording import Recording
 from ..state import tree
 from .gradients import Gradients
@@ -145,10 +145,9 @@ class Replay:
         }
         slots = self.program.arguments
         self.written = [i for i, s in enumerate(slots) if s.storage.number in written]
-        arrays = [t._a for t in r.given]
         for i in self.written:
-            for j, other in enumerate(arrays):
-                if j != i and slots[i] is not slots[j] and _overlap(arrays[i], other):
+            for j, other in enumerate(r.reaches):
+                if j != i and slots[i] is not slots[j] and _overlap(r.reaches[i], other):
                     raise CannotCapture("it changes an argument that shares memory with another")
 
     def _way(self, slot: Slot, r: Recording) -> Any:
@@ -317,13 +316,9 @@ def _used_after(program: Any, t: Tensor) -> bool:
     return any(s.array is t._a for ins in program.instructions[cut + 1 :] for s in ins.reads)
 
 
-def _overlap(a: Any, b: Any) -> bool:
-    """Whether the stretches of memory that two arrays span have bytes in common."""
-    if a.__class__ is not b.__class__ or not a.size or not b.size:
-        return False
-    (low, span), (other_low, other_span) = extent(a), extent(b)
-    start, other_start = data_pointer(a) + low, data_pointer(b) + other_low
-    return start < other_start + other_span and other_start < start + span
+def _overlap(a: tuple, b: tuple) -> bool:
+    """Whether the stretches of memory that two arrays reach over have bytes in common."""
+    return a[0] is b[0] and a[1] < b[2] and b[1] < a[2]
 
 
 def _look(a: Any, shift: int, slot: Slot) -> Any:
