@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...core.modes import modes
 from ...core.public import NAMESPACES, public
 from ...core.tensor import Tensor
+from ...runtime.recurrent import Recurrence
+from ..memory.casting import cast_to
 from .dropout import dropout as apply_dropout
 from .linear import linear
 from .recurrent_kernels import gru_sequence, lstm_projected, lstm_sequence, rnn_sequence
+from .recurrent_stack import dtype_of, own_layers, recurrence, run_stack, way_and_dtype
 
 # A layer sees the frames of all time steps as one matrix [sum of batch sizes, features]: the input
 # projection is one product, and only the recurrence itself runs step by step, inside one kernel.
@@ -63,14 +67,32 @@ def _lstm_layer(
     return out, (h, c)
 
 
+_LAYERS: dict[str, Callable] = {
+    "lstm": _lstm_layer, "gru": _gru_layer, "tanh": _rnn_layer, "relu": _rnn_layer,
+}  # fmt: skip
+
+
 def _stack(
-    run: Callable, x: Tensor, states: tuple, params: Sequence[Tensor], biased: bool,
-    num_layers: int, drop: float, train: bool, bidirectional: bool, sizes: tuple, act: str = "",
-) -> tuple[Tensor, list[Tensor]]:  # fmt: skip
+    mode: str, x: Tensor, states: Sequence[Tensor], params: Sequence[Tensor], biased: bool,
+    num_layers: int, drop: float, train: bool, bidirectional: bool, sizes: tuple,
+) -> tuple[Tensor, Sequence[Tensor]]:  # fmt: skip
     """All layers and directions; `x` [frames, features], `states` each [layers * directions, B, H]."""
     directions = 2 if bidirectional else 1
-    cells = num_layers * directions
-    per_cell = len(params) // cells
+    if not train or num_layers == 1:
+        drop = 0.0
+    found = _by_device(mode, x, states, params, biased, num_layers, drop, directions, sizes)
+    if found is not None:
+        return found
+    return _by_layers(mode, x, states, params, biased, num_layers, drop, directions, sizes)
+
+
+def _by_layers(
+    mode: str, x: Tensor, states: Sequence[Tensor], params: Sequence[Tensor], biased: bool,
+    num_layers: int, drop: float, directions: int, sizes: tuple,
+) -> tuple[Tensor, list[Tensor]]:  # fmt: skip
+    """One layer and direction after another."""
+    run = _LAYERS[mode]
+    per_cell = len(params) // (num_layers * directions)
     finals: list[tuple] = []
     for depth in range(num_layers):
         outs = []
@@ -78,19 +100,71 @@ def _stack(
             i = depth * directions + d
             layer = _Layer(params[i * per_cell : (i + 1) * per_cell], biased)
             start = tuple([s.select(0, i) for s in states])
-            out, final = run(layer, x, start, sizes, d == 1, act)
+            out, final = run(layer, x, start, sizes, d == 1, mode)
             outs.append(out)
             finals.append(final)
         x = outs[0] if len(outs) == 1 else NAMESPACES["torch"]["cat"](outs, -1)
-        if drop and train and depth < num_layers - 1:
+        if drop and depth < num_layers - 1:
             x = apply_dropout(x, drop, True)
     stack = NAMESPACES["torch"]["stack"]
     return x, [stack([f[k] for f in finals], 0) for k in range(len(finals[0]))]
 
 
-def _sequence(
-    run: Callable, args: tuple, batch_first: bool, states: tuple, act: str = ""
+def plain_stack(
+    what: Recurrence, x: Tensor, states: Sequence[Tensor], params: Sequence[Tensor], sizes: tuple
 ) -> tuple[Tensor, list[Tensor]]:
+    """A stack in ops that can be differentiated any number of times."""
+    return _by_layers(
+        what.mode, x, states, params, what.biased, what.layers, 0.0, what.directions, sizes
+    )
+
+
+def _by_device(
+    mode: str, x: Tensor, states: Sequence[Tensor], params: Sequence[Tensor], biased: bool,
+    num_layers: int, drop: float, directions: int, sizes: tuple,
+) -> tuple[Tensor, Sequence[Tensor]] | None:  # fmt: skip
+    """The same by the device's own library, or None where it has none or refuses.
+
+    Layers with dropout between them are asked for one by one: the mask then comes from our own stream.
+    """
+    own = own_layers(x)
+    if own is None:
+        return None
+    whole = recurrence(mode, x, params, states, biased, num_layers, directions, sizes)
+    if whole is None:
+        return None
+    training = modes.grad and any(t.requires_grad for t in (x, *params, *states))
+    wanted = dtype_of(x)
+    each = 1 if drop else num_layers
+    plans = []
+    for first in range(0, num_layers, each):
+        width = whole.width if not first else whole.out * directions
+        what = whole._replace(layers=each, width=width)
+        found = way_and_dtype(own, what, wanted, sizes, training)
+        if found is None:
+            return None
+        plans.append((what, *found))
+    weights, cells = len(params) // num_layers * each, each * directions
+    finals = []
+    for k, plan in enumerate(plans):
+        if k:
+            x = apply_dropout(x, drop, True)
+        start = states
+        if len(plans) > 1:
+            start = [s.narrow(0, k * cells, cells) for s in states]
+        part = params[k * weights : (k + 1) * weights]
+        x, final = run_stack(*plan, x, start, part, sizes, training)
+        x = cast_to(x, wanted)
+        finals.append([cast_to(s, wanted) for s in final])
+    if len(plans) == 1:
+        return x, finals[0]
+    cat = NAMESPACES["torch"]["cat"]
+    return x, [cat([f[i] for f in finals], 0) for i in range(len(states))]
+
+
+def _sequence(
+    mode: str, args: tuple, batch_first: bool, states: tuple
+) -> tuple[Tensor, Sequence[Tensor]]:
     """The form for padded input [T, B, F] (or [B, T, F])."""
     x, params, biased, num_layers, drop, train, bidirectional = args
     if batch_first:
@@ -100,22 +174,20 @@ def _sequence(
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     flat = x.reshape(steps * batch, width)
     out, finals = _stack(
-        run, flat, states, params, biased, num_layers, drop, train, bidirectional,
-        (batch,) * steps, act,
+        mode, flat, states, params, biased, num_layers, drop, train, bidirectional,
+        (batch,) * steps,
     )  # fmt: skip
     out = out.reshape(steps, batch, -1)
     return (out.transpose(0, 1) if batch_first else out), finals
 
 
 def _packed(
-    run: Callable, data: Tensor, batch_sizes: Tensor, states: tuple, rest: tuple, act: str = ""
-) -> tuple[Tensor, list[Tensor]]:
+    mode: str, data: Tensor, batch_sizes: Tensor, states: tuple, rest: tuple
+) -> tuple[Tensor, Sequence[Tensor]]:
     """The form for packed sequences: `batch_sizes` says how many are alive at each step."""
     sizes = tuple([int(n) for n in batch_sizes.tolist()])
     params, biased, num_layers, drop, train, bidirectional = rest
-    return _stack(
-        run, data, states, params, biased, num_layers, drop, train, bidirectional, sizes, act
-    )
+    return _stack(mode, data, states, params, biased, num_layers, drop, train, bidirectional, sizes)
 
 
 @public("torch")
@@ -126,20 +198,20 @@ def lstm(input: Tensor, *args: Any) -> tuple[Tensor, Tensor, Tensor]:
     bidirectional)`.
     """
     if isinstance(args[0], Tensor):
-        out, (h, c) = _packed(_lstm_layer, input, args[0], tuple(args[1]), args[2:])
+        out, (h, c) = _packed("lstm", input, args[0], tuple(args[1]), args[2:])
     else:
         hx, *rest, batch_first = args
-        out, (h, c) = _sequence(_lstm_layer, (input, *rest), batch_first, tuple(hx))
+        out, (h, c) = _sequence("lstm", (input, *rest), batch_first, tuple(hx))
     return out, h, c
 
 
-def _single_state(run: Callable, name: str, act: str = "") -> Callable:
+def _single_state(mode: str, name: str) -> Callable:
     def function(input: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
         if isinstance(args[1], Tensor):
-            out, (h,) = _packed(run, input, args[0], (args[1],), args[2:], act)
+            out, (h,) = _packed(mode, input, args[0], (args[1],), args[2:])
         else:
             hx, *rest, batch_first = args
-            out, (h,) = _sequence(run, (input, *rest), batch_first, (hx,), act)
+            out, (h,) = _sequence(mode, (input, *rest), batch_first, (hx,))
         return out, h
 
     function.__name__ = function.__qualname__ = name
@@ -150,9 +222,9 @@ def _single_state(run: Callable, name: str, act: str = "") -> Callable:
     return public("torch")(function)
 
 
-gru = _single_state(_gru_layer, "gru")
-rnn_tanh = _single_state(_rnn_layer, "rnn_tanh", "tanh")
-rnn_relu = _single_state(_rnn_layer, "rnn_relu", "relu")
+gru = _single_state("gru", "gru")
+rnn_tanh = _single_state("tanh", "rnn_tanh")
+rnn_relu = _single_state("relu", "rnn_relu")
 
 
 # -- cells --------------------------------------------------------------------------------------

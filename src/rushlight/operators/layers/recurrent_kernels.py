@@ -55,7 +55,7 @@ def _lstm_body(
     w = w_hh.T
     for rows, n in _steps(sizes, reverse):
         h_before[rows], c_before[rows] = h[:n], c[:n]
-        z = h[:n] @ w
+        z = xp.matmul(h[:n], w)
         z += xw[rows]
         a = gates[rows]
         a[:, : 2 * hidden] = _sigmoid(xp, z[:, : 2 * hidden])
@@ -88,8 +88,8 @@ def _lstm_grad_body(
         d[:, 2 * hidden : 3 * hidden] = to_c * i * (1 - g * g)
         d[:, 3 * hidden :] = to_h * tanh_c * o * (1 - o)
         gc[:n] = to_c * f
-        gh[:n] = d @ w_hh
-    return gxw, gh, gc, gxw.T @ h_before
+        gh[:n] = xp.matmul(d, w_hh)
+    return gxw, gh, gc, xp.matmul(gxw.T, h_before)
 
 
 lstm_sequence = Op(_lstm_body, "lstm_sequence", grad_name="LstmBackward0")
@@ -123,7 +123,7 @@ def _gru_body(
     w = w_hh.T
     for rows, n in _steps(sizes, reverse):
         h_before[rows] = h[:n]
-        z = h[:n] @ w
+        z = xp.matmul(h[:n], w)
         if b_hh is not None:
             z += b_hh
         a = gates[rows]
@@ -156,8 +156,8 @@ def _gru_grad_body(
         e = ghw[rows]
         e[:, : 2 * hidden] = d[:, : 2 * hidden]
         e[:, 2 * hidden :] = to_new * r
-        gh[:n] = to_h * u + e @ w_hh
-    return gxw, gh, ghw.T @ h_before, ghw.sum(axis=0)
+        gh[:n] = to_h * u + xp.matmul(e, w_hh)
+    return gxw, gh, xp.matmul(ghw.T, h_before), ghw.sum(axis=0)
 
 
 gru_sequence = Op(_gru_body, "gru_sequence", grad_name="GruBackward0")
@@ -189,7 +189,7 @@ def _rnn_body(
     w = w_hh.T
     for rows, n in _steps(sizes, reverse):
         h_before[rows] = h[:n]
-        z = h[:n] @ w + xw[rows]
+        z = xp.matmul(h[:n], w) + xw[rows]
         h[:n] = xp.tanh(z) if act == "tanh" else xp.maximum(z, 0)
         out[rows] = h[:n]
     return out, h, h_before
@@ -204,10 +204,13 @@ def _rnn_grad_body(
     gh = _like(gh, h0.shape, xw, xp)
     for rows, n in reversed(_steps(sizes, reverse)):
         after = y[rows]
-        slope = 1 - after * after if act == "tanh" else after > 0
-        gxw[rows] = _plus(gh[:n], gout, rows) * slope
-        gh[:n] = gxw[rows] @ w_hh
-    return gxw, gh, gxw.T @ h_before
+        coming = _plus(gh[:n], gout, rows)
+        if act == "tanh":
+            gxw[rows] = coming * (1 - after * after)
+        else:
+            gxw[rows] = xp.where(after <= 0, 0, coming)
+        gh[:n] = xp.matmul(gxw[rows], w_hh)
+    return gxw, gh, xp.matmul(gxw.T, h_before)
 
 
 rnn_sequence = Op(_rnn_body, "rnn_sequence", grad_name="RnnBackward0")

@@ -65,8 +65,8 @@ def vjp(
 
 
 def _head(x: Tensor, connected: bool) -> Tensor:
-    """A fresh start of a graph at `x`, itself hanging on x's own graph when `connected`."""
-    if connected:
+    """A fresh start of a graph at `x`, itself hanging on x's own graph, if it has one, when `connected`."""
+    if connected and x.requires_grad:
         return view(x, x._a.shape) if x._a.flags.c_contiguous else x.expand(x._a.shape)
     return tensor_over(x._a, x._a.__class__).requires_grad_()
 

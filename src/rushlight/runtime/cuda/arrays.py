@@ -50,6 +50,14 @@ class _Cupy:
         return cupy.asarray(a, dtype, **kwargs)
 
     @staticmethod
+    def matmul(a: Any, b: Any) -> Any:
+        """By cuBLASLt where it can: unlike CuPy's own products, those can be part of a CUDA graph."""
+        from .bodies.products import plain_product
+
+        out = plain_product(a, b)
+        return cupy.matmul(a, b) if out is None else out
+
+    @staticmethod
     def full(shape: Any, value: Any, dtype: Any = None) -> Any:
         if isinstance(value, np.generic):
             value = value.item() if value.dtype.kind != "V" else float(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...door import kernel_for
@@ -9,7 +10,7 @@ from ..code.compile import kernel, source
 from ..code.geometry import dense_like
 from ..code.sources import NUMBERS, options
 
-_MOST = 64  # arrays of a launch: their addresses and sizes must fit into 4 KiB of arguments
+MOST = 64  # arrays of a launch: their addresses and sizes must fit into 4 KiB of arguments
 
 
 def _is_gapless(a: Any) -> bool:
@@ -30,13 +31,14 @@ def casts(*xs: Any, to: Any, source: Any) -> Any:
     if any(c not in NUMBERS for c in chars) or not all(_is_gapless(x) for x in xs):
         return NotImplemented
     outs = tuple([dense_like([x], x.shape, to.np) for x in xs])
-    for first in range(0, len(xs), _MOST):
-        _launch(xs[first : first + _MOST], outs[first : first + _MOST], *chars)
+    for first in range(0, len(xs), MOST):
+        launch_casts(xs[first : first + MOST], outs[first : first + MOST], *chars)
     return outs
 
 
-def _launch(xs: tuple, outs: tuple, given: str, wanted: str) -> None:
-    room = 16 if len(xs) <= 16 else _MOST
+def launch_casts(xs: Sequence[Any], outs: Sequence[Any], given: str, wanted: str) -> None:
+    """Up to MOST gapless arrays into others of another dtype, or of the same."""
+    room = 16 if len(xs) <= 16 else MOST
     flags = options(wanted, SRC=NUMBERS[given][0], MAXT=room)
     launch = kernel(source("common.cu") + source("casts.cu"), "casts", (f"{3 * room}Q",), flags)
     fill = [0] * (room - len(xs))

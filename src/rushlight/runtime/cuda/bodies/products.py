@@ -161,6 +161,15 @@ def _takes(x: Any, y: Any) -> bool:
     return x.dtype.char in TYPES and x.size > 0 and y.size > 0 and x.dtype == y.dtype
 
 
+def plain_product(x: Any, y: Any) -> Any:
+    """`x @ y` of matrices or equal batches of them; None for everything else."""
+    if x.ndim != y.ndim or x.ndim < 2 or not _takes(x, y):
+        return None
+    if x.shape[-1] != y.shape[-2] or x.shape[:-2] != y.shape[:-2]:
+        return None
+    return product(x, y, False, False) if x.ndim < 4 else _of_batches(x, y, False, False)
+
+
 def _register(name: str, flip_x: bool, flip_y: bool) -> None:
     form = "tn" if flip_x else "nt" if flip_y else "nn"
 

@@ -1,0 +1,449 @@
+"""cuDNN's recurrent layers through ctypes: its descriptors, where weights lie, and the choice of an algorithm."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+from functools import lru_cache
+from importlib import import_module
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import cupy
+import numpy as np
+from cupy.cuda import runtime
+
+from ....base.config import settings
+from ....base.locks import new_rlock
+from ...recurrent import GATES, Recurrence, Way
+from ..memory.streams import current
+from .cublaslt import is_capturing
+
+# Numbers of cudnn_graph.h and cudnn_adv.h.
+TYPES = {"f": 0, "d": 1, "e": 2, "E": 9}  # dtype.char -> cudnnDataType_t
+_MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
+STANDARD, PERSIST_STATIC, PERSIST_SMALL = 0, 1, 3
+_DEFAULT_MATH, _TENSOR_MATH, _FMA_MATH = 0, 1, 3
+_UNPACKED, _PACKED = 0, 1  # layouts, both step after step
+_OLDEST = 8901  # since then lengths need no copy on the device
+
+_RUNS = 3  # of each algorithm when they are compared
+_KEPT = 512  # descriptors of so many shapes
+
+
+class Refused(Exception):
+    """cuDNN does not take these layers."""
+
+
+def _folders() -> list[Path]:
+    try:
+        return [Path(p) / "lib" for p in import_module("nvidia.cudnn").__path__]
+    except ImportError:
+        return []
+
+
+def _open() -> Any:
+    for version in ("9", "8"):
+        name = f"libcudnn.so.{version}"
+        for place in [*[str(folder / name) for folder in _folders()], name]:
+            try:
+                return ctypes.CDLL(place, mode=ctypes.RTLD_GLOBAL)
+            except OSError:
+                continue
+    return None
+
+
+_P, _I, _Z = c_void_p, c_int, c_size_t
+_SPACES = [_Z, _P, _Z, _P, _Z, _P]  # sizes and addresses of weights, working memory, reserve
+_ARGUMENTS = {
+    "cudnnSetStream": [_P, _P],
+    "cudnnSetDropoutDescriptor": [_P, _P, c_float, _P, _Z, c_ulonglong],
+    "cudnnSetRNNDescriptor_v8": [_P, *[_I] * 12, _P, c_uint],
+    "cudnnSetRNNDataDescriptor": [_P, _I, _I, _I, _I, _I, _P, _P],
+    "cudnnSetTensorNdDescriptor": [_P, _I, _I, _P, _P],
+    "cudnnGetTensorNdDescriptor": [_P, _I, _P, _P, _P, _P],
+    "cudnnGetRNNWeightSpaceSize": [_P, _P, _P],
+    "cudnnGetRNNTempSpaceSizes": [_P, _P, _I, _P, _P, _P],
+    "cudnnGetRNNWeightParams": [_P, _P, _I, _Z, _P, _I, _P, _P, _P, _P],
+    "cudnnRNNForward": [_P, _P, _I, *[_P] * 11, *_SPACES],
+    "cudnnRNNBackwardData_v8": [*[_P] * 16, *_SPACES],
+    "cudnnRNNBackwardWeights_v8": [_P, _P, _I, *[_P] * 7, *_SPACES],
+}
+
+
+class Library:
+    """The library, and one handle on each GPU.
+
+    A handle keeps streams and memory of its own, which it makes at its first use: a second one for the
+    stream of a capture would make them inside the capture. So there is one, moved from stream to stream;
+    `lock` keeps threads from using it side by side.
+    """
+
+    def __init__(self, lib: Any) -> None:
+        self.lib = lib
+        self.lock = new_rlock()
+        self.handles: dict[int, tuple[int, int]] = {}  # GPU -> handle, the stream it is set to
+        lib.cudnnGetVersion.restype = c_size_t
+        lib.cudnnGetErrorString.restype = c_char_p
+        for name, types in _ARGUMENTS.items():
+            getattr(lib, name).argtypes = types
+
+    def call(self, name: str, *arguments: Any) -> None:
+        status = getattr(self.lib, name)(*arguments)
+        if status:
+            told = (self.lib.cudnnGetErrorString(status) or b"").decode()
+            raise Refused(f"{name}: {told}")
+
+    def made(self, kind: str) -> int:
+        """A new descriptor."""
+        box = c_void_p()
+        self.call(f"cudnnCreate{kind}Descriptor", byref(box))
+        return box.value or 0
+
+    def handle(self) -> int:
+        """The handle of the current GPU, set to the current stream."""
+        device, stream = runtime.getDevice(), current.ptr
+        found, at = self.handles.get(device, (0, -1))
+        if not found:
+            box = c_void_p()
+            self.call("cudnnCreate", byref(box))
+            found = box.value or 0
+        if at != stream:
+            self.call("cudnnSetStream", found, stream)
+            self.handles[device] = found, stream
+        return found
+
+
+_library: Any = None
+
+
+def library() -> Library | None:
+    """cuDNN, or None where it is not installed or too old; opened on first use."""
+    global _library
+    if _library is None:
+        lib = _open()
+        made = None
+        if lib is not None and hasattr(lib, "cudnnRNNBackwardData_v8"):
+            made = Library(lib)
+            if lib.cudnnGetVersion() < _OLDEST:
+                made = None
+        _library = made or False
+    return _library or None
+
+
+class _Descriptors:
+    """Descriptors that are given back with their owner."""
+
+    def __init__(self, lib: Library) -> None:
+        self.lib = lib
+        self.held: list[tuple[str, int]] = []
+
+    def new(self, kind: str) -> int:
+        made = self.lib.made(kind)
+        self.held.append((kind, made))
+        return made
+
+    def tensor(self, char: str, dims: tuple[int, ...]) -> int:
+        """A dense tensor."""
+        made = self.new("Tensor")
+        steps = [prod(dims[i + 1 :]) for i in range(len(dims))]
+        box = c_int * len(dims)
+        self.lib.call(
+            "cudnnSetTensorNdDescriptor", made, TYPES[char], len(dims), box(*dims), box(*steps)
+        )
+        return made
+
+    def __del__(self) -> None:
+        for kind, made in self.held:
+            getattr(self.lib.lib, f"cudnnDestroy{kind}Descriptor")(c_void_p(made))
+
+
+class Stack(_Descriptors):
+    """A stack of layers under one algorithm: its descriptor and the place of each weight."""
+
+    def __init__(
+        self, lib: Library, what: Recurrence, char: str, tf32: bool, algorithm: int, packed: bool
+    ) -> None:
+        super().__init__(lib)
+        self.what, self.char = what, char
+        handle = lib.handle()
+        dropout = self.new("Dropout")
+        lib.call("cudnnSetDropoutDescriptor", dropout, handle, 0.0, None, 0, 0)
+        self.rnn = self.new("RNN")
+        math = _TENSOR_MATH
+        if char in "fd":
+            math = _DEFAULT_MATH if tf32 or char == "d" else _FMA_MATH
+        lib.call(
+            "cudnnSetRNNDescriptor_v8", self.rnn, algorithm, _MODES[what.mode],
+            2 if what.biased else 0, what.directions - 1, 0, TYPES[char],
+            TYPES["d" if char == "d" else "f"], math, what.width, what.hidden, what.out,
+            what.layers, dropout, 0 if packed else 1,
+        )  # fmt: skip
+        size = c_size_t()
+        lib.call("cudnnGetRNNWeightSpaceSize", handle, self.rnn, byref(size))
+        self.weight_bytes = size.value
+        itemsize = 8 if char == "d" else 4 if char == "f" else 2
+        if size.value % itemsize:
+            raise Refused(f"weights take {size.value} bytes")
+        self.way = Way(algorithm, tf32, self._places(itemsize), size.value // itemsize)
+
+    def _places(self, itemsize: int) -> tuple[int, ...]:
+        """Where each weight begins, counted in numbers; all gates of one must lie side by side."""
+        space = cupy.ndarray((self.weight_bytes,), np.uint8)  # only its address is asked for
+        matrix, bias = self.new("Tensor"), self.new("Tensor")
+        what, gates = self.what, GATES[self.what.mode]
+        shapes = iter(what.shapes())
+        found: list[int] = []
+
+        def parts(cell: int, first: int, count: int, which: int) -> None:
+            shape = next(shapes)
+            begins = []
+            for k in range(count):
+                at, size = self._part(space, cell, first + k, (matrix, bias), which)
+                if size != prod(shape) // count or at % itemsize:
+                    raise Refused(f"weight {first + k} of cell {cell} has {size} numbers")
+                begins.append(at // itemsize)
+            step = prod(shape) // count
+            if begins != [begins[0] + k * step for k in range(count)]:
+                raise Refused("the gates of a weight do not lie side by side")
+            found.append(begins[0])
+
+        for cell in range(what.layers * what.directions):
+            for which in (0, 1) if what.biased else (0,):  # matrices, then biases
+                parts(cell, 0, gates, which)
+                parts(cell, gates, gates, which)
+            if what.projected:
+                parts(cell, 2 * gates, 1, 0)
+        return tuple(found)
+
+    def _part(
+        self, space: Any, cell: int, number: int, descriptors: tuple[int, int], which: int
+    ) -> tuple[int, int]:
+        """The offset in bytes and the size of one gate's matrix (or its bias, for `which` 1)."""
+        start = space.data.ptr
+        places = (c_void_p(), c_void_p())
+        self.lib.call(
+            "cudnnGetRNNWeightParams", self.lib.handle(), self.rnn, cell, self.weight_bytes, start,
+            number, descriptors[0], byref(places[0]), descriptors[1], byref(places[1]),
+        )  # fmt: skip
+        place = places[which].value
+        if place is None:
+            raise Refused(f"cell {cell} has no weight {number}")
+        kind, count, box = c_int(), c_int(), c_int * 3
+        dims, steps = box(), box()
+        self.lib.call(
+            "cudnnGetTensorNdDescriptor", descriptors[which], 3, byref(kind), byref(count), dims,
+            steps,
+        )  # fmt: skip
+        return place - start, prod(dims)
+
+
+class Call(_Descriptors):
+    """A stack over sequences of given lengths: descriptors of its arrays, and the memory it works in."""
+
+    def __init__(self, stack: Stack, sizes: tuple[int, ...], training: bool) -> None:
+        super().__init__(stack.lib)
+        what, char = stack.what, stack.char
+        self.stack, self.training = stack, training
+        batch, steps, cells = sizes[0], len(sizes), what.layers * what.directions
+        lengths = (c_int * batch)(*[sum(n > b for n in sizes) for b in range(batch)])
+        if sizes[-1] == batch:
+            lengths = (c_int * batch)(*[steps] * batch)
+        fill = (ctypes.c_double if char == "d" else c_float)(0)
+        layout = _UNPACKED if sizes[-1] == batch else _PACKED
+        self.x, self.y = self.new("RNNData"), self.new("RNNData")
+        for made, width in ((self.x, what.width), (self.y, what.out * what.directions)):
+            self.lib.call(
+                "cudnnSetRNNDataDescriptor", made, TYPES[char], layout, steps, batch, width,
+                lengths, byref(fill),
+            )  # fmt: skip
+        self.h = self.tensor(char, (cells, batch, what.out))
+        self.c = self.tensor(char, (cells, batch, what.hidden))
+        work, reserve = c_size_t(), c_size_t()
+        self.lib.call(
+            "cudnnGetRNNTempSpaceSizes", self.lib.handle(), stack.rnn, int(training), self.x,
+            byref(work), byref(reserve),
+        )  # fmt: skip
+        self.work, self.reserve = work.value, reserve.value
+
+    def _spaces(self, w: Any, work: Any, reserve: Any) -> tuple:
+        """The six arguments that tell of memory."""
+        return (
+            self.stack.weight_bytes, _at(w), self.work, _at(work), reserve.size, _at(reserve)
+        )  # fmt: skip
+
+    def forward(
+        self, x: Any, h0: Any, c0: Any, w: Any, y: Any, h: Any, c: Any, reserve: Any
+    ) -> None:
+        """Write outputs, last states, and for training what backward needs."""
+        work = cupy.ndarray((self.work,), np.uint8)
+        with self.lib.lock:
+            _go(
+                self.lib, "cudnnRNNForward", self.lib.handle(), self.stack.rnn, int(self.training),
+                None, self.x, _at(x), self.y, _at(y), self.h, _at(h0), _at(h), self.c, _at(c0),
+                _at(c), *self._spaces(w, work, reserve),
+            )  # fmt: skip
+
+    def backward(self, given: tuple, gradients: tuple, found: tuple, reserve: Any) -> None:
+        """From (x, h0, c0, w, y) and those of (y, h, c) the gradients (x, h0, c0, w).
+
+        `reserve` is changed; the weights' gradients are added to what lies in `gw`.
+        """
+        x, h0, c0, w, y = given
+        gy, gh, gc = gradients
+        gx, gh0, gc0, gw = found
+        work = cupy.ndarray((self.work,), np.uint8)
+        with self.lib.lock:
+            handle, rnn = self.lib.handle(), self.stack.rnn
+            spaces = self._spaces(w, work, reserve)
+            _go(
+                self.lib, "cudnnRNNBackwardData_v8", handle, rnn, None, self.y, _at(y), _at(gy),
+                self.x, _at(gx), self.h, _at(h0), _at(gh), _at(gh0), self.c, _at(c0), _at(gc),
+                _at(gc0), *spaces,
+            )  # fmt: skip
+            _go(
+                self.lib, "cudnnRNNBackwardWeights_v8", handle, rnn, 0, None, self.x, _at(x),
+                self.h, _at(h0), self.y, _at(y), spaces[0], _at(gw), *spaces[2:],
+            )  # fmt: skip
+
+
+def _at(a: Any) -> int | None:
+    return None if a is None or not a.size else a.data.ptr
+
+
+def _go(lib: Library, name: str, *arguments: Any) -> None:
+    """A call that must succeed: the layers were taken when they were described."""
+    try:
+        lib.call(name, *arguments)
+    except Refused as error:
+        raise RuntimeError(f"cuDNN error in recurrent layers: {error}") from None
+
+
+# -- found again ----------------------------------------------------------------------------------
+
+
+@lru_cache(_KEPT)
+def _stack(
+    device: int, what: Recurrence, char: str, tf32: bool, algorithm: int, packed: bool
+) -> Stack:
+    lib = library()
+    assert lib is not None  # `way` asked before
+    with lib.lock:
+        return Stack(lib, what, char, tf32, algorithm, packed)
+
+
+@lru_cache(_KEPT)
+def _call(
+    device: int, what: Recurrence, char: str, tf32: bool, algorithm: int, sizes: tuple,
+    training: bool,
+) -> Call:  # fmt: skip
+    stack = _stack(device, what, char, tf32, algorithm, sizes[-1] != sizes[0])
+    with stack.lib.lock:
+        return Call(stack, sizes, training)
+
+
+def call_for(what: Recurrence, char: str, way: Way, sizes: tuple, training: bool) -> Call:
+    """What runs a stack in the way that was told."""
+    return _call(runtime.getDevice(), what, char, way.tf32, way.algorithm, sizes, training)
+
+
+# -- which algorithm ------------------------------------------------------------------------------
+
+
+def way(what: Recurrence, char: str, sizes: tuple[int, ...], training: bool) -> Way | None:
+    """How cuDNN runs a stack; None where it is switched off, absent, or refuses.
+
+    Algorithms are compared once per kind of stack, batch and power of two of steps, so that lengths which
+    change from call to call cost nothing.
+    """
+    if not settings.cudnn_enabled or char not in TYPES or library() is None:
+        return None
+    device, tf32 = runtime.getDevice(), settings.cudnn_allow_tf32
+    chosen = _choose(
+        device, what, char, tf32, sizes[0], len(sizes).bit_length(), sizes[-1] != sizes[0], training,
+        settings.deterministic, _Sizes(sizes),
+    )  # fmt: skip
+    if chosen is None:
+        return None
+    try:
+        return _call(device, what, char, tf32, chosen, sizes, training).stack.way
+    except Refused:
+        return None
+
+
+class _Sizes:
+    """The lengths of one call, which are no part of the key that a choice is kept under."""
+
+    __slots__ = ("sizes",)
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self.sizes = sizes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Sizes)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@lru_cache(_KEPT)
+def _choose(
+    device: int, what: Recurrence, char: str, tf32: bool, batch: int, magnitude: int, packed: bool,
+    training: bool, deterministic: bool, example: _Sizes,
+) -> int | None:  # fmt: skip
+    """The quickest algorithm for sequences like the example's."""
+    calls = []
+    for algorithm in (STANDARD, PERSIST_SMALL, PERSIST_STATIC):
+        try:
+            calls.append(_call(device, what, char, tf32, algorithm, example.sizes, training))
+        except Refused:
+            continue
+        if deterministic or is_capturing():
+            break
+    if len(calls) < 2:
+        return calls[0].stack.way.algorithm if calls else None
+    times = []
+    for call in calls:
+        try:
+            times.append((_milliseconds(call, example.sizes), call.stack.way.algorithm))
+        except RuntimeError:
+            continue
+    return min(times)[1] if times else None
+
+
+def _milliseconds(call: Call, sizes: tuple[int, ...]) -> float:
+    """Time of forward and, for training, backward on arrays of their own, full of random numbers."""
+    what, char = call.stack.what, call.stack.char
+    itemsize = 8 if char == "d" else 4 if char == "f" else 2
+    frames, batch = sum(sizes), sizes[0]
+
+    def noise(*shape: int) -> Any:
+        return cupy.random.random(-(-prod(shape) * itemsize // 4), dtype=np.float32) * 0.1
+
+    cells = what.layers * what.directions
+    x, y, gy = [
+        noise(frames, n) for n in (what.width, *[what.out * what.directions] * 2)
+    ]  # fmt: skip
+    h, h0, c, c0 = [noise(cells, batch, n) for n in (what.out, what.out, what.hidden, what.hidden)]
+    w = noise(call.stack.way.size)
+    gx, gw = noise(frames, what.width), cupy.zeros_like(w)
+    reserve = cupy.ndarray((call.reserve,), np.uint8)
+    if what.mode != "lstm":
+        c = c0 = None
+
+    def run() -> None:
+        call.forward(x, h0, c0, w, y, h, c, reserve)
+        if call.training:
+            call.backward((x, h0, c0, w, y), (gy, None, None), (gx, None, None, gw), reserve)
+
+    run()
+    stream = cupy.cuda.get_current_stream()
+    begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+    stream.synchronize()
+    begin.record(stream)
+    for _ in range(_RUNS):
+        run()
+    end.record(stream)
+    end.synchronize()
+    return float(cupy.cuda.get_elapsed_time(begin, end))

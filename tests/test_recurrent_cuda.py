@@ -1,0 +1,257 @@
+"""Recurrent layers on the GPU: cuDNN's against our own on the CPU, in every form, eager and captured."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+from rushlight.nn.utils.rnn import pack_padded_sequence
+from rushlight.runtime.door import listening
+
+pytestmark = pytest.mark.skipif(not rl.cuda.is_available(), reason="needs an NVIDIA GPU")
+
+CASES = [
+    ("LSTM", {}), ("LSTM", {"num_layers": 2, "bidirectional": True}), ("LSTM", {"bias": False}),
+    ("LSTM", {"proj_size": 8, "num_layers": 2, "bidirectional": True}),
+    ("LSTM", {"proj_size": 8, "bias": False}), ("LSTM", {"batch_first": True, "num_layers": 3}),
+    ("GRU", {"num_layers": 2}), ("GRU", {"bidirectional": True, "bias": False}), ("RNN", {}),
+    ("RNN", {"nonlinearity": "relu", "num_layers": 2, "bidirectional": True}),
+]  # fmt: skip
+IDS = [name + "".join(f"-{k}={v}" for k, v in how.items()) for name, how in CASES]
+
+
+@pytest.fixture(autouse=True)
+def exact() -> Any:
+    """float32 products in float32."""
+    before = rl.backends.cudnn.allow_tf32
+    rl.backends.cudnn.allow_tf32 = False
+    yield
+    rl.backends.cudnn.allow_tf32 = before
+    rl.backends.cudnn.enabled = True
+
+
+def has_cudnn() -> bool:
+    from rushlight.runtime.cuda.library.cudnn_rnn import library
+
+    return library() is not None
+
+
+needs_cudnn = pytest.mark.skipif("not rl.cuda.is_available() or not has_cudnn()", reason="no cuDNN")
+
+
+def kernels(call: Any) -> tuple[Any, list[str]]:
+    """The result of a call, and the kernels it asked for."""
+    names: list[str] = []
+
+    def listener(kernel: Any, arrays: Any, attrs: Any, go: Any) -> Any:
+        names.append(kernel.name)
+        return go()
+
+    with listening(listener):
+        return call(), names
+
+
+def flat(result: Any) -> list[Any]:
+    out, states = result
+    out = out.data if isinstance(out, rl.nn.utils.rnn.PackedSequence) else out
+    return [out, *(states if isinstance(states, tuple) else (states,))]
+
+
+def compare(a: Any, b: Any, tolerance: float) -> None:
+    np.testing.assert_allclose(
+        a.detach().double().cpu().numpy(), b.detach().double().cpu().numpy(), atol=tolerance,
+        rtol=tolerance,
+    )  # fmt: skip
+
+
+def both(net: Any, x: Any, tolerance: float, packed: Any = None) -> list[str]:
+    """Run on both devices, compare results and gradients; the kernels of the GPU's forward pass."""
+    there = copy.deepcopy(net).to("cuda")
+    a, b = x.clone().requires_grad_(), x.to("cuda").requires_grad_()
+    wrap = packed or (lambda t: t)
+    want = flat(net(wrap(a)))
+    found, names = kernels(lambda: flat(there(wrap(b))))
+    for one, other in zip(found, want):
+        compare(one, other, tolerance)
+    loss = lambda outs: sum([(o.double() * o.double()).sum() for o in outs])  # noqa: E731
+    loss(want).backward()
+    loss(found).backward()
+    compare(b.grad, a.grad, 10 * tolerance)
+    for one, other in zip(there.parameters(), net.parameters()):
+        compare(one.grad, other.grad, 20 * tolerance)
+    return names
+
+
+@needs_cudnn
+@pytest.mark.parametrize(("name", "how"), CASES, ids=IDS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_values_and_gradients(name: str, how: dict, dtype: str) -> None:
+    rl.manual_seed(0)
+    d = getattr(rl, dtype)
+    net = getattr(rl.nn, name)(12, 16, **how, dtype=d)
+    names = both(net, rl.randn(7, 5, 12, dtype=d), 2e-5 if dtype == "float32" else 1e-9)
+    assert names.count("rnn_stack") == 1 and "linear" not in names
+
+
+@needs_cudnn
+@pytest.mark.parametrize(("name", "how"), CASES, ids=IDS)
+def test_packed_sequences(name: str, how: dict) -> None:
+    rl.manual_seed(1)
+    net = getattr(rl.nn, name)(12, 16, **how)
+    lengths = [3, 7, 1, 7, 5]
+
+    def pack(x: Any) -> Any:
+        first = how.get("batch_first", False)
+        x = x.transpose(0, 1) if first else x
+        return pack_padded_sequence(x, lengths, batch_first=first, enforce_sorted=False)
+
+    names = both(net, rl.randn(7, 5, 12), 2e-5, pack)
+    assert names.count("rnn_stack") == 1
+
+
+@needs_cudnn
+@pytest.mark.parametrize("algorithm", [0, 1, 3])
+@pytest.mark.parametrize("hidden", [16, 128, 256])
+def test_every_algorithm_gives_the_same(
+    algorithm: int, hidden: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rushlight.runtime.cuda.library import cudnn_rnn
+
+    monkeypatch.setattr(cudnn_rnn, "_choose", lambda *key: algorithm)
+    rl.manual_seed(2)
+    net = rl.nn.LSTM(hidden, hidden, 2)
+    x = rl.randn(9, 8, hidden)
+    try:
+        cudnn_rnn._call(
+            0, cudnn_rnn.Recurrence("lstm", hidden, hidden, 0, 2, 1, True), "f", False, algorithm,
+            (8,) * 9, True,
+        )  # fmt: skip
+    except cudnn_rnn.Refused as error:
+        pytest.skip(str(error))
+    assert "rnn_stack" in both(net, x, 1e-4)
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision(name: str, dtype: str) -> None:
+    rl.manual_seed(3)
+    net = getattr(rl.nn, name)(16, 32, 2)
+    x = rl.randn(6, 4, 16)
+    want = flat(net(x))
+    d = getattr(rl, dtype)
+    there = copy.deepcopy(net).to("cuda")
+    with rl.autocast("cuda", dtype=d):
+        found = flat(there(x.to("cuda")))
+    assert {t.dtype for t in found} == {d}
+    for one, other in zip(found, want):
+        compare(one, other, 0.03)
+    found[0].float().sum().backward()
+    want[0].sum().backward()
+    for one, other in zip(there.parameters(), net.parameters()):
+        assert one.grad.dtype is rl.float32
+        compare(one.grad, other.grad, 0.3)
+    low = there.to(d)
+    compare(flat(low(x.to("cuda", d)))[0], want[0], 0.05)
+
+
+@needs_cudnn
+def test_a_retained_graph_can_be_walked_twice() -> None:
+    net = rl.nn.LSTM(8, 16, 2).to("cuda")
+    x = rl.randn(5, 3, 8).to("cuda").requires_grad_()
+    loss = net(x)[0].square().sum()
+    loss.backward(retain_graph=True)
+    first = [t.grad.clone() for t in (x, *net.parameters())]
+    loss.backward()
+    for t, g in zip((x, *net.parameters()), first):
+        compare(t.grad, 2 * g, 1e-5)
+
+
+@needs_cudnn
+def test_second_derivatives() -> None:
+    net = rl.nn.GRU(3, 4, dtype=rl.float64)
+    there = copy.deepcopy(net).to("cuda")
+    x = rl.randn(3, 2, 3, dtype=rl.float64)
+    results = []
+    for module, t in ((net, x.clone()), (there, x.to("cuda"))):
+        t.requires_grad_()
+        (g,) = rl.autograd.grad(module(t)[0].square().sum(), t, create_graph=True)
+        g.square().sum().backward()
+        results.append([t.grad, *[p.grad for p in module.parameters()]])
+    for a, b in zip(*results):
+        compare(b, a, 1e-9)
+
+
+@needs_cudnn
+def test_unbatched_inference_reserves_nothing() -> None:
+    net = rl.nn.LSTM(8, 16)
+    there = copy.deepcopy(net).to("cuda")
+    x = rl.randn(5, 8)
+    with rl.no_grad():
+        compare(there(x.to("cuda"))[0], net(x)[0], 1e-5)
+
+
+def test_the_plain_way_on_the_gpu() -> None:
+    rl.backends.cudnn.enabled = False
+    rl.manual_seed(4)
+    for name in ("LSTM", "GRU", "RNN"):
+        names = both(getattr(rl.nn, name)(12, 16, 2), rl.randn(7, 5, 12), 2e-5)
+        assert "rnn_stack" not in names
+
+
+class Words(rl.nn.Module):
+    """A small language model."""
+
+    def __init__(self, kind: str, drop: float) -> None:
+        super().__init__()
+        self.embed = rl.nn.Embedding(50, 24)
+        self.rnn = getattr(rl.nn, kind)(24, 32, 2, dropout=drop)
+        self.out = rl.nn.Linear(32, 50)
+
+    def forward(self, x: Any) -> Any:
+        return self.out(self.rnn(self.embed(x))[0])
+
+
+@pytest.mark.parametrize("cudnn", [True, False])
+@pytest.mark.parametrize(("kind", "drop"), [("LSTM", 0.0), ("LSTM", 0.3), ("GRU", 0.0)])
+def test_a_captured_step_equals_eager_ones(kind: str, drop: float, cudnn: bool) -> None:
+    rl.backends.cudnn.enabled = cudnn
+    losses = []
+    for compiled in (False, True):
+        rl.manual_seed(5)
+        net = Words(kind, drop).to("cuda")
+        optimiser = rl.optim.SGD(net.parameters(), lr=0.5)
+        batches = [rl.randint(0, 50, (2, 6, 4)).to("cuda") for _ in range(8)]
+
+        def step(x: Any, y: Any, net: Any = net, optimiser: Any = optimiser) -> Any:
+            optimiser.zero_grad()
+            loss = rl.nn.functional.cross_entropy(net(x).reshape(-1, 50), y.reshape(-1))
+            loss.backward()
+            rl.nn.utils.clip_grad_norm_(net.parameters(), 0.25)
+            optimiser.step()
+            return loss
+
+        run = rl.compile(step) if compiled else step
+        losses.append([run(x, y).item() for x, y in batches])
+        if compiled:
+            assert not run.why() and run.replays
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-4)
+    assert losses[0][-1] != losses[0][0]
+
+
+@needs_cudnn
+def test_lengths_that_change_cost_no_new_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rushlight.runtime.cuda.library import cudnn_rnn
+
+    asked: list[int] = []
+    plain = cudnn_rnn._milliseconds
+    monkeypatch.setattr(
+        cudnn_rnn, "_milliseconds", lambda call, sizes: asked.append(1) or plain(call, sizes)
+    )
+    net = rl.nn.GRU(20, 33).to("cuda")
+    for steps in (17, 18, 19, 25):
+        net(rl.randn(steps, 4, 20).to("cuda"))
+    assert len(asked) <= 3
