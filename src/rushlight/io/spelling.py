@@ -53,7 +53,7 @@ _CLASSES = {
 }
 _INNER = ("operators", "core", "runtime", "capture", "io", "dezero", "cli")
 # Where functions are looked for, by the module that PyTorch's users know.
-_PUBLIC = ("nn.functional", "", "special", "linalg", "fft", "nn.init")
+_PUBLIC = ("nn.functional", "", "special", "linalg", "fft", "nn.init", "utils.data")
 
 
 def theirs(obj: Any, name: str | None = None) -> tuple[str, str]:
@@ -65,8 +65,8 @@ def theirs(obj: Any, name: str | None = None) -> tuple[str, str]:
         return module, name
     if (inner, name) in _CLASSES:
         return _CLASSES[(inner, name)]
-    if not inspect.isclass(obj) and (public := _public_place(obj, name)) is not None:
-        return public, name
+    if not inspect.isclass(obj):
+        return _public_place(obj, name) or module, name  # PyTorch finds what is public only
     path = inner
     while path:
         home = _HOMES.get(path)

@@ -61,8 +61,14 @@ class _TransformerLayer(Module):
             activation = _get_activation_fn(activation)
         self.activation = activation
 
+    def __getstate__(self) -> dict:
+        """With the number by which PyTorch's own layers know two activations."""
+        known = {F.relu: 1, F.gelu: 2}
+        kind = known.get(self.activation, 0) if callable(self.activation) else 0
+        return {**super().__getstate__(), "activation_relu_or_gelu": kind}
+
     def __setstate__(self, state: dict) -> None:
-        super().__setstate__(state)
+        super().__setstate__({k: v for k, v in state.items() if k != "activation_relu_or_gelu"})
         if "activation" not in self.__dict__ and "activation" not in self._modules:
             self.activation = F.relu
 

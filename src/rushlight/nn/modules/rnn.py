@@ -91,6 +91,12 @@ class RNNBase(Module):
     def _flat_weights(self) -> list[Tensor]:
         return [getattr(self, name) for name in self._flat_weights_names]
 
+    def __getstate__(self) -> dict:
+        return {**super().__getstate__(), "_flat_weights": self._flat_weights}  # as PyTorch's have
+
+    def __setstate__(self, state: dict) -> None:
+        super().__setstate__({k: v for k, v in state.items() if k != "_flat_weights"})
+
     @property
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters, a list per layer and direction."""
