@@ -8,12 +8,21 @@ from typing import Any
 from ...core.modes import modes
 from ...core.public import NAMESPACES, public
 from ...core.tensor import Tensor
-from ...runtime.recurrent import Recurrence
+from ...runtime.recurrent import Recurrence, Way
+from ..made_of.reference import by_reference, vjp
 from ..memory.casting import cast_to
 from .dropout import dropout as apply_dropout
 from .linear import linear
 from .recurrent_kernels import gru_sequence, lstm_projected, lstm_sequence, rnn_sequence
-from .recurrent_stack import dtype_of, own_layers, recurrence, run_stack, way_and_dtype
+from .recurrent_stack import (
+    dtype_of,
+    own_layers,
+    recurrence,
+    rnn_stack_grad,
+    rnn_weights_grad,
+    run_stack,
+    way_and_dtype,
+)  # fmt: skip
 
 # A layer sees the frames of all time steps as one matrix [sum of batch sizes, features]: the input
 # projection is one product, and only the recurrence itself runs step by step, inside one kernel.
@@ -110,15 +119,6 @@ def _by_layers(
     return x, [stack([f[k] for f in finals], 0) for k in range(len(finals[0]))]
 
 
-def plain_stack(
-    what: Recurrence, x: Tensor, states: Sequence[Tensor], params: Sequence[Tensor], sizes: tuple
-) -> tuple[Tensor, list[Tensor]]:
-    """A stack in ops that can be differentiated any number of times."""
-    return _by_layers(
-        what.mode, x, states, params, what.biased, what.layers, 0.0, what.directions, sizes
-    )
-
-
 def _by_device(
     mode: str, x: Tensor, states: Sequence[Tensor], params: Sequence[Tensor], biased: bool,
     num_layers: int, drop: float, directions: int, sizes: tuple,
@@ -160,6 +160,28 @@ def _by_device(
         return x, finals[0]
     cat = NAMESPACES["torch"]["cat"]
     return x, [cat([f[i] for f in finals], 0) for i in range(len(states))]
+
+
+def _stack_grad_formula(
+    x: Tensor, h0: Tensor, c0: Any, w: Tensor, y: Tensor, reserve: Tensor, gy: Any, gh: Any,
+    gc: Any, what: Recurrence, way: Way, sizes: tuple,
+) -> tuple:  # fmt: skip
+    """What `rnn_stack_grad` computes, from its primal inputs and the arriving gradients alone."""
+
+    def formula(x: Tensor, h0: Tensor, c0: Any, w: Tensor) -> tuple:
+        weights = rnn_weights_grad(w, way=way, shapes=tuple(what.shapes()))
+        states = (h0,) if c0 is None else (h0, c0)
+        y, finals = _by_layers(
+            what.mode, x, states, weights, what.biased, what.layers, 0.0, what.directions, sizes
+        )
+        return (y, *finals)
+
+    given = (x, h0, c0, w)
+    found = vjp(formula, given, [a is not None for a in given], (gy, gh, gc))
+    return found if c0 is not None else (found[0], found[1], found[3])
+
+
+by_reference(rnn_stack_grad, _stack_grad_formula)
 
 
 def _sequence(

@@ -12,7 +12,6 @@ from ...core.op import Op
 from ...core.tensor import Tensor
 from ...runtime import devices
 from ...runtime.recurrent import GATES, Recurrence, Way
-from ..made_of.reference import by_reference, vjp
 from ..memory.casting import cast_to
 
 # Contract of the kernels, which devices register by name; frames lie step after step in one matrix and `sizes`
@@ -85,27 +84,6 @@ def _stack_backward(
         x, h0, c0, w, out.detach(), out1, gs[0], gs[2], gc, what=what, way=way, sizes=sizes
     )
     return found if c0 is not None else (found[0], found[1], None, found[2])
-
-
-def _grad_formula(
-    x: Tensor, h0: Tensor, c0: Any, w: Tensor, y: Tensor, reserve: Tensor, gy: Any, gh: Any,
-    gc: Any, what: Recurrence, way: Way, sizes: tuple,
-) -> tuple:  # fmt: skip
-    """What `rnn_stack_grad` computes, from its primal inputs and the arriving gradients alone."""
-    from .recurrent import plain_stack
-
-    def formula(x: Tensor, h0: Tensor, c0: Any, w: Tensor) -> tuple:
-        weights = rnn_weights_grad(w, way=way, shapes=tuple(what.shapes()))
-        states = (h0,) if c0 is None else (h0, c0)
-        y, finals = plain_stack(what, x, states, weights, sizes)
-        return (y, *finals)
-
-    given = (x, h0, c0, w)
-    found = vjp(formula, given, [a is not None for a in given], (gy, gh, gc))
-    return found if c0 is not None else (found[0], found[1], found[3])
-
-
-by_reference(rnn_stack_grad, _grad_formula)
 
 
 # -- whether a device takes them ------------------------------------------------------------------
