@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
-from .base.errors import NotYet
+from ._names.refusal import refuser
 
 
 def wrap(fn_or_name: Any) -> Any:
@@ -21,18 +20,11 @@ def wrap(fn_or_name: Any) -> Any:
     return fn_or_name
 
 
-def _refuse(name: str) -> Callable[..., NoReturn]:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise NotYet(
-            f"fx.{name}: rushlight has no symbolic tracer. rushlight.compile records a function by "
-            "running it; forward hooks see the inside of a model."
-        )
-
-    refuse.__name__ = name
-    refuse.__doc__ = "Refused: rushlight has no symbolic tracer."
-    setattr(refuse, "not_yet", True)  # tools/coverage_api.py counts it as missing
-    return refuse
-
+_refuse = refuser(
+    "fx",
+    "has no symbolic tracer",
+    "rushlight.compile records a function by running it; forward hooks see the inside of a model.",
+)
 
 symbolic_trace = _refuse("symbolic_trace")
 Tracer = _refuse("Tracer")

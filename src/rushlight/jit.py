@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
-from .base.errors import NotYet
+from ._names.refusal import refuser
 
 
 def is_scripting() -> bool:
@@ -37,18 +37,12 @@ def _overload_method(fn: Callable) -> Callable:
     return fn
 
 
-def _no_compiler(name: str) -> Callable[..., NoReturn]:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise NotYet(
-            f"jit.{name}: rushlight has no TorchScript. Call the function as it is; to make it "
-            "faster see rushlight.compile, to keep a model save its state_dict()."
-        )
-
-    refuse.__name__ = name
-    refuse.not_yet = True  # type: ignore[attr-defined]  # tools/coverage_api.py counts it as missing
-    refuse.__doc__ = f"Refused: rushlight has no TorchScript to {name}."
-    return refuse
-
+_no_compiler = refuser(
+    "jit",
+    "has no TorchScript",
+    "Call the function as it is; to make it faster see rushlight.compile, to keep a model save its "
+    "state_dict().",
+)
 
 script = _no_compiler("script")
 trace = _no_compiler("trace")

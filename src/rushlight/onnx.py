@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+from ._names.refusal import refuser
 
-from .base.errors import NotYet
-
-
-def _refuse(name: str) -> Callable[..., NoReturn]:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise NotYet(
-            f"onnx.{name}: rushlight does not export to ONNX. Save the parameters with "
-            "rushlight.save(model.state_dict(), path), which PyTorch reads, and export from there."
-        )
-
-    refuse.__name__ = name
-    refuse.__doc__ = "Refused: rushlight does not export to ONNX."
-    setattr(refuse, "not_yet", True)  # tools/coverage_api.py counts it as missing
-    return refuse
-
+_refuse = refuser(
+    "onnx",
+    "does not export to ONNX",
+    "Save the parameters with rushlight.save(model.state_dict(), path), which PyTorch reads, and export "
+    "from there.",
+)
 
 export = _refuse("export")
 _export = _refuse("_export")

@@ -16,8 +16,8 @@ PACKAGE = __name__.split(".")[0]
 # Submodules that `import rushlight` does not load; `rushlight.nn` loads them on first use.
 SUBMODULES = (
     "accelerator", "amp", "autograd", "backends", "capture", "cli", "compiler", "cuda", "data",
-    "dezero", "distributed", "distributions", "fft", "func", "fx", "hub", "io", "jit", "linalg",
-    "multiprocessing", "nested", "nn", "onnx", "optim", "profiler", "random", "return_types", "serialization", "sparse", "special",
+    "dezero", "distributed", "distributions", "fft", "func", "fx", "hub", "io", "jit", "library", "linalg",
+    "multiprocessing", "nested", "nn", "onnx", "ops", "optim", "profiler", "random", "return_types", "serialization", "sparse", "special",
     "testing", "types", "utils", "version", "vision",
 )  # fmt: skip
 

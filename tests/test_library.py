@@ -1,0 +1,111 @@
+"""`rushlight.ops` and `rushlight.library`: operators that other packages register in Python."""
+
+from __future__ import annotations
+
+import pytest
+
+import rushlight as rl
+from rushlight import library
+from rushlight.base.errors import NotYet
+
+
+@pytest.fixture
+def scale():
+    @library.custom_op("tests::scale", mutates_args=())
+    def scale(x: rl.Tensor, factor: float = 2.0) -> rl.Tensor:
+        """x times a number."""
+        return x * factor
+
+    return scale
+
+
+def test_what_is_missing_is_an_attribute_error_in_pytorchs_words():
+    assert not hasattr(rl.ops.torchvision, "nms")
+    with pytest.raises(
+        AttributeError, match="'_OpNamespace' 'aten' object has no attribute 'nope'"
+    ):
+        rl.ops.aten.nope
+    assert "torchvision" not in dir(rl.ops)
+
+
+def test_a_registered_function_is_found(scale):
+    x = rl.tensor([1.0, 2.0])
+    for call in (scale, rl.ops.tests.scale, rl.ops.tests.scale.default):
+        assert call(x, factor=3.0).tolist() == [3.0, 6.0]
+        assert call(x).tolist() == [2.0, 4.0]
+    assert scale.__doc__ == "x times a number."
+    assert "tests" in dir(rl.ops)
+    with pytest.raises(TypeError):
+        scale(x, 1.0, 2.0)
+
+
+def test_derivative(scale):
+    x = rl.tensor([1.0, 2.0], requires_grad=True)
+    y = scale(x)
+    assert y.requires_grad
+    assert "tests_scale" in y.grad_fn.name()
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        y.sum().backward()
+
+    def setup(ctx, inputs, output):
+        ctx.factor = inputs[1]
+
+    library.register_autograd(
+        "tests::scale", lambda ctx, g: (g * ctx.factor, None), setup_context=setup
+    )
+    rl.ops.tests.scale(x, 5.0).sum().backward()
+    assert x.grad.tolist() == [5.0, 5.0]
+
+
+def test_meta_and_devices(scale):
+    x = rl.ones(3, device="meta")
+    with pytest.raises(RuntimeError, match="no fake impl registered"):
+        scale(x)
+    library.register_fake(scale)(lambda x, factor=2.0: rl.empty_like(x))
+    assert scale(x).shape == (3,) and scale(x).is_meta
+    library.register_kernel("tests::scale", "cpu")(lambda x, factor=2.0: x + factor)
+    assert scale(rl.zeros(1)).item() == 2.0
+    only = library.custom_op("tests::only", lambda x: -x, mutates_args=(), device_types="cuda")
+    with pytest.raises(NotImplementedError, match="not for cpu"):
+        only(rl.zeros(1))
+
+
+def test_what_writes_in_place():
+    @library.custom_op("tests::increase", mutates_args={"x"})
+    def increase(x: rl.Tensor) -> None:
+        x.add_(1)
+
+    x = rl.zeros(2)
+    assert increase(x) is None
+    assert x.tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="requires grad"):
+        increase(x.requires_grad_())
+
+
+def test_what_is_refused():
+    same = library.custom_op("tests::same", lambda x: x, mutates_args=())
+    with pytest.raises(RuntimeError, match="must not also be an input"):
+        same(rl.ones(1))
+    with pytest.raises(ValueError, match="namespace::name"):
+        library.custom_op("same", lambda x: x, mutates_args=())
+    with pytest.raises(RuntimeError, match="no custom operator"):
+        library.register_fake("tests::never", lambda x: x)
+    with pytest.raises(OSError, match="custom_op"):
+        rl.ops.load_library("lib.so")
+
+
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        ("jit.script", "no TorchScript"),
+        ("fx.symbolic_trace", "no symbolic tracer"),
+        ("onnx.export", "ONNX"),
+        ("nested.nested_tensor", "no nested tensors"),
+    ],
+)
+def test_refusals_say_what_to_do_instead(name: str, says: str):
+    module, function = name.split(".")
+    refuse = getattr(getattr(rl, module), function)
+    with pytest.raises(NotYet, match=f"{name}: rushlight .*{says}"):
+        refuse(None)
+    assert refuse.__name__ == function and refuse.not_yet
