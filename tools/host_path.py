@@ -131,7 +131,7 @@ def no_driver() -> None:
         "memcpyAsync": _copy,
         "memsetAsync": count,
         "pointerGetAttributes": lambda p: SimpleNamespace(type=0),
-        "getDeviceProperties": lambda i: {"name": b"no GPU"},
+        "getDeviceProperties": lambda i: {"name": b"no GPU", "multiProcessorCount": 132},
     }
     for name, answer in answers.items():
         setattr(runtime, name, answer)

@@ -15,6 +15,7 @@ from cupy.cuda import runtime
 from ...base.config import settings
 from ...base.device import device
 from .. import devices
+from . import processors
 from .arrays import CUPY
 from .memory import host_copies as transfer
 from .memory import pool as memory
@@ -38,6 +39,10 @@ class CudaBackend:
         self._count = runtime.getDeviceCount()
         self._devices = tuple([device("cuda", i) for i in range(self._count)])
         self._streams: dict[int, Any] = {}
+        processors.ask(
+            runtime.getDevice if self._count > 1 else lambda: 0,
+            lambda index: runtime.getDeviceProperties(index)["multiProcessorCount"],
+        )
         memory.install()
         package = __name__.rpartition(".")[0] + ".bodies"
         for family in _FAMILIES:

@@ -10,11 +10,11 @@ import cupy
 from ...door import kernel_for
 from ..code.launch import Result
 from ..code.sources import COUNTERS, NUMBERS, PARTIALS, blocks_for, counter, device, load, partials
+from ..processors import multiprocessors
 from .fills import copy_to
 from .layer_norm import dense, pointer, stored, wide
 from .pointwise import compute
 
-_PROCESSORS = 132  # of an H200; fewer blocks leave a smaller GPU just as busy
 _SUMS, _EACH = 512, 256  # threads of the blocks that add up, and of those that go over the elements
 _DEEP = 4  # rows a thread has under way at once
 _FULL = {"sums": 2, "apply": 4, "slopes": 3}  # blocks per processor: whole turns of those that fit
@@ -79,7 +79,7 @@ class _Layout:
         """The launch of two sums per channel; the last block of each column finishes them."""
         formats = ("P",) * head + ("i", "i", "q", *kinds)
         launch = load("batch_norm.cu", name, formats, char, **options, **self.options)
-        grid = (self.columns, self._splits(_FULL["sums"] * _PROCESSORS, _SUMS), 1)
+        grid = (self.columns, self._splits(_FULL["sums"] * multiprocessors(), _SUMS), 1)
         sizes = (self.c, self.inner, self.images)
         return launch.prepared(grid, (_SUMS, 1, 1), 0, head, results, *sizes, *numbers)
 
@@ -91,7 +91,7 @@ class _Layout:
         launch = load("batch_norm.cu", name, formats, char, **options, **self.options)
         grid: tuple = (blocks_for(self.n * self.c // self.vw), 1, 1)
         if self.last:
-            blocks = _FULL[name.partition("_")[0]] * _PROCESSORS
+            blocks = _FULL[name.partition("_")[0]] * multiprocessors()
             grid = (self.columns, self._splits(blocks, _EACH), 1)
         sizes = (self.c, self.inner, self.images, number)
         return launch.prepared(grid, (_EACH, 1, 1), 0, head, (result,), *sizes)

@@ -10,8 +10,9 @@ import numpy as np
 
 from ...door import kernel_for
 from ..code.sources import NUMBERS, PARTIALS, load, partials
+from ..processors import multiprocessors
 
-_FILL = 132 * 8  # blocks that keep an H200 busy
+_EACH = 8  # blocks that keep a multiprocessor busy
 
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -86,7 +87,7 @@ def _normalise_grad(gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, dims: in
     gw = cupy.ndarray(x.shape[x.ndim - dims :], dtype)
     gb = None if rms else cupy.ndarray(x.shape[x.ndim - dims :], dtype)
     columns = -(-n // 32)
-    splits = max(1, min(_FILL // columns, -(-rows // 64), PARTIALS // (2 * n)))
+    splits = max(1, min(_EACH * multiprocessors() // columns, -(-rows // 64), PARTIALS // (2 * n)))
     parts = partials()
     load("layer_norm.cu", "weight_sums", ("P", "P", "P", "P", "P", "q", "i"), char, **options).on_grid(
         (columns, splits, 1), (512, 1, 1), 0, gy.data.ptr, x.data.ptr, pointer(mean), rstd.data.ptr,

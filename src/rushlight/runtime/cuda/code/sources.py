@@ -9,6 +9,7 @@ import cupy
 from cupy.cuda import runtime
 
 from ..memory.streams import current
+from ..processors import multiprocessors
 from .compile import Launch, kernel, source
 
 # dtype.char -> (type in memory, type computed with); "E" is ml_dtypes' bfloat16.
@@ -47,12 +48,12 @@ def load(
     return found
 
 
-MOST_BLOCKS = 132 * 16  # enough for every multiprocessor; kernels stride over the rest
+_EACH = 16  # blocks for a multiprocessor that is kept busy; kernels stride over the rest
 
 
 def blocks_for(count: int, threads: int = 256) -> int:
     """Blocks for one thread per element, up to what fills the GPU."""
-    return min(-(-count // threads), MOST_BLOCKS)
+    return min(-(-count // threads), _EACH * multiprocessors())
 
 
 _counters: dict[Any, Any] = {}

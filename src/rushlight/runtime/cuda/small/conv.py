@@ -11,12 +11,12 @@ from cupy.cuda import driver
 from ..code.compile import arch
 from ..code.launch import Launch, Result
 from ..code.sources import COUNTERS, NUMBERS, PARTIALS, counter, load, partials
+from ..processors import multiprocessors
 from .conv_sizes import Shape, few_gradients, fits
 from .conv_sizes import forward_shape as forward_shape
 from .conv_sizes import input_shape as input_shape
 from .conv_tiling import Cut, Job, best_cut, taps_tile, weight_tile
 
-_MULTIPROCESSORS = 132  # of an H200
 _FINISH_INSIDE = 24  # so few blocks are added up by the last of them
 _PLAIN_SHARED = 48 << 10  # more has to be asked for
 _SHARED_LIMIT = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -50,7 +50,7 @@ def _resident(launch: Launch, threads: int, shared: int) -> int:
     """Blocks that the GPU holds at once; two a multiprocessor where CuPy cannot ask."""
     ask = getattr(driver, "occupancyMaxActiveBlocksPerMultiprocessor", None)
     each = 2 if ask is None else ask(launch.function, threads, shared)
-    return max(1, each) * _MULTIPROCESSORS
+    return max(1, each) * multiprocessors()
 
 
 class Forward:

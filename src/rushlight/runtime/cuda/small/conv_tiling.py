@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any, NamedTuple
 
+from ..processors import multiprocessors
+
 # In one cycle a multiprocessor issues 4 warp instructions but reads only one float per lane from shared
 # memory: a thread must use every float it reads at least four times to keep the arithmetic busy.
 _ISSUE = 4.0
-_SM = 132  # multiprocessors of an H200
 _MOST_SUMS = 56  # running sums of a forward thread; more spill out of the registers
 _MOST_ROWS = 48  # input numbers a thread holds
 _MOST_WEIGHTS = 64  # running sums of a thread of the weight gradient
@@ -92,8 +93,8 @@ class Cut:
         self.groups, self.ng = ceil(s.out[0] / share.py), ceil(s.o / share.ot)
         lanes = self.nx * share.ks
         total = lanes * self.groups * self.ng * s.images
-        few = total < 2 * _SM * 128
-        room = room or (min(_MOST_THREADS, max(32, total // _SM)) if few else 160)
+        few = total < 2 * multiprocessors() * 128
+        room = room or (min(_MOST_THREADS, max(32, total // multiprocessors())) if few else 160)
         self.ty = _even(self.groups, room // lanes)
         self.gb = _even(self.ng, room // (lanes * self.ty))
         whole = self.ty == self.groups
@@ -137,7 +138,7 @@ class Cut:
         weights = 4 * s.c * r * k * self.gb * self.op
         for cc in [d for d in range(s.c, 0, -1) if s.c % d == 0 and 2 * d > share.ks]:
             self._pitches(rows, need, unit, cc)
-            steps = ceil(s.images / self.ib) > 2 * _SM or cc < s.c
+            steps = ceil(s.images / self.ib) > 2 * multiprocessors() or cc < s.c
             self.buffers = 2 if steps else 1
             self.shared = 4 * self.buffers * self.ib * self.image + weights + 16
             self.cc = cc
@@ -206,7 +207,7 @@ class Cut:
         share = self.share
         meet = 2 * share.ot * share.py * share.px * (share.ks.bit_length() - 1)  # adding up lanes
         tall = 1 + _TALL * (share.py / self.job.pool[0] - 1)
-        warps = ceil(self.threads / 32) * max(1.0, self.blocks / _SM)
+        warps = ceil(self.threads / 32) * max(1.0, self.blocks / multiprocessors())
         rows = self._rows()
         return max(warps * (rows * each * tall + meet / _ISSUE), _WAIT * (rows * chain + meet))
 
@@ -216,7 +217,7 @@ class Cut:
         work, _, weights = self._row()
         reads = self._row()[1] * 4 // self.vx
         each = work / _ISSUE + _READ * reads * self.cycles + _WEIGHT_READ * weights
-        words = s.c * s.size[0] * s.size[1] * self.ib * max(1.0, self.blocks / _SM)
+        words = s.c * s.size[0] * s.size[1] * self.ib * max(1.0, self.blocks / multiprocessors())
         staging = words / (32 if self.buffers == 2 else 16)
         parts = 1 + _PART * (s.c // self.cc - 1)
         return self._time(each, work + reads + weights) * parts + staging
@@ -287,7 +288,8 @@ def weight_tile(shape: Any) -> dict[str, int] | None:
     wp = ceil(max((gp - 1) * sw + s, shape.size[1] + shape.front[1]) / unit) * unit
     strips = shape.c * ceil(shape.o / ot) * (gp // v)
     ys = max(1, min(oh // 2, 192 // strips))
-    yb = max(1, min(oh // (2 * ys), _SM // shape.images))  # few images: more blocks for each
+    most = multiprocessors() // shape.images  # few images: more blocks for each
+    yb = max(1, min(oh // (2 * ys), most))
     threads = strips * ys
     one = ceil(shape.c * (rows * wp + 4) / 4) * 4 + ceil(shape.o * (oh * gp + 4) / 4) * 4
     buffers = 2 if 8 * one <= 100 << 10 else 1
@@ -311,11 +313,12 @@ def taps_tile(shape: Any, window: tuple[int, int]) -> dict[str, int] | None:
     plane = ((oh - 1) * sh + r) * wp
     entries = (oh // window[0]) * (ow // window[1])
     pairs = shape.o * shape.c
-    rb = r if pairs >= _SM // 2 else 1  # blocks for every multiprocessor
+    rb = r if pairs >= multiprocessors() // 2 else 1  # blocks for every multiprocessor
     pairs *= r // rb
     es = max(1, min(224 // (rb * s), shape.images * entries // 8, 64))
     threads = ceil(rb * s * es / 32) * 32
-    groups = max(1, min(shape.images, 2 * _SM // pairs)) if shape.images * entries > 4096 else 1
+    most = min(shape.images, 2 * multiprocessors() // pairs)
+    groups = max(1, most) if shape.images * entries > 4096 else 1
     per = ceil(shape.images / groups)
     one = 4 * plane + 8 * entries
     fixed = 4 * (es * rb * s + threads // 32) + 32

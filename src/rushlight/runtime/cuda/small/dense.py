@@ -13,9 +13,10 @@ import cupy
 
 from ..code.launch import Result
 from ..code.sources import COUNTERS, PARTIALS, counter, device, load, partials
+from ..processors import multiprocessors
 from .dense_sizes import head_share, is_few, is_head, is_head_input, is_small, is_tiled
 
-_BLOCKS = 264  # what the tiled kernel's parts are cut for: two blocks on each multiprocessor
+_EACH = 2  # blocks on each multiprocessor, what the tiled kernel's parts are cut for
 _MOST_PARTS = 8  # the last block of a tile adds them up alone
 
 _calls: dict[tuple, Any] = {}
@@ -88,7 +89,8 @@ def _parts(m: int, n: int, k: int) -> tuple[tuple[int, int, int], int]:
     """The grid of the tiled kernel, and the terms of one part; the sizes are dense_tile.cu's."""
     rows, columns, turns = -(-m // 64), -(-n // 32), -(-k // 32)
     tiles = rows * columns
-    parts = max(1, min(_BLOCKS // tiles, turns, _MOST_PARTS, PARTIALS // (tiles * (64 * 32 + 64))))
+    most = min(_MOST_PARTS, PARTIALS // (tiles * (64 * 32 + 64)))
+    parts = max(1, min(_EACH * multiprocessors() // tiles, turns, most))
     if tiles > COUNTERS or turns < 3:
         parts = 1
     depth = -(-turns // parts) * 32

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..processors import multiprocessors
+
 MOST_CLASSES = 16  # a thread keeps four columns of the weight for each
 _MOST_COLUMNS = 2048  # four a thread
 _MOST_ROWS = 8192  # every block counts the targets
 _FEW = 16  # rows of a head whose gradients are all made by one block
 _FEW_COLUMNS = 512  # ... which reads the weight alone
-_BLOCKS = 132  # blocks that find a multiprocessor each
 _MOST_BLOCKS = 1024  # each leaves 8 bytes where sources.counter() has room
 _TYPES = frozenset("feE")
 
@@ -55,10 +56,10 @@ def step_cut(m: int, k: int) -> Cut:
     """Blocks of at most 256 threads: first one for each multiprocessor, then more rows in each."""
     team = _team(k)
     teams = max(1, 256 // team)
-    while teams > 1 and m <= _BLOCKS * (teams // 2):
+    while teams > 1 and m <= multiprocessors() * (teams // 2):
         teams //= 2
     rows = 1
-    while rows < (4 if team < 512 else 2) and m > _BLOCKS * teams * rows:
+    while rows < (4 if team < 512 else 2) and m > multiprocessors() * teams * rows:
         rows *= 2
     return Cut(team, teams, rows)
 
