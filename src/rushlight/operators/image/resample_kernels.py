@@ -154,6 +154,10 @@ _MAKERS = {
 }
 
 
+# Kinds whose weights may be 0 at a place that is seen; elsewhere a 0 fills up a short list of places.
+_WEIGHED = ("linear", "cubic", "smooth-linear", "smooth-cubic")
+
+
 # -- the op -------------------------------------------------------------------------------------
 
 
@@ -169,6 +173,8 @@ def _resample_axis(xp: Any, x: Any, *, axis: int, plan: Plan, flip: bool) -> Any
         factors = xp.asarray(factor.astype(wide.real.dtype)).reshape(shape)
         term = wide.take(xp.asarray(row), axis=axis)
         term *= factors
+        if plan.kind not in _WEIGHED and (factor == 0).any():  # no place at all: 0 * inf is NaN
+            term[(slice(None),) * axis + (xp.asarray(factor == 0),)] = 0
         if total is None:
             total = term
         else:

@@ -32,12 +32,12 @@ def _check_classes(xp: Any, target: Any, ignore_index: int, classes: int) -> Non
 
 
 def _nll_parts(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any) -> tuple:
-    """Each target's class made safe to index with, and its weight (0 where ignored)."""
+    """Which targets count, their class made safe to index with, and its weight (0 where ignored)."""
     valid = target != ignore_index
     safe = xp.where(valid, target, 0)
     if weight is None:
-        return safe, valid.astype(dtype)
-    return safe, weight[safe] * valid.astype(dtype)
+        return valid, safe, valid.astype(dtype)
+    return valid, safe, xp.where(valid, weight[safe], 0).astype(dtype, copy=False)
 
 
 def _by_class(x: Any) -> Any:
@@ -57,9 +57,9 @@ def _nll_body(
     _check_classes(xp, target, ignore_index, x.shape[1])
     wide = widen(xp, x)
     weight = None if weight is None else widen(xp, weight)
-    safe, w = _nll_parts(xp, target, weight, ignore_index, wide.dtype)
+    valid, safe, w = _nll_parts(xp, target, weight, ignore_index, wide.dtype)
     picked = _by_class(wide)[_class_places(xp, safe)].reshape(safe.shape)
-    loss = xp.where(w == 0, 0, -w * picked)
+    loss = xp.where(valid, -w * picked, 0)  # a weight of 0 does not hide an infinite loss
     total = w.sum(dtype=wide.dtype)
     if reduction == "mean":
         loss = loss.sum(dtype=wide.dtype) / total
@@ -73,12 +73,12 @@ def _nll_grad_body(
     reduction: str,
 ) -> Any:  # fmt: skip
     weight = None if weight is None else widen(xp, weight)
-    safe, w = _nll_parts(xp, target, weight, ignore_index, total.dtype)
+    valid, safe, w = _nll_parts(xp, target, weight, ignore_index, total.dtype)
     g = -w * widen(xp, gy)
     if reduction == "mean":
         g = g / total
     out = xp.zeros(shape, total.dtype)
-    _by_class(out)[_class_places(xp, safe)] = xp.where(w == 0, 0, g).reshape(
+    _by_class(out)[_class_places(xp, safe)] = xp.where(valid, g, 0).reshape(
         shape[0], prod(shape[2:])
     )
     return out.astype(gy.dtype)

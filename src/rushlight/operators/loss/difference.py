@@ -60,8 +60,13 @@ def _smooth(xp: Any, d: Any, beta: float) -> Any:
     return xp.where(a < beta, 0.5 / beta * a * a, a - 0.5 * beta)
 
 
+def _sign(xp: Any, d: Any, beta: float) -> Any:
+    """-1, 0 or 1, and 0 for NaN, as PyTorch's sign."""
+    return (d > 0).astype(d.dtype) - (d < 0)
+
+
 def _smooth_slope(xp: Any, d: Any, beta: float) -> Any:
-    return xp.sign(d) if beta == 0 else xp.clip(d / beta, -1, 1)
+    return _sign(xp, d, beta) if beta == 0 else xp.clip(d / beta, -1, 1)
 
 
 def _huber(xp: Any, d: Any, beta: float) -> Any:
@@ -71,7 +76,7 @@ def _huber(xp: Any, d: Any, beta: float) -> Any:
 
 _mse = _difference_loss("mse_loss", _square, lambda xp, d, beta: d * 2, lambda d, beta: d * 2)
 _l1 = _difference_loss(
-    "l1_loss", lambda xp, d, beta: xp.abs(d), lambda xp, d, beta: xp.sign(d),
+    "l1_loss", lambda xp, d, beta: xp.abs(d), _sign,
     lambda d, beta: d.sign(),
 )  # fmt: skip
 _smooth_l1 = _difference_loss(
@@ -236,9 +241,7 @@ by_reference(
 )
 _bce.derivative(
     x=lambda g, x, t, reduction: _bce_grad(g, x, t, reduction=reduction),
-    t=lambda g, x, reduction: (
-        ((1 - x).log().clamp(min=-100) - x.log().clamp(min=-100)) * _tensor_scaled(g, x, reduction)
-    ),
+    t=lambda g, x, reduction: (((1 - x).log() - x.log()) * _tensor_scaled(g, x, reduction)),
 )
 _bce_logits = Op(_bce_logits_body, "binary_cross_entropy_with_logits", meta=loss_meta)
 _bce_logits_grad = Op(

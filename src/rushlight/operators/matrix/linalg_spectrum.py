@@ -16,7 +16,15 @@ from .linalg_solve import solve_op
 # -- singular values ----------------------------------------------------------------------------
 
 
-def _converged(fn: Any, name: str) -> Any:
+def _converged(xp: Any, x: Any, fn: Any, name: str) -> Any:
+    """`fn()` with PyTorch's error; a CPU's LAPACK may look for an infinity's vectors for ever."""
+    if xp is np and not np.isfinite(x).all():
+        if name == "linalg.eig":
+            raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+        raise LinAlgError(
+            f"{name}: The algorithm failed to converge because the input matrix contained "
+            "non-finite values."
+        )
     try:
         return fn()
     except np.linalg.LinAlgError:
@@ -27,7 +35,7 @@ def _converged(fn: Any, name: str) -> Any:
 
 
 def _svd(xp: Any, x: Any, *, full: bool) -> Any:
-    return tuple(_converged(lambda: xp.linalg.svd(x, full_matrices=full), "linalg.svd"))
+    return tuple(_converged(xp, x, lambda: xp.linalg.svd(x, full_matrices=full), "linalg.svd"))
 
 
 def _real_dtype(dtype: Any) -> Any:
@@ -123,7 +131,7 @@ def _torch_svd(
 
 
 def _eigh(xp: Any, x: Any, *, uplo: str) -> Any:
-    return tuple(_converged(lambda: xp.linalg.eigh(x, UPLO=uplo), "linalg.eigh"))
+    return tuple(_converged(xp, x, lambda: xp.linalg.eigh(x, UPLO=uplo), "linalg.eigh"))
 
 
 eigh_op = Op(
@@ -171,7 +179,7 @@ def _check_uplo(uplo: str) -> None:
 
 
 def _eig(xp: Any, x: Any) -> Any:
-    values, vectors = _converged(lambda: xp.linalg.eig(x), "linalg.eig")
+    values, vectors = _converged(xp, x, lambda: xp.linalg.eig(x), "linalg.eig")
     dtype = np.complex64 if x.dtype in (np.float32, np.complex64) else np.complex128
     return values.astype(dtype), vectors.astype(dtype)
 
@@ -232,7 +240,7 @@ def _pinv(xp: Any, x: Any, *, atol: float, rtol: float, hermitian: bool) -> Any:
     """The Moore-Penrose inverse; singular values below max(atol, rtol * largest) count as zero."""
     if 0 in x.shape[-2:]:
         return xp.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
-    u, s, vh = xp.linalg.svd(x, full_matrices=False)
+    u, s, vh = _svd(xp, x, full=False)
     limit = xp.maximum(atol, rtol * s.max(axis=-1, keepdims=True))
     inverse = xp.where(s > limit, 1 / xp.where(s > limit, s, 1), 0).astype(s.dtype)
     back = xp.matmul(vh.conj().swapaxes(-1, -2) * inverse[..., None, :], u.conj().swapaxes(-1, -2))

@@ -18,7 +18,10 @@ from .activation_make import activation, inplace_of, run
 # -- relu ---------------------------------------------------------------------------------------
 
 relu_op = Op(lambda xp, x: xp.maximum(x, 0), "relu", meta=same_meta)
-relu_grad = Op(lambda xp, gy, y: gy * (y > 0), "relu_grad", meta=lambda gy, y: (y.shape, y.dtype))
+# Not `gy * (y > 0)`: the gradient passes where y is NaN, and a NaN in it goes nowhere else.
+relu_grad = Op(
+    lambda xp, gy, y: xp.where(y <= 0, 0, gy), "relu_grad", meta=lambda gy, y: (y.shape, y.dtype)
+)
 relu_op.derivative(x=lambda g, out: relu_grad(g, out))
 relu_grad.derivative(gy=lambda g, y: relu_grad(g, y))
 
@@ -58,7 +61,7 @@ def _hardtanh_body(xp: Any, x: Any, *, low: float, high: float) -> Any:
 
 
 def _hardtanh_grad_body(xp: Any, gy: Any, x: Any, *, low: float, high: float) -> Any:
-    return gy * ((x > low) & (x < high))
+    return xp.where((x > low) & (x < high), gy, 0)
 
 
 _hardtanh = activation("hardtanh", _hardtanh_body, _hardtanh_grad_body, keeps="out", kinds="iufV")
@@ -184,12 +187,12 @@ def rrelu(
 _hardshrink = activation(
     "hardshrink",
     lambda xp, x, *, lambd: xp.where((x >= -lambd) & (x <= lambd), 0, x),
-    lambda xp, gy, x, *, lambd: xp.where((x >= -lambd) & (x <= lambd), 0, gy),
+    lambda xp, gy, x, *, lambd: xp.where((x < -lambd) | (x > lambd), gy, 0),
 )
 _softshrink = activation(
     "softshrink",
     lambda xp, x, *, lambd: xp.where(x > lambd, x - lambd, xp.where(x < -lambd, x + lambd, x * 0)),
-    lambda xp, gy, x, *, lambd: xp.where((x >= -lambd) & (x <= lambd), 0, gy),
+    lambda xp, gy, x, *, lambd: xp.where((x < -lambd) | (x > lambd), gy, 0),
 )
 
 
@@ -214,13 +217,13 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 _hardsigmoid = activation(
     "hardsigmoid",
     lambda xp, x: xp.clip(x + 3, 0, 6) / 6,
-    lambda xp, gy, x: gy * ((x > -3) & (x < 3)) / 6,
+    lambda xp, gy, x: xp.where((x > -3) & (x < 3), gy / 6, 0),
 )
 _hardswish = activation(
     "hardswish",
     lambda xp, x: x * xp.clip(x + 3, 0, 6) / 6,
-    lambda xp, gy, x: gy * xp.where(x <= -3, 0, xp.where(x < 3, x / 3 + 0.5, 1)),
-    lambda gy, x: (gy * (x / 3 + 0.5)).masked_fill(x <= -3, 0.0).where(x < 3, gy),
+    lambda xp, gy, x: xp.where(x <= -3, 0, xp.where(x >= 3, gy, gy * (x / 3 + 0.5))),
+    lambda gy, x: gy.where(x >= 3, gy * (x / 3 + 0.5)).masked_fill(x <= -3, 0.0),
 )
 
 

@@ -224,19 +224,17 @@ def _pow_dx(g: Any, x: Any, y: Any) -> Any:
         if y == 0:
             return flat(g)
         return g * conj(x if y == 2 else _pow(x, y - 1)) * y
-    zero = _pow(x, y - 1) * y
-    return g * conj(zero.masked_fill(y == 0, 0))
+    return (g * conj(_pow(x, y - 1) * y)).masked_fill(y == 0, 0)
 
 
 def _pow_dy(g: Any, x: Any, y: Any, out: Any) -> Any:
     if not isinstance(x, Tensor):
         if x == 0:
-            return g * (out * -math.inf).masked_fill(y.real >= 0, 0)
+            return (g * (out * -math.inf)).masked_fill(y.real >= 0, 0)
         if out._a.dtype.kind == "c":
             return g * conj(out * cmath.log(x))
         return g * out * (math.log(x) if x > 0 else math.nan)
-    log = x.log().masked_fill((x == 0) & (y.real >= 0), 0)
-    return g * conj(out * log)
+    return (g * conj(out * x.log())).masked_fill((x == 0) & (y.real >= 0), 0)
 
 
 _pow = binary("pow", _pow_body, dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(),

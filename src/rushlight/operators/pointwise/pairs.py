@@ -77,11 +77,11 @@ def _copysign_rule(inputs: tuple) -> tuple:
 
 def _over_square(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
     square = x * x + y * y
-    return (g / square).masked_fill(square == 0, 0)
+    return g * (1 / square).masked_fill(square == 0, 0)
 
 
 def _copysign_dx(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
-    return (g * (out / x)).masked_fill(x == 0, 0)
+    return g * (out / x).masked_fill(x == 0, 0)
 
 
 hypot = binary(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,25 +18,33 @@ from .sums import Dims, keep, result_shape, same_dtype_meta
 # -- over all elements or several dims: ties share the gradient ---------------------------------
 
 
-def share(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+def _share(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """amax and amin: a NaN equals nothing, so nobody can have the gradient, and all is NaN."""
     shape = x._a.shape
-    mask: Any = x == keep(out, shape, dim, keepdim)
-    if dim is None:
-        mask = mask | (x.isnan() & out.isnan())
-    return mask * (keep(g, shape, dim, keepdim) / mask.sum(dim, keepdim=dim is not None))
+    mask = x == keep(out, shape, dim, keepdim)
+    return mask * keep(g, shape, dim, keepdim) / mask.sum(dim, keepdim=dim is not None)
 
 
-def _extreme(method: str, name: str, grad_name: str) -> Op:
+def share_evenly(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """max, min and median of all: NaNs are equals, and the others get 0 whatever comes."""
+    shape = x._a.shape
+    mask: Any = (x == keep(out, shape, dim, keepdim)) | (x.isnan() & out.isnan())
+    part = keep(g, shape, dim, keepdim) / mask.sum(dim, keepdim=dim is not None)
+    return part.masked_fill(~mask, 0)
+
+
+def _extreme(method: str, name: str, grad_name: str, dx: Callable = _share) -> Op:
     def body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
         return getattr(x, method)(axis=dim, keepdims=keepdim)
 
     made = Op(body, name, meta=same_dtype_meta, grad_name=grad_name)
-    made.derivative(x=lambda g, x, out, dim, keepdim: share(g, x, out, dim, keepdim))
+    made.derivative(x=lambda g, x, out, dim, keepdim: dx(g, x, out, dim, keepdim))
     return made
 
 
 _amax, _amin = _extreme("max", "amax", "AmaxBackward0"), _extreme("min", "amin", "AminBackward0")
-_max, _min = _extreme("max", "max", "MaxBackward1"), _extreme("min", "min", "MinBackward1")
+_max = _extreme("max", "max", "MaxBackward1", share_evenly)
+_min = _extreme("min", "min", "MinBackward1", share_evenly)
 
 
 def _no_complex(x: Tensor, name: str) -> None:

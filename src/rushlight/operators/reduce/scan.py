@@ -97,8 +97,11 @@ def _running(op: Op, x: Tensor, dim: int, dtype: Any, out: Any) -> Tensor:
 
 @in_float32
 def _cumprod_body(xp: Any, x: Any, *, dim: int, reverse: bool) -> Any:
-    wide = xp.int64 if x.dtype.kind in "biu" else x.dtype
-    return _turn(xp, xp.cumprod(_turn(xp, x, dim, reverse), axis=dim, dtype=wide), dim, reverse)
+    kind = x.dtype.kind
+    # float64 inside, as PyTorch: a product may leave float32's range and come back
+    wide = xp.float64 if kind in "fV" else xp.int64 if kind in "biu" else x.dtype
+    out = _turn(xp, xp.cumprod(_turn(xp, x, dim, reverse), axis=dim, dtype=wide), dim, reverse)
+    return out.astype(x.dtype, copy=False) if kind in "fV" else out
 
 
 _cumprod = Op(_cumprod_body, "cumprod", meta=_running_meta)

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...base import dtypes
 from ...base.shapes import wrap_dim, wrap_dims
 from ...core.op import Op
@@ -17,7 +19,7 @@ from ..made_of.return_types import named
 from ..made_of.spelling import numpy_names
 from ..memory.casting import cast_to
 from ..shape.views import reshape
-from .extremes import check_filled, pick_meta, send_to_index, share
+from .extremes import check_filled, pick_meta, send_to_index, share_evenly
 from .scan import along, doubling
 from .sums import Dims, add_up, count, keep, mean, result_shape
 
@@ -38,7 +40,12 @@ def _ratio(xp: Any, total: Any, freedom: float) -> Any:
 
 @in_float32
 def _std_body(xp: Any, x: Any, *, correction: float, dim: Dims, keepdim: bool) -> Any:
-    return xp.sqrt(_var_body(xp, x, correction=correction, dim=dim, keepdim=keepdim))
+    attrs: dict[str, Any] = {"correction": correction, "dim": dim, "keepdim": keepdim}
+    out = xp.sqrt(_var_body(xp, x, **attrs))
+    if xp is np and x.dtype == np.float32 and np.isinf(out).any():
+        # The squares left float32's range; their root may well be inside.
+        out = np.sqrt(_var_body(np, x.astype(np.float64), **attrs)).astype(np.float32)
+    return out
 
 
 def _var_meta(x: Any, *, correction: float, dim: Dims, keepdim: bool) -> tuple:
@@ -173,7 +180,7 @@ def _median_name(number: int) -> Callable[[dict], str]:
 _median = Op(
     _median_body, "median", meta=lambda x, *, ignore_nan: ((), x.dtype), grad_name=_median_name(0)
 )
-_median.derivative(x=lambda g, x, out: share(g, x, out, None, False))
+_median.derivative(x=lambda g, x, out: share_evenly(g, x, out, None, False))
 
 
 def _median_dim_body(xp: Any, x: Any, *, dim: int, keepdim: bool, ignore_nan: bool) -> tuple:

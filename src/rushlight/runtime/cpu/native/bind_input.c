@@ -176,6 +176,17 @@ static idx narrowest(const Geo *g) {
     return least;
 }
 
+/* Whether all numbers are finite: the zeros around gy, times an infinite weight, would be NaN. */
+static int all_finite(const float *x, idx n) {
+    int32_t bad = 0;
+    for (idx i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, x + i, 4);
+        bad |= (bits & 0x7f800000) == 0x7f800000;
+    }
+    return !bad;
+}
+
 static PyObject *conv_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     if (!conv_args(args, 0, 1)) return REFUSE;
     PyArrayObject *gy = ARRAY(args[0]), *w = ARRAY(args[1]);
@@ -191,8 +202,13 @@ static PyObject *conv_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObje
     const idx row = (g.k[2] - 1) * g.d[2] / g.s[2] + (g.in[2] - 1 + g.p[2]) / g.s[2] + 1;
     if (!conv_form(&v, narrowest(&g), (g.in[1] + g.s[1] - 1) / g.s[1], row)) return REFUSE;
     const int last = is_channels_last(gy);
+    w = array_plain(args[1]);
+    if (w && !all_finite(DATA(w), PyArray_SIZE(w))) {
+        Py_DECREF(w);
+        return REFUSE;
+    }
     PyArrayObject *gx = array_new(ndim, x_shape, NPY_FLOAT32);
-    gy = readable(args[0]), w = array_plain(args[1]);
+    gy = readable(args[0]);
     if (!gx || !gy || !w || conv_backward(&g, &v, gy, w, DATA(gx)) < 0) {
         Py_CLEAR(gx);
         if (!PyErr_Occurred()) PyErr_NoMemory();

@@ -26,7 +26,6 @@ INLINE vf vmish_slope(vf x) {
     return t + x * vsigmoid(x) * (one - t * t);
 }
 
-INLINE vf when(vi mask) { return pick(mask, spread(1.0f), spread(0.0f)); }
 INLINE vf clip(vf x, vf low, vf high) { return nan_min(nan_max(x, low), high); }
 
 /* h: the parameters, in the order of the kernel's attributes. */
@@ -45,14 +44,14 @@ static void K(active)(int which, const float *h, const float *xs, float *out, id
 
 /* xs: the gradient; ys: the input (hardtanh: the result). */
 static void K(active_grad)(int which, const float *h, const float *xs, const float *ys, float *out, idx n) {
-    const vf zero = spread(0.0f), one = spread(1.0f), three = spread(3.0f);
+    const vf zero = spread(0.0f), three = spread(3.0f);
     const vf a = spread(h[0]), b = spread(h[1]), c = spread(h[2]);
     switch (which) {
     case A_LEAKY: { EACH2(pick(y > zero, x, x * a)) break; }
-    case A_CLIP: { EACH2(x * when((y > a) & (y < b))) break; }
+    case A_CLIP: { EACH2(pick((y > a) & (y < b), x, zero)) break; }
     case A_CLAMP: { EACH2(pick((y >= a) & (y <= b), x, zero)) break; }
-    case A_HARDSIGMOID: { EACH2(x * when((y > -three) & (y < three)) / spread(6.0f)) break; }
-    case A_HARDSWISH: { EACH2(x * pick(y <= -three, zero, pick(y < three, y / three + spread(0.5f), one))) break; }
+    case A_HARDSIGMOID: { EACH2(pick((y > -three) & (y < three), x / spread(6.0f), zero)) break; }
+    case A_HARDSWISH: { EACH2(pick(y <= -three, zero, pick(y >= three, x, x * (y / three + spread(0.5f))))) break; }
     case A_ELU: { EACH2(x * pick(y > zero, b, vexp(nan_min(y, zero) * c) * (c * a * b))) break; }
     case A_SOFTPLUS: { EACH2(pick(y * a > b, x, x * vsigmoid(y * a))) break; }
     case A_MISH: { EACH2(x * vmish_slope(y)) break; }

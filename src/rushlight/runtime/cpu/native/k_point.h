@@ -134,9 +134,9 @@ static void K(relu)(const float *xs, float *out, idx n) {
     EACH1(nan_max(x, spread(0.0f)))
 }
 
-/* g where y > 0; a NaN in g stays only there (0 * NaN is NaN, as in NumPy's g * (y > 0)). */
+/* 0 where y <= 0, else g: also where y is NaN. */
 static void K(relu_grad)(const float *xs, const float *ys, float *out, idx n) {
-    EACH2(x * pick(y > spread(0.0f), spread(1.0f), spread(0.0f)))
+    EACH2(pick(y <= spread(0.0f), spread(0.0f), x))
 }
 
 static void K(unary)(int which, const float *xs, float *out, idx n) {

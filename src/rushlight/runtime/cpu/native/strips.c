@@ -115,6 +115,7 @@ void conv_strip_size(Conv *v, idx rows, idx floats_per_row) {
 
 /* Compute all images; `flops` of the whole. Results are written to v->out. */
 int conv_compute(Conv *v, double flops) {
+    if (v->n * v->planes * v->rows * v->width * v->taps.outs == 0) return 0; /* no results, no scratch memory */
     const double ns = flops / FLOPS_PER_NS;
     const idx parts = threads_parts(ns, v->n * v->planes * v->strips);
     const int by_image = v->n % parts == 0 || v->n >= 4 * parts;

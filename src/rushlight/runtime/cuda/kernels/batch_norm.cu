@@ -41,11 +41,11 @@ __device__ __forceinline__ void round_to(Vec<bf16_t, 8>& to, const float* v) {
 }
 #endif
 
-// Whether a number is positive once it is stored: more than half the least one there is.
+// Whether relu passes its gradient on where its input is `v`: not at what is stored as 0 or less.
 template <class E> struct Least { static __device__ A half() { return (A)0; } };
 template <> struct Least<bf16_t> { static __device__ A half() { return (A)__int_as_float(0x00008000); } };
 template <> struct Least<half_t> { static __device__ A half() { return (A)__int_as_float(0x33000000); } };
-__device__ __forceinline__ bool positive(A v) { return v > Least<T>::half(); }
+__device__ __forceinline__ bool passes(A v) { return !(v <= Least<T>::half()); }
 
 // What follows the normalisation: nothing, relu, or the sum with another array and then relu.
 enum { PLAIN, RELU, ADD_RELU };
@@ -305,10 +305,10 @@ APPLY(apply_eval_add_relu, true, ADD_RELU)
 
 // -- derivative -----------------------------------------------------------------------------------------
 
-// The gradient that reaches the normalisation. RELU: where the output, computed again, is positive.
-// ADD_RELU: the sum of one or two gradients where the output `y` is positive, kept for the other summand.
+// The gradient that reaches the normalisation. RELU: where the output, computed again, is not <= 0.
+// ADD_RELU: the sum of one or two gradients where the output `y` is not <= 0, kept for the other summand.
 template <int NEXT> __device__ __forceinline__ A before(T g, T x, const Affine<false>& f, int j) {
-    return NEXT != RELU || positive(f.of(x, j)) ? up(g) : (A)0;
+    return NEXT != RELU || passes(f.of(x, j)) ? up(g) : (A)0;
 }
 
 // Sums of g and of g * (x - mean); the last block makes the weights' gradients, in their type NW, and
@@ -346,7 +346,7 @@ __device__ __forceinline__ void grad_sums(const T* g, const T* more, const T* y,
 #pragma unroll
             for (int k = 0; k < VW; k++) {
                 A sum = more ? up(gv[0].v[k]) + up(mv.v[k]) : up(gv[0].v[k]);
-                out[k] = up(yv.v[k]) > (A)0 ? sum : (A)0;
+                out[k] = up(yv.v[k]) <= (A)0 ? (A)0 : sum;
             }
             round_to(gv[0], out);
             *(Row*)(kept + at) = gv[0];

@@ -66,7 +66,7 @@ __device__ __forceinline__ void forward(const T* __restrict__ x, const T* __rest
         if (lane == i && i < m && column < n) out[i * n + column] = dn(relu && acc[i] < (A)0 ? (A)0 : acc[i]);
 }
 
-// gx (m, k) = g w where `mask` is positive: 32 columns a block, 8 warps share N terms at a time.
+// gx (m, k) = g w where `mask` is not <= 0: 32 columns a block, 8 warps share N terms at a time.
 template <int M>
 __device__ __forceinline__ void to_input(const T* __restrict__ g, const T* __restrict__ w,
                                          const T* __restrict__ mask, T* __restrict__ gx, int m, int n, int k, int block) {
@@ -120,7 +120,7 @@ __device__ __forceinline__ void to_input(const T* __restrict__ g, const T* __res
             A v = (A)0;
 #pragma unroll
             for (int p = 0; p < 8; p++) v += hold[p][row][lane];
-            gx[row * k + column] = dn(slope[i] > (A)0 ? v : (A)0);
+            gx[row * k + column] = dn(slope[i] <= (A)0 ? (A)0 : v);
         }
     }
 }

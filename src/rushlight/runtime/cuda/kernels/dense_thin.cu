@@ -69,7 +69,7 @@ BOUNDED_KERNEL(head_128, 256)(const T* x, const T* w, const T* bias, T* out, int
     head<128>(x, w, bias, out, m, n, k, relu);
 }
 
-// gx (m, k) = g w where `mask` is positive, with n <= FEW terms: 32 rows and 128 columns a block.
+// gx (m, k) = g w where `mask` is not <= 0, with n <= FEW terms: 32 rows and 128 columns a block.
 BOUNDED_KERNEL(head_input, 256)(const T* __restrict__ g, const T* __restrict__ w, const T* __restrict__ mask,
                                 T* __restrict__ gx, int m, int n, int k) {
     depend();
@@ -118,7 +118,7 @@ BOUNDED_KERNEL(head_input, 256)(const T* __restrict__ g, const T* __restrict__ w
         Four v;
 #pragma unroll
         for (int q = 0; q < 4; q++)
-            v.v[q] = dn(!mask || up(masks[row][lane].v[q]) > (A)0 ? acc[e][q] : (A)0);
+            v.v[q] = dn(mask && up(masks[row][lane].v[q]) <= (A)0 ? (A)0 : acc[e][q]);
         ((Four*)gx)[(i64)(row0 + row) * fours + at] = v;
     }
 }

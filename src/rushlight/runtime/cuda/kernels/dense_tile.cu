@@ -194,7 +194,7 @@ __device__ __forceinline__ void tile(const float* x, const float* y, const float
         for (int c = 0; c < 4; c++) {
             const int column = column0 + Y::at(threadIdx.x % 8, c);
             const float v = acc[i][c] + add[c];
-            if (column < n) out[row * n + column] = (relu && v < 0.f) || !(slope[c] > 0.f) ? 0.f : v;
+            if (column < n) out[row * n + column] = (relu && v < 0.f) || slope[c] <= 0.f ? 0.f : v;
         }
     }
 }

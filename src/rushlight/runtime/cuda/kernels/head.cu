@@ -1,5 +1,5 @@
 // A classifier's head, there and back in one launch: logits = x w' + bias, their cross entropy with class numbers, its
-// gradient by the logits and by x, zero where `mask` is not positive. x is (m, k), w is (CLASSES, k) and k % 4 == 0.
+// gradient by the logits and by x, zero where `mask` <= 0. x is (m, k), w is (CLASSES, k) and k % 4 == 0.
 //
 // A team of TEAM threads takes ROWS rows, and a block has TEAMS of them. A thread keeps four columns of w, for all
 // classes, and of its rows in registers from the first product to the last, so everything is read once and all at once:
@@ -186,7 +186,7 @@ struct Share {
     A z[ROWS];       // logits, of class lane / EACH
 };
 
-// gx where the mask is positive: another array, or x itself.
+// gx where the mask is not <= 0: another array, or x itself.
 __device__ __forceinline__ void to_input(const Share& s, const Quad (*slopes)[QUADS], T* gx, bool masked, bool apart,
                                          int row0, int m, int fours) {
 #pragma unroll
@@ -201,7 +201,7 @@ __device__ __forceinline__ void to_input(const Share& s, const Quad (*slopes)[QU
 #pragma unroll
         for (int q = 0; q < 4; q++) {
             const A edge = apart ? up(s.masks[r].v[q]) : up(s.xs[r].v[q]);
-            if (masked && !(edge > (A)0)) acc[q] = (A)0;
+            if (masked && edge <= (A)0) acc[q] = (A)0;
         }
         if (row0 + r < m) store(gx, (row0 + r) * fours + threadIdx.x % TEAM, acc);
     }
