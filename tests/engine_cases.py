@@ -15,7 +15,7 @@ import numpy as np
 import rushlight as rl
 from rushlight.base.device import CPU
 from rushlight.capture.joined.fused import Step
-from rushlight.capture.joined.fused_cpu import pack
+from rushlight.runtime.cpu.fused import pack
 from rushlight.runtime.door import KERNELS
 
 Case = tuple[str, tuple, dict[str, Any], float]

@@ -11,7 +11,7 @@ from rushlight.capture.joined.parts import agrees
 from rushlight.capture.passes.casts import join_casts
 from rushlight.capture.passes.copies import drop_copies
 from rushlight.capture.passes.dead import drop_dead
-from test_capture_passes import compute, names, record
+from test_capture_passes import compute, for_gpu, names, record
 
 
 def step():
@@ -71,7 +71,7 @@ def test_what_changes_in_between_is_cast_where_it_was():
 def test_few_casts_stay_where_they_are():
     a = torch.randn(3)
     program = record(lambda x: x.double() + a.double(), torch.randn(3))
-    assert names(join_casts(program, force=True)) == names(program)
+    assert names(for_gpu(join_casts, program)) == names(program)
 
 
 def test_programs_of_the_cpu_are_left_alone():

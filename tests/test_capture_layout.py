@@ -14,7 +14,7 @@ from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.layout import choose_layout, last_strides
 from rushlight.capture.passes.norm import join_norms
 from rushlight.capture.passes.writes import name_new_values
-from test_capture_passes import compute, names, record
+from test_capture_passes import compute, for_gpu, names, record
 
 X = torch.randn(3, 4, 8, 8).double()
 Y = torch.randn(3, 4, 8, 8).double()
@@ -51,7 +51,7 @@ def step():
 
 
 def turned(program):
-    return choose_layout(name_new_values(program), force=True)
+    return for_gpu(choose_layout, name_new_values(program), force=True)
 
 
 def test_a_training_step_computes_the_same():

@@ -37,11 +37,14 @@ def _body(xp: Any, *arrays: Any, steps: tuple[Step, ...], dtype: str, code: byte
 FUSED = Kernel("fused", _body)
 
 
-def text_of(steps: Sequence[Step], find: Callable[[str], Any], names: Sequence[str]) -> str:
+def text_of(
+    steps: Sequence[Step], find: Callable[[str, dict[str, Any]], Any], names: Sequence[str]
+) -> str:
     """The steps as one CUDA expression over inputs called `names`."""
     lines = []
     for number, step in enumerate(steps):
-        e = find(step.kernel)
+        attrs = dict(step.attrs)
+        e = find(step.kernel, attrs)
         bound = []
         for given, (kind, value) in zip(e.inputs, step.operands):
             if kind == "number":
@@ -50,7 +53,6 @@ def text_of(steps: Sequence[Step], find: Callable[[str], Any], names: Sequence[s
                 bound.append(f"const auto {given} = {names[value]};")
             else:
                 bound.append(f"const auto {given} = t{value};")
-        attrs = dict(step.attrs)
         for attr in e.attrs:
             name, _, kind = attr.partition(":")
             value = attrs[name]

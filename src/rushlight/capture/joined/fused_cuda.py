@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...runtime.cuda.code.expressions import TABLE, Expression, expression
+from ...runtime.cuda.code.expressions import TABLE, Expression
 from ...runtime.cuda.code.variants import compute
+from ...runtime.cuda.joins import expression_of
 from ...runtime.door import kernel_for
 from .fused import text_of
 
@@ -19,7 +20,7 @@ def name_of(steps: tuple, count: int) -> str:
     if found is None:
         inputs = [f"in{i}" for i in range(count)]
         found = _names[key] = f"fused:{len(_names)}"
-        text = text_of(steps, expression, inputs)
+        text = text_of(steps, expression_of, inputs)
         TABLE[found] = Expression(" ".join(inputs), f=text)
     return found
 

@@ -10,6 +10,7 @@ import numpy as np
 from ...runtime import devices
 from ...runtime.cpu import numpy_body
 from ...runtime.cpu.engine import active
+from ...runtime.cpu.joins import is_native as is_native
 from ..program.instructions import Instruction
 
 _TABLE: dict[str, Into] = {}
@@ -65,18 +66,6 @@ def _takes_memory(ins: Instruction) -> bool:
     return hasattr(active(), "into") and not any(
         o.storage.number in {s.storage.number for s in ins.reads} for o in ins.outputs
     )
-
-
-def is_native(name: str) -> bool:
-    """Whether the CPU engine has a kernel of this name, or the CPU a body of its own."""
-    if name in devices.overrides("cpu"):
-        return True
-    engine = active()
-    return engine is not None and engine.kernel(name, _no_body) is not None
-
-
-def _no_body(*arrays: Any, **attrs: Any) -> Any:
-    raise NotImplementedError
 
 
 def _fits(ins: Instruction) -> bool:

@@ -2,136 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...runtime.cuda.code.expressions import expression
-from ..joined import fused_cpu
+from ...runtime import joins
 from ..joined.fused import FUSED, Step
-from ..lower.cpu_into import is_native
-from ..program.instructions import Instruction, Program, readers, writers
-from ..program.rewrite import once_made
+from ..program.instructions import Instruction, Program
+from ..program.match import Index
 from ..program.slots import Slot
 
-_MOST_INPUTS = 8
-_MOST_STEPS = 24
-_WIDE = {"float16": "f", "bfloat16": "f", "float32": "f", "float64": "d", "bool": "b"}
 
-
-def fuse_pointwise(program: Program, force: bool = False) -> Program:
-    """Merge pointwise instructions whose value only the next one needs.
-
-    On a GPU any chain of the table of expressions; on the CPU those that the native engine's
-    interpreter takes. `force` merges as on a GPU, whatever the device.
-    """
-    if program.device == "cpu" and not force:
-        if not is_native("fused"):
-            return program
-        takes = fused_cpu.takes
-    else:
-        takes = is_pointwise
-    groups = _Groups(program, takes)
-    for at in range(len(program)):
-        groups.consider(at)
-    code = fused_cpu.pack if takes is fused_cpu.takes else None
-    return program.with_instructions(groups.instructions(code))
+def fuse_pointwise(program: Program) -> Program:
+    """Merge pointwise instructions whose value only the next one needs, as far as the device fuses them."""
+    policy = joins.policy(program.device)
+    fuses = policy.fusion()
+    if fuses is None:
+        return program
+    groups = _Groups(program, policy)
+    for at, ins in enumerate(program.instructions):
+        if fuses(ins):
+            groups.consider(at, ins)
+    return program.with_instructions(groups.instructions()) if groups.members else program
 
 
 class _Groups:
     """Which instructions go into which; a group stands where its last member stood."""
 
-    def __init__(self, program: Program, takes: Callable[[Instruction], bool]) -> None:
-        self.program = program
-        self.takes = takes
-        self.made = once_made(program)
-        self.read = readers(program.instructions)
-        self.written = writers(program.instructions)
-        self.results = program.result_storages()
+    def __init__(self, program: Program, policy: Any) -> None:
+        self.code, self.policy = program.instructions, policy
+        self.index = Index(program)
         self.members: dict[int, list[int]] = {}  # last member -> all, in order
-        self.maker: dict[int, int] = {}  # slot number -> instruction
 
-    def consider(self, at: int) -> None:
-        ins = self.program.instructions[at]
-        for s in ins.outputs:
-            self.maker[s.number] = at
-        if not self.takes(ins):
-            return
+    def consider(self, at: int, ins: Instruction) -> None:
         group = [at]
         for s in ins.reads:
-            source = self.maker.get(s.number)
-            if source is None or source not in self.members or source in group:
-                continue
-            if self._can_join(source, at, s, ins):
+            maker = self.index.maker.get(s.number)
+            source = -1 if maker is None else self.index.place[maker]
+            if source in self.members and source not in group and self._can_join(source, at, s):
                 group = sorted({*self.members[source], *group})
-        if self._fits(group):
-            for source in group[:-1]:
-                self.members.pop(source, None)
-            self.members[at] = group
-        else:
-            self.members[at] = [at]
+        if not self._fits(group):
+            group = [at]
+        for source in group[:-1]:
+            self.members.pop(source, None)
+        self.members[at] = group
 
-    def _can_join(self, source: int, at: int, s: Slot, ins: Instruction) -> bool:
+    def _can_join(self, source: int, at: int, s: Slot) -> bool:
         """The value is used here alone, in full size, and its inputs last until here."""
-        out = ins.outputs[0]
-        number = s.storage.number
-        if number in self.results or self.made.get(number) != source or s.shape != out.shape:
+        ins, index = self.code[at], self.index
+        if s.shape != ins.outputs[0].shape or index.is_seen(s, {source, at}):
             return False
-        if any(reader != at for reader in self.read.get(number, ())):
+        if index.reads[s.storage.number] != {at}:  # a view of it
             return False
-        members = [self.program.instructions[m] for m in self.members[source]]
-        kinds = {_width(o) for m in (*members, ins) for o in m.outputs} - {"b"}
+        members = [self.code[m] for m in self.members[source]]
+        kinds = {self.policy.width(o) for m in (*members, ins) for o in m.outputs} - {"b"}
         if len(kinds) > 1:
             return False
-        inputs = {r.storage.number for m in members for r in m.reads}
-        return not any(source < w < at for n in inputs for w in self.written.get(n, ()))
+        return not any(index.is_written(r, source + 1, at) for m in members for r in m.reads)
 
     def _fits(self, group: list[int]) -> bool:
-        if len(group) > _MOST_STEPS:
+        if len(group) > self.policy.MOST_STEPS:
             return False
-        return len(_outside([self.program.instructions[m] for m in group])) <= _MOST_INPUTS
+        return len(_outside([self.code[m] for m in group])) <= self.policy.MOST_INPUTS
 
-    def instructions(self, code: Callable[[tuple], bytes] | None) -> list[Instruction]:
+    def instructions(self) -> list[Instruction]:
         last = {m: end for end, group in self.members.items() for m in group}
         found = []
-        for at, ins in enumerate(self.program.instructions):
-            end = last.get(at, at)
-            if end != at:
+        for at, ins in enumerate(self.code):
+            if last.get(at, at) != at:
                 continue
             group = self.members.get(at, [at])
             if len(group) > 1:
-                ins = _merged([self.program.instructions[m] for m in group], code)
+                ins = _merged([self.code[m] for m in group], self.policy)
             found.append(ins)
         return found
-
-
-def is_pointwise(ins: Instruction) -> bool:
-    """Whether an instruction is in the table of expressions, for floats and one result."""
-    e = expression(ins.name)
-    if e is None or "f" not in e.text or e.out not in ("same", "bool") or ins.has_effect:
-        return False
-    if len(ins.outputs) != 1 or ins.is_view or len(ins.inputs) != len(e.inputs):
-        return False
-    if any(a.partition(":")[0] not in ins.attrs for a in e.attrs):
-        return False
-    if not all(i.__class__ is Slot or _is_number(i) for i in ins.inputs):
-        return False
-    slots = [*ins.reads, *ins.outputs]
-    main = ins.inputs[e.main]
-    if main.__class__ is Slot and _width(main) not in "fd":
-        return False
-    kinds = {_width(s) for s in slots}
-    return kinds <= {"f", "b"} or kinds <= {"d", "b"}
-
-
-def _is_number(value: Any) -> bool:
-    """Python's numbers, and NumPy's: what a Python number becomes beside bfloat16."""
-    return isinstance(value, (int, float, np.generic)) and not isinstance(value, complex)
-
-
-def _width(s: Slot) -> str:
-    return _WIDE.get(s.dtype.name, "?")
 
 
 def _plain(value: Any) -> Any:
@@ -149,7 +93,7 @@ def _outside(group: list[Instruction]) -> list[Slot]:
     return list(found.values())
 
 
-def _merged(group: list[Instruction], code: Callable[[tuple], bytes] | None) -> Instruction:
+def _merged(group: list[Instruction], policy: Any) -> Instruction:
     inputs = _outside(group)
     place: dict[int, tuple[str, Any]] = {s.number: ("in", i) for i, s in enumerate(inputs)}
     steps = []
@@ -161,5 +105,5 @@ def _merged(group: list[Instruction], code: Callable[[tuple], bytes] | None) -> 
         place[ins.outputs[0].number] = ("step", number)
     out = group[-1].outputs[0]
     attrs: dict[str, Any] = {"steps": tuple(steps), "dtype": out.dtype.name}
-    attrs["code"] = b"" if code is None else code(attrs["steps"])
+    attrs["code"] = policy.packed(attrs["steps"])
     return Instruction(FUSED, tuple(inputs), attrs, (out,), (), group[-1].line)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from ...runtime.cuda.code.expressions import expression
+from ...runtime import joins
 from ...runtime.door import KERNELS
 from ..program.instructions import Instruction, Program
 from ..program.rewrite import new_numbers, once_made
@@ -23,42 +23,27 @@ _RESHAPING = {**_CONVOLUTIONS, **_POOLS}
 # The inputs whose order these follow, where it can be told.
 _LEADS = {"conv_grad_weight": (0, 1), "max_pool_grad": (1,)}
 _ANY_ORDER = frozenset(("mean", "sum"))  # read in whatever order, their results do not depend on it
-_POINTWISE = frozenset(
-    ("cast", "clamp", "gelu", "gelu_grad", "masked_fill", "pow", "where")
-)  # also
-_HALVES = ("bfloat16", "float16")  # TF32 would be possible; whether it gains has not been measured
-_LEAST_CHANNELS = 32
-_LEAST_WORK = 1 << 28  # multiplications of a convolution that are worth turning arrays for
 
 
 def choose_layout(program: Program, force: bool = False) -> Program:
-    """Let large convolutions in row-major order work in channels_last; `force` takes small ones, too."""
-    if program.device != "cuda" and not force:
-        return program
-    if not any(_gains(ins, force) for ins in program.instructions):
+    """Let convolutions in row-major order work in channels_last where the device gains; `force` all of them."""
+    if not any(_gains(program.device, ins, force) for ins in program.instructions):
         return program
     return _Turning(program, force).program()
 
 
-def _gains(ins: Instruction, force: bool) -> bool:
-    """Whether cuDNN has tensor cores for a convolution, and it is worth their while."""
+def _gains(device: str, ins: Instruction, force: bool) -> bool:
+    """Whether a convolution is worth turning its arrays for."""
     if ins.name not in _CONVOLUTIONS:
         return False
-    first, second = ins.inputs[:2]
-    if len(first.shape) != 4 or first.dtype != second.dtype:
+    a, b = ins.inputs[:2]
+    if len(a.shape) != 4 or a.dtype != b.dtype:
         return False
-    if ins.name == "conv":
-        w, y = second.shape, ins.outputs[0].shape
-    elif ins.name == "conv_grad_input":
-        w, y = second.shape, first.shape
-    else:
-        w, y = ins.attrs["w_shape"], first.shape
     if force:
         return True
-    if first.dtype.name not in _HALVES:
-        return False
-    work = prod(y) * prod(w[1:])
-    return max(w[0], w[1]) >= _LEAST_CHANNELS and work >= _LEAST_WORK
+    w = ins.attrs["w_shape"] if ins.name == "conv_grad_weight" else b.shape
+    y = ins.outputs[0].shape if ins.name == "conv" else a.shape
+    return joins.policy(device).channels_last_pays(a, w, y)
 
 
 def last_strides(s: Slot) -> tuple[int, ...]:
@@ -79,6 +64,7 @@ class _Turning:
         self.old = program
         self.force = force
         self.once = once_made(program)
+        self.is_pointwise = joins.policy(program.device).is_pointwise
         self.numbers: Iterator[int] = new_numbers(program)
         self.native: dict[int, Slot] = {}  # slot number -> the slot, made in channels_last order
         self.copies: dict[int, Slot] = {}  # slot number -> a copy in channels_last order
@@ -100,11 +86,15 @@ class _Turning:
 
     def _turned(self, ins: Instruction) -> tuple[int, int]:
         """How many inputs and outputs an instruction has in channels_last order; none to leave it alone."""
-        if _gains(ins, self.force):
+        if _gains(self.old.device, ins, self.force):
             return _CONVOLUTIONS[ins.name]
         counts = _NORMS.get(ins.name) or _POOLS.get(ins.name) or (0, 0)
-        pointwise = ins.name in _POINTWISE or expression(ins.name) is not None
-        if pointwise and not ins.has_effect and not ins.is_view and len(ins.outputs) == 1:
+        if (
+            self.is_pointwise(ins)
+            and not ins.has_effect
+            and not ins.is_view
+            and len(ins.outputs) == 1
+        ):
             counts = (len(ins.inputs), 1)
         native = any(self._is_native(i) for i in ins.inputs[: counts[0]])
         return counts if native else (0, 0)

@@ -1,9 +1,12 @@
-"""What passes share: renaming slots, and which storages are written only once."""
+"""What passes share: renaming slots, new ones, and which storages are written only once."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
 
 from .instructions import Instruction, Program, writers
 from .slots import MADE, Slot, Storage
@@ -23,23 +26,19 @@ def new_numbers(program: Program) -> Iterator[int]:
     return itertools.count(highest + 1)
 
 
-def uses(program: Program, slot: Slot) -> list[int] | None:
-    """The instructions that read a slot; None when it can be seen in another way.
-
-    That is, as a result of the program or through a view of its memory.
-    """
-    number = slot.storage.number
-    if number in program.result_storages():
-        return None
-    found = []
-    for at, ins in enumerate(program.instructions):
-        for s in (*ins.reads, *ins.writes):
-            if s.storage.number != number:
-                continue
-            if s.number != slot.number or ins.is_view or ins.writes:
-                return None
-            found.append(at)
-    return sorted(set(found))
+def new_slot(number: int, shape: tuple[int, ...], dtype: Any, like: Slot) -> Slot:
+    """A slot in memory of its own on the device of `like`; ordered as that one where the shapes are equal."""
+    dtype = np.dtype(dtype)
+    strides, step = [], dtype.itemsize
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    order = tuple(reversed(strides))
+    if shape == like.shape and like.extent() == (0, like.nbytes):
+        order = tuple([s // like.dtype.itemsize * dtype.itemsize for s in like.strides])
+    storage = Storage(number, MADE, step)
+    storage.device = like.storage.device
+    return Slot(number, storage, shape, dtype, order)
 
 
 class Renaming:

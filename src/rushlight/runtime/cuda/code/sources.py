@@ -11,6 +11,8 @@ from cupy.cuda import runtime
 from ..memory.streams import current
 from ..processors import multiprocessors
 from .compile import Launch, kernel, source
+from .room import COUNTERS as COUNTERS
+from .room import PARTIALS as PARTIALS
 
 # dtype.char -> (type in memory, type computed with); "E" is ml_dtypes' bfloat16.
 NUMBERS = {
@@ -58,8 +60,6 @@ def blocks_for(count: int, threads: int = 256) -> int:
 
 _counters: dict[Any, Any] = {}
 _partials: dict[Any, Any] = {}
-PARTIALS = 1 << 21
-COUNTERS = 2048
 
 
 def _of_stream(held: dict[Any, Any], make: Callable[[], Any]) -> Any:

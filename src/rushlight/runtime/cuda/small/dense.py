@@ -12,12 +12,8 @@ from typing import Any
 import cupy
 
 from ..code.launch import Result
-from ..code.sources import COUNTERS, PARTIALS, counter, device, load, partials
-from ..processors import multiprocessors
-from .dense_sizes import head_share, is_few, is_head, is_head_input, is_small, is_tiled
-
-_EACH = 2  # blocks on each multiprocessor, what the tiled kernel's parts are cut for
-_MOST_PARTS = 8  # the last block of a tile adds them up alone
+from ..code.sources import counter, device, load, partials
+from .dense_sizes import head_share, is_few, is_head, is_head_input, is_small, is_tiled, tiles
 
 _calls: dict[tuple, Any] = {}
 _linears: dict[tuple, Any] = {}
@@ -85,20 +81,8 @@ def _head_input(g: Any, w: Any, mask: Any) -> Any:
 _TILE_FORMATS = ("P",) * 8 + ("i",) * 5
 
 
-def _parts(m: int, n: int, k: int) -> tuple[tuple[int, int, int], int]:
-    """The grid of the tiled kernel, and the terms of one part; the sizes are dense_tile.cu's."""
-    rows, columns, turns = -(-m // 64), -(-n // 32), -(-k // 32)
-    tiles = rows * columns
-    most = min(_MOST_PARTS, PARTIALS // (tiles * (64 * 32 + 64)))
-    parts = max(1, min(_EACH * multiprocessors() // tiles, turns, most))
-    if tiles > COUNTERS or turns < 3:
-        parts = 1
-    depth = -(-turns // parts) * 32
-    return (columns, rows, -(-k // depth)), depth
-
-
 def _tile_call(form: str, m: int, n: int, k: int, relu: bool) -> tuple[Callable[..., None], bool]:
-    grid, depth = _parts(m, n, k)
+    grid, depth = tiles(m, n, k)
     launch = load("dense_tile.cu", form, _TILE_FORMATS)
     return launch.fixed(grid, (128, 1, 1), 0, 8, m, n, k, depth, int(relu)), grid[2] > 1
 

@@ -1,19 +1,23 @@
-"""How small a dense layer's product must be for the kernels of our own; passes ask here without a GPU."""
+"""Which products of dense layers the kernels of our own take, and how they are cut: known without a GPU."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ....base.config import settings
+from ..code.room import COUNTERS, PARTIALS
+from ..costs import of_library, of_tiles
+from ..processors import multiprocessors
 
 FEW = 16  # rows up to which every layer is one launch forward and one backward
 _LITTLE = 1 << 20  # ... and multiply-adds
-# Multiply-adds up to which the tiled kernel is used: 256 x 512 x 512 takes it 10.2 us and cuBLASLt 11.0,
-# 100 x 784 x 1000 takes 14.3 and 12.8, 512 x 400 x 120 7.3 and 9.6 (H200, in a graph, 2026-11-15).
-_TILED = 1 << 26
-_TILED_BESIDE_TF32 = 1 << 25  # the library's TF32 kernels are quicker sooner
 _MOST_ROWS = 1 << 20
 _TYPES = frozenset("fdeE")
 _SIZES = {"f": 4, "e": 2, "E": 2}  # bytes of a number; float64 would not fit beside the rest
 _ROOM = 48 * 1024 - 1024  # shared memory that every GPU gives a block
+# Of dense_tile.cu: the tile of a block, the terms it takes at a time, parts that its last block adds up alone.
+_ROWS, _COLUMNS, _TURN, _MOST_PARTS = 64, 32, 32, 8
+_EACH = 2  # blocks on each multiprocessor, what the parts are cut for
 
 
 def is_few(m: int, n: int, k: int, char: str) -> bool:
@@ -37,10 +41,31 @@ def is_head_input(m: int, n: int, k: int, char: str) -> bool:
     return n <= FEW and k % 4 == 0 and char in _SIZES and m <= _MOST_ROWS and n * k < 1 << 24
 
 
+def tiles(m: int, n: int, k: int) -> tuple[tuple[int, int, int], int]:
+    """The grid of the tiled kernel, and the terms of one part."""
+    rows, columns, turns = -(-m // _ROWS), -(-n // _COLUMNS), -(-k // _TURN)
+    count = rows * columns
+    room = PARTIALS // (count * (_ROWS * _COLUMNS + _ROWS))
+    parts = max(1, min(_EACH * multiprocessors() // count, turns, _MOST_PARTS, room))
+    if count > COUNTERS or turns < 3:
+        parts = 1
+    depth = -(-turns // parts) * _TURN
+    return (columns, rows, -(-k // depth)), depth
+
+
 def is_tiled(m: int, n: int, k: int, char: str) -> bool:
-    """Whether the tiled kernel takes a product of m x k by k x n."""
-    most = _TILED if settings.float32_matmul_precision == "highest" else _TILED_BESIDE_TF32
-    return char == "f" and m * n * k <= most and m <= _MOST_ROWS
+    """Whether the tiled kernel takes a product of m x k by k x n, and is quicker than the library."""
+    if char != "f" or m > _MOST_ROWS:
+        return False
+    return _tiles_pay(m, n, k, settings.float32_matmul_precision != "highest")
+
+
+@lru_cache(4096)
+def _tiles_pay(m: int, n: int, k: int, tf32: bool) -> bool:
+    if not m * n * k:
+        return False
+    (columns, rows, parts), depth = tiles(m, n, k)
+    return of_tiles(columns * rows * parts, depth) < of_library(m, n, k, "t" if tf32 else "f")
 
 
 def is_small(m: int, n: int, k: int, char: str) -> bool:

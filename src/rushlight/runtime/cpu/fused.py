@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-
-from ..program.instructions import Instruction
-from ..program.slots import Slot
-from .fused import Step
+from typing import Any
 
 _RELU, _RELU_GRAD, _UNARY, _BINARY, _SCALAR, _GRAD = range(6)
 # The numbers of native/codes.h.
@@ -17,14 +14,14 @@ _FLIPPED = {"sub": 6, "div": 7}  # the number comes first
 _SLOPES = {"sigmoid_backward": 0, "tanh_backward": 1, "silu_grad": 2}
 
 
-def takes(ins: Instruction) -> bool:
+def fuses(ins: Any) -> bool:
     """Whether the interpreter knows an instruction: float32 of one dense layout, and numbers."""
     known = ins.name in _ONE or ins.name in _TWO or ins.name in _SLOPES
     if not known and ins.name not in ("relu", "relu_grad"):
         return False
     if len(ins.outputs) != 1 or ins.has_effect or ins.is_view or ins.attrs:
         return False
-    numbers = [i for i in ins.inputs if i.__class__ is not Slot]
+    numbers = [i for i in ins.inputs if not hasattr(i, "strides")]
     if numbers and (ins.name not in _TWO or any(n.__class__ not in (int, float) for n in numbers)):
         return False
     out = ins.outputs[0]
@@ -34,12 +31,12 @@ def takes(ins: Instruction) -> bool:
     )
 
 
-def pack(steps: Sequence[Step]) -> bytes:
-    """The steps as native/bind_fused.c reads them."""
+def pack(steps: Sequence[Any]) -> bytes:
+    """The steps (capture/joined/fused.py) as native/bind_fused.c reads them."""
     return b"".join([struct.pack("4if", *_packed(step)) for step in steps])
 
 
-def _packed(step: Step) -> tuple[int, int, int, int, float]:
+def _packed(step: Any) -> tuple[int, int, int, int, float]:
     places = [_place(kind, value) for kind, value in step.operands if kind != "number"]
     numbers = [float(value) for kind, value in step.operands if kind == "number"]
     name = step.kernel

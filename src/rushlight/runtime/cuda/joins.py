@@ -1,0 +1,250 @@
+"""What CUDA says about kernels that passes make: which fit, which pay, what is fused and how images lie best.
+
+Nothing here needs a GPU or CuPy: programs are rewritten for one wherever they were recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..joins import declare
+from .code.expressions import Expression, expression
+from .costs import figures, moving, of_row_sums, saves
+from .small import conv_sizes, dense_sizes, head_sizes
+
+_LIBRARY_TYPES = frozenset(("float32", "float16", "bfloat16"))
+_FLOATS = frozenset(("float64", *_LIBRARY_TYPES))
+
+
+def _arrays(ins: Any) -> list[Any]:
+    return [i for i in ins.inputs if hasattr(i, "dtype") and hasattr(i, "strides")]
+
+
+def _one_type(ins: Any, types: frozenset[str] = _LIBRARY_TYPES) -> bool:
+    kinds = {s.dtype.name for s in _arrays(ins) if s.dtype.kind in "fV"}
+    return len(kinds) == 1 and kinds <= types
+
+
+# -- dense layers ---------------------------------------------------------------------------------
+
+
+def _product(ins: Any, form: str) -> tuple[int, int, int, str] | None:
+    """(rows, columns, terms, dtype) of the product in an instruction whose first inputs are its operands."""
+    x, y = ins.inputs[:2]
+    if x.dtype != y.dtype or x.dtype.name not in _LIBRARY_TYPES or len(y.shape) != 2:
+        return None
+    rows = prod(x.shape[:-1])
+    if not x.size or not y.size:
+        return None
+    if form == "tn":
+        return x.shape[1], y.shape[1], rows, x.dtype.char
+    return rows, y.shape[0 if form == "nt" else 1], x.shape[-1], x.dtype.char
+
+
+def _own(ins: Any, form: str) -> bool:
+    """Whether one of our kernels computes a product; they take plain matrices without gaps."""
+    sizes = _product(ins, form)
+    plain = sizes is not None and all(len(s.shape) == 2 and s.dense for s in ins.inputs[:2])
+    return plain and dense_sizes.is_small(*sizes)  # type: ignore[misc]
+
+
+def _linear_relu_pays(made: Any, parts: Any) -> bool:
+    """Our kernels give relu for nothing; the library's epilogue costs a little."""
+    return _own(made, "nt") or figures().epilogue < moving(2 * made.outputs[0].nbytes)
+
+
+def _grads_pay(made: Any, parts: Any) -> bool:
+    g = made.inputs[0]
+    return _own(made, "tn") or figures().bias_sums < of_row_sums(g.shape[0], g.nbytes)
+
+
+def _all_dense(made: Any) -> bool:
+    return all(s.dense for s in _arrays(made))
+
+
+def _backward_fits(made: Any) -> bool:
+    g, _, w = made.inputs[:3]
+    if len(g.shape) != 2 or not _one_type(made) or not _all_dense(made):
+        return False
+    return dense_sizes.is_few(g.shape[0], w.shape[1], g.shape[1], g.dtype.char)
+
+
+declare(
+    "cuda", "linear_relu", pays=_linear_relu_pays,
+    fits=lambda made: made.inputs[2] is not None and _product(made, "nt") is not None,
+)  # fmt: skip
+declare("cuda", "mm_masked", fits=lambda made: _own(made, "nn") and _all_dense(made))
+declare(
+    "cuda", "linear_grads", pays=_grads_pay,
+    fits=lambda made: _product(made, "tn") is not None and _all_dense(made),
+)  # fmt: skip
+declare("cuda", "linear_backward", fits=_backward_fits)
+
+# -- losses and heads -----------------------------------------------------------------------------
+
+_MOST_CLASSES, _MOST_ROWS = 2047, 8192  # of the kernel that gives loss and gradient at once
+_LABELS = frozenset(("int64", "uint8"))
+
+
+def _loss_fits(made: Any) -> bool:
+    x, _, gy = made.inputs
+    sizes = len(x.shape) == 2 and x.shape[0] <= _MOST_ROWS and x.shape[1] <= _MOST_CLASSES
+    return sizes and gy.dtype == x.dtype and _all_dense(made)
+
+
+def _head_sizes(made: Any) -> tuple[int, int, int, str]:
+    x, w = made.inputs[:2]
+    return x.shape[0], w.shape[0], x.shape[-1], x.dtype.char
+
+
+def _head_fits(made: Any) -> bool:
+    """Of one dtype, dense, and as aligned as slots can tell."""
+    x, w, b, target, gy, mask = made.inputs
+    if len(x.shape) != 2 or target.dtype.name not in _LABELS or not _all_dense(made):
+        return False
+    if any(s is not None and s.dtype != x.dtype for s in (w, b, gy, mask)):
+        return False
+    sizes = _head_sizes(made)
+    whole = made.name != "head_whole" or head_sizes.is_whole_head(*sizes)
+    aligned = all(s is None or s.offset % 16 == 0 for s in (x, w, mask))
+    return whole and aligned and head_sizes.is_joined_head(*sizes)
+
+
+declare("cuda", "cross_entropy_step", fits=_loss_fits)
+declare("cuda", "head_step", "head_whole", fits=_head_fits)
+
+# -- convolutions ---------------------------------------------------------------------------------
+
+_MOST_IN_WINDOW = 16  # a maximum's place is found in a register
+
+
+def _is_small_conv(made: Any) -> bool:
+    """Whether our own kernel for few channels computes the convolution in an instruction."""
+    how = made.attrs
+    back = "w_shape" in how
+    x = made.inputs[-1] if back else made.inputs[0]
+    w_shape = how["w_shape"] if back else made.inputs[1].shape
+    if not _one_type(made):
+        return False
+    return conv_sizes.fits(x.dtype, x.size, w_shape, how["dilation"], how["groups"])
+
+
+def _conv_pool_fits(made: Any) -> bool:
+    kh, kw = made.attrs["window"]
+    return 1 < kh * kw <= _MOST_IN_WINDOW and _is_small_conv(made)
+
+
+def _pooled_grad_fits(made: Any) -> bool:
+    x_shape = made.attrs.get("x_shape")
+    if x_shape is None:
+        return _is_small_conv(made)
+    g, _, w = made.inputs
+    how = made.attrs
+    return conv_sizes.fits(g.dtype, prod(x_shape), w.shape, how["dilation"], how["groups"])
+
+
+def _conv_relu_fits(made: Any) -> bool:
+    """What cuDNN computes: smaller ones have kernels of our own, joined with other neighbours."""
+    return made.inputs[2] is not None and _one_type(made) and not _is_small_conv(made)
+
+
+declare("cuda", "conv_relu", fits=_conv_relu_fits, pays=saves)
+declare("cuda", "conv_pool", fits=_conv_pool_fits, pays=saves)
+declare("cuda", "conv_pool_grad_input", "conv_pool_grads", fits=_pooled_grad_fits)
+declare("cuda", "conv_grads", fits=_is_small_conv, pays=saves)
+
+
+def channels_last_pays(x: Any, w_shape: tuple[int, ...], y_shape: tuple[int, ...]) -> bool:
+    """Whether a convolution gains more in channels_last order than turning its images costs."""
+    if x.dtype.name not in ("float16", "bfloat16"):  # TF32: whether it gains has not been measured
+        return False
+    if max(w_shape[:2]) < 32:  # narrower than a tensor core's tile
+        return False
+    work, f = prod(y_shape) * prod(w_shape[1:]), figures()
+    turning = 2 * (x.nbytes + prod(y_shape) * x.dtype.itemsize)
+    return work / f.row_major - work / f.channels_last > moving(turning) + f.launch
+
+
+# -- norms ----------------------------------------------------------------------------------------
+
+declare(
+    "cuda", "batch_norm_relu", "batch_norm_add_relu", "batch_norm_eval_relu",
+    "batch_norm_eval_add_relu", "batch_norm_relu_grad", "batch_norm_add_relu_grad",
+    fits=lambda made: made.outputs[0].dtype.name in _FLOATS, pays=saves,
+)  # fmt: skip
+
+# -- casts ----------------------------------------------------------------------------------------
+
+_FEWEST = 4  # casts whose launches are worth keeping their results longer
+
+
+def _casts_pay(made: Any, parts: Any) -> bool:
+    return len(made.inputs) >= _FEWEST
+
+
+declare("cuda", "casts", pays=_casts_pay)
+
+# -- chains of pointwise kernels ------------------------------------------------------------------
+
+MOST_INPUTS, MOST_STEPS = 8, 24  # registers of a generated kernel
+_WIDE = {"float16": "f", "bfloat16": "f", "float32": "f", "float64": "d", "bool": "b"}
+
+
+_BY_ATTRIBUTE = {
+    "gelu": "approximate",
+    "gelu_grad": "approximate",
+}  # kernels with an entry for each value
+
+
+def expression_of(name: str, attrs: Mapping[str, Any]) -> Expression | None:
+    """The table's entry for a kernel called with these attributes, or None where it is no pointwise op."""
+    which = _BY_ATTRIBUTE.get(name)
+    return expression(name if which is None else f"{name}:{attrs[which]}")
+
+
+def fusion() -> Callable[[Any], bool]:
+    """What tells whether an instruction can be a step of a generated kernel."""
+    return fuses
+
+
+def is_pointwise(ins: Any) -> bool:
+    """Whether the table of expressions has an instruction, in whatever dtype."""
+    return expression_of(ins.name, ins.attrs) is not None
+
+
+def fuses(ins: Any) -> bool:
+    """Whether an instruction can be a step of a generated kernel: an expression over floats with one result."""
+    e = expression_of(ins.name, ins.attrs)
+    if e is None or "f" not in e.text or e.out not in ("same", "bool") or ins.has_effect:
+        return False
+    if len(ins.outputs) != 1 or ins.is_view or len(ins.inputs) != len(e.inputs):
+        return False
+    if any(a.partition(":")[0] not in ins.attrs for a in e.attrs):
+        return False
+    arrays = _arrays(ins)
+    if not all(i in arrays or _is_number(i) for i in ins.inputs):
+        return False
+    main = ins.inputs[e.main]
+    if hasattr(main, "strides") and width(main) not in "fd":
+        return False
+    kinds = {width(s) for s in (*arrays, *ins.outputs)}
+    return kinds <= {"f", "b"} or kinds <= {"d", "b"}
+
+
+def _is_number(value: Any) -> bool:
+    """Python's numbers, and NumPy's: what a Python number becomes beside bfloat16."""
+    return isinstance(value, (int, float, np.generic)) and not isinstance(value, complex)
+
+
+def width(s: Any) -> str:
+    """The numbers that a generated kernel computes with for an array."""
+    return _WIDE.get(s.dtype.name, "?")
+
+
+def packed(steps: tuple) -> bytes:
+    """A GPU's kernel is generated from the steps themselves."""
+    return b""

@@ -1,0 +1,61 @@
+"""What a device says about kernels that passes make of several: whether they fit it, and whether they pay.
+
+Passes know programs and no device. Before one puts a joined kernel in the place of its parts, it asks here; the answers
+are in `runtime/<device>/joins.py`, which needs no device to be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+# An instruction as these questions see it has `name`, `inputs`, `attrs` and `outputs`; what stands for an array in it
+# has `shape`, `dtype`, `strides`, `size`, `nbytes` and `dense`.
+Fits = Callable[[Any], bool]
+Pays = Callable[[Any, Sequence[Any]], bool]
+
+
+class Answer(NamedTuple):
+    """For one joined kernel on one device."""
+
+    fits: Fits  # whether the kernel can compute this: dtypes, tile sizes, shared memory
+    pays: Pays  # whether it takes less time than the parts it stands for
+
+
+_answers: dict[str, dict[str, Answer]] = {}
+_NONE: dict[str, Answer] = {}
+
+
+def always(*_: Any) -> bool:
+    """The answer of kernels that fit everything, or save something whatever the sizes."""
+    return True
+
+
+def declare(device_type: str, *names: str, fits: Fits = always, pays: Pays = always) -> None:
+    """Say what a device joins, and when."""
+    table = _answers.setdefault(device_type, {})
+    for name in names:
+        table[name] = Answer(fits, pays)
+
+
+def _of(device_type: str) -> dict[str, Answer]:
+    if device_type not in _answers:
+        policy(device_type)
+    return _answers.get(device_type, _NONE)
+
+
+def policy(device_type: str) -> Any:
+    """A device's own file of answers: beside the joined kernels, how it fuses and how arrays lie best."""
+    return import_module(f"{__package__}.{device_type}.joins")
+
+
+def knows(device_type: str, name: str) -> bool:
+    """Whether a device has anything to say about a joined kernel."""
+    return name in _of(device_type)
+
+
+def takes(device_type: str, made: Any, parts: Sequence[Any]) -> bool:
+    """Whether `made` may stand for `parts` there: it fits and it pays."""
+    found = _of(device_type).get(made.name)
+    return found is not None and found.fits(made) and found.pays(made, parts)
