@@ -119,12 +119,12 @@ class Replay:
             else:
                 self.loose_grads.append((at, t, place))
 
-    def _free(self) -> Any:
+    def _free(self, most: int | None = _IN_FLIGHT) -> Any:
         """A lowered program whose last backward is over; another one where all are waiting."""
         for found in self.pool:
             if found.user is None or found.user() is None:
                 return found
-        if len(self.pool) >= _IN_FLIGHT:
+        if most is not None and len(self.pool) >= most:
             return None
         self.pool.append(lower(self.program, self.exclusive, self.backward.seeds))
         return self.pool[-1]
@@ -217,7 +217,8 @@ class Replay:
         self.runs += 1
         if self.lent_grads and not self.lent.take_back():
             self.lower()
-        low = self.lowered if self.backward is None else self._free()
+        # Without a bound: another thread may have taken the last one since `obstacle` looked.
+        low = self.lowered if self.backward is None else self._free(most=None)
         for refresh in self.hooks:
             refresh()
         if tensors:
