@@ -323,3 +323,24 @@ def test_one_compiled_function_is_shared_by_threads() -> None:
         with ThreadPoolExecutor(4) as pool:
             for got, expected in zip(pool.map(work, range(16)), want):
                 np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_threads_that_share_a_function_call_it_with_other_shapes() -> None:
+    """The kind of the last arguments is remembered: it must not be another thread's."""
+    w = rl.randn(4, requires_grad=True)
+    compiled = rl.compile(lambda x: (x * w).sum(0))
+    start = threading.Barrier(4)
+
+    def work(rows: int) -> None:
+        x = rl.full((rows, 4), 1.0)
+        want = (w * rows).detach().numpy()
+        start.wait()
+        for _ in range(60):
+            y = compiled(x)
+            np.testing.assert_allclose(y.detach().numpy(), want, rtol=1e-5)
+            (g,) = rl.autograd.grad(y.sum(), w)
+            np.testing.assert_allclose(g.numpy(), np.full(4, float(rows)))
+
+    with ThreadPoolExecutor(4) as pool:
+        for job in [pool.submit(work, rows) for rows in (1, 2, 3, 4)]:
+            job.result()

@@ -8,7 +8,7 @@ import sys
 import warnings
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..base.errors import HostReadError
@@ -47,14 +47,14 @@ class Compiled:
         self.told: set[str] = set()
         _everyone.add(self)
         self.gathered: list[Any] = []  # steps over loaders whose data lie on the device
-        self.last: Any = None
-        self.like: Callable[[tuple], bool] | None = None  # whether arguments are as the last were
+        self.last: Entry | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._is_plain():
             return self.fn(*args, **kwargs)
-        if self.like is not None and not kwargs and self.like(args):
-            return self.last.call(args, kwargs, args)
+        last = self.last  # looked at once: another thread may call with other arguments
+        if last is not None and last.like is not None and not kwargs and last.like(args):
+            return last.call(args, kwargs, args)
         tensors: list[Tensor] = []
         shape = tree.flatten((args, kwargs), tensors)
         key = (shape, signature(tensors), mode())
@@ -69,7 +69,7 @@ class Compiled:
                 )
         if entry.like is None and not kwargs and len(tensors) == len(args):
             entry.like = like_these(tensors)  # tensors and nothing else, the usual case
-        self.last, self.like = entry, entry.like
+        self.last = entry
         return entry.call(args, kwargs, tensors)
 
     def _is_plain(self) -> bool:
@@ -157,7 +157,7 @@ class Compiled:
         self.entries.clear()
         self.gathered.clear()
         self.told.clear()
-        self.last = self.like = None
+        self.last = None
 
 
 class Entry:
@@ -171,9 +171,10 @@ class Entry:
         self.churn = 0
         self.eager: str | None = None
         self.split: Tracer | None = None  # runs it when Python has to
+        # Whether arguments are of this kind, where they are tensors and nothing else.
         self.like: Callable[[tuple], bool] | None = None
 
-    def call(self, args: tuple, kwargs: dict, tensors: list[Tensor]) -> Any:
+    def call(self, args: tuple, kwargs: dict, tensors: Sequence[Tensor]) -> Any:
         for program in self.programs:
             if program.obstacle(tensors) is None:
                 return program(tensors)
