@@ -14,12 +14,11 @@ import pytest
 
 import rushlight as rl
 from optable import Row, all_rows, call, flat
-from rushlight.capture.joined import fused_cpu
 from rushlight.capture.passes import fuse
 from rushlight.core.op import IN_PYTHON
 from rushlight.core.tensor import Tensor, wrap
 from rushlight.operators import load_all
-from rushlight.runtime.cpu import engine
+from rushlight.runtime.cpu import engine, fused
 from twins import in_python
 
 load_all()
@@ -155,17 +154,17 @@ def _enums(text: str) -> list[dict[str, int]]:
 def test_the_fused_kernels_codes_are_those_of_the_engine() -> None:
     codes = {k: v for e in _enums((NATIVE / "codes.h").read_text()) for k, v in e.items()}
     spelled = {"maximum": "MAX", "minimum": "MIN"}
-    for name, number in fused_cpu._ONE.items():
+    for name, number in fused._ONE.items():
         assert codes["U_" + name.upper()] == number
-    for name, number in fused_cpu._TWO.items():
+    for name, number in fused._TWO.items():
         assert codes["B_" + spelled.get(name, name.upper())] == number
-    for name, number in fused_cpu._FLIPPED.items():
+    for name, number in fused._FLIPPED.items():
         assert codes["B_R" + name.upper()] == number
-    for name, number in fused_cpu._SLOPES.items():
+    for name, number in fused._SLOPES.items():
         assert codes["G_" + re.sub("_(backward|grad)$", "", name).upper()] == number
     text = (NATIVE / "bind_fused.c").read_text()
     for name in ("MOST_STEPS", "MOST_INPUTS"):
         assert f"#define {name} {getattr(fuse, '_' + name)}\n" in text
     kinds = _enums(text)[0]
     for name in ("RELU", "RELU_GRAD", "UNARY", "BINARY", "SCALAR", "GRAD"):
-        assert getattr(fused_cpu, "_" + name) == kinds[name]
+        assert getattr(fused, "_" + name) == kinds[name]
