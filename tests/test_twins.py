@@ -14,11 +14,10 @@ import pytest
 
 import rushlight as rl
 from optable import Row, all_rows, call, flat
-from rushlight.capture.passes import fuse
 from rushlight.core.op import IN_PYTHON
 from rushlight.core.tensor import Tensor, wrap
 from rushlight.operators import load_all
-from rushlight.runtime.cpu import engine, fused
+from rushlight.runtime.cpu import engine, fused, joins
 from twins import in_python
 
 load_all()
@@ -164,7 +163,7 @@ def test_the_fused_kernels_codes_are_those_of_the_engine() -> None:
         assert codes["G_" + re.sub("_(backward|grad)$", "", name).upper()] == number
     text = (NATIVE / "bind_fused.c").read_text()
     for name in ("MOST_STEPS", "MOST_INPUTS"):
-        assert f"#define {name} {getattr(fuse, '_' + name)}\n" in text
+        assert f"#define {name} {getattr(joins, name)}\n" in text
     kinds = _enums(text)[0]
     for name in ("RELU", "RELU_GRAD", "UNARY", "BINARY", "SCALAR", "GRAD"):
         assert getattr(fused, "_" + name) == kinds[name]
