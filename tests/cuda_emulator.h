@@ -107,6 +107,12 @@ template <class... P, size_t... I> void call_at(void (*kernel)(P...), void** p, 
 }
 template <class... P> void call_at(void (*kernel)(P...), void** p) { call_at(kernel, p, std::index_sequence_for<P...>{}); }
 
+// The addresses of copies of the parameters: a captured launch outlives the caller's.
+template <class... P, size_t... I> void** copies_at(void (*)(P...), void** p, std::index_sequence<I...>) {
+    return new void*[sizeof...(P) + 1]{(void*)new std::remove_const_t<P>(*(std::remove_const_t<P>*)p[I])..., nullptr};
+}
+template <class... P> void** copies_at(void (*kernel)(P...), void** p) { return copies_at(kernel, p, std::index_sequence_for<P...>{}); }
+
 // CUDA's own functions and types that sources name.
 struct alignas(16) ulonglong2 { unsigned long long x, y; };
 inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y) { return {x, y}; }

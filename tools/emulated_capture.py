@@ -2,8 +2,8 @@
 
     PYTHONPATH=src python tools/emulated_gpu.py tools/emulated_capture.py [branching averaging ... scaler]
 
-What a graph would do is done by running its instructions again; results keep their memory, as in a graph.
-Recording, passes, phases, arguments, gradients, splits and hooks are the real ones. Steps are those of
+Graphs are those of emulated_graphs.py: captured once, launched over the memory planned for them. Recording, passes,
+phases, arguments, gradients, splits and hooks are the real ones. Steps are those of
 tests/test_capture_split.py and tests/test_capture_scaler.py, small enough for the emulator.
 """
 
@@ -13,43 +13,17 @@ import contextlib
 import ctypes
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import cupy
+import emulated_graphs
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 STEPS = ("branching", "averaging", "comparing_with_the_last", "accumulating", "in_place", "scaler")
-
-
-class Graph:
-    """A stretch of instructions that is run again at every launch."""
-
-    def __init__(self, low: Any, instructions: list[Any], keep: set[int]) -> None:
-        from rushlight.capture.lower import cuda_graph as graph_cuda
-
-        self.low, self.graph, self.hooks = low, None, ()
-        self.phases = graph_cuda.Phases(low.program, instructions)
-        graph_cuda.Graph._prepare_moves(self)  # type: ignore[arg-type]
-        self.results: dict[int, Any] = {}
-
-    def launch(self) -> None:
-        low = self.low
-        for ins in self.phases.before:
-            low.on_host(ins)
-        for ins in self.phases.graph:
-            low.execute(ins)
-        for slot in low.program.results:
-            a = low.env.get(slot.number)
-            if isinstance(a, cupy.ndarray):
-                first = self.results.setdefault(slot.number, a)
-                if first is not a:
-                    ctypes.memmove(first.data.ptr, a.data.ptr, a.nbytes)
-                    low.env[slot.number] = first
-        for ins in self.phases.after:
-            low.execute(ins)
 
 
 def on_host(a: Any) -> np.ndarray:
@@ -58,20 +32,45 @@ def on_host(a: Any) -> np.ndarray:
     return np.ndarray(a.shape, a.dtype, memory, 0, a.strides)
 
 
+class Pool:
+    """A pool whose blocks stay where they are as long as it lives."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Any] = []
+
+    def malloc(self, size: int) -> Any:
+        self.blocks.append(cupy.get_default_memory_pool().malloc(size))
+        return self.blocks[-1]
+
+    def total_bytes(self) -> int:
+        return sum(b.mem.size for b in self.blocks)
+
+
+@contextlib.contextmanager
+def _using(allocator: Any) -> Iterator[None]:
+    """CuPy's allocator of a block, which would ask the driver for its device."""
+    before = cupy.cuda.get_allocator()
+    cupy.cuda.set_allocator(allocator)
+    try:
+        yield
+    finally:
+        cupy.cuda.set_allocator(before)
+
+
 def install() -> None:
     """Put what CuPy's own kernels and the driver would do in their places."""
     from cupy.cuda import function
 
     from rushlight.amp.grad_scaler import _update
-    from rushlight.capture.lower import cuda as lower_cuda
     from rushlight.capture.replay import replay
     from rushlight.capture.trace.segment import blank
     from rushlight.core.tensor import tensor_over
+    from rushlight.runtime.cuda.bodies import update
     from rushlight.runtime.door import kernel_for
 
-    cupy.cuda.MemoryPool = lambda: cupy.get_default_memory_pool()
-    cupy.cuda.using_allocator = lambda allocator: contextlib.nullcontext()
-    lower_cuda.Graph = Graph  # type: ignore[assignment,misc]
+    emulated_graphs.install()
+    cupy.cuda.MemoryPool = Pool
+    cupy.cuda.using_allocator = _using
     edits = function.Module.get_function.__globals__["ASSEMBLY"]
     edits.append((r"(?<![:\w])isfinite\(", "std::isfinite("))
 
@@ -82,8 +81,15 @@ def install() -> None:
 
     replay.Replay._tensor = result  # type: ignore[method-assign]
 
+    def refresh(self: Any) -> None:
+        values = np.zeros(self.device.size)
+        values[: self.host.size] = self.host
+        ctypes.memmove(self.device.data.ptr, values.ctypes.data, values.nbytes)
+
+    update._Live.refresh = refresh  # type: ignore[method-assign]
+
     @kernel_for("cuda", "amp_update")
-    def update(scale: Any, tracker: Any, found: Any, **attrs: Any) -> tuple:
+    def update_scale(scale: Any, tracker: Any, found: Any, **attrs: Any) -> tuple:
         return _update(np, on_host(scale), on_host(tracker), on_host(found), **attrs)
 
 

@@ -27,10 +27,14 @@ HEADER = Path(__file__).resolve().parent.parent / "tests" / "cuda_emulator.h"
 # The driver's one function: kernels are host functions of the grid, the block and the parameters.
 DRIVER = """
 typedef void (*kernel)(unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void **);
+void (*captured)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void **);
 int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void *stream, void **parameters, void **extra)
 {
-    ((kernel)f)(gx, gy, gz, bx, by, bz, parameters);
+    if (captured)
+        captured(f, gx, gy, gz, bx, by, bz, parameters);
+    else
+        ((kernel)f)(gx, gy, gz, bx, by, bz, parameters);
     return 0;
 }
 """
@@ -38,6 +42,7 @@ ENTRY = """
 extern "C" void entry(unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f, void** p) {
     launch(Dim{a, b, c}, Dim{d, e, f}, [=] { call_at(%s, p); });
 }
+extern "C" void** kept(void** p) { return copies_at(%s, p); }
 """
 # What only a GPU's assembler understands, and what stands for it here; half types are not emulated.
 ASSEMBLY = [
@@ -53,6 +58,8 @@ ASSEMBLY = [
 
 _folder = Path(tempfile.mkdtemp(prefix="emulated-gpu-"))
 _libraries: list[Any] = []  # as long as they are loaded, their kernels can be called
+captures: dict[Any, Any] = {}  # a kernel's address -> what copies its parameters for a capture
+drivers: list[Any] = []  # the one that is installed
 
 
 def built(name: str, command: list[str], text: str, suffix: str) -> Any:
@@ -81,12 +88,15 @@ class Module:
         text = self.text
         for found, instead in ASSEMBLY:
             text = re.sub(found, instead, text, flags=re.S)
-        text = f'#include "{HEADER}"\n{self.defined}{text}\n#undef C\n{ENTRY % name}'
+        text = f'#include "{HEADER}"\n{self.defined}{text}\n#undef C\n{ENTRY % (name, name)}'
         key = hashlib.sha256(text.encode()).hexdigest()[:20]
         # Shared arrays are static here; those of a template would be one array for all libraries otherwise.
         command = ["g++", "-std=c++20", "-fno-gnu-unique", "-O1", "-w", "-fpermissive", "-pthread"]
-        entry = built(key, command, text, ".cpp").entry
-        return SimpleNamespace(ptr=ctypes.cast(entry, ctypes.c_void_p).value)
+        library = built(key, command, text, ".cpp")
+        address = ctypes.cast(library.entry, ctypes.c_void_p).value
+        library.kept.restype = ctypes.c_void_p
+        captures[address] = library.kept
+        return SimpleNamespace(ptr=address)
 
 
 def _malloc(self: host_path.Pool, size: int) -> Any:
@@ -100,6 +110,7 @@ def _malloc(self: host_path.Pool, size: int) -> Any:
 def install() -> None:
     """Make `cuda` an emulated GPU; call it before the backend is used."""
     library = built("driver", ["gcc", "-O1", "-Wl,-soname,libcuda.so.1"], DRIVER, ".c")
+    drivers.append(library)
     library.cuLaunchKernel.argtypes = (
         [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p] * 3
     )
@@ -137,4 +148,5 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     install()
     sys.argv = sys.argv[1:]
+    sys.modules["emulated_gpu"] = sys.modules["__main__"]  # for scripts that import it
     runpy.run_path(sys.argv[0], run_name="__main__")

@@ -8,12 +8,14 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from ...runtime.cuda.memory import pool
 from ...runtime.cuda.memory.repeated_copies import copies_into, copies_of
 from ...runtime.cuda.memory.streams import current
 from ...runtime.door import run
 from ..joined.trial_cuda import try_kernels
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
+from .cuda_arena import capture
 from .cuda_graph import Graph
 
 _TO_DEVICE, _ON_DEVICE = 1, 3
@@ -22,15 +24,14 @@ _TO_DEVICE, _ON_DEVICE = 1, 3
 class CudaReplay:
     """A lowered program: fill `arguments`, call `run()`, which gives the results' arrays.
 
-    Everything the graph makes lies in a memory pool of its own, whose blocks are reused in the order of
-    the program while it is captured, and stay where they are afterwards.
+    What the graphs make lies in one arena, see `cuda_arena.py`; storages in `exclusive`, which others will
+    hold, have memory of their own.
     """
 
     array_type = cupy.ndarray
 
     def __init__(self, program: Program, exclusive: set[int], seeds: list[int]) -> None:
         self.program = program
-        self.pool = cupy.cuda.MemoryPool()
         self.memory: dict[int, Any] = {}
         self.env: dict[int, Any] = {}
         self.user: Any = None
@@ -49,12 +50,16 @@ class CudaReplay:
         keep = {s.number for s in program.results}
         cut = program.hand_over
         if cut is None:
-            self.first = Graph(self, program.instructions, keep)
+            graphs = [Graph(self, program.instructions, keep)]
         else:
             later = {s.number for ins in program.instructions[cut + 1 :] for s in ins.reads}
-            self.first = Graph(self, program.instructions[:cut], keep | later)
-            self.second = Graph(self, program.instructions[cut + 1 :], keep | later)
+            halves = program.instructions[:cut], program.instructions[cut + 1 :]
+            graphs = [Graph(self, half, keep | later) for half in halves]
+        self.first, self.second = graphs[0], graphs[-1]
         self.results = program.results
+        self.arena = capture(graphs, self.env, exclusive)
+        self.arena_bytes = self.arena.bytes
+        pool.give_back()
 
     # -- memory ---------------------------------------------------------------------------------
 

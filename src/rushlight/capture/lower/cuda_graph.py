@@ -17,6 +17,7 @@ from ...runtime.door import collecting_replay_hooks
 from ..program.instructions import Instruction
 from ..program.slots import MADE
 from ..record.recorder import CannotCapture
+from .cuda_arena import Memory, Misplaced
 from .cuda_lanes import LANES, Branches, heaviest_last, keep_longer
 from .cuda_phases import Phases
 
@@ -34,8 +35,13 @@ class Graph:
         self.phases = Phases(low.program, instructions)
         self._prepare_moves()
         self.hooks: list[Callable[[], None]] = []
-        self.graph = self._best(keep) if self.phases.graph else None
+        self.graph: Any = None
         self.kernels = len(self.phases.graph)
+        self.code = heaviest_last(low.program, self.phases.graph)
+        self.branches = Branches(low.program, self.code)
+        keep = keep | {s.number for ins in self.phases.before for s in ins.outputs}
+        keep |= {s.number for ins in self.phases.after for s in ins.reads}
+        self.last = keep_longer(_last_uses(self.code, keep), self.branches, self.code)
 
     def _prepare_moves(self) -> None:
         """Device memory that host arguments are copied into before each launch."""
@@ -49,49 +55,57 @@ class Graph:
 
     # -- capturing ------------------------------------------------------------------------------
 
-    def _best(self, keep: set[int]) -> Any:
-        """The graph whose kernels overlap, where this driver takes it."""
+    def capture(self, index: int, memory: Memory) -> None:
+        """Make the graph, whose kernels overlap where this driver takes it."""
+        if not self.code:
+            return
         if _overlaps():
             try:
-                return self._capture(keep, True)
+                self.graph = self._capture(index, memory, _finished, True)
+                return
             except CannotCapture:  # another error, if it is one, comes again
                 pass
-        return self._capture(keep, False)
+        self.graph = self._capture(index, memory, _finished)
 
-    def _capture(self, keep: set[int], overlapping: bool) -> Any:
-        """The graph; `overlapping` lets kernels of the main lane come before their turn."""
-        low = self.low
-        given = {s.number for ins in self.phases.before for s in ins.outputs}
-        code = heaviest_last(low.program, self.phases.graph)
-        branches = Branches(low.program, code)
-        last = keep_longer(_last_uses(code, keep | given), branches, code)
+    def trace(self, index: int, memory: Memory) -> None:
+        """Capture as for a graph, and keep only what `memory` saw."""
+        if self.code:
+            self._capture(index, memory, _abandon)
+
+    def forget_trace(self) -> None:
+        """Let go of what bodies asked to be refreshed for a graph that is gone."""
+        self.hooks = []
+
+    def _capture(
+        self, index: int, memory: Memory, end: Callable[[Any], Any], overlapping: bool = False
+    ) -> Any:
+        """The graph as `end` gives it; `overlapping` lets kernels of the main lane come before their turn."""
         self.turn = turn_of_this_gpu()
         stream = self.turn.streams[0]
         runtime.deviceSynchronize()
-        with using(stream), cupy.cuda.using_allocator(low.pool.malloc):
+        with using(stream), cupy.cuda.using_allocator(memory.malloc):
             with collecting_replay_hooks() as hooks:
                 stream.begin_capture(_RELAXED)
                 try:
-                    self._record(code, branches, last, overlapping)
+                    memory.open(index, self.branches)
+                    self._record(memory, overlapping)
                 except BaseException:
                     _abandon(stream)
                     raise
                 finally:
                     overlap(False)
-                graph = _finished(stream)
+                graph = end(stream)
         self.hooks = [refresh for refresh, _ in hooks]
         return graph
 
-    def _record(
-        self, code: list[Instruction], branches: Branches, last: dict[int, list[int]],
-        overlapping: bool,
-    ) -> None:  # fmt: skip
+    def _record(self, memory: Memory, overlapping: bool) -> None:
         """Run the instructions while their streams are captured."""
-        low, streams = self.low, self.turn.streams
-        for at, ins in enumerate(code):
+        low, streams, branches = self.low, self.turn.streams, self.branches
+        for at, ins in enumerate(self.code):
             if at in branches.waits:
                 _come_together(streams)
             lane = branches.lane[at]
+            memory.begin(at)
             if lane:
                 _follow(streams[lane], streams[0])
             # A kernel that waits for several must not begin early.
@@ -99,15 +113,17 @@ class Graph:
             try:
                 with using(streams[lane]):
                     low.execute(ins)
-            except CannotCapture:
+                memory.done(ins, low.env)
+            except (CannotCapture, Misplaced):
                 raise
             except Exception as error:
                 raise CannotCapture(
                     f"{ins.name} at {ins.line} cannot be part of a CUDA graph: {error}"
                 ) from error
-            for number in last.get(at, ()):
+            for number in self.last.get(at, ()):
                 low.env.pop(number, None)
-        if len(code) in branches.waits:
+        memory.begin(len(self.code))
+        if len(self.code) in branches.waits:
             _come_together(streams)
 
     # -- launching ------------------------------------------------------------------------------
@@ -194,8 +210,8 @@ def _last_uses(instructions: list[Instruction], keep: set[int]) -> dict[int, lis
 
 
 def _abandon(stream: Any) -> None:
-    """End a capture that failed, so that the stream can be used again."""
+    """End a capture that failed or is not needed, so that the stream can be used again."""
     try:
-        stream.end_capture()
-    except Exception:  # noqa: BLE001 - the first error is the one to be told
+        runtime.graphDestroy(runtime.streamEndCapture(stream.ptr))
+    except runtime.CUDARuntimeError:  # of an error before, which is the one to be told
         pass

@@ -92,6 +92,7 @@ class Replay:
         self.returned = [self._way(s, r) for s in self.program.results]
         lasting = {i for _, _, i in self.grads if i is not None}
         self.exclusive = {self.program.results[i].storage.number for i in lasting}
+        self.apart = self.device != "cuda"  # whether gradients have memory that nothing else uses
         while True:
             try:
                 self.lower()
@@ -106,7 +107,8 @@ class Replay:
     def lower(self) -> None:
         """Prepare memory and code; again when somebody holds on to the old memory."""
         seeds = [] if self.backward is None else self.backward.seeds
-        self.lowered = lower(self.program, self.exclusive, seeds)
+        self.lowered = lower(self.program, self._exclusive(), seeds)
+        self.program.arena_bytes = self.lowered.arena_bytes
         self.pool = [self.lowered]
         # Parameters show gradients in the program's own memory; arguments get theirs for themselves.
         fresh = self.lowered.fresh
@@ -119,6 +121,15 @@ class Replay:
             else:
                 self.loose_grads.append((at, t, place))
 
+    def _exclusive(self) -> set[int]:
+        """Storages that share memory with nothing.
+
+        Gradients are given up when the next call begins, so their memory may serve that call until it
+        makes new ones. Once somebody was seen to hold an array over it, it is kept apart: a whole arena
+        must not stay for the sake of one gradient.
+        """
+        return self.exclusive if self.apart else set()
+
     def _free(self, most: int | None = _IN_FLIGHT) -> Any:
         """A lowered program whose last backward is over; another one where all are waiting."""
         for found in self.pool:
@@ -126,7 +137,7 @@ class Replay:
                 return found
         if most is not None and len(self.pool) >= most:
             return None
-        self.pool.append(lower(self.program, self.exclusive, self.backward.seeds))
+        self.pool.append(lower(self.program, self._exclusive(), self.backward.seeds))
         return self.pool[-1]
 
     def _needed_later(self) -> set[int]:
@@ -216,6 +227,7 @@ class Replay:
     def _run(self, tensors: Sequence[Tensor]) -> Any:
         self.runs += 1
         if self.lent_grads and not self.lent.take_back():
+            self.apart = True
             self.lower()
         # Without a bound: another thread may have taken the last one since `obstacle` looked.
         low = self.lowered if self.backward is None else self._free(most=None)

@@ -71,6 +71,18 @@ def _allocate(size: int) -> Any:
     return found
 
 
+def allocate(size: int) -> Any:
+    """Memory from the counted pool, whatever allocator a capture has put in its place meanwhile."""
+    return _allocate_single(size) if _single else _allocate(size)
+
+
+def give_back(at_least: int = 64 * _MIB) -> None:
+    """Give unused blocks back to the driver, if they are worth the wait: a compilation leaves many."""
+    forget_idle()
+    if _pool.free_bytes() >= at_least:
+        _pool.free_all_blocks()
+
+
 def _measure(gauge: _Gauge) -> None:
     """Count what is in use now; the allocation that is being made is part of it."""
     gauge.bound = _pool.used_bytes()

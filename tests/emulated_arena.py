@@ -1,0 +1,85 @@
+"""Compiled steps on the emulated GPU over one arena, and over memory of their own; run by test_capture_arena.py."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import emulated_capture
+
+import rushlight as rl
+from rushlight import nn
+from rushlight.capture.lower import cuda_arena
+
+CALLS = 8
+HELD = (4, 6)  # calls whose gradients are kept: in the arena the first time, then apart
+
+
+def train(device: str, start: nn.Module) -> tuple[list[float], nn.Module, Any]:
+    """Losses of some steps, the trained network, and on a GPU the compiled step."""
+    rl.manual_seed(1)
+    net = copy.deepcopy(start).to(device)
+    opt = rl.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+    def step(x: Any, t: Any) -> Any:
+        opt.zero_grad()
+        loss = nn.functional.cross_entropy(net(x), t)
+        loss.backward()
+        opt.step()
+        return loss
+
+    run = step if device == "cpu" else rl.compile(step, fullgraph=True)
+    losses, kept = [], []
+    for i in range(CALLS):
+        x, t = rl.randn(6, 12), rl.randint(0, 5, (6,))
+        losses.append(run(x.to(device), t.to(device)).item())
+        if device == "cuda" and i in HELD:
+            array = net[0].weight.grad._a
+            kept.append((array, emulated_capture.on_host(array).copy()))
+    for array, then in kept:
+        now = emulated_capture.on_host(array)
+        assert (now == then).all(), "a gradient that somebody holds was written over"
+    return losses, net, run
+
+
+def agree(one: tuple, other: tuple) -> None:
+    for a, b in zip(one[0], other[0]):
+        assert abs(a - b) < 1e-5, (one[0], other[0])
+    for p, q in zip(one[1].parameters(), other[1].parameters()):
+        assert (p.cpu() - q.cpu()).abs().max() < 1e-5
+
+
+def main() -> None:
+    emulated_capture.install()
+    rl.manual_seed(0)
+    start = nn.Sequential(
+        nn.Linear(12, 16), nn.Sigmoid(), nn.Linear(16, 16), nn.Sigmoid(), nn.Linear(16, 5)
+    )
+    want = train("cpu", start)
+    rl.use_deterministic_algorithms(
+        True
+    )  # no joined kernels: weight gradients get lanes of their own
+    found = train("cuda", start)
+    agree(want, found)
+    low = found[2].replays[-1].lowered
+    assert isinstance(low.arena, cuda_arena.Placing), type(low.arena)
+    assert any(low.first.branches.lane), "no lane beside the main one"
+    asked = low.arena.ledger.asked
+    assert found[2].replays[-1].apart and sum([a.lent for a in asked]) == 6
+    assert low.arena_bytes < sum([-(-a.size // 512) * 512 for a in asked if not a.own])
+    rl.use_deterministic_algorithms(False)
+    agree(want, train("cuda", start))
+    cuda_arena._TRIES = 0  # memory from a pool, as where captures differ
+    plain = train("cuda", start)
+    assert isinstance(plain[2].replays[-1].lowered.arena, cuda_arena.Plain)
+    agree(want, plain)
+    print(f"{len(asked)} pieces, {low.arena_bytes} bytes of arena")
+    print("equal")
+
+
+if __name__ == "__main__":
+    main()
