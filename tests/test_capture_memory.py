@@ -15,6 +15,7 @@ from rushlight import nn
 from rushlight.capture.record.recorder import Recorder
 from rushlight.core.memory import root_array
 from rushlight.runtime.door import KERNELS, Kernel, listening, run
+from rushlight.utils.checkpoint import checkpoint
 
 
 class Attention(nn.Module):
@@ -118,3 +119,159 @@ def test_a_recorded_call_needs_the_memory_of_an_eager_one(name):
     recorded = peak_of(lambda: compiled(x, y))
     assert not compiled.replays
     assert recorded <= 1.2 * eager, (recorded, eager)
+
+
+def test_an_array_at_an_old_address_is_not_taken_for_the_old_one():
+    x = np.ones(50, np.float32)
+    recorder = Recorder([x], {}, [])
+    seen = set()
+    with listening(recorder):
+        for _ in range(20):  # each result dies before the next is made
+            seen.add(id(run(KERNELS["exp"], np.ndarray, (x,), {})))
+        outside = [np.zeros(50, np.float32) for _ in range(20)]
+        for a in outside:
+            run(KERNELS["exp"], np.ndarray, (a,), {})
+    assert len(seen) < 20 or seen & set(map(id, outside))  # there were such arrays
+    code = recorder.instructions
+    assert len({ins.outputs[0].storage.number for ins in code}) == 40
+    assert [ins.reads[0].storage.kind for ins in code] == ["argument"] * 20 + ["constant"] * 20
+
+
+def test_an_array_that_a_kernel_hands_out_again_is_a_new_value():
+    """As launches on a GPU do with small results that nobody holds any more."""
+    memory = np.empty(3)
+
+    def double(xp, x):
+        return xp.multiply(x, 2, out=memory)
+
+    kernel = Kernel("double_into_the_same", double)
+    recorder = Recorder([np.ones(3)], {}, [])
+    with listening(recorder):
+        first = run(kernel, np.ndarray, (np.ones(3),), {})
+        second = run(kernel, np.ndarray, (np.zeros(3),), {})
+        view = run(KERNELS["exp"], np.ndarray, (second,), {})
+    del KERNELS["double_into_the_same"]
+    assert first is second and view is not second
+    one, two, use = recorder.instructions
+    assert one.outputs[0].storage is not two.outputs[0].storage
+    assert use.reads[0].storage is two.outputs[0].storage
+
+
+def test_gradients_there_before_are_given_up_when_the_step_does():
+    net = nn.Linear(64, 64)
+    step = training(net, torch.optim.SGD(net.parameters(), lr=0.1))
+    x, y = torch.randn(8, 64), torch.randint(0, 64, (8,))
+    step(x, y)
+    seen = []
+
+    def watching(x, y):
+        old = weakref.ref(net.weight.grad._a)
+        net.zero_grad()
+        seen.append(old())
+        return step(x, y)
+
+    compiled = torch.compile(watching)
+    compiled(x, y)
+    assert seen == [None]
+
+
+def test_memory_of_a_recorded_call_is_given_back():
+    net, x, y = mlp()
+    compiled = torch.compile(training(net, torch.optim.SGD(net.parameters(), lr=0.01)))
+    meter = Meter()
+    with listening(meter):
+        for _ in range(2):
+            compiled(x, y)
+    gc.collect()
+    parameters = sum(p.numel() * 4 for p in net.parameters())
+    assert meter.now <= 1.1 * parameters + 10000  # the gradients are left
+
+
+def blocks(checkpointed, drop=0.0):
+    torch.manual_seed(0)
+    net = nn.Sequential(
+        *[nn.Sequential(nn.Linear(32, 256), nn.GELU(), nn.Dropout(drop), nn.Linear(256, 32)) for _ in range(6)]
+    )  # fmt: skip
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def step(x):
+        opt.zero_grad()
+        y = x
+        for block in net:
+            y = checkpoint(block, y, use_reentrant=False) if checkpointed else block(y)
+        loss = (y * y).mean()
+        loss.backward()
+        opt.step()
+        return loss
+
+    return net, step
+
+
+def test_checkpoints_save_memory_in_a_program():
+    x = torch.randn(256, 32)
+    found = []
+    for checkpointed in (False, True):
+        net, step = blocks(checkpointed)
+        eager_net, eager = blocks(checkpointed)
+        compiled = torch.compile(step, fullgraph=True)
+        for _ in range(5):
+            np.testing.assert_allclose(compiled(x).item(), eager(x).item(), rtol=1e-5)
+        for p, q in zip(net.parameters(), eager_net.parameters()):
+            np.testing.assert_allclose(p.detach().numpy(), q.detach().numpy(), rtol=1e-4, atol=1e-6)
+        assert compiled.replays, compiled.why()
+        names = [ins.name for ins in compiled.program().instructions]
+        found.append((compiled.program().peak()[0], compiled.program().arena_bytes, names))
+    plain, saving = found
+    assert saving[0] < 0.5 * plain[0] and saving[1] < 0.6 * plain[1]
+    assert len(saving[2]) > len(plain[2])  # computed again, not kept
+
+
+def test_checkpoints_with_random_numbers_draw_once_in_a_program():
+    x = torch.randn(64, 32)
+    net, step = blocks(True, drop=0.4)
+    eager_net, eager = blocks(False, drop=0.4)
+    compiled = torch.compile(step, fullgraph=True)
+    for seed in range(5):
+        torch.manual_seed(seed)
+        one = compiled(x)
+        torch.manual_seed(seed)
+        np.testing.assert_allclose(one.item(), eager(x).item(), rtol=1e-5)
+        for p, q in zip(net.parameters(), eager_net.parameters()):
+            np.testing.assert_allclose(p.grad.numpy(), q.grad.numpy(), rtol=1e-4, atol=1e-6)
+    assert compiled.replays, compiled.why()
+
+
+def test_what_a_checkpoint_draws_may_be_changed_in_place():
+    x = torch.ones(50, requires_grad=True)
+
+    def part(a):
+        return a * torch.rand(50).add_(1.0)
+
+    def step(x):
+        y = checkpoint(part, x, use_reentrant=False)
+        return y.detach(), torch.autograd.grad(y.sum(), x)[0]
+
+    compiled = torch.compile(step, fullgraph=True)
+    for _ in range(5):
+        y, g = compiled(x)
+        np.testing.assert_array_equal(y.numpy(), g.numpy())
+    assert compiled.replays, compiled.why()
+
+
+def test_a_program_says_what_it_needs():
+    net, x, y = mlp()
+    compiled = torch.compile(training(net, torch.optim.SGD(net.parameters(), lr=0.01)))
+    for _ in range(4):
+        compiled(x, y)
+    program = compiled.program()
+    most, at, alive = program.peak()
+    spans = program.lifetimes()
+    live = [s for s in program.storages if s.number in spans and s.kind == "made"]
+    for moment in range(len(program)):
+        assert most >= sum(
+            s.nbytes for s in live if spans[s.number][0] <= moment <= spans[s.number][1]
+        )
+    assert most == sum(s.nbytes for s in alive) <= program.arena_bytes
+    text = str(program)
+    assert "alive at once" in text and "the largest:" in text
+    assert "float32[1024, 128] by" in text and "test_capture_memory.py:" in text

@@ -9,6 +9,7 @@ higher derivatives, keyword arguments and parameters met on the way all work.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,9 +23,13 @@ from ..core.tensor import Tensor
 from ..core.views import current_edge
 from ..runtime import devices
 from ..runtime.devices import open_streams
+from ..runtime.door import KERNELS, listening, run
 from ..runtime.thread import here
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+
+
+_rounds = itertools.count(1)
 
 
 class CheckpointError(RuntimeError):
@@ -57,13 +62,11 @@ def checkpoint(
         )
     if use_reentrant and kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    if (
-        here.recorder is not None
-    ):  # a replay could not draw again; a program plans its memory itself
-        return function(*args, **kwargs)
+    if here.recorder is not None and not hasattr(here.recorder, "again"):
+        return function(*args, **kwargs)  # split at host reads: its segments keep every array
     outer, inner = context_fn()
     part = _Part(function, args, kwargs, inner, preserve_rng_state, determinism_check == "default")
-    with outer, part.casting():
+    with outer, part.casting(), part.drawing():
         start = next(numbers)
         result = function(*args, **kwargs)
     if here.grad:
@@ -81,9 +84,23 @@ class _Part:
         self.context = context
         self.check = check
         self.casting = as_now()
-        self.random = [(s, s.get_state()) for s in _streams()] if rng else []
+        # A replay draws new numbers: what is recorded keeps them instead of drawing the same again.
+        self.drawn = None if here.recorder is None else _Drawn()
+        rewinds = rng and self.drawn is None
+        self.random = [(s, s.get_state()) for s in _streams()] if rewinds else []
         self.nodes: list[Node] = []
         self.said: list[Any] = []
+
+    def drawing(self) -> Any:
+        """The first run: its random numbers are kept, where it is recorded."""
+        return contextlib.nullcontext() if self.drawn is None else listening(self.drawn.keep)
+
+    def drawn_before(self) -> Any:
+        """The second run: random numbers are those of the first."""
+        if self.drawn is None:
+            return _rewound(self.random)
+        self.drawn.at = 0
+        return listening(self.drawn.give)
 
     def empty(self, nodes: list[Node]) -> None:
         """Throw away what the nodes saved, and leave a note to run the part again."""
@@ -96,7 +113,7 @@ class _Part:
     def fill(self) -> None:
         """Run the part again, and give its nodes what the new ones saved."""
         function, args, kwargs = self.call
-        with enable_grad(), self.casting(), _rewound(self.random), self.context:
+        with enable_grad(), self.casting(), self.drawn_before(), _once_more(), self.context:
             start = next(numbers)
             fresh = _nodes(function(*args, **kwargs), start)
         self._compare(fresh)
@@ -123,6 +140,55 @@ class _Part:
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different "
                 "metadata than during the forward pass.\n" + "\n".join(lines)
             )
+
+
+class _Drawn:
+    """Listens at the door to the two runs of a part: the second is given what the first one drew."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+        self.at = 0
+
+    def keep(self, kernel: Any, arrays: Any, attrs: dict, call: Callable[[], Any]) -> Any:
+        out = call()
+        if _draws(kernel, attrs):
+            self.kept.append(_copy(out))  # the part may change its own
+        return out
+
+    def give(self, kernel: Any, arrays: Any, attrs: dict, call: Callable[[], Any]) -> Any:
+        if not _draws(kernel, attrs):
+            return call()
+        if self.at == len(self.kept):
+            raise CheckpointError(
+                "torch.utils.checkpoint: the function draws more random numbers when recomputed than "
+                "it did during the original forward."
+            )
+        self.at += 1
+        return _copy(self.kept[self.at - 1])
+
+
+def _draws(kernel: Any, attrs: dict) -> bool:
+    return kernel.random or "stream" in attrs
+
+
+def _copy(out: Any) -> Any:
+    if isinstance(out, (tuple, list)):
+        return type(out)([_copy(o) for o in out])
+    return run(KERNELS["clone"], out.__class__, (out,), {"order": "K"})
+
+
+@contextlib.contextmanager
+def _once_more() -> Iterator[None]:
+    """A recording is told that what follows was computed before, and is to be computed again."""
+    recorder = here.recorder
+    if not hasattr(recorder, "again"):
+        yield
+        return
+    before, recorder.again = recorder.again, next(_rounds)
+    try:
+        yield
+    finally:
+        recorder.again = before
 
 
 class _Gone:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..program.instructions import Instruction, Program, writers
 from ..program.rewrite import Renaming, once_made
-from ..program.slots import Slot
+from ..program.slots import MADE, Slot
 
 
 def merge_common(program: Program) -> Program:
@@ -48,6 +48,8 @@ def _mergeable(ins: Instruction, once: dict[int, int], results: set[int]) -> boo
 
 def _key(ins: Instruction, renaming: Renaming) -> Any:
     parts: list[Any] = [ins.name]
+    if ins.again and any(s.storage.kind == MADE for s in ins.reads):
+        parts.append(ins.again)  # to be computed once more, not to be kept: that is what saves memory
     for i in ins.inputs:
         if i.__class__ is Slot:
             s = renaming.slot(i)

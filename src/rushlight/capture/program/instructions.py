@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from .arena import peak
 from .show import table
 from .slots import MADE, Slot, Storage
 
@@ -12,7 +13,7 @@ from .slots import MADE, Slot, Storage
 class Instruction:
     """One call of a kernel."""
 
-    __slots__ = ("attrs", "inputs", "kernel", "line", "outputs", "several", "writes")
+    __slots__ = ("again", "attrs", "inputs", "kernel", "line", "outputs", "several", "writes")
 
     def __init__(
         self,
@@ -23,6 +24,7 @@ class Instruction:
         writes: tuple[Slot, ...] = (),
         line: str = "",
         several: bool = False,
+        again: int = 0,
     ) -> None:
         self.kernel = kernel
         self.inputs = inputs  # Slot, or a Python value passed as it is
@@ -31,6 +33,7 @@ class Instruction:
         self.writes = writes  # inputs it changes in place
         self.line = line
         self.several = several  # the kernel answers a tuple, even for one output
+        self.again = again  # what a checkpoint computes once more has a number, to be computed indeed
 
     @property
     def name(self) -> str:
@@ -86,6 +89,7 @@ class Program:
         self.history: list[tuple[str, int]] = []  # (pass, instructions afterwards)
         self.origin: dict[str, str] = {}  # kernels that a pass made: which one did
         self.without: frozenset[str] = frozenset()  # passes that were left out
+        self.arena_bytes: int | None = None  # what its buffers take together, once it is lowered
 
     def with_instructions(self, instructions: list[Instruction]) -> Program:
         made = Program(instructions, self.arguments, list(self.results), self.device)
@@ -133,6 +137,15 @@ class Program:
                 spans[number] = (spans[number][0], end)
         made = {s.number for s in self.storages if s.kind == MADE}
         return {n: span for n, span in spans.items() if n in made}
+
+    def peak(self) -> tuple[int, int, list[Storage]]:
+        """The most bytes of its own alive at once, at which instruction, and in which storages, largest first."""
+        spans = self.lifetimes()
+        sizes = {s.number: s.nbytes for s in self.storages}
+        most, at = peak(spans, sizes)
+        alive = [s for s in self.storages if s.number in spans]
+        alive = [s for s in alive if spans[s.number][0] <= at <= spans[s.number][1]]
+        return most, at, sorted(alive, key=lambda s: -s.nbytes)
 
     def bytes_moved(self) -> int:
         """Bytes that instructions read and write, views apart."""

@@ -10,6 +10,8 @@ from .slots import MADE, Slot
 if TYPE_CHECKING:
     from .instructions import Program
 
+_NAMED = 5  # buffers named at the peak
+
 
 def table(program: Program) -> str:
     """One row per instruction; below it, what moves and what the passes did."""
@@ -40,7 +42,31 @@ def _summary(program: Program) -> list[str]:
         f"{len(program)} instructions on {program.device} ({passes})",
         f"moves {_bytes(program.bytes_moved())}, at least {_bytes(program.least_bytes())}; "
         f"makes {_bytes(made)}",
+        *_memory(program),
     ]
+
+
+def _memory(program: Program) -> list[str]:
+    """The most that is alive at once, and the largest buffers of that moment."""
+    most, at, alive = program.peak()
+    if not alive:
+        return []
+    where = program.instructions[min(at, len(program) - 1)]
+    arena = "" if program.arena_bytes is None else f", in {_bytes(program.arena_bytes)} of memory"
+    lines = [f"at most {_bytes(most)} alive at once, at {at} ({where.name}){arena}; the largest:"]
+    makers = {
+        s.storage.number: (i, ins, s)
+        for i, ins in reversed(list(enumerate(program.instructions)))
+        for s in ins.outputs
+        if not ins.is_view
+    }
+    for storage in alive[:_NAMED]:
+        i, ins, s = makers[storage.number]
+        lines.append(
+            f"  {_bytes(storage.nbytes)}  {s.name} {_kind(s)} by {ins.name} at {i}, "
+            f"{os.path.basename(ins.line)}"
+        )
+    return lines
 
 
 def _kind(s: Slot) -> str:

@@ -59,6 +59,7 @@ class Recorder:
         self.fed = fed  # arrays the host refreshes before each replay, known while it goes on
         self.first_values: dict[int, Any] = {}  # storage number -> values at first sight
         self.reads: list[tuple[Any, Slot]] = []  # values read by the host: (marker, slot)
+        self.again = 0  # not 0 while a checkpoint computes something once more
         self.trouble: str | None = None  # why it cannot be replayed
         self.strict = False  # raise where it happens instead of noting it
         self.arguments: list[Slot] = []
@@ -193,7 +194,7 @@ class Recorder:
         slots = self._outputs(out if several else (out,), arrays)
         writes = tuple([inputs[i] for i in places])
         self.instructions.append(
-            Instruction(kernel, inputs, dict(attrs), slots, writes, line, several)
+            Instruction(kernel, inputs, dict(attrs), slots, writes, line, several, self.again)
         )
 
     def _host_read(self, a: Any, call: Callable[[], Any]) -> Any:
