@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from ..runtime import devices
+from .references import least
 
 
 def data_pointer(a: Any) -> int:
@@ -31,10 +32,10 @@ def root_array(a: Any) -> Any:
 
 def owns_plainly(g: Any, like: Any) -> bool:
     """Whether a gradient's array can become `.grad`: own memory, the leaf's dtype and memory order."""
-    owners = sys.getrefcount(g)  # the tensor, this frame and the argument are three
-    if owners > 3:
+    owners = getrefcount(g)
+    if owners > _ALONE:
         keeps = devices.keepers.get(g.__class__)
-        if owners > 4 or keeps is None or not keeps(g):
+        if owners > _ALONE + 1 or keeps is None or not keeps(g):
             return False
     return (
         g.base is None
@@ -50,3 +51,21 @@ def memory_order(a: Any) -> list[int] | None:
         return None
     order = sorted(range(a.ndim), key=lambda dim: -a.strides[dim])
     return order if a.transpose(order).flags.c_contiguous else None
+
+
+class _Owner:
+    """What stands for the tensor while references are counted."""
+
+    __slots__ = ("_a",)
+
+
+def _is_taken(count: int) -> bool:
+    global _ALONE
+    _ALONE = count
+    owner = _Owner()
+    owner._a = np.empty(1)
+    return owns_plainly(owner._a, np.empty(1))
+
+
+_ALONE = 0  # references to an array that only its tensor holds, as `owns_plainly` counts them
+_ALONE = least(_is_taken)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from operator import attrgetter
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from .describe import describe
 from .gradient import Retainer, check_grad, in_order_of
 from .memory import data_pointer, owns_plainly, root_array
 from .modes import modes
-from .tape import AccumulateGrad, RemovableHandle
+from .tape import ALONE, AccumulateGrad, RemovableHandle
 from .values import Values
 from .views import current_edge, extra
 
@@ -244,12 +244,11 @@ class Tensor(Values):
         """Add an arriving gradient to `.grad`."""
         held = self._grad
         if held is None:
-            # A gradient nobody else holds is taken as it is; otherwise it is copied, because
-            # users change .grad in place. 3: the pass has let go of it, so apply's frame, this
-            # frame and the argument of getrefcount remain.
+            # A gradient nobody else holds is taken as it is (the pass has let go of it); otherwise
+            # it is copied, because users change .grad in place.
             if modes.grad:
                 self._grad = g
-            elif sys.getrefcount(g) <= 3 and owns_plainly(g._a, self._a):
+            elif getrefcount(g) <= ALONE and owns_plainly(g._a, self._a):
                 g._edge = None
                 self._grad = g
             else:

@@ -45,5 +45,5 @@ class Books:
 
 
 def references(arrays: list[Any]) -> list[int]:
-    """Reference counts, the same two too high everywhere."""
+    """Reference counts, too high by the same number everywhere."""
     return [sys.getrefcount(a) for a in arrays]

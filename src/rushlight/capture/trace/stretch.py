@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
+from sys import getrefcount
 from typing import Any, NamedTuple
 
 from ...core.memory import root_array
+from ...core.references import IN_DICT_AND_VARIABLE
 from ..record.recorder import is_array, same, user_line
 
 
@@ -54,8 +55,7 @@ class Stretch:
         for key in ours:
             a = distinct.get(key)
             if a is not None:
-                # 3: `distinct`, the variable, and the argument of getrefcount.
-                held[id(root_array(a))] += sys.getrefcount(a) - ours[key] > 3
+                held[id(root_array(a))] += getrefcount(a) - ours[key] > IN_DICT_AND_VARIABLE
         self.alive = [held[id(root_array(o))] > 0 for step in self.steps for o in step.outs]
 
 
