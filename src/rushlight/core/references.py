@@ -17,7 +17,7 @@ def least(accepts: Callable[[int], bool]) -> int:
     Each is tried a few times: the interpreter rewrites code that runs again, and might borrow more.
     """
     for count in range(1, 16):
-        if any([accepts(count) for _ in range(8)]):
+        if any(accepts(count) for _ in range(8)):
             return count
     raise RuntimeError("rushlight needs an interpreter that counts references, as CPython does")
 
