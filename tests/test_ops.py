@@ -22,6 +22,12 @@ GRAD_ROWS = [r for r in ROWS if r.grad and any(s.grad for s in r.specs())]
 TOLERANCE = {"float64": 1e-9, "float32": 2e-5, "float16": 2e-3, "bfloat16": 2e-2}
 
 
+@pytest.fixture(autouse=True)
+def _in_float32(monkeypatch):
+    """The oracle computes on the CPU, without TF32, which cuDNN uses by default."""
+    monkeypatch.setattr(rl.backends.cudnn, "allow_tf32", False)
+
+
 def rows(which: list[Row]) -> Any:
     return pytest.mark.parametrize("row", which, ids=[repr(r) for r in which])
 
