@@ -19,6 +19,7 @@ from ...runtime.thread import here
 SEEDING = frozenset(("manual_seed", "manual_seed_all", "set_rng_state", "fork_rng"))
 # Functions that look at it, too: kernels that draw must have run by then.
 RANDOM_STATE = SEEDING | {"get_rng_state", "get_rng_state_all", "initial_seed", "seed", "get_state"}
+_BELOW = ("cupy", __name__.partition(".")[0] + ".runtime.")
 _NOTICED = (
     (builtins, "print", "prints"),
     (builtins, "input", "asks for input"),
@@ -78,16 +79,18 @@ def noticing(tell: Callable[[str], None]) -> Iterator[None]:
 
 def _telling(plain: Any, what: str) -> Any:
     def function(*args: Any, **kwargs: Any) -> Any:
-        if here.notice is not None and not _from_cupy():
+        if here.notice is not None and not _from_below():
             here.notice(f"{what}, which a replay would not,")
         return plain(*args, **kwargs)
 
     return function
 
 
-def _from_cupy() -> bool:
-    """Whether CuPy asks, whose compiler keeps its kernels in files."""
-    return sys._getframe(2).f_globals.get("__name__", "").startswith("cupy")
+def _from_below() -> bool:
+    """Whether the machinery under the door asks: a compiler that keeps its kernels in files, or the
+    CPU engine, which reads how many cores it may use when it is loaded."""
+    name = sys._getframe(2).f_globals.get("__name__", "")
+    return name.startswith(_BELOW)
 
 
 def random_states(generators: list[Any]) -> list[Any]:

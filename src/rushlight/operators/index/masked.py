@@ -13,6 +13,7 @@ from ...core.inplace import change
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
+from ..made_of.checks import check_values
 from .indexing import index_op
 from .indexing import put as _put_at
 
@@ -27,13 +28,18 @@ def _check_flat(x: Tensor, index: Tensor, name: str) -> None:
     n = x._a.size
     if not n and index._a.size:
         raise IndexError(f"{name}(): tried to {name.rstrip('_')} from an empty tensor")
-    if index.is_cpu and index._a.size:
-        low, high = int(index._a.min()), int(index._a.max())
-        if low < -n or high >= n:
-            wrong = low if low < -n else high
-            raise IndexError(
-                f"out of range: tried to access index {wrong} on a tensor of {n} elements."
-            )
+    check_values(_inside, index, n)
+
+
+def _inside(index: Any, n: int) -> None:
+    if not index.size:
+        return
+    low, high = int(index.min()), int(index.max())
+    if low < -n or high >= n:
+        wrong = low if low < -n else high
+        raise IndexError(
+            f"out of range: tried to access index {wrong} on a tensor of {n} elements."
+        )
 
 
 @public()
@@ -191,6 +197,13 @@ _one_hot = Op(
 )
 
 
+def _are_classes(a: Any, num_classes: int) -> None:
+    if a.size and int(a.min()) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if a.size and 0 <= num_classes <= int(a.max()):
+        raise RuntimeError("Class values must be smaller than num_classes.")
+
+
 @public("functional")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """A last dim that is one at each class and zero elsewhere."""
@@ -198,11 +211,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if not tensor._a.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if tensor.is_cpu and tensor._a.size:
-        if int(tensor._a.min()) < 0:
-            raise RuntimeError("Class values must be non-negative.")
-        if 0 <= num_classes <= int(tensor._a.max()):
-            raise RuntimeError("Class values must be smaller than num_classes.")
+    check_values(_are_classes, tensor, num_classes)
     if num_classes < 0:
         num_classes = int(tensor.max().item()) + 1
     return _one_hot(tensor, classes=num_classes)

@@ -9,6 +9,7 @@ from ...base.shapes import Size, broadcast_shapes
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ..made_of.checks import between_zero_and_one, check_values
 from ..made_of.guards import FLOATS, only, title
 from ..made_of.precision import in_float32
 from ..made_of.promotion import promote
@@ -257,6 +258,12 @@ _bce_logits.derivative(
 )
 
 
+_NO_PROBABILITIES = (
+    "all elements of input should be between 0 and 1; for logits use "
+    "binary_cross_entropy_with_logits"
+)
+
+
 @public("functional")
 def binary_cross_entropy(
     input: Tensor,
@@ -273,11 +280,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
-    if input.is_cpu and input._a.size and not bool(((input >= 0) & (input <= 1)).all()):
-        raise RuntimeError(
-            "all elements of input should be between 0 and 1; for logits use "
-            "binary_cross_entropy_with_logits"
-        )
+    check_values(between_zero_and_one, input, _NO_PROBABILITIES)
     if input._a.dtype != target._a.dtype:
         raise RuntimeError(f"Found dtype {title(target.dtype)} but expected {title(input.dtype)}")
     if weight is None:

@@ -9,6 +9,7 @@ from typing import Any
 from ...core.modes import no_grad
 from ...core.public import public
 from ...core.tensor import Tensor
+from ..made_of.checks import below, check_values
 from ..pointwise.activation_smooth import logsigmoid
 from .distance import pairwise_distance
 from .reduction import legacy_reduction, reduced
@@ -108,8 +109,7 @@ def multi_margin_loss(
             f"{list(target._a.shape)}. Input has shape {list(input._a.shape)}."
         )
     classes = x._a.shape[1]
-    if t.is_cpu and t._a.size and not bool(((t >= 0) & (t < classes)).all()):
-        raise RuntimeError("target out of range")
+    check_values(below, t, classes, "target out of range")
     if weight is not None and weight._a.size != classes:
         raise RuntimeError("weight must be one-dimensional with one entry for each class")
     index = t.unsqueeze(1)

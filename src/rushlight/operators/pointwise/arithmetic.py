@@ -11,6 +11,7 @@ from ...core.inplace import DIRECT
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
+from ..made_of.checks import check_values
 from ..made_of.guards import only
 from ..made_of.pointwise import binary, dunder, same_meta, ufunc2
 from ..made_of.promotion import promote, promote_float, result_dtype
@@ -137,15 +138,18 @@ def _zero_checked(label: str) -> Any:
         inputs = numbers(inputs)
         divisor = inputs[1]
         integral = any(isinstance(t, Tensor) and t._a.dtype.kind in "iu" for t in inputs)
-        if integral and (_has_zero(divisor) if isinstance(divisor, Tensor) else divisor == 0):
+        if integral and isinstance(divisor, Tensor):
+            check_values(_no_zero, divisor)
+        elif integral and divisor == 0:
             raise RuntimeError("ZeroDivisionError")
         return inputs
 
     return rule
 
 
-def _has_zero(t: Tensor) -> bool:
-    return t.device.type == "cpu" and bool((t._a == 0).any())
+def _no_zero(divisor: Any) -> None:
+    if (divisor == 0).any():
+        raise RuntimeError("ZeroDivisionError")
 
 
 def _trunc_body(xp: Any, x: Any, y: Any) -> Any:

@@ -13,6 +13,7 @@ from ...core.public import into, public
 from ...core.tensor import Tensor, tensor_over
 from ...runtime.door import Kernel, run
 from ..create.filled import dim_order, number
+from ..made_of.checks import between_zero_and_one, check_values
 from ..memory.copies import _write_op, _written
 from .draws import COINS, RANDINT, RANDOM, check_span, draw, floating
 from .generator import stream_for
@@ -30,8 +31,8 @@ _bernoulli.derivative(p=lambda g: g.new_zeros(g._a.shape))
 
 def _probabilities(p: Tensor) -> None:
     floating("bernoulli_tensor_cpu_p_", p.dtype)
-    if p.is_cpu and not bool(((p._a >= 0) & (p._a <= 1)).all()):  # a GPU is not made to wait
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    message = "Expected p_in >= 0 && p_in <= 1 to be true, but got false."
+    check_values(between_zero_and_one, p, message)
 
 
 @public()

@@ -8,6 +8,7 @@ from ...base import dtypes
 from ...base.shapes import wrap_dim
 from ...core.public import into, public
 from ...core.tensor import Tensor
+from ..made_of.checks import between_zero_and_one, check_values
 from ..made_of.spelling import numpy_names
 from ..shape.views import _expand, reshape
 
@@ -33,8 +34,7 @@ def _check_quantile(name: str, x: Tensor, q: Any, interpolation: str) -> Tensor:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if q.dtype is not x.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    if q.device.type == "cpu" and not bool(((q >= 0) & (q <= 1)).all()):
-        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    check_values(between_zero_and_one, q, f"{name}() q values must be in the range [0, 1]")
     return q
 
 

@@ -9,6 +9,7 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..index.brackets import is_position
+from ..made_of.checks import check_values
 
 # -- repetition ---------------------------------------------------------------------------------
 
@@ -100,6 +101,11 @@ def _count_body(xp: Any, counts: Any) -> Any:
     return xp.repeat(xp.arange(counts.shape[0], dtype=counts.dtype), counts)
 
 
+def _not_negative(counts: Any) -> None:
+    if (counts < 0).any():
+        raise RuntimeError("repeats can not be negative")
+
+
 _repeat_positions = Op(_count_body, "repeat_positions", moves_only=True)
 
 
@@ -109,8 +115,7 @@ def _interleaved_positions(repeats: Tensor, output_size: int | None) -> Tensor:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if not is_position(repeats._a.dtype):
         raise RuntimeError("repeats has to be Long or Int tensor")
-    if repeats.is_cpu and (repeats._a < 0).any():
-        raise RuntimeError("repeats can not be negative")
+    check_values(_not_negative, repeats)
     at = _repeat_positions(repeats)
     if output_size is not None and at._a.shape[0] != output_size:
         raise RuntimeError("allocated size does not match required size")

@@ -1,0 +1,98 @@
+"""Values that an op refuses: in eager calls, in replays of programs, in functions split at host reads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import rushlight as rl
+from rushlight.nn import functional as F
+
+# name: (function, arguments that are fine, arguments that are refused, the error)
+CASES: dict[str, tuple[Callable, tuple, tuple, type, str]] = {
+    "//": (lambda x, y: x // y, ([4, 7], [2, 3]), ([4, 7], [2, 0]), RuntimeError, "ZeroDivision"),
+    "%": (lambda x, y: x % y, ([4, 7], [2, 3]), ([4, 7], [0, 3]), RuntimeError, "ZeroDivision"),
+    "fmod": (rl.fmod, ([4, 7], [2, 3]), ([4, 7], [0, 3]), RuntimeError, "ZeroDivision"),
+    "div trunc": (
+        lambda x, y: rl.div(x, y, rounding_mode="trunc"), ([4, 7], [2, 3]), ([4, 7], [0, 3]),
+        RuntimeError, "ZeroDivision",
+    ),
+    "bernoulli": (rl.bernoulli, ([0.2, 1.0],), ([0.2, 1.5],), RuntimeError, "p_in"),
+    "bce": (
+        F.binary_cross_entropy, ([0.2, 1.0], [0.0, 1.0]), ([0.2, float("nan")], [0.0, 1.0]),
+        RuntimeError, "between 0 and 1",
+    ),
+    "multi margin": (
+        F.multi_margin_loss, ([[0.2, 1.0]], [1]), ([[0.2, 1.0]], [2]), RuntimeError, "out of range",
+    ),
+    "quantile": (
+        lambda x, q: rl.quantile(x, q), ([0.2, 1.0], [0.5]), ([0.2, 1.0], [1.5]),
+        RuntimeError, "range",
+    ),
+    "take": (rl.take, ([3.0, 4.0], [1, -2]), ([3.0, 4.0], [1, 2]), IndexError, "index 2 on"),
+    "one hot": (
+        lambda x: F.one_hot(x, 3), ([0, 2],), ([0, 3],), RuntimeError, "smaller than num_classes",
+    ),
+}  # fmt: skip
+
+
+def _tensors(values: tuple) -> list[Any]:
+    return [rl.tensor(v) for v in values]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_replay_refuses_what_an_eager_call_refuses(name: str) -> None:
+    fn, fine, bad, error, match = CASES[name]
+    with pytest.raises(error, match=match):
+        fn(*_tensors(bad))
+    compiled = rl.compile(lambda *args: fn(*args), fullgraph=True)
+    for _ in range(3):
+        want = compiled(*_tensors(fine))
+    assert compiled.replays  # a check is no host read
+    with pytest.raises(error, match=match):
+        compiled(*_tensors(bad))
+    if name != "bernoulli":
+        assert compiled(*_tensors(fine)).tolist() == want.tolist()
+
+
+def test_values_are_looked_at_when_they_are_there() -> None:
+    """In a function split at host reads kernels run later than Python asks for them."""
+
+    def fn(x: Any, y: Any) -> Any:
+        if x.sum() > 1000:
+            return x
+        divisor = x * y  # not computed yet when the division asks for its values
+        return (x + 1) // divisor
+
+    with pytest.warns(UserWarning, match="is split"):
+        compiled = rl.compile(fn)
+        for _ in range(6):
+            got = compiled(rl.tensor([1, 2]), rl.tensor([3, 4]))
+    assert got.tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match="ZeroDivision"):
+        compiled(rl.tensor([1, 0]), rl.tensor([3, 4]))
+    assert compiled(rl.tensor([5, 2]), rl.tensor([1, 1])).tolist() == [1, 1]
+
+
+def test_a_check_on_meta_looks_at_nothing() -> None:
+    x = rl.ones(2, dtype=rl.int64, device="meta")
+    assert (x // x).shape == (2,) and F.one_hot(x, 2).shape == (2, 2)
+
+
+def test_the_first_call_of_a_process_may_be_a_compiled_one() -> None:
+    """The engine reads files when it is loaded; that is no side effect of the function."""
+    source = """
+import warnings
+warnings.simplefilter("error")
+import rushlight as rl
+f = rl.compile(lambda x: x * 2, fullgraph=True)
+x = rl.from_numpy(__import__("numpy").ones(3, "f"))
+for _ in range(3):
+    f(x)
+assert f.replays
+"""
+    subprocess.run([sys.executable, "-c", source], check=True)
