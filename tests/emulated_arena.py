@@ -46,10 +46,28 @@ def train(device: str, start: nn.Module) -> tuple[list[float], nn.Module, Any]:
     return losses, net, run
 
 
+def twice(device: str, start: nn.Module) -> tuple[list[float], list[Any], Any]:
+    """A network whose backward comes outside, and comes twice: what it needs must still be there."""
+    rl.manual_seed(1)
+    net = copy.deepcopy(start).to(device)
+    run = net if device == "cpu" else rl.compile(net)
+    losses, gradients = [], []
+    for _ in range(CALLS):
+        x, t = rl.randn(6, 12).to(device), rl.randint(0, 5, (6,)).to(device)
+        net.zero_grad()
+        loss = nn.functional.cross_entropy(run(x), t)
+        loss.backward(retain_graph=True)
+        loss.backward()
+        losses.append(loss.item())
+        gradients += [p.grad.detach().cpu() for p in net.parameters()]
+    return losses, gradients, run
+
+
 def agree(one: tuple, other: tuple) -> None:
     for a, b in zip(one[0], other[0]):
         assert abs(a - b) < 1e-5, (one[0], other[0])
-    for p, q in zip(one[1].parameters(), other[1].parameters()):
+    kept = [list(m.parameters()) if isinstance(m, nn.Module) else m for m in (one[1], other[1])]
+    for p, q in zip(*kept, strict=True):
         assert (p.cpu() - q.cpu()).abs().max() < 1e-5
 
 
@@ -73,6 +91,10 @@ def main() -> None:
     assert low.arena_bytes < sum([-(-a.size // 512) * 512 for a in asked if not a.own])
     rl.use_deterministic_algorithms(False)
     agree(want, train("cuda", start))
+    later = twice("cuda", start)
+    agree(twice("cpu", start), later)
+    halves = later[2]._compiled.replays[-1].lowered
+    assert isinstance(halves.arena, cuda_arena.Placing) and halves.first is not halves.second
     cuda_arena._TRIES = 0  # memory from a pool, as where captures differ
     plain = train("cuda", start)
     assert isinstance(plain[2].replays[-1].lowered.arena, cuda_arena.Plain)

@@ -26,7 +26,7 @@ class Random:
         self.waits = {at for at in range(1, length) if draw.random() < 0.15} | {length}
         self.uses: dict[int, list[int]] = {}  # piece -> instructions that use it, in order
         self.ledger = ledger = Ledger()
-        ledger.open(SimpleNamespace(lane=self.lane, waits=self.waits))
+        ledger.open(0, SimpleNamespace(lane=self.lane, waits=self.waits))
         living: dict[int, int] = {}  # piece -> its last use
         for at in range(length):
             ledger.begin(at)
@@ -93,7 +93,7 @@ def test_plans_reach_the_most_that_is_alive(rows):
 
 def test_memory_of_a_lane_is_in_use_until_lanes_come_together():
     ledger = Ledger()
-    ledger.open(SimpleNamespace(lane=[1, 0, 0, 0], waits={3, 4}))
+    ledger.open(0, SimpleNamespace(lane=[1, 0, 0, 0], waits={3, 4}))
     ledger.begin(0)
     temporary = ledger.ask(10)
     ledger.give_back(temporary)  # Python lets go of it; the lane may still be at work
@@ -112,7 +112,7 @@ def test_memory_of_a_lane_is_in_use_until_lanes_come_together():
 
 def test_what_somebody_uses_unseen_lasts_until_lanes_come_together():
     ledger = Ledger()
-    ledger.open(SimpleNamespace(lane=[0, 1, 0, 0], waits={3, 4}))
+    ledger.open(0, SimpleNamespace(lane=[0, 1, 0, 0], waits={3, 4}))
     ledger.begin(0)
     kept = ledger.ask(10)  # a body keeps it and uses it in the next instruction, which is in a lane
     ledger.begin(1)
@@ -126,7 +126,7 @@ def test_what_somebody_uses_unseen_lasts_until_lanes_come_together():
 
 def test_results_last_and_what_others_hold_is_not_planned():
     ledger = Ledger()
-    ledger.open(SimpleNamespace(lane=[0], waits=set()))
+    ledger.open(0, SimpleNamespace(lane=[0], waits=set()))
     ledger.begin(0)
     result, held, lent = ledger.ask(10), ledger.ask(10), ledger.ask(10)
     held.held = lent.lent = True

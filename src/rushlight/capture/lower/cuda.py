@@ -129,8 +129,10 @@ class CudaReplay:
             else:
                 self.fill(array, g)
         self.second.launch()
-        found = self._found(self.results[self.program.handed :])
-        return [a.copy() for a in found]
+        handed = self.program.handed
+        return [
+            self.copied(handed + i, a) for i, a in enumerate(self._found(self.results[handed:]))
+        ]
 
     def fill_all(self, values: list[Any]) -> None:
         """Copy the first arguments into their places, which are laid out as they are."""

@@ -81,7 +81,7 @@ class Tracing:
         self.device = runtime.getDevice()
 
     def open(self, index: int, branches: Branches) -> None:
-        self.ledger.open(branches)
+        self.ledger.open(index, branches)
 
     def begin(self, at: int) -> None:
         self.ledger.begin(at)
@@ -149,7 +149,7 @@ class Placing:
         self.missed = False
 
     def open(self, index: int, branches: Branches) -> None:
-        self.index = index
+        self.index, self.missed = index, False
 
     def begin(self, at: int) -> None:
         self.where = (self.index, at)

@@ -52,22 +52,23 @@ class Ledger:
     def __init__(self) -> None:
         self.clock = 0
         self.asked: list[Asked] = []
-        self.lanes: list[Lanes] = []
-        self.begun: list[dict[int, int]] = []  # of each graph: instruction -> the moment it began
+        self.lanes: dict[int, Lanes] = {}
+        self.begun: dict[int, dict[int, int]] = {}  # graph -> instruction -> the moment it began
         self.where = (0, 0)
         self.results: dict[tuple[int, int], list[int | None]] = {}
 
-    def open(self, lanes: Lanes) -> None:
-        """The next graph begins."""
-        self.lanes.append(lanes)
-        self.begun.append({})
+    def open(self, graph: int, lanes: Lanes) -> None:
+        """A graph begins, which those of lower numbers come before."""
+        self.lanes[graph], self.begun[graph] = lanes, {}
+        self.where = (graph, 0)
         self.begin(0)
 
     def begin(self, at: int) -> None:
         """An instruction begins; behind the last one, the end of the graph."""
         self.clock += 1
-        self.where = (len(self.begun) - 1, at)
-        self.begun[-1].setdefault(at, self.clock)
+        graph = self.where[0]
+        self.where = (graph, at)
+        self.begun[graph].setdefault(at, self.clock)
 
     def ask(self, size: int) -> Asked:
         self.clock += 1
