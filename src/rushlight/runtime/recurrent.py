@@ -7,6 +7,10 @@ from typing import NamedTuple
 GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
 
 
+class BatchSizes(tuple[int, ...]):
+    """How many sequences are alive at each step, known to Python: what `batch_sizes` holds as a tensor."""
+
+
 class Recurrence(NamedTuple):
     """A stack of layers: everything about it but the lengths of its sequences."""
 

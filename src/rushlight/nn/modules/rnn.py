@@ -11,6 +11,7 @@ from ...core.modes import modes
 from ...core.public import NAMESPACES
 from ...core.tensor import Tensor
 from ...operators.create.filled import empty, zeros
+from ...runtime.recurrent import BatchSizes
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
@@ -113,7 +114,7 @@ class RNNBase(Module):
 
     # -- checks ---------------------------------------------------------------------------------
 
-    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+    def check_input(self, input: Tensor, batch_sizes: Any) -> None:
         """Raise when the input's dtype or size is not what the weights expect."""
         first = self._flat_weights[0]
         if not modes.casting and input.dtype != first.dtype:
@@ -130,15 +131,13 @@ class RNNBase(Module):
                 f"got {input.size(-1)}"
             )
 
-    def get_expected_hidden_size(
-        self, input: Tensor, batch_sizes: Tensor | None
-    ) -> tuple[int, int, int]:
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Any) -> tuple[int, int, int]:
         """The shape of the initial hidden state."""
         batch = self._batch_of(input, batch_sizes)
         out = self.proj_size if self.proj_size > 0 else self.hidden_size
         return self.num_layers * (2 if self.bidirectional else 1), batch, out
 
-    def _batch_of(self, input: Tensor, batch_sizes: Tensor | None) -> int:
+    def _batch_of(self, input: Tensor, batch_sizes: Any) -> int:
         if batch_sizes is not None:
             return int(batch_sizes[0])
         return input.size(0) if self.batch_first else input.size(1)
@@ -187,7 +186,7 @@ class RNNBase(Module):
                 f"For batched 3-D input, hx should also be 3-D but got {hx.dim()}-D tensor"
             )
 
-    def _run(self, input: Tensor, batch_sizes: Tensor | None, hx: Any) -> tuple[Tensor, Any]:
+    def _run(self, input: Tensor, batch_sizes: BatchSizes | None, hx: Any) -> tuple[Tensor, Any]:
         function = NAMESPACES["torch"][self.mode.lower()]
         where = (input, hx) if batch_sizes is None else (input, batch_sizes, hx)
         settings: tuple = (
@@ -224,13 +223,15 @@ class RNNBase(Module):
 
     def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
         data, batch_sizes, order, back = packed
+        counts = BatchSizes(packed.counts())
         if hx is None:
-            hx = self._initial(data, int(batch_sizes[0]))
+            hx = self._initial(data, counts[0])
         else:  # the user's states are in the user's order
             hx = self.permute_hidden(hx, order)
-        self.check_forward_args(data, hx, batch_sizes)
-        out, state = self._run(data, batch_sizes, hx)
-        return PackedSequence(out, batch_sizes, order, back), self.permute_hidden(state, back)
+        self.check_forward_args(data, hx, counts)
+        out, state = self._run(data, counts, hx)
+        result = PackedSequence(out, batch_sizes, order, back).knowing(packed._known)
+        return result, self.permute_hidden(state, back)
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
@@ -317,9 +318,7 @@ class LSTM(RNNBase):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
-    def get_expected_cell_size(
-        self, input: Tensor, batch_sizes: Tensor | None
-    ) -> tuple[int, int, int]:
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Any) -> tuple[int, int, int]:
         """The shape of the initial cell state."""
         layers, batch, _ = self.get_expected_hidden_size(input, batch_sizes)
         return layers, batch, self.hidden_size

@@ -30,6 +30,8 @@ class PackedSequence_(NamedTuple):  # noqa: N801 - PyTorch's name
 class PackedSequence(PackedSequence_):
     """Sequences as one run of steps: step t holds the first `batch_sizes[t]` sequences."""
 
+    _known: tuple[int, ...] | None = None  # the batch sizes, where Python knows them
+
     def __new__(
         cls,
         data: Any,
@@ -49,6 +51,20 @@ class PackedSequence(PackedSequence_):
             unsorted_indices = invert_permutation(sorted_indices)
         return PackedSequence_.__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)  # type: ignore[return-value]
 
+    def counts(self) -> tuple[int, ...]:
+        """The batch sizes as numbers, without a look at the tensor where they were given as numbers.
+
+        A compiled function can have packed sequences then: a look at a tensor's values would end its program.
+        """
+        if self._known is None:
+            return tuple([int(n) for n in self.batch_sizes.tolist()])
+        return self._known
+
+    def knowing(self, counts: tuple[int, ...] | None) -> PackedSequence:
+        """Itself, with its batch sizes as numbers."""
+        self._known = counts
+        return self
+
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same sequences in another dtype or on another device."""
         data = self.data.to(*args, **kwargs)
@@ -58,7 +74,7 @@ class PackedSequence(PackedSequence_):
             None if t is None else t.to(data.device)
             for t in (self.sorted_indices, self.unsorted_indices)
         ]
-        return type(self)(data, self.batch_sizes, *moved)
+        return type(self)(data, self.batch_sizes, *moved).knowing(self._known)
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
         return self.to(self.data.cuda(*args, **kwargs).device)
@@ -67,7 +83,7 @@ class PackedSequence(PackedSequence_):
         return self.to("cpu")
 
     def pin_memory(self) -> PackedSequence:
-        return type(self)(self.data.pin_memory(), *self[1:])
+        return type(self)(self.data.pin_memory(), *self[1:]).knowing(self._known)
 
     def double(self) -> PackedSequence:
         return self.to(dtype=dtypes.float64)
@@ -148,7 +164,7 @@ def pack_padded_sequence(
     """Pack a padded batch (T, B, *), leaving the padding out."""
     batch = input.size(0 if batch_first else 1)
     sizes = _lengths_of(lengths, batch)
-    order = None
+    order = back = None
     if enforce_sorted:
         if (np.diff(sizes) > 0).any():
             raise RuntimeError(
@@ -160,6 +176,7 @@ def pack_padded_sequence(
         by_length = np.argsort(-sizes, kind="stable")
         sizes = sizes[by_length]
         order = from_numpy(by_length).to(input.device)
+        back = from_numpy(np.argsort(by_length)).to(input.device)
         input = input.index_select(0 if batch_first else 1, order)
     if batch_first:
         input = input.transpose(0, 1)
@@ -171,7 +188,8 @@ def pack_padded_sequence(
     batch_sizes, rows = _step_rows(sizes, batch)
     flat = input.reshape(-1, *input.shape[2:])
     data = flat.index_select(0, from_numpy(rows).to(input.device))
-    return PackedSequence(data, from_numpy(batch_sizes), order)
+    packed = PackedSequence(data, from_numpy(batch_sizes), order, back)
+    return packed if isinstance(lengths, Tensor) else packed.knowing(tuple(batch_sizes.tolist()))
 
 
 def pad_packed_sequence(
@@ -181,8 +199,8 @@ def pad_packed_sequence(
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The padded batch of a packed one, and the lengths."""
-    data, batch_sizes, _, back = sequence
-    counts = batch_sizes.numpy()
+    data, _, _, back = sequence
+    counts = np.asarray(sequence.counts())
     steps = len(counts)
     if total_length is not None:
         if total_length < steps:

@@ -8,7 +8,7 @@ from typing import Any
 from ...core.modes import modes
 from ...core.public import NAMESPACES, public
 from ...core.tensor import Tensor
-from ...runtime.recurrent import Recurrence, Way
+from ...runtime.recurrent import BatchSizes, Recurrence, Way
 from ..made_of.reference import by_reference, vjp
 from ..memory.casting import cast_to
 from .dropout import dropout as apply_dropout
@@ -204,10 +204,11 @@ def _sequence(
 
 
 def _packed(
-    mode: str, data: Tensor, batch_sizes: Tensor, states: tuple, rest: tuple
+    mode: str, data: Tensor, batch_sizes: Any, states: tuple, rest: tuple
 ) -> tuple[Tensor, Sequence[Tensor]]:
     """The form for packed sequences: `batch_sizes` says how many are alive at each step."""
-    sizes = tuple([int(n) for n in batch_sizes.tolist()])
+    known = isinstance(batch_sizes, BatchSizes)
+    sizes = tuple(batch_sizes if known else [int(n) for n in batch_sizes.tolist()])
     params, biased, num_layers, drop, train, bidirectional = rest
     return _stack(mode, data, states, params, biased, num_layers, drop, train, bidirectional, sizes)
 
@@ -219,7 +220,7 @@ def lstm(input: Tensor, *args: Any) -> tuple[Tensor, Tensor, Tensor]:
     For packed input: `lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
     bidirectional)`.
     """
-    if isinstance(args[0], Tensor):
+    if isinstance(args[0], (Tensor, BatchSizes)):
         out, (h, c) = _packed("lstm", input, args[0], tuple(args[1]), args[2:])
     else:
         hx, *rest, batch_first = args

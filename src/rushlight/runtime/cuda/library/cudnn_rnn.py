@@ -387,6 +387,9 @@ class _Sizes:
         return 0
 
 
+measured: dict[int, float] = {}  # milliseconds of each algorithm, when they were compared last
+
+
 @lru_cache(_KEPT)
 def _choose(
     device: int, what: Recurrence, char: str, tf32: bool, batch: int, magnitude: int, packed: bool,
@@ -403,13 +406,13 @@ def _choose(
             break
     if len(calls) < 2:
         return calls[0].stack.way.algorithm if calls else None
-    times = []
+    measured.clear()
     for call in calls:
         try:
-            times.append((_milliseconds(call, example.sizes), call.stack.way.algorithm))
+            measured[call.stack.way.algorithm] = _milliseconds(call, example.sizes)
         except RuntimeError:
             continue
-    return min(times)[1] if times else None
+    return min(measured, key=measured.__getitem__) if measured else None
 
 
 def _milliseconds(call: Call, sizes: tuple[int, ...]) -> float:
@@ -446,4 +449,4 @@ def _milliseconds(call: Call, sizes: tuple[int, ...]) -> float:
         run()
     end.record(stream)
     end.synchronize()
-    return float(cupy.cuda.get_elapsed_time(begin, end))
+    return float(cupy.cuda.get_elapsed_time(begin, end)) / _RUNS
