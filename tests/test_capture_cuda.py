@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 
 import numpy as np
 import pytest
@@ -238,3 +239,147 @@ def test_a_view_of_an_argument_is_taken_as_it_lies():
     for first in (0, 1, 3, 8, 5, 2):  # not all of them aligned
         out = step(base[first : first + 100])
         np.testing.assert_array_equal(out.cpu().numpy(), np.arange(first, first + 100) * 3.0)
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.one, self.two = heads, nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = [
+            a.view(b, t, self.heads, -1).transpose(1, 2) for a in self.qkv(self.one(x)).chunk(3, 2)
+        ]
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).reshape(b, t, c))
+        return x + self.down(F.gelu(self.up(self.two(x))))
+
+
+def language(width=256, layers=4, words=4096):
+    net = nn.Sequential(
+        nn.Embedding(words, width), *[Block(width, 4) for _ in range(layers)],
+        nn.LayerNorm(width), nn.Linear(width, words),
+    ).cuda()  # fmt: skip
+    x = torch.randint(0, words, (8, 256)).cuda()
+    return net, x, x.roll(-1, 1)
+
+
+def pictures():
+    layers = []
+    for wide, thin in ((3, 64), (64, 64), (64, 128), (128, 128)):
+        layers += [nn.Conv2d(wide, thin, 3, padding=1), nn.BatchNorm2d(thin), nn.ReLU()]
+    net = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10)).cuda()
+    return net, torch.randn(32, 3, 64, 64).cuda(), torch.randint(0, 10, (32,)).cuda()
+
+
+def step_of(net, casting):
+    opt = torch.optim.AdamW(net.parameters(), lr=1e-3)
+
+    def step(x, y):
+        opt.zero_grad()
+        with torch.autocast("cuda", torch.bfloat16, enabled=casting):
+            out = net(x)
+            loss = F.cross_entropy(out.reshape(-1, out.shape[-1]).float(), y.reshape(-1))
+        loss.backward()
+        opt.step()
+        return loss
+
+    return step
+
+
+def peak_of(call):
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    call()
+    torch.cuda.synchronize()
+    return torch.cuda.max_memory_allocated()
+
+
+def peaks(make, casting, compiled):
+    """Bytes at the most in each of some calls of a step, network and state included; its losses; the step."""
+    gc.collect()
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_allocated()
+    torch.manual_seed(0)
+    net, x, y = make()
+    step = step_of(net, casting)
+    step = torch.compile(step, fullgraph=True) if compiled else step
+    losses: list = []
+    found = [peak_of(lambda: losses.append(step(x, y).item())) - before for _ in range(6)]
+    return found, losses, step
+
+
+@pytest.mark.parametrize("casting", [False, True], ids=["fp32", "bf16"])
+@pytest.mark.parametrize("make", [language, pictures])
+def test_compiled_steps_need_no_more_memory_than_eager_ones(make, casting):
+    eager, want, step = peaks(make, casting, False)
+    del step
+    found, losses, step = peaks(make, casting, True)
+    assert step.replays, step.why()
+    low = step.replays[-1].lowered
+    held = torch.cuda.memory_reserved(), torch.cuda.memory_allocated()
+    print(
+        f"{make.__name__}: eager {eager[-1] >> 20} MiB, compiled {[n >> 20 for n in found]}, arena "
+        f"{low.arena_bytes >> 20}, least {step.program().peak()[0] >> 20}, reserved {held[0] >> 20}"
+    )
+    assert type(low.arena).__name__ == "Placing"
+    assert found[-1] <= 1.02 * eager[-1]
+    assert max(found) <= 1.15 * max(eager)
+    assert held[0] <= 1.5 * held[1] + (128 << 20)
+    np.testing.assert_allclose(losses, want, rtol=5e-2 if casting else 5e-3)
+
+
+def test_gradients_held_across_calls_keep_their_values():
+    torch.manual_seed(0)
+    nets, steps, compiled = both(lab().to("cuda"), lambda p: torch.optim.SGD(p, lr=0.01))
+    kept = []
+    for i in range(12):
+        x, y = torch.randn(8, 3, 32, 32).cuda(), torch.randint(0, 10, (8,)).cuda()
+        close(steps[0](x, y), compiled(x, y))
+        for p, q in zip(nets[0].parameters(), nets[1].parameters()):
+            close(p.grad, q.grad)
+        if i % 3 == 0:
+            grad = nets[1][0].weight.grad
+            kept.append((grad.detach() if i % 2 else grad, grad.cpu().numpy().copy()))
+    for grad, then in kept:
+        np.testing.assert_array_equal(grad.cpu().numpy(), then)
+    assert compiled.replays, compiled.why()
+
+
+def test_checkpoints_save_memory_on_the_gpu():
+    from rushlight.utils.checkpoint import checkpoint
+
+    torch.manual_seed(0)
+    net, x, y = language()
+    found = []
+    for saving in (False, True):
+        other = copy.deepcopy(net)
+
+        def forward(x, other=other, saving=saving):
+            for layer in other:
+                x = (
+                    checkpoint(layer, x, use_reentrant=False)
+                    if saving and isinstance(layer, Block)
+                    else layer(x)
+                )
+            return x
+
+        opt = torch.optim.SGD(other.parameters(), lr=0.01)
+
+        def step(x, y, other=other, opt=opt, forward=forward):
+            opt.zero_grad()
+            out = forward(x)
+            loss = F.cross_entropy(out.reshape(-1, out.shape[-1]), y.reshape(-1))
+            loss.backward()
+            opt.step()
+            return loss
+
+        compiled = torch.compile(step, fullgraph=True)
+        losses = [compiled(x, y).item() for _ in range(6)]
+        assert compiled.replays, compiled.why()
+        found.append((compiled.replays[-1].lowered.arena_bytes, losses))
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=2e-3)
+    assert found[1][0] < 0.7 * found[0][0], found
