@@ -319,8 +319,11 @@ class Tensor(Values):
 
 
 def tensor_over(a: Any, cls: type) -> Tensor:
-    """A tensor without history over a raw array (or a NumPy scalar) of a device's type `cls`."""
-    if a.__class__ is not cls:
+    """A tensor without history over a raw array (or a NumPy scalar) of a device's type `cls`.
+
+    An array of another device, which is what a move answers, stays what it is.
+    """
+    if a.__class__ is not cls and (isinstance(a, cls) or not devices.is_array(a)):
         a = devices.backend_of_type(cls).asarray(a)
     t = _new(Tensor)
     t._a = a

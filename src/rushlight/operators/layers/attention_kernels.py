@@ -10,8 +10,8 @@ import numpy as np
 
 from ...base.device import device
 from ...core.op import Op
-from ...core.tensor import Tensor, wrap
-from ...runtime import devices
+from ...core.tensor import Tensor
+from ..made_of.constants import on_device
 from ..made_of.pointwise import same_meta
 from ..made_of.precision import in_float32, widen
 from ..made_of.reference import by_reference
@@ -43,7 +43,7 @@ attention_weights.derivative(x=lambda g, out: softmax_grad(g, out, dim=out._a.nd
 def _causal_mask(rows: int, columns: int, on: device) -> Tensor:
     """True where a query may not look: at keys after its own place."""
     later = np.triu(np.ones((rows, columns), bool), 1)
-    return wrap(devices.backend_of(on).from_host(later, on))
+    return on_device(later, on)
 
 
 def masked(scores: Tensor, mask: Any, is_causal: bool) -> Tensor:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...core.public import public
-from ...core.tensor import Tensor, wrap
-from ...runtime import devices
+from ...core.tensor import Tensor
+from ..made_of.constants import on_device
 from .embedding_kernels import check_indices, embedding_grad, embedding_op, padding_row, renorm_rows
 
 
@@ -99,10 +99,6 @@ def embedding_bag(
     return _largest(*args) if mode == "max" else _summed(*args, samples, mode == "mean")
 
 
-def _here(a: np.ndarray, like: Tensor) -> Tensor:
-    return wrap(devices.backend_of(like.device).from_host(a, like.device))
-
-
 def _summed(
     weight: Tensor, indices: Tensor, sizes: np.ndarray, padding: int, by_freq: bool, samples: Any,
     mean: bool,
@@ -113,7 +109,7 @@ def _summed(
         rows = rows * samples.unsqueeze(1)
     if keep is not None:
         rows = rows * keep.unsqueeze(1)
-    bags = _here(np.repeat(np.arange(len(sizes)), sizes), weight)
+    bags = on_device(np.repeat(np.arange(len(sizes)), sizes), weight.device)
     # Adding rows up by an index is what the derivative of a lookup does.
     attrs = {"rows": len(sizes), "padding_idx": -1, "scale_by_freq": False}
     out = embedding_grad(rows, bags, **attrs)
@@ -131,8 +127,9 @@ def _largest(
         return weight.new_zeros((len(sizes), *weight._a.shape[1:]))
     start = np.cumsum(sizes) - sizes
     place = start[:, None] + np.arange(longest)
-    absent = _here(np.arange(longest) >= sizes[:, None], weight)
-    picked = indices[_here(np.minimum(place, indices._a.size - 1), weight)]  # [bags, longest]
+    absent = on_device(np.arange(longest) >= sizes[:, None], weight.device)
+    places = on_device(np.minimum(place, indices._a.size - 1), weight.device)
+    picked = indices[places]  # [bags, longest]
     rows = embedding_op(weight, picked, padding_idx=padding, scale_by_freq=by_freq)
     if padding >= 0:
         absent = absent | (picked == padding)

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...core.op import Op
 from ...core.public import public
-from ...core.tensor import Tensor, wrap
-from ...runtime import devices
+from ...core.tensor import Tensor
+from ..made_of.constants import on_device
 from ..made_of.precision import in_float32
 from .reduction import legacy_reduction
 
@@ -154,8 +154,7 @@ def _lengths(value: Any, like: Tensor, n: int, name: str) -> tuple[Tensor, np.nd
     host = np.asarray(host, np.int64).reshape(-1)
     if host.size != n:
         raise RuntimeError(f"{name} must be of size batch_size")
-    backend = devices.backend_of(like.device)
-    return wrap(backend.from_host(host, like.device)), host
+    return on_device(host, like.device), host
 
 
 def _padded(targets: Tensor, lengths: np.ndarray, n: int) -> Tensor:
@@ -177,8 +176,7 @@ def _padded(targets: Tensor, lengths: np.ndarray, n: int) -> Tensor:
     place = np.cumsum(lengths) - lengths
     index = place[:, None] + np.minimum(np.arange(longest), np.maximum(lengths - 1, 0)[:, None])
     index = np.minimum(index, max(targets._a.size - 1, 0))
-    backend = devices.backend_of(targets.device)
-    return targets.long()[wrap(backend.from_host(index, targets.device))]
+    return targets.long()[on_device(index, targets.device)]
 
 
 @public("functional")

@@ -6,9 +6,9 @@ import numpy as np
 
 from ...base.shapes import broadcast_shapes
 from ...core.public import public
-from ...core.tensor import Tensor, wrap
-from ...runtime import devices
+from ...core.tensor import Tensor
 from ..layers.embedding_kernels import embedding_op
+from ..made_of.constants import on_device
 from ..made_of.promotion import promote
 
 
@@ -81,9 +81,8 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     count = input._a.shape[0]
-    backend = devices.backend_of(input.device)
     sides = []
     for index in np.triu_indices(count, 1):
-        rows = wrap(backend.from_host(index.astype(np.int64), input.device))
+        rows = on_device(index.astype(np.int64), input.device)
         sides.append(embedding_op(input, rows, padding_idx=-1, scale_by_freq=False))
     return (sides[0] - sides[1]).norm(p, -1)

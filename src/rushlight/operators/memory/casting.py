@@ -7,13 +7,10 @@ from typing import Any
 from ...base import dtypes
 from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
-from ...core.modes import modes
 from ...core.op import Op
 from ...core.public import public
-from ...core.tensor import Tensor, wrap
-from ...core.views import current_edge
+from ...core.tensor import Tensor
 from ...runtime import devices
-from ...runtime.door import run
 
 
 def _cast(xp: Any, x: Any, *, to: dtype, source: dtype) -> Any:
@@ -43,18 +40,8 @@ def _move(xp: Any, x: Any, *, to: device, source: device, non_blocking: bool) ->
     return target.from_host(here.to_host(x), target.check(to))
 
 
-class _MoveOp(Op):
-    """The one op whose result lives on another device than its input."""
-
-    def __call__(self, *inputs: Any, **attrs: Any) -> Any:
-        (x,) = inputs
-        result = wrap(run(self.kernel, x._a.__class__, (x._a,), attrs))
-        if current_edge(x) is not None and modes.grad:
-            self.record(1, inputs, attrs, (result,), [x._edge])
-        return result
-
-
-_move_op = _MoveOp(_move, "move", moves_only=True, grad_name="ToCopyBackward0")
+# The one op whose result lives on another device than its input.
+_move_op = Op(_move, "move", moves_only=True, grad_name="ToCopyBackward0")
 _move_op.derivative(x=lambda g, source: move_to(g, source))
 
 
