@@ -1,8 +1,9 @@
 """Optimisers' updates as kernels: one call changes all parameters of a group in place.
 
-A body sees one parameter at a time: `body(xp, h, p, g, *states, **flags)`; `h` is the list of the group's
-numbers (learning rate and the like). They travel in a small float64 array, so that a captured step
-reads today's values. Devices may override a whole kernel by name, for all parameters at once.
+A body sees one parameter at a time: `body(xp, h, p, g, *states, **flags)`; `h` is the list of its numbers
+(learning rate and the like). They travel in a small float64 array, one row for all parameters or a row
+for each, so that a captured step reads today's values. Devices may override a whole kernel by name, for
+all parameters at once. A differentiable step runs a body over tensors, with their functions as `xp`.
 """
 
 from __future__ import annotations
@@ -18,14 +19,21 @@ def update(name: str) -> Callable[[Callable], Kernel]:
 
     def make(body: Callable) -> Kernel:
         def generic(xp: Any, hyper: Any, *arrays: Any, n: int, **flags: Any) -> tuple:
-            h = hyper.tolist()
-            for i in range(n):
-                body(xp, h, *arrays[i::n], **flags)
+            rows = hyper.tolist() if hyper.ndim == 2 else [hyper.tolist()] * n
+            try:
+                for i, h in enumerate(rows):
+                    body(xp, h, *arrays[i::n], **flags)
+            except ValueError as error:  # a state of another shape, from a file of other parameters
+                raise RuntimeError(f"a parameter and its state differ in shape: {error}") from None
             return ()
 
+        BODIES[name] = body
         return Kernel(name, generic, mutates=_written)
 
     return make
+
+
+BODIES: dict[str, Callable[..., None]] = {}
 
 
 def _written(arrays: Sequence[Any], attrs: dict[str, Any]) -> list[int]:
@@ -40,6 +48,11 @@ def _regularised(g: Any, p: Any, decay: float, maximize: bool) -> Any:
     return g + decay * p if decay else g
 
 
+def _cut(g: Any) -> Any:
+    """The values alone: a first momentum has no history in PyTorch either."""
+    return g.detach() if hasattr(g, "detach") else g
+
+
 @update("sgd_update")
 def SGD(
     xp: Any, h: list, p: Any, g: Any, *buffer: Any, nesterov: bool, maximize: bool, first: bool
@@ -50,7 +63,7 @@ def SGD(
     if buffer:
         (b,) = buffer
         if first:
-            b[...] = g
+            b[...] = _cut(g)
         else:
             b *= momentum
             b += g if dampening == 0 else (1 - dampening) * g
@@ -184,9 +197,8 @@ def RPROP(xp: Any, h: list, p: Any, g: Any, before: Any, size: Any, *, maximize:
     shrink, grow, smallest, largest = h
     if maximize:
         g = -g
-    agree = g * before
-    factor = xp.where(agree > 0, grow, xp.where(agree < 0, shrink, 1.0)).astype(p.dtype)
-    size *= factor
+    agree, one = g * before, xp.ones_like(p)
+    size *= xp.where(agree > 0, grow * one, xp.where(agree < 0, shrink * one, one))
     xp.clip(size, smallest, largest, out=size)
     g = xp.where(agree < 0, xp.zeros_like(g), g)
     p -= xp.sign(g) * size
@@ -200,4 +212,64 @@ def ASGD(xp: Any, h: list, p: Any, g: Any, mean: Any, *, maximize: bool) -> None
     g = _regularised(g, p, decay, maximize)
     p *= shrink
     p -= eta * g
-    mean += mu * (p - mean)
+    if mu == 1:
+        mean[...] = p
+    else:
+        mean += mu * (p - mean)
+
+
+@update("adafactor_update")
+def ADAFACTOR(xp: Any, h: list, p: Any, g: Any, *variance: Any, maximize: bool) -> None:
+    """h: lr, weight decay, 1 - beta2, largest step, eps1 (-1: the dtype's), eps2, clipping threshold.
+
+    variance: factors of rows and columns over the last two dims, or the whole of a vector's.
+    """
+    lr, decay, share, rho, eps1, eps2, threshold = h
+    if maximize:
+        g = -g
+    if eps1 < 0:
+        eps1 = _smallest(p.dtype)
+    length = xp.maximum(_rms(xp, p), eps2) * rho
+    if decay:
+        p *= 1 - lr * decay
+    if len(variance) == 2:
+        row, col = variance
+        square = g * g
+        row += share * (square.mean(axis=-1, keepdims=True) - row)
+        col += share * (square.mean(axis=-2, keepdims=True) - col)
+        estimate = (row @ col) / xp.maximum(row.mean(axis=-2, keepdims=True), eps1)
+    else:
+        (estimate,) = variance
+        estimate += share * (g * g - estimate)
+    step = g / xp.sqrt(xp.maximum(estimate, eps1 * eps1))
+    clipped = length / xp.maximum(_rms(xp, step) / threshold, 1.0)
+    p -= (clipped * step).astype(p.dtype)
+
+
+def _smallest(dtype: Any) -> float:
+    """What added to 1 makes a difference; ml_dtypes knows bfloat16's, and is imported when asked."""
+    from ml_dtypes import finfo
+
+    return float(finfo(dtype).eps)
+
+
+def _rms(xp: Any, x: Any) -> Any:
+    """The root of the mean square, in float32 at least."""
+    x = x.astype(xp.float32) if x.dtype.itemsize < 4 else x
+    return xp.sqrt((x * x).mean())
+
+
+@update("muon_momentum")
+def MUON_MOMENTUM(xp: Any, h: list, out: Any, g: Any, b: Any, *, nesterov: bool) -> None:
+    """h: momentum; `out` is what is made orthogonal, `b` the running mean of gradients."""
+    (momentum,) = h
+    b += (1 - momentum) * (g - b)
+    out[...] = g + momentum * (b - g) if nesterov else b
+
+
+@update("muon_update")
+def MUON(xp: Any, h: list, p: Any, g: Any) -> None:
+    """h: lr, weight decay; g: the orthogonal direction."""
+    lr, decay = h
+    p *= 1 - lr * decay
+    p -= lr * g

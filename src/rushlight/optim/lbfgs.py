@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.modes import enable_grad
+from ..core.modes import enable_grad, no_grad
 from ..core.tensor import Tensor
+from ..operators.pointwise.complex import view_as_real
 from ..operators.shape.join import cat
+from .checks import check_lr
 from .line_search import strong_wolfe
 from .optimizer import Optimizer
+from .stepping import number
 
 
 class LBFGS(Optimizer):
     """Limited-memory BFGS over one group of parameters."""
 
     def __init__(
-        self, params: Any, lr: float = 1, max_iter: int = 20, max_eval: int | None = None,
+        self, params: Any, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
         tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:  # fmt: skip
-        if float(lr) < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
+        check_lr(lr)
         super().__init__(params, {
             "lr": lr, "max_iter": max_iter,
             "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
@@ -33,15 +35,16 @@ class LBFGS(Optimizer):
         self._params = self.param_groups[0]["params"]
 
     def _flat_grad(self) -> Tensor:
-        parts = [
-            p.detach().new_zeros(p.numel()) if p.grad is None else p.grad.reshape(-1)
-            for p in self._params
-        ]
+        parts = []
+        for p in self._params:
+            g = p.detach().new_zeros(p.shape) if p.grad is None else p.grad
+            parts.append((view_as_real(g) if p.is_complex() else g).reshape(-1))
         return cat(parts)
 
     def _move(self, step: float, direction: Tensor) -> None:
         at = 0
         for p in self._params:
+            p = view_as_real(p) if p.is_complex() else p
             n = p.numel()
             p.add_(direction[at : at + n].view_as(p), alpha=step)
             at += n
@@ -57,10 +60,15 @@ class LBFGS(Optimizer):
             p.copy_(before)
         return loss, grad
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        if closure is None:
-            raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
+    @no_grad()
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+        """Go downhill for up to `max_iter` directions; `closure` gives the loss and makes gradients."""
+        if len(self.param_groups) != 1:
+            raise AssertionError(
+                f"Expected exactly one param_group, but got {len(self.param_groups)}"
+            )
         group = self.param_groups[0]
+        lr = number(group["lr"]) if isinstance(group["lr"], Tensor) else group["lr"]
         with_grad = enable_grad()(closure)
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
@@ -76,39 +84,39 @@ class LBFGS(Optimizer):
         while iterations < group["max_iter"]:
             iterations += 1
             state["n_iter"] += 1
-            direction = self._direction(state, grad, group["history_size"])
+            d = self._direction(state, grad, group["history_size"])
             state["prev_flat_grad"], state["prev_loss"] = grad.clone(), loss
-            slope = grad.dot(direction).item()
-            t = (
-                min(1.0, 1.0 / grad.abs().sum().item()) * group["lr"]
-                if state["n_iter"] == 1
-                else group["lr"]
-            )
+            t = lr if state["n_iter"] > 1 else min(1.0, 1.0 / grad.abs().sum().item()) * lr
+            state["d"], state["t"] = d, t
+            slope = grad.dot(d).item()
             if slope > -group["tolerance_change"]:
                 break
+            last = iterations == group["max_iter"]
+            room = group["max_eval"] - evaluations
             loss, grad, t, used = self._search(
-                with_grad, group, loss, grad, t, direction, slope, iterations
+                with_grad, group, loss, grad, t, d, slope, last, room
             )
-            state["d"], state["t"] = direction, t
+            state["t"] = t
             evaluations += used
             state["func_evals"] += used
-            if self._converged(group, iterations, evaluations, grad, direction, t, loss, state):
+            if last or self._converged(group, evaluations, grad, d, t, loss, state):
                 break
         return first_loss
 
-    def _search(self, closure: Callable, group: dict, loss: float, grad: Tensor, t: float,
-                d: Tensor, slope: float, iteration: int) -> tuple[float, Tensor, float, int]:  # fmt: skip
+    def _search(self, closure: Callable, group: dict, loss: float, grad: Tensor, t: float, d: Tensor,
+                slope: float, last: bool, room: int) -> tuple[float, Tensor, float, int]:  # fmt: skip
         if group["line_search_fn"] is not None:
             if group["line_search_fn"] != "strong_wolfe":
                 raise RuntimeError("only 'strong_wolfe' is supported")
             start = [p.clone() for p in self._params]
             loss, grad, t, used = strong_wolfe(
-                lambda step: self._evaluate(closure, start, step, d), t, d, loss, grad, slope
-            )
+                lambda step: self._evaluate(closure, start, step, d), t, d, loss, grad, slope,
+                max_steps=room,
+            )  # fmt: skip
             self._move(t, d)
             return loss, grad, t, used
         self._move(t, d)
-        if iteration == group["max_iter"]:
+        if last:
             return loss, grad, t, 0
         loss = float(closure())
         return loss, self._flat_grad(), t, 1
@@ -141,11 +149,10 @@ class LBFGS(Optimizer):
             r = r + ds * (alpha - dy.dot(r).item() * ro)
         return r
 
-    def _converged(self, group: dict, iterations: int, evaluations: int, grad: Tensor, d: Tensor,
-                   t: float, loss: float, state: dict) -> bool:  # fmt: skip
+    def _converged(self, group: dict, evaluations: int, grad: Tensor, d: Tensor, t: float, loss: float,
+                   state: dict) -> bool:  # fmt: skip
         return (
-            iterations == group["max_iter"]
-            or evaluations >= group["max_eval"]
+            evaluations >= group["max_eval"]
             or grad.abs().max().item() <= group["tolerance_grad"]
             or d.mul(t).abs().max().item() <= group["tolerance_change"]
             or abs(loss - state["prev_loss"]) < group["tolerance_change"]

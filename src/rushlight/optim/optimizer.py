@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
-from ..core.modes import enable_grad, no_grad
+from ..base import dtypes
+from ..core.modes import enable_grad
 from ..core.tape import RemovableHandle
 from ..core.tensor import Tensor, tensor_over
-from ..operators.create.like import zeros_like
-from ..runtime.door import Kernel, each_replay, run
+from ..operators.foreach import _foreach_zero_
+from ..runtime.door import each_replay
 
 required = object()
 
+_global_pre_hooks: dict = OrderedDict()
+_global_post_hooks: dict = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` before each step of every optimiser."""
+    return RemovableHandle(_global_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` after each step of every optimiser."""
+    return RemovableHandle(_global_post_hooks, hook)
+
 
 class Optimizer:
-    """Base of all optimisers; a subclass says its states and its numbers, see `_Bucket`."""
+    """Base of all optimisers: groups of parameters with options, and a state for each parameter."""
 
     _step_count = 0
+    _fills: dict[str, Any] = {}  # options that files of older versions lack
+    _host: tuple[str, ...] = ("step",)  # states that are numbers of the host, whatever the device
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -30,16 +47,15 @@ class Optimizer:
             cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._make_hooks()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
                 f"but got {type(params).__name__}"
             )
-        self.defaults = defaults
         self.state: dict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        self._pre_hooks: dict = OrderedDict()
-        self._post_hooks: dict = OrderedDict()
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -51,45 +67,69 @@ class Optimizer:
     # -- groups ---------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters with options of their own."""
+        """Add parameters with options of their own; the dict itself becomes the group."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
-        if isinstance(params, Tensor):
-            params = [params]
-        elif isinstance(params, set):
+        if isinstance(params, set):
             raise TypeError(
                 "optimizer parameters need to be organized in ordered collections, but the ordering "
                 "of tensors in sets will change between runs. Please use a list instead."
             )
-        group = {**param_group, "params": _named(list(params), param_group)}
-        for p in group["params"]:
+        param_group["params"] = [params] if isinstance(params, Tensor) else list(params)
+        _take_names(param_group)
+        self._check_params(param_group["params"])
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(
+                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                )
+            param_group.setdefault(name, default)
+        self._check_against_others(param_group)
+        self.param_groups.append(param_group)
+
+    def _check_params(self, params: list[Any]) -> None:
+        for p in params:
             if not isinstance(p, Tensor):
                 raise TypeError(
                     f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}"
                 )
-            if not p.is_leaf:
+            if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
-        for name, default in self.defaults.items():
-            if default is required and name not in group:
+        if len({id(p) for p in params}) != len(params):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will "
+                "cause an error; see github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=4,
+            )
+
+    def _check_against_others(self, group: dict[str, Any]) -> None:
+        named = "param_names" in group
+        for other in self.param_groups:
+            if ("param_names" in other) != named:
                 raise ValueError(
-                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                    "all optimizer param groups should be with/without names. cannot add param group "
+                    f"{'with' if named else 'without'} names to the optimizer"
                 )
-            group.setdefault(name, default)
         seen = {id(p) for g in self.param_groups for p in g["params"]}
         if any(id(p) in seen for p in group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")
-        self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients: None, or zeros in the same memory."""
-        for group in self.param_groups:
-            for p in group["params"]:
-                if set_to_none:
+        if set_to_none:
+            for group in self.param_groups:
+                for p in group["params"]:
                     p._grad = None
-                elif p.grad is not None:
-                    p.grad.detach_()
-                    p.grad.zero_()
+            return
+        grads = [p.grad for g in self.param_groups for p in g["params"] if p.grad is not None]
+        for g in grads:
+            if g.grad_fn is not None:
+                g.detach_()
+            else:
+                g.requires_grad_(False)
+        if grads:
+            _foreach_zero_(grads)
 
     # -- stepping -------------------------------------------------------------------------------
 
@@ -106,59 +146,14 @@ class Optimizer:
         with enable_grad():
             return closure()
 
-    def _live(self, group: dict[str, Any]) -> list[Tensor]:
-        live = [p for p in group["params"] if p._grad is not None]
-        for p in live:
-            if p._grad.is_sparse:
-                raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
-        return live
+    # -- hooks ----------------------------------------------------------------------------------
 
-    def _apply(
-        self,
-        kernel: Kernel,
-        params: list[Tensor],
-        states: list[list[Tensor]],
-        numbers: Callable[[], Sequence[float]],
-        counts: Iterable[Tensor] = (),
-        **flags: Any,
-    ) -> None:
-        """Run an update kernel over `params`.
-
-        `counts` are step counters to raise first; `numbers()` then gives the group's numbers of this
-        step. A captured step does both again before every replay.
-        """
-        if not params:
-            return
-        counters = list({id(c): c for c in counts}.values()) if counts else ()
-
-        def today() -> Sequence[float]:
-            for c in counters:
-                c._a += 1
-            return numbers()
-
-        latest = today()
-        hyper = np.array(latest, np.float64)
-
-        def refresh() -> None:
-            nonlocal latest
-            now = today()
-            if now != latest:
-                latest = now
-                hyper[:] = now
-
-        each_replay(refresh, hyper)
-        arrays = [hyper]
-        arrays += [p._a for p in params]
-        arrays += [p._grad._a for p in params]
-        for tensors in states:
-            arrays += [s._a for s in tensors]
-        flags["n"] = len(params)
-        run(kernel, params[0]._a.__class__, arrays, flags)
-        for p in params:
-            if p._ver is None:
-                p._ver = [1]
-            else:
-                p._ver[0] += 1
+    def _make_hooks(self) -> None:
+        self._pre_hooks: dict = OrderedDict()
+        self._post_hooks: dict = OrderedDict()
+        self._file_hooks: dict[str, OrderedDict] = {
+            when: OrderedDict() for when in ("saving", "saved", "loading", "loaded")
+        }
 
     def register_step_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before each step."""
@@ -168,24 +163,90 @@ class Optimizer:
         """Call `hook(optimizer, args, kwargs)` after each step."""
         return RemovableHandle(self._post_hooks, hook)
 
+    def register_state_dict_pre_hook(
+        self, hook: Callable, prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer)` before `state_dict` begins."""
+        return self._register("saving", hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable, prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` after `state_dict`; what it returns takes its place."""
+        return self._register("saved", hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable, prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` before loading; what it returns is loaded instead."""
+        return self._register("loading", hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable, prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer)` when a state has been loaded."""
+        return self._register("loaded", hook, prepend)
+
+    def _register(self, when: str, hook: Callable, prepend: bool) -> RemovableHandle:
+        hooks = self._file_hooks[when]
+        handle = RemovableHandle(hooks, hook)
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
+        return handle
+
     # -- files ----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
         """State by parameter number, and the groups with numbers in place of parameters."""
+        for hook in self._file_hooks["saving"].values():
+            hook(self)
         number: dict[int, int] = {}
-        groups = []
+        groups, count = [], 0
         for group in self.param_groups:
-            for p in group["params"]:
-                number.setdefault(id(p), len(number))
+            for i, p in enumerate(group["params"], count):
+                number.setdefault(id(p), i)
+            count += len(group["params"])
             packed = {k: v for k, v in group.items() if k != "params"}
             packed["params"] = [number[id(p)] for p in group["params"]]
             groups.append(packed)
         state = {number[id(p)] if isinstance(p, Tensor) else p: s for p, s in self.state.items()}
-        return {"state": state, "param_groups": groups}
+        out = {"state": state, "param_groups": groups}
+        for hook in self._file_hooks["saved"].values():
+            replaced = hook(self, out)
+            out = out if replaced is None else replaced
+        return out
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over the state saved by `state_dict`; tensors go to their parameter's device."""
-        saved = state_dict["param_groups"]
+        state_dict = state_dict.copy()
+        for hook in self._file_hooks["loading"].values():
+            replaced = hook(self, state_dict)
+            state_dict = state_dict if replaced is None else replaced
+        saved = deepcopy(state_dict["param_groups"])
+        self._check_fits(saved)
+        owner = {
+            n: (p, theirs)
+            for mine, theirs in zip(self.param_groups, saved)
+            for n, p in zip(theirs["params"], mine["params"])
+        }
+        state: dict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in owner:
+                p, group = owner[key]
+                state[p] = self._fitted(
+                    p, value, bool(group.get("fused") or group.get("capturable"))
+                )
+            else:
+                state[key] = value
+        for mine, theirs in zip(self.param_groups, saved):
+            theirs["params"] = mine["params"]
+            if "param_names" in mine:
+                theirs.setdefault("param_names", mine["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._file_hooks["loaded"].values():
+            hook(self)
+
+    def _check_fits(self, saved: list[dict[str, Any]]) -> None:
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         for mine, theirs in zip(self.param_groups, saved):
@@ -194,35 +255,37 @@ class Optimizer:
                     "loaded state dict contains a parameter group that doesn't match the size of "
                     "optimizer's group"
                 )
-        by_number = {
-            n: p
-            for mine, theirs in zip(self.param_groups, saved)
-            for n, p in zip(theirs["params"], mine["params"])
-        }
-        self.state = defaultdict(dict)
-        for key, value in state_dict["state"].items():
-            if key in by_number:
-                self.state[by_number[key]] = _fitted(by_number[key], value)
-            else:
-                self.state[key] = value
-        groups = []
-        for mine, theirs in zip(self.param_groups, saved):
-            groups.append(
-                {
-                    **deepcopy({k: v for k, v in theirs.items() if k != "params"}),
-                    "params": mine["params"],
-                }
-            )
-            groups[-1] = {**{k: v for k, v in mine.items() if k not in groups[-1]}, **groups[-1]}
-        self.param_groups = groups
+
+    def _fitted(self, p: Tensor, value: Any, single: bool, key: str = "") -> Any:
+        """A copy of a saved value beside `p`; `single`: a step count becomes float32, as when new."""
+        if isinstance(value, Tensor):
+            value = value.detach()
+            if key == "step":
+                return value.to("cpu", dtypes.float32 if single else value.dtype, copy=True)
+            device = "cpu" if key in self._host else p.device
+            return value.to(device, p.dtype if p.is_floating_point() else value.dtype, copy=True)
+        if isinstance(value, dict):
+            return {k: self._fitted(p, v, single, k) for k, v in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._fitted(p, v, single) for v in value)
+        return value
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._pre_hooks = OrderedDict()
-        self._post_hooks = OrderedDict()
+        if "_pre_hooks" not in self.__dict__:
+            self._make_hooks()
+        self.defaults.setdefault("differentiable", False)
+        for group in self.param_groups:
+            for name, value in self._fills.items():
+                group.setdefault(name, value)
+            for p in group["params"]:
+                held = self.state.get(p) or {}
+                for name in self._host:
+                    if name in held and not isinstance(held[name], Tensor):
+                        held[name] = scalar(float(held[name]))
 
     def __repr__(self) -> str:
         lines = [type(self).__name__ + " ("]
@@ -232,63 +295,53 @@ class Optimizer:
         return "\n".join(lines) + "\n)"
 
 
-def _named(params: list[Any], group: dict[str, Any]) -> list[Any]:
+def _take_names(group: dict[str, Any]) -> None:
     """Accept `model.named_parameters()` as well as `model.parameters()`."""
-    if params and all(isinstance(p, tuple) for p in params):
-        group["param_names"] = [name for name, _ in params]
-        return [p for _, p in params]
-    return params
-
-
-def _fitted(p: Tensor, value: Any, key: str = "") -> Any:
-    if isinstance(value, Tensor):
-        if key in ("step", "mu_product"):
-            return value.clone()
-        same = value.to(p.device, p.dtype) if p.is_floating_point() else value.to(p.device)
-        return same.clone()
-    if isinstance(value, dict):
-        return {k: _fitted(p, v, k) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_fitted(p, v) for v in value)
-    return value
+    names = [p[0] for p in group["params"] if isinstance(p, tuple)]
+    if names and len(names) != len(group["params"]):
+        raise ValueError(
+            "all optimizer params should be with/without names. Some param names are missing"
+        )
+    if names:
+        group["params"] = [p for _, p in group["params"]]
+        group["param_names"] = names
 
 
 def _with_hooks(step: Callable) -> Callable:
-    """Wrap a subclass's step: no_grad, hooks, and the count that schedulers look at."""
-    if getattr(step, "_hooked", False):
+    """Wrap a subclass's step: hooks, and the count that schedulers look at."""
+    if getattr(step, "hooked", False):
         return step
 
     @functools.wraps(step)
-    def wrapped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        for hook in list(self._pre_hooks.values()) if self._pre_hooks else ():
-            replaced = hook(self, args, kwargs)
-            if replaced is not None:
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        self: Optimizer = args[0]
+        if _global_pre_hooks or self._pre_hooks:
+            for hook in (*_global_pre_hooks.values(), *self._pre_hooks.values()):
+                replaced = hook(self, args, kwargs)
+                if replaced is None:
+                    continue
+                if not (isinstance(replaced, tuple) and len(replaced) == 2):
+                    raise RuntimeError(
+                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got "
+                        f"{replaced}."
+                    )
                 args, kwargs = replaced
-        with no_grad():
-            out = step(self, *args, **kwargs)
+        out = step(*args, **kwargs)
         self._count()
         each_replay(self._count)
-        for hook in list(self._post_hooks.values()) if self._post_hooks else ():
-            hook(self, args, kwargs)
+        if _global_post_hooks or self._post_hooks:
+            for hook in (*self._post_hooks.values(), *_global_post_hooks.values()):
+                hook(self, args, kwargs)
         return out
 
-    wrapped._hooked = True  # type: ignore[attr-defined]
+    wrapped.hooked = True  # type: ignore[attr-defined]
     return wrapped
 
 
-def zeros_for(p: Tensor) -> Tensor:
-    """A state of zeros beside a parameter, in its memory order: updates walk both together."""
-    return zeros_like(p.detach())
+def scalar(value: float, fused: bool | None = None) -> Tensor:
+    """A number of the host beside a parameter, as PyTorch keeps step counts: 0-d, on the CPU.
 
-
-def counter() -> Tensor:
-    """A step count as PyTorch keeps it: a float32 scalar on the CPU."""
-    return tensor_over(np.zeros((), np.float32), np.ndarray)
-
-
-def by_step(params: Iterable[Tensor], state: dict[Any, dict[str, Any]]) -> list[list[Tensor]]:
-    """Parameters grouped by how often they were stepped; usually one group."""
-    groups: dict[float, list[Tensor]] = {}
-    for p in params:
-        groups.setdefault(float(state[p]["step"]._a), []).append(p)
-    return list(groups.values())
+    It stays there with `capturable` and `fused`, too: a captured step raises it before each replay.
+    """
+    double = dtypes.get_default_dtype() is dtypes.float64 and not fused
+    return tensor_over(np.array(value, np.float64 if double else np.float32), np.ndarray)

@@ -1,85 +1,33 @@
-"""The update rules PyTorch has, first-order: each says its states, its numbers and its kernel."""
+"""SGD and the family of Adam: each says its states, its scalars, its numbers and its kernel."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
 from ..core.tensor import Tensor
 from ..operators import update
-from .optimizer import Optimizer, by_step, counter, zeros_for
+from .checks import check, check_betas, check_fused, check_lr, check_tensors
+from .optimizer import scalar
+from .stepping import Numbers, Rule, zeros_for
+
+_FILLS = {"foreach": None, "maximize": False, "differentiable": False}
 
 
-def _check(name: str, value: Any, ok: bool) -> None:
-    if not ok:
-        raise ValueError(f"Invalid {name}: {value}")
-
-
-def _check_betas(betas: tuple[float, float]) -> None:
-    for i, beta in enumerate(betas):
-        _check(f"beta parameter at index {i}", beta, 0.0 <= float(beta) < 1.0)
-
-
-class _Rule(Optimizer):
-    """An optimiser whose step is one kernel per group of parameters stepped equally often."""
-
-    kernel: Any
-    state_names: tuple[str, ...] = ()
-
-    def _states(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return self.state_names
-
-    def _new_state(self, p: Tensor, name: str, group: dict[str, Any]) -> Tensor:
-        return zeros_for(p)
-
-    def _numbers(self, group: dict[str, Any], t: float, state: dict[str, Any]) -> list[float]:
-        raise NotImplementedError
-
-    def _flags(self, group: dict[str, Any]) -> dict[str, Any]:
-        return {"maximize": group["maximize"]}
-
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = self._closure(closure)
-        for group in self.param_groups:
-            live = self._live(group)
-            names = self._states(group)
-            fresh = counter()
-            for p in live:
-                held = self.state[p]
-                if "step" not in held:
-                    held["step"] = fresh
-                    for name in names:
-                        held[name] = self._new_state(p, name, group)
-            for params in by_step(live, self.state):
-                self._step_group(group, params, names)
-        return loss
-
-    def _step_group(
-        self, group: dict[str, Any], params: list[Tensor], names: tuple[str, ...]
-    ) -> None:
-        held = [self.state[p] for p in params]
-        self._apply(
-            self.kernel,
-            params,
-            [[h[name] for h in held] for name in names],
-            lambda: self._numbers(group, float(held[0]["step"]._a), held[0]),
-            counts=[h["step"] for h in held],
-            **self._flags(group),
-        )
-
-
-class SGD(Optimizer):
+class SGD(Rule):
     """Stochastic gradient descent, with momentum, Nesterov momentum and weight decay."""
 
+    kernel = update.SGD
+    scalars = ()
+    _fills = {**_FILLS, "nesterov": False, "fused": False}
+
     def __init__(
-        self, params: Any, lr: float = 1e-3, momentum: float = 0, dampening: float = 0,
-        weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
+        self, params: Any, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
+        weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False,
         foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None,
     ) -> None:  # fmt: skip
-        _check("learning rate", lr, float(lr) >= 0.0)
-        _check("momentum value", momentum, momentum >= 0.0)
-        _check("weight_decay value", weight_decay, weight_decay >= 0.0)
+        check_lr(lr)
+        check("momentum value", momentum, momentum >= 0.0)
+        check("weight_decay value", weight_decay, weight_decay >= 0.0)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, {
@@ -87,128 +35,156 @@ class SGD(Optimizer):
             "nesterov": nesterov, "maximize": maximize, "foreach": foreach,
             "differentiable": differentiable, "fused": fused,
         })  # fmt: skip
+        check_fused(fused, foreach, differentiable)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = self._closure(closure)
-        for group in self.param_groups:
-            live = self._live(group)
-            if not group["momentum"]:
-                self._step_group(group, live, [], False)
-                continue
-            fresh, stepped, buffers = [], [], []
-            for p in live:
-                held = self.state[p]
-                buffer = held.get("momentum_buffer")
-                if buffer is None:
-                    held["momentum_buffer"] = zeros_for(p)
-                    fresh.append(p)
-                else:
-                    stepped.append(p)
-                    buffers.append(buffer)
-            self._step_group(group, stepped, [buffers], False)
-            if fresh:
-                made = [self.state[p]["momentum_buffer"] for p in fresh]
-                self._step_group(group, fresh, [made], True)
-        return loss
+    def _step_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
+        flags = {"nesterov": group["nesterov"], "maximize": group["maximize"], "first": False}
+        if not group["momentum"]:
+            self._launch(group, params, [], [], flags)
+            return
+        fresh, stepped, made, buffers = [], [], [], []
+        for p in params:
+            held = self.state[p]
+            buffer = held.get("momentum_buffer")
+            if buffer is None:
+                buffer = held["momentum_buffer"] = zeros_for(p)
+                fresh.append(p)
+                made.append(buffer)
+            else:
+                stepped.append(p)
+                buffers.append(buffer)
+        if stepped:
+            self._launch(group, stepped, [buffers], [], flags)
+        if fresh:
+            self._launch(group, fresh, [made], [], {**flags, "first": True})
 
-    def _step_group(self, group: dict[str, Any], params: list, states: list, first: bool) -> None:
-        self._apply(
-            update.SGD, params, states,
-            lambda: [group["lr"], group["weight_decay"], group["momentum"], group["dampening"]],
-            nesterov=group["nesterov"], maximize=group["maximize"], first=first,
-        )  # fmt: skip
+    def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
+        return [group["lr"], group["weight_decay"], group["momentum"], group["dampening"]]
 
 
-class Adam(_Rule):
+class Adam(Rule):
     """Adaptive moments (Kingma and Ba, 2015); `amsgrad` keeps the largest second moment."""
 
     kernel = update.ADAM
-    decoupled = False
+    _fills = {
+        **_FILLS, "amsgrad": False, "capturable": False, "decoupled_weight_decay": False, "fused": None,
+    }  # fmt: skip
 
     def __init__(
-        self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        self, params: Any, lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
         weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,
         maximize: bool = False, capturable: bool = False, differentiable: bool = False,
         fused: bool | None = None, decoupled_weight_decay: bool = False,
     ) -> None:  # fmt: skip
-        _check("learning rate", lr, float(lr) >= 0.0)
-        _check("epsilon value", eps, eps >= 0.0)
-        _check_betas(betas)
-        _check("weight_decay value", weight_decay, weight_decay >= 0.0)
+        check_tensors(lr, foreach, capturable)
+        check_lr(lr)
+        check("epsilon value", eps, 0.0 <= eps)
+        check_betas(betas)
+        check("weight_decay value", weight_decay, 0.0 <= weight_decay)
+        betas = check_tensors(betas, foreach, capturable)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
             "maximize": maximize, "foreach": foreach, "capturable": capturable,
             "differentiable": differentiable, "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay or self.decoupled,
+            "decoupled_weight_decay": decoupled_weight_decay,
         })  # fmt: skip
+        check_fused(fused, foreach, differentiable)
 
     def _states(self, group: dict[str, Any]) -> tuple[str, ...]:
         largest = ("max_exp_avg_sq",) if group["amsgrad"] else ()
         return ("exp_avg", "exp_avg_sq", *largest)
 
-    def _numbers(self, group: dict[str, Any], t: float, state: dict[str, Any]) -> list[float]:
+    def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
         beta1, beta2 = group["betas"]
+        t = after[0]
         return [
             group["lr"], group["weight_decay"], beta1, beta2, group["eps"],
-            1 - beta1**t, math.sqrt(1 - beta2**t),
+            1 - beta1**t, (1 - beta2**t) ** 0.5,
         ]  # fmt: skip
 
     def _flags(self, group: dict[str, Any]) -> dict[str, Any]:
-        decoupled = group.get("decoupled_weight_decay", self.decoupled)
-        return {"decoupled": decoupled, "maximize": group["maximize"]}
+        return {"decoupled": group["decoupled_weight_decay"], "maximize": group["maximize"]}
+
+    def _no_sparse(self) -> str:
+        return "Adam does not support sparse gradients, please consider SparseAdam instead"
 
 
 class AdamW(Adam):
     """Adam with weight decay apart from the gradient (Loshchilov and Hutter, 2019)."""
 
-    decoupled = True
-
     def __init__(
-        self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 1e-2, amsgrad: bool = False, **options: Any,
+        self, params: Any, lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
+        foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **options)
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize,
+            capturable=capturable, differentiable=differentiable, fused=fused,
+            decoupled_weight_decay=True,
+        )  # fmt: skip
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group["decoupled_weight_decay"] = True
 
 
-class Adamax(_Rule):
+class Adamax(Rule):
     """Adam with the infinity norm."""
 
     kernel = update.ADAMAX
     state_names = ("exp_avg", "exp_inf")
+    _fills = {**_FILLS, "capturable": False}
 
     def __init__(
-        self, params: Any, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
-        differentiable: bool = False, capturable: bool = False,
+        self, params: Any, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *,
+        maximize: bool = False, differentiable: bool = False, capturable: bool = False,
     ) -> None:  # fmt: skip
-        _check("learning rate", lr, float(lr) >= 0.0)
-        _check("epsilon value", eps, eps >= 0.0)
-        _check_betas(betas)
+        check_lr(lr)
+        check("epsilon value", eps, 0.0 <= eps)
+        check_betas(betas)
+        check("weight_decay value", weight_decay, 0.0 <= weight_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
         })  # fmt: skip
 
-    def _numbers(self, group: dict[str, Any], t: float, state: dict[str, Any]) -> list[float]:
+    def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
         beta1, beta2 = group["betas"]
-        return [group["lr"], group["weight_decay"], beta1, beta2, group["eps"], 1 - beta1**t]
+        return [
+            group["lr"],
+            group["weight_decay"],
+            beta1,
+            beta2,
+            group["eps"],
+            1 - beta1 ** after[0],
+        ]
 
 
-class NAdam(_Rule):
+class NAdam(Rule):
     """Adam with Nesterov momentum (Dozat, 2016)."""
 
     kernel = update.NADAM
+    scalars = ("step", "mu_product")
     state_names = ("exp_avg", "exp_avg_sq")
+    _fills = {**_FILLS, "capturable": False, "decoupled_weight_decay": False}
+    _host = ("step", "mu_product")
 
     def __init__(
-        self, params: Any, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
-        foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
-        differentiable: bool = False,
+        self, params: Any, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+        capturable: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
-        _check("learning rate", lr, float(lr) >= 0.0)
-        _check("epsilon value", eps, eps >= 0.0)
-        _check_betas(betas)
+        check_lr(lr)
+        check("epsilon value", eps, 0.0 <= eps)
+        check_betas(betas)
+        check("weight_decay value", weight_decay, 0.0 <= weight_decay)
+        check("momentum_decay value", momentum_decay, 0.0 <= momentum_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
             "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
@@ -216,55 +192,65 @@ class NAdam(_Rule):
             "differentiable": differentiable,
         })  # fmt: skip
 
-    def _numbers(self, group: dict[str, Any], t: float, state: dict[str, Any]) -> list[float]:
+    def _start(self, p: Tensor, held: dict[str, Any], group: dict[str, Any]) -> None:
+        held["step"], held["mu_product"] = scalar(0.0), scalar(1.0)
+        for name in self.state_names:
+            held[name] = zeros_for(p)
+
+    def _raised(self, group: dict[str, Any], before: Numbers) -> Numbers:
+        step, product = before
+        return (step + 1, product * _mu(group, step + 1))
+
+    def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
         beta1, beta2 = group["betas"]
-        psi = group["momentum_decay"]
-
-        def mu(at: float) -> float:
-            return beta1 * (1.0 - 0.5 * 0.96 ** (at * psi))
-
-        if "mu_product" not in state:
-            state["mu_product"] = counter() + 1
-        product = float(state["mu_product"]._a) * mu(t)
-        state["mu_product"]._a[...] = product
-        lr = group["lr"]
-        by_g = lr * (1 - mu(t)) / (1 - product)
-        by_m = lr * mu(t + 1) / (1 - product * mu(t + 1))
+        lr, (t, product) = group["lr"], after
+        later = _mu(group, t + 1)
+        by_g = lr * (1 - _mu(group, t)) / (1 - product)
+        by_m = lr * later / (1 - product * later)
         return [lr, group["weight_decay"], beta1, beta2, group["eps"], 1 - beta2**t, by_g, by_m]
 
     def _flags(self, group: dict[str, Any]) -> dict[str, Any]:
         return {"decoupled": group["decoupled_weight_decay"], "maximize": group["maximize"]}
 
 
-class RAdam(_Rule):
+def _mu(group: dict[str, Any], t: float) -> float:
+    """NAdam's momentum at step `t`."""
+    return group["betas"][0] * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"]))
+
+
+class RAdam(Rule):
     """Adam whose adaptive part waits until its variance is known (Liu et al., 2020)."""
 
     kernel = update.RADAM
     state_names = ("exp_avg", "exp_avg_sq")
+    _fills = {**_FILLS, "capturable": False, "decoupled_weight_decay": False}
 
     def __init__(
-        self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
-        maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+        self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
+        foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
+        differentiable: bool = False,
     ) -> None:  # fmt: skip
-        _check("learning rate", lr, float(lr) >= 0.0)
-        _check("epsilon value", eps, eps >= 0.0)
-        _check_betas(betas)
+        check_lr(lr)
+        check("epsilon value", eps, 0.0 <= eps)
+        check_betas(betas)
+        check("weight_decay value", weight_decay, 0.0 <= weight_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
             "foreach": foreach, "capturable": capturable,
             "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable,
         })  # fmt: skip
 
-    def _numbers(self, group: dict[str, Any], t: float, state: dict[str, Any]) -> list[float]:
+    def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
         beta1, beta2 = group["betas"]
+        t = after[0]
         c2 = 1 - beta2**t
         limit = 2 / (1 - beta2) - 1
         length = limit - 2 * t * beta2**t / c2
         adaptive = 0.0
         if length > 5.0:
             rectified = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
-            adaptive = math.sqrt(rectified) * math.sqrt(c2)
+            adaptive = rectified**0.5 * c2**0.5
         return [
             group["lr"], group["weight_decay"], beta1, beta2, group["eps"], 1 - beta1**t, adaptive
         ]  # fmt: skip

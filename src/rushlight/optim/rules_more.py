@@ -6,37 +6,49 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..operators import update
-from .optimizer import counter
-from .rules import _check, _Rule
+from ..operators.create.like import full_like
+from .checks import check, check_fused, check_lr
+from .optimizer import scalar
+from .stepping import Numbers, Rule, number, zeros_for
+
+_FILLS = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
 
-class RMSprop(_Rule):
+class RMSprop(Rule):
     """Gradients divided by a running mean of their size."""
 
     kernel = update.RMSPROP
+    _fills = {**_FILLS, "momentum": 0, "centered": False}
 
     def __init__(
-        self, params: Any, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
+        self, params: Any, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
         momentum: float = 0, centered: bool = False, capturable: bool = False,
         foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
-        _check("learning rate", lr, float(lr) >= 0.0)
-        _check("epsilon value", eps, eps >= 0.0)
-        _check("momentum value", momentum, momentum >= 0.0)
-        _check("weight_decay value", weight_decay, weight_decay >= 0.0)
-        _check("alpha value", alpha, alpha >= 0.0)
+        check_lr(lr)
+        check("epsilon value", eps, eps >= 0.0)
+        check("momentum value", momentum, momentum >= 0.0)
+        check("weight_decay value", weight_decay, weight_decay >= 0.0)
+        check("alpha value", alpha, alpha >= 0.0)
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
             "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable,
         })  # fmt: skip
 
+    def _start(self, p: Tensor, held: dict[str, Any], group: dict[str, Any]) -> None:
+        held["step"], held["square_avg"] = scalar(0.0), zeros_for(p)
+        if group["momentum"] > 0:
+            held["momentum_buffer"] = zeros_for(p)
+        if group["centered"]:
+            held["grad_avg"] = zeros_for(p)
+
     def _states(self, group: dict[str, Any]) -> tuple[str, ...]:
         mean = ("grad_avg",) if group["centered"] else ()
         buffer = ("momentum_buffer",) if group["momentum"] > 0 else ()
         return ("square_avg", *mean, *buffer)
 
-    def _numbers(self, group: dict[str, Any], t: float, state: dict[str, Any]) -> list[float]:
+    def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
         return [group[k] for k in ("lr", "weight_decay", "alpha", "eps", "momentum")]
 
     def _flags(self, group: dict[str, Any]) -> dict[str, Any]:
@@ -47,116 +59,140 @@ class RMSprop(_Rule):
         }
 
 
-class Adagrad(_Rule):
+class Adagrad(Rule):
     """Gradients divided by the sum of their squares (Duchi et al., 2011)."""
 
     kernel = update.ADAGRAD
     state_names = ("sum",)
+    _fills = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 
     def __init__(
-        self, params: Any, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+        self, params: Any, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
         initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
         maximize: bool = False, differentiable: bool = False, fused: bool | None = None,
     ) -> None:  # fmt: skip
-        _check("learning rate", lr, float(lr) >= 0.0)
-        _check("lr_decay value", lr_decay, lr_decay >= 0.0)
-        _check("weight_decay value", weight_decay, weight_decay >= 0.0)
-        _check(
+        check_lr(lr)
+        check("lr_decay value", lr_decay, lr_decay >= 0.0)
+        check("weight_decay value", weight_decay, weight_decay >= 0.0)
+        check(
             "initial_accumulator_value value",
             initial_accumulator_value,
             initial_accumulator_value >= 0,
         )
-        _check("epsilon value", eps, eps >= 0.0)
+        check("epsilon value", eps, eps >= 0.0)
         super().__init__(params, {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "fused": fused,
         })  # fmt: skip
+        check_fused(fused, foreach, differentiable)
         for group in self.param_groups:  # PyTorch makes this state at once
             for p in group["params"]:
-                self.state[p]["step"] = counter()
-                self.state[p]["sum"] = self._new_state(p, "sum", group)
+                self._start(p, self.state[p], group)
 
-    def _new_state(self, p: Tensor, name: str, group: dict[str, Any]) -> Tensor:
-        return p.detach().new_full(p._a.shape, group["initial_accumulator_value"])
+    def _start(self, p: Tensor, held: dict[str, Any], group: dict[str, Any]) -> None:
+        first = group["initial_accumulator_value"]
+        held["step"] = scalar(0.0, group["fused"])
+        held["sum"] = full_like(p.detach(), complex(first, first) if p.is_complex() else first)
 
-    def _numbers(self, group: dict[str, Any], t: float, state: dict[str, Any]) -> list[float]:
-        lr = group["lr"] / (1 + (t - 1) * group["lr_decay"])
+    def share_memory(self) -> None:
+        """Let other processes see the sums."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["sum"].share_memory_()
+
+    def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
+        lr = group["lr"] / (1 + (after[0] - 1) * group["lr_decay"])
         return [lr, group["weight_decay"], group["eps"]]
 
 
-class Adadelta(_Rule):
+class Adadelta(Rule):
     """Steps as large as earlier ones were (Zeiler, 2012)."""
 
     kernel = update.ADADELTA
     state_names = ("square_avg", "acc_delta")
+    _fills = _FILLS
 
     def __init__(
-        self, params: Any, lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
+        self, params: Any, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
         foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False,
         differentiable: bool = False,
     ) -> None:  # fmt: skip
-        _check("learning rate", lr, float(lr) >= 0.0)
-        _check("rho value", rho, 0.0 <= rho <= 1.0)
-        _check("epsilon value", eps, eps >= 0.0)
-        _check("weight_decay value", weight_decay, weight_decay >= 0.0)
+        check_lr(lr)
+        check("rho value", rho, 0.0 <= rho <= 1.0)
+        check("epsilon value", eps, eps >= 0.0)
+        check("weight_decay value", weight_decay, weight_decay >= 0.0)
         super().__init__(params, {
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
             "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
         })  # fmt: skip
 
-    def _numbers(self, group: dict[str, Any], t: float, state: dict[str, Any]) -> list[float]:
+    def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
         return [group[k] for k in ("lr", "weight_decay", "rho", "eps")]
 
 
-class Rprop(_Rule):
+class Rprop(Rule):
     """Steps by the sign of the gradient alone (Riedmiller and Braun, 1993)."""
 
     kernel = update.RPROP
     state_names = ("prev", "step_size")
+    _fills = _FILLS
 
     def __init__(
-        self, params: Any, lr: float = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+        self, params: Any, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
         step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
         foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
-        _check("learning rate", lr, float(lr) >= 0.0)
-        _check("eta values", etas, 0.0 < etas[0] < 1.0 < etas[1])
+        check_lr(lr)
+        check("eta values", f"{etas[0]}, {etas[1]}", 0.0 < etas[0] < 1.0 < etas[1])
         super().__init__(params, {
             "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
         })  # fmt: skip
 
-    def _new_state(self, p: Tensor, name: str, group: dict[str, Any]) -> Tensor:
-        if name == "prev":
-            return p.detach().new_zeros(p._a.shape)
-        return p.detach().new_full(p._a.shape, float(group["lr"]))
+    def _start(self, p: Tensor, held: dict[str, Any], group: dict[str, Any]) -> None:
+        lr = group["lr"]
+        lr = number(lr) if isinstance(lr, Tensor) else float(lr)
+        held["step"], held["prev"] = scalar(0.0), zeros_for(p)
+        held["step_size"] = full_like(p.detach(), complex(lr, lr) if p.is_complex() else lr)
 
-    def _numbers(self, group: dict[str, Any], t: float, state: dict[str, Any]) -> list[float]:
+    def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
         return [*group["etas"], *group["step_sizes"]]
 
 
-class ASGD(_Rule):
+class ASGD(Rule):
     """Averaged stochastic gradient descent (Polyak and Juditsky, 1992)."""
 
     kernel = update.ASGD
+    scalars = ("step", "eta", "mu")
     state_names = ("ax",)
+    _fills = _FILLS
+    _host = ("step", "eta", "mu")
 
     def __init__(
-        self, params: Any, lr: float = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
+        self, params: Any, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
         weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
         differentiable: bool = False, capturable: bool = False,
     ) -> None:  # fmt: skip
-        _check("learning rate", lr, float(lr) >= 0.0)
-        _check("weight_decay value", weight_decay, weight_decay >= 0.0)
+        check_lr(lr)
+        check("weight_decay value", weight_decay, weight_decay >= 0.0)
         super().__init__(params, {
             "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
             "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
             "capturable": capturable,
         })  # fmt: skip
 
-    def _numbers(self, group: dict[str, Any], t: float, state: dict[str, Any]) -> list[float]:
-        lr, lambd = group["lr"], group["lambd"]
-        eta = lr if t == 1 else lr / (1 + lambd * lr * (t - 1)) ** group["alpha"]
-        mu = 1 / max(1, t - 1 - group["t0"])
-        return [eta, group["weight_decay"], 1 - lambd * eta, mu if mu != 1 else 1.0]
+    def _start(self, p: Tensor, held: dict[str, Any], group: dict[str, Any]) -> None:
+        lr = group["lr"]
+        held["step"] = scalar(0.0)
+        held["eta"] = scalar(number(lr) if isinstance(lr, Tensor) else lr)
+        held["mu"], held["ax"] = scalar(1.0), zeros_for(p)
+
+    def _raised(self, group: dict[str, Any], before: Numbers) -> Numbers:
+        t, lr = before[0] + 1, group["lr"]
+        eta = lr / (1 + group["lambd"] * lr * t) ** group["alpha"]
+        return (t, eta, 1 / max(1, t - group["t0"]))
+
+    def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
+        _, eta, mu = before  # those of `after` are for the next step
+        return [eta, group["weight_decay"], 1 - group["lambd"] * eta, mu]

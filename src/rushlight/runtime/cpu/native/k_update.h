@@ -1,4 +1,5 @@
-/* Optimisers' updates in one pass over parameter, gradient and states. */
+/* Optimisers' updates in one pass over parameter, gradient and states. DECAYS says that the weight decay is
+   not zero: a parameter that is infinite must not become NaN by a decay of zero. */
 
 #define BY_VECTORS(vector, rest) \
     idx i = 0; \
@@ -8,7 +9,7 @@
 /* h: lr, weight decay, momentum, 1 - dampening */
 INLINE void sgd_vector(vf *p, vf g, vf *b, int has_buffer, vf lr, vf decay, vf momentum, vf keep, int flags) {
     if (flags & MAXIMIZE) g = -g;
-    g = g + decay * *p;
+    if (flags & DECAYS) g = g + decay * *p;
     if (has_buffer) {
         *b = flags & FIRST ? g : *b * momentum + keep * g;
         g = flags & NESTEROV ? g + momentum * *b : *b;
@@ -39,7 +40,7 @@ static void K(sgd)(float *p, const float *g, float *b, idx n, const float *h, in
 INLINE void adam_vector(vf *p, vf g, vf *m, vf *v, vf *top, int has_top, const float *h, int flags) {
     if (flags & DECOUPLED) *p = *p * spread(h[0]);
     if (flags & MAXIMIZE) g = -g;
-    g = g + spread(h[1]) * *p;
+    if (flags & DECAYS && !(flags & DECOUPLED)) g = g + spread(h[1]) * *p;
     *m = *m + spread(h[2]) * (g - *m);
     *v = *v * spread(h[3]) + (spread(h[4]) * g) * g;
     vf most = *v;
@@ -74,7 +75,7 @@ static void K(rmsprop)(float *p, const float *g, float *v, float *mean, float *b
         const idx left = n - i;
         vf u = GET(p + i), d = GET(g + i);
         if (flags & MAXIMIZE) d = -d;
-        d = d + spread(h[1]) * u;
+        if (flags & DECAYS) d = d + spread(h[1]) * u;
         vf scale = GET(v + i) * spread(h[2]) + spread(h[3]) * d * d;
         PUT(v + i, scale);
         if (mean) {
@@ -98,7 +99,7 @@ static void K(adagrad)(float *p, const float *g, float *v, idx n, const float *h
         const idx left = n - i;
         vf u = GET(p + i), d = GET(g + i);
         if (flags & MAXIMIZE) d = -d;
-        d = d + spread(h[1]) * u;
+        if (flags & DECAYS) d = d + spread(h[1]) * u;
         const vf sum = GET(v + i) + d * d;
         PUT(v + i, sum);
         PUT(p + i, u - spread(h[0]) * d / (vsqrt(sum) + spread(h[2])));

@@ -2,6 +2,8 @@
 #define RL_IMPORTS_NUMPY
 #include "arrays.h"
 
+#include "scalars.h"
+
 /* -- choosing the instruction set ---------------------------------------------------------------- */
 
 const Loops *RL = &loops_base;
@@ -290,6 +292,10 @@ static PyMethodDef methods[] = {
      "(what, count, seconds, bytes) of the conversions since the last call."},
     {"kept_bytes", m_kept, METH_NOARGS, "Bytes of freed arrays kept for the next ones."},
     {"drop_kept", m_drop, METH_NOARGS, "Return the kept memory to the system."},
+    {"scalars_read", m_scalars_read, METH_O,
+     "scalars_read(list): what all these 0-d arrays hold, a list where they differ; NotImplemented to refuse."},
+    {"scalars_write", (PyCFunction)(void (*)(void))m_scalars_write, METH_FASTCALL,
+     "scalars_write(list, number or list): fill 0-d arrays; NotImplemented to refuse."},
     {NULL, NULL, 0, NULL},
 };
 

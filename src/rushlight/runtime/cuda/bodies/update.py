@@ -3,7 +3,8 @@
 Addresses, sizes and the group's numbers travel as kernel arguments, so an eager step uploads nothing. A CUDA
 graph keeps its arguments for ever; while a stream is capturing, the numbers are therefore read from a small
 device array, and `each_replay` is told how to refresh it: whoever captures collects these hooks and calls
-them, in the stream of the replay, before each launch of the graph.
+them, in the stream of the replay, before each launch of the graph. The same array serves parameters whose
+numbers differ, because some were stepped less often: a row of it for each.
 """
 
 from __future__ import annotations
@@ -106,8 +107,13 @@ RULES: dict[str, tuple[str, str]] = {
     ),
     "asgd_update": (
         "eta decay shrink mu",
-        f"{_DECAY} p *= (A)shrink; p -= (A)eta * g; a += (A)mu * (p - a);",
+        f"{_DECAY} p *= (A)shrink; p -= (A)eta * g; a = mu == 1 ? p : a + (A)mu * (p - a);",
     ),
+    "muon_momentum": (
+        "momentum",
+        "a += (A)(1 - momentum) * (g - a); p = NESTEROV ? g + (A)momentum * (a - g) : a;",
+    ),
+    "muon_update": ("lr decay", "p *= (A)(1 - lr * decay); p -= (A)lr * g;"),
 }
 
 
@@ -129,7 +135,7 @@ def _launch(name: str, char: str, arrays: int, room: int, flags: tuple) -> Launc
     if found is None:
         constants = {flag.upper(): int(value) for flag, value in flags}
         # One struct holds the addresses and then the sizes.
-        formats = (f"{(arrays + 1) * room}Q", f"{_HELD}d", "P")
+        formats = (f"{(arrays + 1) * room}Q", f"{_HELD}d", "P", "q")
         found = _kernels[key] = kernel(
             text(name), "update", formats, options(char, ARRAYS=arrays, MAXT=room, **constants)
         )
@@ -166,7 +172,7 @@ def _laid_out(arrays: list[Any], n: int) -> list[Any] | None:
         return None
     for i, a in enumerate(arrays):
         p = arrays[i % n]
-        if a.dtype.char != char:
+        if a.dtype.char != char or a.shape != p.shape:
             return None
         if a is p:
             if not a._c_contiguous and not _is_dense(a):
@@ -180,15 +186,16 @@ def _laid_out(arrays: list[Any], n: int) -> list[Any] | None:
 
 
 class _Live:
-    """The numbers of a captured step: a device array that follows the host's."""
+    """Numbers in a device array that follows the host's: one row, or a row for each parameter."""
 
     def __init__(self, hyper: np.ndarray) -> None:
         self.host = hyper
         self.sent = b""
+        self.row = _HELD if hyper.ndim == 2 else 0
         # Not from the capture's own pool: there the block may have served an earlier kernel of the
         # graph, which would write over the numbers before they are read.
         with cupy.cuda.using_allocator(cupy.get_default_memory_pool().malloc):
-            self.device = cupy.ndarray((_HELD,), np.float64)
+            self.device = cupy.ndarray((*hyper.shape[:-1], _HELD), np.float64)
 
     def refresh(self) -> None:
         now = self.host.tobytes()
@@ -196,8 +203,8 @@ class _Live:
             return
         self.sent = now
         # From pageable memory: the driver copies these bytes aside before the call returns.
-        values = np.zeros(_HELD)
-        values[: self.host.size] = self.host
+        values = np.zeros(self.device.shape)
+        values[..., : self.host.shape[-1]] = self.host
         self.device.data.copy_from_host_async(
             values.ctypes.data, values.nbytes, cupy.cuda.get_current_stream()
         )
@@ -242,21 +249,16 @@ _again: dict[tuple, _Again] = {}
 
 def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, Any]) -> Any:
     key = (name, n, len(arrays), *flags.values(), id(arrays[0]) if n else 0)
-    known = _again.get(key)
+    known = _again.get(key) if hyper.ndim == 1 else None
     if known is not None and not current.ptr and known.step(hyper, arrays, n):
         return ()
     held = _laid_out(list(arrays), n) if n else None
     if held is None:
         return NotImplemented
     char, states = held[0].dtype.char, len(held) // n
-    live = 0
-    if current.ptr and is_capturing():
-        box = _Live(hyper)
-        _live.append(box)
-        each_replay(box.refresh)
-        live = box.device.data.ptr
-    numbers = hyper.tolist()
-    numbers += [0.0] * (_HELD - len(numbers))
+    live = _live_numbers(hyper)
+    given = hyper.tolist() if live is None else []
+    given += [0.0] * (_HELD - len(given))
     options_ = tuple(flags.items())
     for first in range(0, n, _MOST):
         count = min(_MOST, n - first)
@@ -271,13 +273,30 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, 
         widest = max(sizes)
         across = max(1, min(-(-widest // 1024), max(64, 2048 // count)))
         launch = _launch(name, char, states, room, options_)
-        values += [*sizes, *fill, *numbers, live]
+        at, row = (
+            (0, 0) if live is None else (live.device.data.ptr + 8 * first * live.row, live.row)
+        )
+        values += [*sizes, *fill, *given, at, row]
         launch.on_grid((across, count, 1), (256, 1, 1), 0, *values)
-        if count == n and not live:
+        if count == n and live is None:
             places = tuple([8 * (room + i) for i in range(n)])
             call = launch.with_places((across, count, 1), (256, 1, 1), places, *values)
             _remember(key, call, 8 * room * (states + 1), held, n)
     return ()
+
+
+def _live_numbers(hyper: np.ndarray) -> _Live | None:
+    """The numbers on the device, where they cannot be arguments: in a graph, or one row for each."""
+    capturing = current.ptr and is_capturing()
+    if not capturing and hyper.ndim == 1:
+        return None
+    box = _Live(hyper)
+    if capturing:
+        _live.append(box)
+        each_replay(box.refresh)
+    else:
+        box.refresh()
+    return box
 
 
 def _remember(key: tuple, call: Any, at: int, arrays: list[Any], n: int) -> None:

@@ -1,5 +1,6 @@
 // One optimiser step for up to MAXT parameters in one launch. RULE changes p and the states a, b, c from
-// the gradient g; the group's numbers h come by value, or from `live` when a graph replays them.
+// the gradient g; the numbers h come by value, or from `live` when a graph replays them or parameters
+// differ in them: then `row` apart, from one parameter to the next.
 struct Group { T* at[ARRAYS * MAXT]; i64 size[MAXT]; };
 struct Numbers { double h[8]; };
 
@@ -13,7 +14,7 @@ __device__ __forceinline__ void rule(const double* h, A& p, A g, A& a, A& b, A& 
     RULE
 }
 
-extern "C" __global__ void update(Group t, Numbers given, const double* live) {
+extern "C" __global__ void update(Group t, Numbers given, const double* live, i64 row) {
     depend();
     const int k = blockIdx.y;
     const i64 size = t.size[k];
@@ -29,7 +30,7 @@ extern "C" __global__ void update(Group t, Numbers given, const double* live) {
     }
     double h[8];
 #pragma unroll
-    for (int j = 0; j < 8; j++) h[j] = live ? live[j] : given.h[j];
+    for (int j = 0; j < 8; j++) h[j] = live ? live[k * row + j] : given.h[j];
     const i64 bulk = (bits & 15) ? 0 : size / V;
     for (i64 i = me; i < bulk; i += stride) {
         Vec<T, V> v[ARRAYS];

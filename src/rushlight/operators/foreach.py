@@ -1,0 +1,256 @@
+"""`torch._foreach_*`: one function over lists of tensors, out of place or in place.
+
+What trainers call at every step goes through kernels over the whole list, which a GPU runs in one or two
+launches: `_foreach_mul_` by one factor, `_foreach_zero_` and `_foreach_norm`. The others loop.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..base import dtypes
+from ..core.inplace import bump
+from ..core.modes import modes
+from ..core.public import public
+from ..core.tensor import Tensor, tensor_over
+from ..runtime.door import Kernel, run
+
+UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg
+    reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc""".split()
+
+
+# -- kernels over lists ----------------------------------------------------------------------------
+
+
+def _multiply(xp: Any, factor: Any, *arrays: Any) -> tuple:
+    """Every array times one number, in place."""
+    for a in arrays:
+        xp.multiply(a, factor.astype(a.dtype), out=a)
+    return ()
+
+
+def _zero(xp: Any, *arrays: Any) -> tuple:
+    for a in arrays:
+        a[...] = 0
+    return ()
+
+
+def _norms(xp: Any, *arrays: Any, order: float) -> Any:
+    """The norm of each array as if it were a vector, as one array; in float32 at least."""
+    return xp.stack([xp.asarray(_norm(xp, a, order)) for a in arrays])
+
+
+def _norm(xp: Any, a: Any, order: float) -> Any:
+    a = a.astype(xp.float32) if a.dtype.itemsize < 4 else a
+    if order == 2.0 and a.dtype.kind == "f":
+        flat = a.ravel()
+        return xp.sqrt(xp.dot(flat, flat))
+    size = xp.abs(a)
+    if math.isinf(order):
+        return size.max() if order > 0 else size.min()
+    if order == 0.0:
+        return (size != 0).sum().astype(size.dtype)
+    return (size**order).sum() ** (1.0 / order)
+
+
+def _each_but_first(arrays: Sequence[Any], attrs: dict[str, Any]) -> range:
+    return range(1, len(arrays))
+
+
+MULTIPLY = Kernel("foreach_multiply", _multiply, mutates=_each_but_first)
+ZERO = Kernel("foreach_zero", _zero, mutates=lambda arrays, attrs: range(len(arrays)))
+NORMS = Kernel("foreach_norms", _norms)
+
+
+def _alike(tensors: list[Tensor]) -> bool:
+    """Whether a list can go to a kernel at once: of one device, nothing to be recorded."""
+    cls = tensors[0]._a.__class__
+    if any(t._a.__class__ is not cls for t in tensors):
+        return False
+    return not modes.grad or not any(t.requires_grad for t in tensors)
+
+
+# -- lists -----------------------------------------------------------------------------------------
+
+
+def _listed(name: str, tensors: Any) -> list[Tensor]:
+    if not isinstance(tensors, (list, tuple)) or not all(isinstance(t, Tensor) for t in tensors):
+        raise TypeError(
+            f"{name}(): argument 'self' (position 1) must be tuple of Tensors, not "
+            f"{type(tensors).__name__}"
+        )
+    if not tensors:
+        raise RuntimeError("Tensor list must have at least one tensor.")
+    return list(tensors)
+
+
+def _each(tensors: list[Tensor], other: Any) -> Sequence[Any]:
+    """One operand for every tensor: of a list, or the same for all."""
+    if not isinstance(other, (list, tuple)):
+        return [other] * len(tensors)
+    if len(other) == len(tensors):
+        return other
+    if any(isinstance(o, Tensor) for o in other):
+        raise RuntimeError(
+            f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}"
+        )
+    raise RuntimeError("Tensor list must have same number of elements as scalar list.")
+
+
+def _publish(name: str, apply: Callable[..., Any], in_place: bool) -> Callable[..., Any]:
+    """`_foreach_<name>`: `apply(tensor, method)` over the list, for the function or its in-place form."""
+    label = f"_foreach_{name}_" if in_place else f"_foreach_{name}"
+
+    def function(self: Any, *args: Any, **kwargs: Any) -> Any:
+        tensors = _listed(label, self)
+        found = apply(tensors, name + "_" if in_place else name, *args, **kwargs)
+        return self if in_place else tuple(found)
+
+    function.__name__ = function.__qualname__ = label
+    function.__doc__ = f"`{name}` of every tensor of a list{', in place' if in_place else ''}."
+    return public("torch", name=label)(function)
+
+
+def _unary(tensors: list[Tensor], method: str) -> list[Tensor]:
+    return [getattr(t, method)() for t in tensors]
+
+
+def _binary(tensors: list[Tensor], method: str, other: Any) -> list[Tensor]:
+    return [getattr(t, method)(o) for t, o in zip(tensors, _each(tensors, other))]
+
+
+def _scaled(tensors: list[Tensor], method: str, other: Any, *, alpha: Any = 1) -> list[Tensor]:
+    pairs = zip(tensors, _each(tensors, other))
+    if alpha == 1:
+        return [getattr(t, method)(o) for t, o in pairs]
+    return [getattr(t, method)(o, alpha=alpha) for t, o in pairs]
+
+
+def _limit(tensors: list[Tensor], method: str, other: Any) -> list[Tensor]:
+    """maximum and minimum take numbers here, as clamp does."""
+    ways = {"maximum": "clamp_min", "minimum": "clamp_max"}
+    way = ways[method.rstrip("_")] + ("_" if method.endswith("_") else "")
+    return _binary(tensors, way, other)
+
+
+def _two_more(
+    tensors: list[Tensor], method: str, tensor1: Any, tensor2: Any, value: Any = 1, *, scalars: Any = None
+) -> list[Tensor]:  # fmt: skip
+    value = value if scalars is None else scalars
+    if isinstance(value, Tensor):
+        value = value.tolist() if value.dim() else value.item()
+    rows = zip(tensors, _each(tensors, tensor1), _each(tensors, tensor2), _each(tensors, value))
+    return [getattr(t, method)(a, b, value=v) for t, a, b, v in rows]
+
+
+def _lerp(tensors: list[Tensor], method: str, tensors1: Any, weight: Any) -> list[Tensor]:
+    rows = zip(tensors, _each(tensors, tensors1), _each(tensors, weight))
+    return [getattr(t, method)(a, w) for t, a, w in rows]
+
+
+def _mul(tensors: list[Tensor], method: str, other: Any) -> Any:
+    if (
+        method == "mul_"
+        and isinstance(other, Tensor)
+        and other.dim() == 0
+        and _alike([*tensors, other])
+    ):
+        if all(t._a.dtype == tensors[0]._a.dtype for t in (*tensors, other)):
+            run(MULTIPLY, other._a.__class__, (other._a, *[t._a for t in tensors]), {})
+            for t in tensors:
+                bump(t)
+            return tensors
+    return _binary(tensors, method, other)
+
+
+FORMS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(UNARY, _unary), "add": _scaled, "sub": _scaled, "mul": _mul, "div": _binary,
+    "pow": _binary, "clamp_min": _binary, "clamp_max": _binary, "maximum": _limit, "minimum": _limit,
+    "addcmul": _two_more, "addcdiv": _two_more, "lerp": _lerp,
+}  # fmt: skip
+for _name, _apply in FORMS.items():
+    _publish(_name, _apply, False)
+    _publish(_name, _apply, True)
+
+
+@public("torch")
+def _foreach_zero_(self: Any) -> Any:
+    """Every tensor of a list becomes zero."""
+    tensors = _listed("_foreach_zero_", self)
+    if not _alike(tensors):
+        for t in tensors:
+            t.zero_()
+        return self
+    run(ZERO, tensors[0]._a.__class__, [t._a for t in tensors], {})
+    for t in tensors:
+        bump(t)
+    return self
+
+
+@public("torch")
+def _foreach_copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    """Every tensor of a list takes the values of its partner."""
+    tensors = _listed("_foreach_copy_", self)
+    for t, s in zip(tensors, _each(tensors, src)):
+        t.copy_(s, non_blocking)
+    return self
+
+
+@public("torch")
+def _foreach_clone(self: Any, *, memory_format: Any = None) -> tuple[Tensor, ...]:
+    """A copy of every tensor of a list."""
+    how = {} if memory_format is None else {"memory_format": memory_format}
+    return tuple([t.clone(**how) for t in _listed("_foreach_clone", self)])
+
+
+@public("torch")
+def _foreach_max(self: Any) -> tuple[Tensor, ...]:
+    """The largest element of every tensor of a list."""
+    return tuple([t.max() for t in _listed("_foreach_max", self)])
+
+
+@public("torch")
+def _foreach_mm(self: Any, mat2: Any) -> tuple[Tensor, ...]:
+    """Products of matrices, pair by pair."""
+    tensors = _listed("_foreach_mm", self)
+    return tuple([t.mm(m) for t, m in zip(tensors, _each(tensors, mat2))])
+
+
+@public("torch")
+def _foreach_norm(self: Any, ord: float = 2, dtype: Any = None) -> tuple[Tensor, ...]:
+    """The norm of every tensor of a list as if it were a vector."""
+    from .reduce.vector_norm import vector_norm
+
+    tensors = _listed("_foreach_norm", self)
+    kind = tensors[0].dtype
+    if dtype is not None or not kind.is_floating_point or not all_norms_at_once(tensors, ord):
+        return tuple([vector_norm(t, ord, dtype=dtype) for t in tensors])
+    return norms(tensors, ord).to(kind).unbind()
+
+
+def all_norms_at_once(tensors: list[Tensor], order: float) -> bool:
+    """Whether `norms` serves a list: of one device and dtype, nothing empty, nothing recorded."""
+    kind = tensors[0]._a.dtype
+    return (
+        _alike(tensors)
+        and all(t._a.dtype == kind and t._a.size for t in tensors)
+        and tensors[0].dtype in (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
+    )
+
+
+def norms(tensors: list[Tensor], order: float) -> Tensor:
+    """The norms of all tensors as one vector, in float32 at least."""
+    cls = tensors[0]._a.__class__
+    return tensor_over(run(NORMS, cls, [t._a for t in tensors], {"order": float(order)}), cls)
+
+
+@public("torch")
+def _foreach_powsum(self: Any, ord: float = 2, dtype: Any = None) -> tuple[Tensor, ...]:
+    """The sum of the powers of the sizes of each tensor's elements."""
+    found = []
+    for t in _listed("_foreach_powsum", self):
+        size = t.abs() if dtype is None else t.abs().to(dtype)
+        found.append((size**ord).sum())
+    return tuple(found)

@@ -1,0 +1,96 @@
+"""Muon: momentum made orthogonal by a few products of matrices (Jordan et al., 2024)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..core.tensor import Tensor
+from ..operators import update
+from ..operators.create.like import empty_like
+from ..operators.matrix.add_product import addmm
+from .checks import check_lr
+from .stepping import Numbers, Rule, zeros_for
+
+
+class Muon(Rule):
+    """For the matrices of hidden layers; biases, embeddings and heads want another optimiser."""
+
+    kernel = update.MUON
+    scalars = ()
+
+    def __init__(
+        self, params: Any, lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
+        nesterov: bool = True, ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315),
+        eps: float = 1e-7, ns_steps: int = 5, adjust_lr_fn: str | None = None,
+    ) -> None:  # fmt: skip
+        check_lr(lr, "Learning rate should be >= 0 but is: {}")
+        if not 0.0 <= momentum:
+            raise ValueError(f"momentum should be >= 0 but is: {momentum}")
+        if not 0.0 <= weight_decay:
+            raise ValueError(f"weight decay should be >= 0 but is: {weight_decay}")
+        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
+            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
+        super().__init__(params, {
+            "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov,
+            "ns_coefficients": ns_coefficients, "eps": eps, "ns_steps": ns_steps,
+            "adjust_lr_fn": adjust_lr_fn,
+        })  # fmt: skip
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.ndim != 2:
+                    raise ValueError(
+                        "Muon only supports 2D parameters whereas we found a parameter with size: "
+                        f"{p.size()}"
+                    )
+
+    def _step_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
+        if any(p.is_complex() for p in params):
+            raise RuntimeError("Muon does not support complex parameters")
+        grads = [p.grad for p in params]
+        if any(g.ndim != 2 for g in grads):
+            raise ValueError("Param gradient must be a 2D matrix")
+        buffers = []
+        for p in params:
+            held = self.state[p]
+            if "momentum_buffer" not in held:
+                held["momentum_buffer"] = zeros_for(p)
+            buffers.append(held["momentum_buffer"])
+        means = [empty_like(g) for g in grads]
+        self._launch(
+            group, means, [buffers], [], {"nesterov": group["nesterov"]},
+            kernel=update.MUON_MOMENTUM, grads=grads,
+            numbers=lambda group, before, after: [group["momentum"]],
+        )  # fmt: skip
+        ways = [_orthogonal(m, group) * _ratio(m.shape, group) for m in means]
+        ways = [way.to(p.dtype) for way, p in zip(ways, params)]
+        self._launch(group, params, [], [], {}, grads=ways)
+
+    def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
+        return [group["lr"], group["weight_decay"]]
+
+
+def _ratio(shape: Any, group: dict[str, Any]) -> float:
+    """What makes steps of matrices of all shapes equally large."""
+    rows, columns = shape
+    if group["adjust_lr_fn"] == "match_rms_adamw":
+        return 0.2 * math.sqrt(max(rows, columns))
+    return math.sqrt(max(1, rows / columns))
+
+
+def _orthogonal(matrix: Tensor, group: dict[str, Any]) -> Tensor:
+    """About the nearest orthogonal matrix, by Newton and Schulz's iteration in bfloat16."""
+    steps, coefficients = group["ns_steps"], group["ns_coefficients"]
+    if steps >= 100:
+        raise ValueError("Number of steps must be less than 100 for computational efficiency")
+    if len(coefficients) != 3:
+        raise ValueError("Coefficients must be a tuple of exactly 3 values")
+    a, b, c = coefficients
+    tall = matrix.shape[0] > matrix.shape[1]
+    x = matrix.bfloat16()
+    x = x.T if tall else x
+    x = x / x.norm().clamp(min=group["eps"])
+    for _ in range(steps):
+        gram = x @ x.T
+        x = addmm(x, addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.T if tall else x

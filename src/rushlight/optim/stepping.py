@@ -1,0 +1,236 @@
+"""Rules that are one kernel: which parameters a call changes, the numbers of each, and replays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.inplace import bump
+from ..core.modes import set_grad_enabled
+from ..core.tensor import Tensor
+from ..operators import update
+from ..operators.create.like import zeros_like
+from ..operators.pointwise.complex import view_as_real
+from ..runtime import devices
+from ..runtime.cpu import scalars
+from ..runtime.door import Kernel, each_replay, replay_hooks, run
+from .differentiable import TENSORS
+from .optimizer import Optimizer, scalar
+
+Numbers = Sequence[float]
+
+
+class Rule(Optimizer):
+    """An optimiser whose step is one kernel call for each group of parameters.
+
+    A parameter has tensors beside it (`_states`) and scalars on the host (`scalars`: a step count, mostly).
+    `_raised` says what the scalars are after a step; `_numbers` what the kernel needs, from the
+    scalars before and after it.
+    """
+
+    kernel: Kernel
+    scalars: tuple[str, ...] = ("step",)
+    state_names: tuple[str, ...] = ()
+
+    def _states(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """The tensors beside a parameter, in the kernel's order."""
+        return self.state_names
+
+    def _start(self, p: Tensor, held: dict[str, Any], group: dict[str, Any]) -> None:
+        """Fill the empty state of a parameter."""
+        held["step"] = scalar(0.0, group.get("fused"))
+        for name in self._states(group):
+            held[name] = zeros_for(p)
+
+    def _raised(self, group: dict[str, Any], before: Numbers) -> Numbers:
+        return (before[0] + 1,)
+
+    def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
+        raise NotImplementedError
+
+    def _flags(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"maximize": group["maximize"]}
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters once; `closure` recomputes the loss first."""
+        with set_grad_enabled(self.defaults.get("differentiable", False)):
+            loss = self._closure(closure)
+            for group in self.param_groups:
+                live, classes, kinds = [], set(), set()
+                for p in group["params"]:
+                    g = p._grad
+                    if g is not None:
+                        if g.__class__ is not Tensor and g.is_sparse:
+                            raise RuntimeError(self._no_sparse())
+                        live.append(p)
+                        classes.add(p._a.__class__)
+                        kinds.add(p._a.dtype)
+                if not live:
+                    continue
+                if group.get("fused"):
+                    _check_fused(live)
+                if len(classes) == len(kinds) == 1:
+                    self._step_group(group, live)
+                else:
+                    for params in _apart(live):
+                        self._step_group(group, params)
+        return loss
+
+    def _no_sparse(self) -> str:
+        return f"{type(self).__name__} does not support sparse gradients"
+
+    def _step_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
+        """One step of parameters of one device and dtype."""
+        state, all_held = self.state, []
+        for p in params:
+            held = state[p]
+            if not held:
+                self._start(p, held, group)
+            all_held.append(held)
+        states = [[held[name] for held in all_held] for name in self._states(group)]
+        self._launch(group, params, states, all_held, self._flags(group))
+
+    def _launch(
+        self, group: dict[str, Any], params: list[Tensor], states: list[list[Tensor]],
+        held: list[dict[str, Any]], flags: dict[str, Any], kernel: Kernel | None = None,
+        grads: list[Any] | None = None, numbers: Callable[..., list[Any]] | None = None,
+    ) -> None:  # fmt: skip
+        """Run the rule's kernel, or another one, over parameters and their gradients, or other ones."""
+        if grads is None:
+            grads = [p._grad for p in params]
+        if params[0]._a.dtype.kind == "c":  # each complex number as the two real ones it is made of
+            views = [[view_as_real(t) for t in ts] for ts in (params, grads, *states)]
+            seen, grads, states = views[0], views[1], views[2:]
+        else:
+            seen = params
+        columns = [[h[name]._a for h in held] for name in self.scalars]
+        if group.get("differentiable"):
+            self._step_with_history(group, seen, grads, states, columns, flags)
+            return
+        launch = _Launch(self, group, columns, len(params), numbers or self._numbers)
+        arrays = [launch.hyper(), *[p._a for p in seen], *[g._a for g in grads]]
+        for tensors in states:
+            arrays += [s._a for s in tensors]
+        flags["n"] = len(params)
+        run(kernel or self.kernel, seen[0]._a.__class__, arrays, flags)
+        for p in params:
+            bump(p)
+        for tensors in states:
+            for s in tensors:
+                if s._ver is not None:  # somebody keeps it for a derivative
+                    bump(s)
+
+    def _step_with_history(
+        self, group: dict[str, Any], params: list[Tensor], grads: list[Any], states: list[list[Tensor]],
+        columns: list[list[Any]], flags: dict[str, Any],
+    ) -> None:  # fmt: skip
+        """The kernel's body over tensors: derivatives go through the step, as PyTorch's do."""
+        body = update.BODIES[self.kernel.name]
+        for i, (p, g) in enumerate(zip(params, grads)):
+            own = [[column[i]] for column in columns]
+            h = self._numbers(group, *raise_scalars(self._raised, group, own))
+            body(TENSORS, h, p, g, *[s[i] for s in states], **flags)
+
+
+class _Launch:
+    """The numbers of one kernel call, found anew before each replay of a captured step."""
+
+    def __init__(
+        self, rule: Rule, group: dict[str, Any], columns: list[list[Any]], n: int, numbers: Callable
+    ) -> None:
+        self.raised, self.numbers = rule._raised, numbers
+        self.group, self.columns, self.n = group, columns, n
+
+    def hyper(self) -> np.ndarray:
+        """One row of numbers, or a row for each parameter: where they differ, or may at a replay."""
+        self.latest = self._today()
+        if replay_hooks() is None:
+            return np.array(self.latest, np.float64)
+        alike = self.latest.__class__ is tuple
+        rows = [self.latest] * self.n if alike else self.latest
+        self.rows = np.array(rows, np.float64)
+        each_replay(self.refresh, self.rows)
+        return self.rows
+
+    def refresh(self) -> None:
+        """Count a step, and bring the numbers up to date."""
+        now = self._today()
+        if now != self.latest:
+            self.latest = now
+            self.rows[...] = now
+
+    def _today(self) -> Any:
+        """Raise the scalars; the numbers as a tuple, or a list of tuples where parameters differ."""
+        group = _plain(self.group)
+        before, after = raise_scalars(self.raised, group, self.columns)
+        if list not in [v.__class__ for v in (*before, *after)]:
+            return tuple(self.numbers(group, before, after))
+        known: dict[tuple, tuple] = {}
+        rows = []
+        for was, now in zip(self._spread(before), self._spread(after)):
+            if (was, now) not in known:
+                known[was, now] = tuple(self.numbers(group, was, now))
+            rows.append(known[was, now])
+        return rows
+
+    def _spread(self, values: list[Any]) -> list[tuple]:
+        """Scalar by scalar to parameter by parameter."""
+        return list(zip(*[v if v.__class__ is list else [v] * self.n for v in values]))
+
+
+def raise_scalars(
+    raised: Callable, group: dict[str, Any], columns: list[list[Any]]
+) -> tuple[list[Any], list[Any]]:
+    """Each scalar of all parameters before and after a step: a number, or a list where they differ."""
+    if not columns:
+        return [], []
+    before = [scalars.read(c) for c in columns]
+    if list not in [b.__class__ for b in before]:
+        now: Any = raised(group, before)
+    else:
+        each = list(zip(*[b if b.__class__ is list else [b] * len(columns[0]) for b in before]))
+        known = {values: raised(group, values) for values in set(each)}
+        now = [[known[values][j] for values in each] for j in range(len(columns))]
+    for column, values in zip(columns, now):
+        scalars.write(column, values)
+    return before, [scalars.read(c) for c in columns]  # as rounded by being stored
+
+
+def _plain(group: dict[str, Any]) -> dict[str, Any]:
+    """The options with numbers in place of tensors, read past the door: no program depends on them."""
+    found: dict[str, Any] = {}
+    for k, v in group.items():
+        if isinstance(v, Tensor):
+            found[k] = number(v)
+        elif v.__class__ is tuple and any(isinstance(x, Tensor) for x in v):
+            found[k] = tuple([number(x) if isinstance(x, Tensor) else x for x in v])
+    return {**group, **found} if found else group
+
+
+def number(t: Tensor) -> float:
+    """A tensor of one element as a number of the host."""
+    return float(devices.backend_of_type(t._a.__class__).to_host(t._a).reshape(()))
+
+
+def _apart(params: list[Tensor]) -> list[list[Tensor]]:
+    """Parameters by device and dtype."""
+    found: dict[Any, list[Tensor]] = {}
+    for p in params:
+        found.setdefault((p._a.__class__, p._a.dtype), []).append(p)
+    return list(found.values())
+
+
+def _check_fused(params: list[Tensor]) -> None:
+    for p in params:
+        if not p.is_floating_point():
+            raise RuntimeError(
+                "`fused=True` requires all the params to be floating point Tensors of supported devices: "
+                f"['cpu', 'cuda'] but {p.dtype} and {p.device.type}"
+            )
+
+
+def zeros_for(p: Tensor) -> Tensor:
+    """A state of zeros beside a parameter, in its memory order: updates walk both together."""
+    return zeros_like(p.detach())
