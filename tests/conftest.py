@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -10,6 +11,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+# Several workers share the cores: one thread each, said before any library counts them.
+if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
+    os.environ["OMP_NUM_THREADS"] = "1"
+
+import counting
 import rushlight
 
 # A CI job that runs in the background is started with SIGINT ignored, and its children inherit that;
@@ -17,7 +23,12 @@ import rushlight
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    counting.register(config)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
+    counting.pytest_addoption(parser)
     parser.addoption("--shard", help="I/N: only every N-th test, starting with the I-th (from 0)")
 
 
@@ -27,6 +38,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if shard:
         first, of = (int(n) for n in shard.split("/"))
         items[:] = items[first::of]
+    counting.note_device_tests(config, items, "cuda" in DEVICES)
 
 
 # Ten thousand tests take the device as a parameter; on a machine without a GPU they are not made twice

@@ -1,0 +1,63 @@
+"""What a run of the suite says of the tests that did not run, and when CI calls that a failure."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from counting import count, sentences
+
+ONE = "tests/test_doc_links.py::test_a_good_link_is_let_through"
+
+
+class Report:
+    def __init__(self, nodeid: str, reason: str = "") -> None:
+        self.nodeid, self.longrepr = nodeid, ("file.py", 1, reason)
+
+
+def whole_file(nodeid: str, reason: str) -> pytest.CollectReport:
+    return pytest.CollectReport(nodeid, "skipped", ("file.py", 1, reason), [])
+
+
+def test_reasons_are_told_apart():
+    no_torch = "Skipped: could not import 'torch': No module named 'torch'"
+    stats = {
+        "passed": [Report("a"), Report("b")],
+        "failed": [Report("c")],
+        "skipped": [
+            Report("d", no_torch),
+            whole_file("e.py", no_torch),
+            whole_file("e.py", no_torch),  # every worker of xdist collects
+            Report("f", "Skipped: no GPU"),
+            Report("g", "Skipped: could not import 'cupy'"),
+            Report("h", "Skipped: random result"),
+        ],
+    }
+    counts = count(stats, 40)
+    assert counts == {"ran": 3, "torch_tests": 1, "torch_files": 1, "gpu": 42}
+    assert sentences(counts, 3) == [
+        "3 tests ran.",
+        "1 tests and 1 whole files did not run for want of PyTorch (`make parity` installs it).",
+        "42 tests did not run for want of a GPU.",
+    ]
+    assert sentences(counts, 4)[-1].startswith("FEWER tests ran than the 4")
+
+
+@pytest.mark.parametrize("options", [[], ["-n", "2"]], ids=["one process", "workers"])
+@pytest.mark.parametrize("least, status", [(1, 0), (2, 1)])
+def test_a_run_fails_when_too_few_ran(options: list[str], least: int, status: int):
+    if options:
+        pytest.importorskip("xdist")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--least", str(least)]
+    done = subprocess.run(
+        [*command, *options, ONE],
+        cwd=Path(__file__).resolve().parents[1],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "1 tests ran." in done.stdout
+    assert ("FEWER" in done.stdout) == bool(status)
