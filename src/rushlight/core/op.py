@@ -10,6 +10,7 @@ from ..base.errors import mixed_devices
 from ..runtime import devices
 from ..runtime.door import Kernel, run
 from ..runtime.thread import CASTING, GRAD, INFERENCE, PARTS, here
+from .explain import not_a_tensor
 from .modes import switches
 from .node import FREED, Derivative, OpNode, Plan, code_of  # noqa: F401 - FREED is asked for here
 from .tape import numbers
@@ -255,8 +256,7 @@ def _bring_together(op: Op, inputs: tuple) -> tuple:
 
 
 def _no_tensor(op: Op, inputs: tuple) -> TypeError:
-    kind = type(inputs[0]).__name__ if inputs else "nothing"
-    return TypeError(f"{op.name}(): argument 'input' (position 1) must be Tensor, not {kind}")
+    return not_a_tensor(op.name, "input", 1, inputs[0] if inputs else None)
 
 
 def mark_inference(outs: tuple) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .explain import explain_failures
 from .inplace import change
 from .tensor import Tensor
 
@@ -32,6 +33,7 @@ def public(
 def publish(place: str, name: str, fn: Any) -> None:
     names = NAMESPACES.setdefault(place, {})
     names[name] = fn
+    explain_failures(fn)
     if place == "Tensor":
         setattr(Tensor, name, fn)
 

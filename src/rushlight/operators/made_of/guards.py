@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any
 
 from ...base.dtypes import dtype, title
+from ...core.explain import not_a_tensor
 from ...core.tensor import Tensor
 
 Rule = Callable[[tuple], tuple]
@@ -45,13 +46,6 @@ def tensors_only(name: str, *arguments: str, then: Rule) -> Rule:
         return then(inputs)
 
     return rule
-
-
-def not_a_tensor(name: str, argument: str, position: int, value: Any) -> TypeError:
-    return TypeError(
-        f"{name}(): argument '{argument}' (position {position}) must be Tensor, "
-        f"not {type(value).__name__}"
-    )
 
 
 def invalid_arguments(name: str, *values: Any) -> TypeError:

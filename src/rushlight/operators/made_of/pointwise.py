@@ -11,7 +11,7 @@ from ...base.shapes import broadcast_shapes
 from ...core.inplace import change
 from ...core.op import Op
 from ...core.public import into, public, publish
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, wrap
 from .promotion import promote, promote_unary_float
 
 
@@ -122,6 +122,11 @@ def binary(
 _OPERANDS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
 
 
+def operand(value: Any) -> Any:
+    """An operator takes an array for a tensor, as PyTorch's do; the functions of its name do not."""
+    return wrap(np.asarray(value)) if isinstance(value, np.ndarray) else value
+
+
 def dunder(name: str, op: Callable, *, reflected: bool = True, inplace: bool = True) -> None:
     """Give Tensor the operator `__name__`, its reflection and its in-place form."""
 
@@ -132,17 +137,17 @@ def dunder(name: str, op: Callable, *, reflected: bool = True, inplace: bool = T
             return pair(self, other)
         if not isinstance(other, _OPERANDS):
             return NotImplemented
-        return op(self, other)
+        return op(self, operand(other))
 
     def backward(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
             return NotImplemented
-        return op(other, self)
+        return op(operand(other), self)
 
     def assign(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
             return NotImplemented
-        return change(self, op, other)
+        return change(self, op, operand(other))
 
     publish("Tensor", f"__{name}__", forward)
     if reflected:

@@ -9,7 +9,7 @@ import numpy as np
 from ...base import dtypes
 from ...base.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype
 from ...base.shapes import broadcast_shapes
-from ...core.tensor import Tensor, wrap
+from ...core.tensor import Tensor
 from ..memory.casting import cast_to
 
 _WEAK_WITH_FLOAT = (float, int, bool)
@@ -109,11 +109,11 @@ def _promote_all(inputs: tuple, target: dtype | None) -> tuple:
 def _as_operand(value: Any) -> Any:
     if value is None or isinstance(value, (Tensor, bool, int, float, complex)):
         return value
-    if isinstance(value, np.ndarray):
-        return wrap(np.asarray(value))
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"expected a Tensor or a number, not {type(value).__name__}")
+    error: Any = TypeError(f"expected a Tensor or a number, not {type(value).__name__}")
+    error.obj = value  # the public function that was called says which argument this is
+    raise error
 
 
 def _fit_scalar(value: Any, d: dtype) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from ...core.explain import not_a_tensor
 from ...core.tensor import Tensor
 
 
@@ -17,10 +18,7 @@ def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
         if args and not isinstance(args[0], Tensor):
-            raise TypeError(
-                f"{name}(): argument 'input' (position 1) must be Tensor, not "
-                f"{type(args[0]).__name__}"
-            )
+            raise not_a_tensor(name, "input", 1, args[0])
         if kwargs:
             if "axis" in kwargs:
                 kwargs["dim"] = kwargs.pop("axis")

@@ -10,6 +10,7 @@ import numpy as np
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
+from ..shape.diagonal import diagonal
 from .linalg_rules import adjoint, check_square, eye_like
 from .linalg_solve import inv
 from .matmul import matmul
@@ -126,4 +127,4 @@ def _linalg_matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 @public("linalg", name="diagonal")
 def _linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonals of the matrices along two dims, as a view."""
-    return A.diagonal(offset, dim1, dim2)
+    return diagonal(A, offset, dim1, dim2)

@@ -92,6 +92,12 @@ def _contract_dims(a: Tensor, b: Tensor, dims_a: list[int], dims_b: list[int]) -
 def multi_dot(tensors: Any, *, out: Any = None) -> Tensor:
     """The product of a chain of matrices in the order that costs least; vectors may end it."""
     chain = list(tensors)
+    for i, t in enumerate(chain):
+        if not isinstance(t, Tensor):
+            raise TypeError(
+                f"linalg_multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, but "
+                f"found element of type {type(t).__name__} at pos {i}"
+            )
     if len(chain) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(chain)}")
     for i, t in enumerate(chain[1:-1], start=1):
@@ -132,7 +138,7 @@ def _in_order(chain: list[Tensor], split: dict, i: int, j: int) -> Tensor:
 
 
 @public("torch")
-def chain_matmul(*matrices: Any, out: Any = None) -> Tensor:
+def chain_matmul(*matrices: Tensor, out: Any = None) -> Tensor:
     """The old name of `linalg.multi_dot`, matrices given one by one."""
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])

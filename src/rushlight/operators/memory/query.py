@@ -60,6 +60,12 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 @public("torch")
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both."""
+    for position, given in enumerate((type1, type2), start=1):
+        if not isinstance(given, dtype):
+            raise TypeError(
+                f"promote_types(): argument 'type{position}' (position {position}) must be "
+                f"torch.dtype, not {type(given).__name__}"
+            )
     return dtypes.promote_types(type1, type2)
 
 

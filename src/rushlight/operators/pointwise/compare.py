@@ -12,7 +12,7 @@ from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
 from ..made_of.guards import invalid_arguments, not_a_tensor, tensors_only, title, unsupported
-from ..made_of.pointwise import _OPERANDS, binary, bool_meta, ufunc1, ufunc2, unary
+from ..made_of.pointwise import _OPERANDS, binary, bool_meta, operand, ufunc1, ufunc2, unary
 from ..made_of.promotion import promote
 
 # -- order --------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ def _comparison(name: str, ufunc: str, dunder: str, alias: str | None, doc: str)
     def operator(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
             return NotImplemented
-        return op(self, other)
+        return op(self, operand(other))
 
     publish("Tensor", f"__{dunder}__", operator)
     return call
@@ -184,7 +184,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 @public()
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero."""
-    return bool(input)
+    return input._a is not None and bool(input)
 
 
 # -- membership ---------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from .sums import Dims, keep, result_shape, same_dtype_meta
 def _share(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """amax and amin: a NaN equals nothing, so nobody can have the gradient, and all is NaN."""
     shape = x._a.shape
-    mask = x == keep(out, shape, dim, keepdim)
+    mask: Any = x == keep(out, shape, dim, keepdim)
     return mask * keep(g, shape, dim, keepdim) / mask.sum(dim, keepdim=dim is not None)
 
 

@@ -22,7 +22,7 @@ def _spread(tensors: tuple) -> list[Tensor]:
 
 
 @public("torch")
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid; "ij" (the default) numbers rows first, "xy" columns."""
     xs = _spread(tensors)
     if not xs:
@@ -61,7 +61,7 @@ def _vectors(tensors: list[Tensor]) -> list[Tensor]:
 
 
 @public("torch")
-def cartesian_prod(*tensors: Any) -> Tensor:
+def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Every combination of one element from each vector, as rows."""
     xs = _vectors(_spread(tensors))
     if len(xs) == 1:
@@ -116,7 +116,7 @@ def _block_diag_backward(g: Tensor, xs_shape: list, needs: list[bool]) -> tuple:
 
 
 @public("torch")
-def block_diag(*tensors: Any) -> Tensor:
+def block_diag(*tensors: Tensor) -> Tensor:
     """The matrices along the diagonal of a larger one that is zero elsewhere."""
     if not tensors:
         from ..create.filled import zeros

@@ -145,7 +145,7 @@ def _lifted(x: Tensor, ndim: int) -> Tensor:
 
 
 def _atleast(ndim: int) -> None:
-    def at_least(*tensors: Any) -> Any:
+    def at_least(*tensors: Tensor) -> Any:
         if len(tensors) == 1:
             only = tensors[0]
             if isinstance(only, Tensor):

@@ -371,7 +371,7 @@ Tensor.broadcast_to = lambda self, size: expand(self, tuple(size))  # type: igno
 
 
 @public("torch")
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """All tensors expanded to their common shape."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])

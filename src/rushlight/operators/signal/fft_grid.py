@@ -19,18 +19,26 @@ def _made(values: np.ndarray, dtype: Any, device: Any, requires_grad: bool, out:
     return made.requires_grad_() if requires_grad else made
 
 
+def _spacing(name: str, d: Any) -> Any:
+    if not isinstance(d, (int, float)):
+        raise TypeError(
+            f"{name}(): argument 'd' (position 2) must be float, not {type(d).__name__}"
+        )
+    return d
+
+
 @public("fft")
 def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
             device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """The frequencies of the points of an `n`-point transform of samples `d` apart."""
-    return _made(np.fft.fftfreq(n, d), dtype, device, requires_grad, out)
+    return _made(np.fft.fftfreq(n, _spacing("fft_fftfreq", d)), dtype, device, requires_grad, out)
 
 
 @public("fft")
 def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """The frequencies of the points of a half spectrum."""
-    return _made(np.fft.rfftfreq(n, d), dtype, device, requires_grad, out)
+    return _made(np.fft.rfftfreq(n, _spacing("fft_rfftfreq", d)), dtype, device, requires_grad, out)
 
 
 def _rolled(x: Tensor, dim: Any, back: bool) -> Tensor:

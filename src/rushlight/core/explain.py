@@ -1,0 +1,191 @@
+"""A wrong kind of argument, said in PyTorch's words, at no cost to a call that is right.
+
+`linear(numpy_array, w)` fails somewhere inside, in words that mean nothing to its caller. Public functions
+therefore get one more entry in the table of exceptions that their code carries anyway: the interpreter reads
+it only while an exception passes through. Nothing is called, and the function stays the object it was.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+import warnings
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from .tensor import Tensor
+
+# The first of some units (of two bytes), the one after the last, where their handler is, and its depth.
+Range = tuple[int, int, int, int]
+
+
+def explain_failures(fn: Any) -> None:
+    """Let `fn`, and what it wraps, say which argument should have been a tensor when it fails."""
+    while isinstance(fn, FunctionType):
+        code = fn.__code__
+        done = code.co_consts and isinstance(code.co_consts[-1], _Explain)  # under another name
+        if "Tensor" in fn.__annotations__.values() and not done:
+            fn.__code__ = _with_handler(code, _Explain(fn))
+        fn = getattr(fn, "__wrapped__", None)
+
+
+def not_a_tensor(name: str, argument: str, position: int, value: Any) -> TypeError:
+    """PyTorch's error for a value that is no tensor, with what to do about it."""
+    text = (
+        f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {_label(value)}"
+    )
+    if isinstance(value, np.ndarray):
+        return TypeError(f"{text}; torch.from_numpy({argument}) makes one that shares its memory")
+    if isinstance(value, (bool, int, float, complex, list, tuple, np.generic)):
+        return TypeError(f"{text}; torch.tensor({argument}) makes one")
+    return TypeError(text)
+
+
+def _label(value: Any) -> str:
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _tensors(value: Any) -> bool:
+    """A tensor, or a list of them where PyTorch takes that instead of several arguments."""
+    if isinstance(value, (list, tuple)):
+        return all(isinstance(v, Tensor) for v in value)
+    return isinstance(value, Tensor)
+
+
+# -- while an exception passes --------------------------------------------------------------------
+
+
+class _Explain:
+    """Called in the frame of a function that fails: raises when an argument is the reason."""
+
+    __slots__ = ("fn",)
+
+    def __init__(self, fn: FunctionType) -> None:
+        self.fn = fn
+
+    def __call__(self) -> None:
+        error = sys.exc_info()[1]
+        if not isinstance(error, Exception):
+            return  # Ctrl-C and its like
+        if isinstance(error, TypeError) and str(error).startswith(self.fn.__name__ + "()"):
+            return  # a rule of its own has said what it wants
+        asked = getattr(error, "obj", self)  # of an AttributeError: what was asked for one
+        fn = self.fn
+        given = sys._getframe(1).f_locals
+        code = fn.__code__
+        for i, name in enumerate(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]):
+            if name not in given or isinstance(given[name], Tensor):
+                continue
+            if fn.__annotations__.get(name) == "Tensor" or given[name] is asked:
+                public = "input" if name == "self" else name
+                raise not_a_tensor(fn.__name__, public, i + 1, given[name]) from None
+        if code.co_flags & 0x04:  # *tensors
+            name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+            for i, value in enumerate(given.get(name, ())):
+                if fn.__annotations__.get(name) == "Tensor" and not _tensors(value):
+                    raise TypeError(
+                        f"expected Tensor as element {i} in argument 0, but got {_label(value)}"
+                    ) from None
+
+
+# -- a table of exceptions and its code (CPython: Objects/exception_handling_notes.txt) ---------------
+
+
+def _ranges(table: bytes) -> list[Range]:
+    """The table's entries; it holds numbers of six bits a byte, where 64 says that more follow."""
+    numbers = []
+    value = 0
+    for byte in table:
+        value = value << 6 | byte & 63
+        if not byte & 64:
+            numbers.append(value)
+            value = 0
+    fours = zip(*[iter(numbers)] * 4)
+    return [(first, first + size, target, depth) for first, size, target, depth in fours]
+
+
+def _table(ranges: list[Range]) -> bytes:
+    out = bytearray()
+    for first, end, target, depth in sorted(ranges):
+        begin = len(out)
+        for value in (first, end - first, target, depth):
+            if value > 4095:
+                out.append(value >> 12 | 64)
+            if value > 63:
+                out.append(value >> 6 & 63 | 64)
+            out.append(value & 63)
+        out[begin] |= 128
+    return bytes(out)
+
+
+def _gaps(ranges: list[Range], first: int, end: int) -> list[tuple[int, int]]:
+    """What no entry covers between `first` and `end`."""
+    found = []
+    for low, high, _, _ in sorted(ranges):
+        if first < low:
+            found.append((first, low))
+        first = max(first, high)
+    return [*found, (first, end)] if first < end else found
+
+
+class _Template:
+    """The instructions of `except: explain(); raise`, as this interpreter compiles them."""
+
+    def __init__(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a string cannot be called is known
+            module = compile("def f():\n try: g()\n except:\n  '?'()\n  raise", __file__, "exec")
+        code: Any = next(c for c in module.co_consts if isinstance(c, CodeType))
+        ranges = _ranges(code.co_exceptiontable)
+        start = ranges[0][2]
+        self.ranges = [(a - start, b - start, t - start, d) for a, b, t, d in ranges[1:]]
+        self.bytes = code.co_code[2 * start :]
+        mark = code.co_consts.index("?")
+        self.places = [
+            i + 1
+            for i in range(0, len(self.bytes), 2)
+            if self.bytes[i] in dis.hasconst and self.bytes[i + 1] == mark
+        ]
+        self.stacksize = code.co_stacksize
+        # All of it belongs to the function's last line. 13: a line and no columns, then the step to it.
+        units = len(self.bytes) // 2
+        self.lines = b"".join(
+            [bytes([0x80 | 13 << 3 | min(units - i, 8) - 1, 0]) for i in range(0, units, 8)]
+        )
+
+    def with_constant(self, number: int) -> bytes:
+        out = bytearray(self.bytes)
+        for i in self.places:
+            out[i] = number
+        return bytes(out)
+
+
+_TEMPLATE = _Template()
+_RESUME = bytes([dis.opmap["RESUME"], 0])
+
+
+def _with_handler(code: CodeType, explain: Any) -> CodeType:
+    """The same code; an exception that nothing in it catches calls `explain` and goes on."""
+    text = code.co_code
+    units = len(text) // 2
+    begin = text.find(_RESUME, 0, 32) // 2 + 1  # after cells and free variables were made
+    if (
+        not begin
+        or units > 200_000
+        or len(code.co_consts) > 255
+        or code.co_flags & (0x20 | 0x80 | 0x200)
+    ):
+        return code  # too many constants for one byte, or a generator
+    ranges = _ranges(code.co_exceptiontable)
+    mine = [(low, high, units, 0) for low, high in _gaps(ranges, begin, units)]
+    inside = [(a + units, b + units, t + units, d) for a, b, t, d in _TEMPLATE.ranges]
+    return code.replace(
+        co_code=text + _TEMPLATE.with_constant(len(code.co_consts)),
+        co_consts=(*code.co_consts, explain),
+        co_exceptiontable=_table(ranges + mine + inside),
+        co_linetable=code.co_linetable + _TEMPLATE.lines,
+        co_stacksize=max(code.co_stacksize, _TEMPLATE.stacksize),
+    )

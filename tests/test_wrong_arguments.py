@@ -1,0 +1,185 @@
+"""What is no tensor, given where one is needed, is refused in PyTorch's words by every public function."""
+
+from __future__ import annotations
+
+import traceback
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+from rushlight.core import explain
+from rushlight.core.public import NAMESPACES
+from rushlight.operators import load_all
+
+torch = pytest.importorskip("torch")
+load_all()
+
+WRONG = {
+    "array": np.ones((2, 3), np.float32), "list": [1.0, 2.0], "float": 1.5, "none": None,
+    "text": "a", "int": 3,
+}  # fmt: skip
+OWNERS = {
+    "torch": torch, "functional": torch.nn.functional, "linalg": torch.linalg, "fft": torch.fft,
+    "special": torch.special,
+}  # fmt: skip
+
+# PyTorch wants a tensor first, and ours computes with a number or an array, beside a tensor, too: what
+# comes out is right.
+LENIENT = {
+    "igamma", "igammac", "gammainc", "gammaincc", "dist", "kl_div", "pairwise_distance",
+    "soft_margin_loss",
+}  # fmt: skip
+
+
+def outcome(fn: Any, *args: Any) -> Any:
+    try:
+        return fn(*args)
+    except Exception as error:
+        return error
+
+
+def cases(place: str) -> Any:
+    for name, fn in sorted(NAMESPACES[place].items()):
+        theirs = getattr(OWNERS[place], name, None)
+        if theirs is None or not callable(fn) or isinstance(fn, type):
+            continue
+        for kind, value in WRONG.items():
+            for more in range(3):
+                ours = outcome(fn, value, *[rl.ones(2, 3)] * more)
+                yield (
+                    f"{name}({kind}, +{more})",
+                    name,
+                    ours,
+                    outcome(theirs, value, *[torch.ones(2, 3)] * more),
+                )
+
+
+@pytest.mark.parametrize("place", OWNERS)
+@pytest.mark.filterwarnings("ignore")
+def test_every_public_function_says_what_it_wants(place: str) -> None:
+    bad = []
+    for label, name, ours, theirs in cases(place):
+        if isinstance(ours, AttributeError) and not isinstance(theirs, AttributeError):
+            bad.append(f"{label}: {ours!r}")
+        wants = isinstance(theirs, TypeError) and "must be Tensor" in str(theirs)
+        if wants and not isinstance(ours, TypeError) and name not in LENIENT:
+            bad.append(f"{label}: {ours!r} for {theirs!r}")
+    assert not bad, "\n".join(bad)
+
+
+F = rl.nn.functional
+ARRAY = np.ones((2, 3), np.float32)
+
+SAID = {
+    "F.linear(ARRAY, rl.ones(4, 3))": "linear(): argument 'input' (position 1) must be Tensor, not numpy.ndarray; torch.from_numpy(",
+    "F.linear(rl.ones(2, 3), weight=ARRAY)": "linear(): argument 'weight' (position 2) must be Tensor, not numpy.ndarray",
+    "rl.nn.Linear(3, 4)(ARRAY)": "linear(): argument 'input' (position 1) must be Tensor, not numpy.ndarray",
+    "rl.nn.Conv2d(1, 1, 1)(ARRAY)": "conv2d(): argument 'input' (position 1) must be Tensor, not numpy.ndarray",
+    "F.cross_entropy(rl.ones(2, 3), [0, 1])": "cross_entropy(): argument 'target' (position 2) must be Tensor, not list; torch.tensor(",
+    "rl.add(rl.ones(3), ARRAY)": "add(): argument 'other' (position 2) must be Tensor, not numpy.ndarray",
+    "rl.ones(3).dot(ARRAY)": "dot(): argument 'tensor' (position 2) must be Tensor, not numpy.ndarray",
+    "rl.abs_(1.5)": "abs_(): argument 'input' (position 1) must be Tensor, not float",
+    "rl.meshgrid(ARRAY)": "expected Tensor as element 0 in argument 0, but got numpy.ndarray",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SAID)
+@pytest.mark.filterwarnings("ignore")
+def test_the_error_names_the_argument_and_the_mend(text: str) -> None:
+    with pytest.raises(TypeError) as error:
+        eval(text)
+    assert str(error.value).startswith(SAID[text])
+
+
+def test_operators_take_arrays_as_pytorchs_do() -> None:
+    x = rl.ones(2, 3)
+    assert (x + ARRAY).tolist() == (x - -ARRAY).tolist() == [[2.0] * 3] * 2
+    assert (x == ARRAY).all()
+
+
+def test_a_right_call_runs_the_same_instructions() -> None:
+    """What was added lies behind the function's own code, which only an exception leaves for it."""
+
+    def plain(input: Tensor) -> Any:
+        return input._a
+
+    before = plain.__code__
+    plain.__annotations__["input"] = "Tensor"
+    explain.explain_failures(plain)
+    after = plain.__code__
+    assert after is not before and after.co_code.startswith(before.co_code)
+    explain.explain_failures(plain)
+    assert plain.__code__ is after
+
+
+def test_other_errors_keep_their_type_and_their_line() -> None:
+    try:
+        F.linear(rl.ones(2, 3), rl.ones(4, 5))
+    except RuntimeError as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        assert "core/explain.py" not in [f.filename.replace("\\", "/")[-15:] for f in frames]
+        assert all(f.line for f in frames)
+    else:
+        pytest.fail("shapes that do not fit")
+
+
+def _samples() -> list[types.FunctionType]:
+    held = 3
+
+    def catches(input: Tensor, how: str = "") -> Any:
+        try:
+            return held + input.missing
+        except AttributeError:
+            if how == "again":
+                raise
+            return "caught"
+        finally:
+            held_open.append(how)
+
+    def opens(input: Tensor, *, close: Any) -> Any:
+        with close:
+            for n in range(3):
+                if n == 2:
+                    return input.missing, [n * held for n in range(3)]
+
+    held_open: list[str] = []
+    return [catches, opens]
+
+
+Tensor = rl.Tensor
+
+
+def test_what_a_function_catches_itself_stays_caught() -> None:
+    catches, opens = _samples()
+    for fn in (catches, opens):
+        fn.__annotations__["input"] = "Tensor"
+        explain.explain_failures(fn)
+    assert catches(3) == "caught"
+    with pytest.raises(TypeError, match=r"catches\(\): argument 'input' \(position 1\)"):
+        catches(3, "again")
+    with pytest.raises(AttributeError):
+        catches(rl.ones(1), "again")
+    closed = []
+
+    class Close:
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *error: Any) -> None:
+            closed.append(error[0])
+
+    with pytest.raises(TypeError, match=r"opens\(\): argument 'input'"):
+        opens([1], close=Close())
+    assert closed == [AttributeError]
+
+
+def test_ctrl_c_is_not_explained_away() -> None:
+    def waits(input: Any) -> None:
+        raise KeyboardInterrupt
+
+    waits.__annotations__["input"] = "Tensor"
+    explain.explain_failures(waits)
+    with pytest.raises(KeyboardInterrupt):
+        waits(1)
