@@ -95,7 +95,7 @@ def set_default_device(value: Any) -> None:
     _default = CPU if value is None else device(value)
 
 
-_named: dict[str, device] = {}
+_named: dict[str, device] = {}  # only what names a device: "cpu", "cuda:1", ...
 
 
 def as_device(value: Any) -> device:

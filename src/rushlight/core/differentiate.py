@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..base.bounded import Bounded
 from ..base.shapes import Size
 from ..runtime import devices
 from ..runtime.door import KERNELS, run
@@ -48,7 +49,7 @@ def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], reuse: bool) -> 
     return seeds
 
 
-_ones: dict[tuple, Tensor] = {}
+_ones: dict[tuple, Tensor] = Bounded(64)
 
 
 def one_beside(out: Tensor, reuse: bool) -> Tensor:

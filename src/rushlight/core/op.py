@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
+from ..base.bounded import Bounded
 from ..base.errors import mixed_devices
 from ..runtime import devices
 from ..runtime.door import Kernel, run
@@ -62,7 +63,7 @@ class Op:
         self.shared: list[tuple[tuple[int, ...], Derivative]] = []
         self.joint: Derivative | None = None
         self.differentiable = False
-        self.plans: dict[Any, Plan] = {}
+        self.plans: dict[Any, Plan] = Bounded(1024)  # by which inputs want a gradient
         self.own: dict[type, bool] = {}  # array types with a body of their own, see `joins`
         self.__doc__ = fn.__doc__
         OPS[self.name] = self

@@ -6,12 +6,13 @@ from typing import Any
 
 import cupy
 
+from ...base.bounded import Bounded
 from ...runtime.cuda.code.sources import device
 from ...runtime.cuda.small import conv as small
 from ...runtime.door import kernel_for
 
 _MISSING = object()
-_calls: dict[tuple, Any] = {}
+_calls: dict[tuple, Any] = Bounded(1024)
 
 
 def _dense(a: Any) -> Any:

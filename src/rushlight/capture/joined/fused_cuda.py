@@ -10,7 +10,7 @@ from ...runtime.cuda.joins import expression_of
 from ...runtime.door import kernel_for
 from .fused import text_of
 
-_names: dict[tuple, str] = {}
+_names: dict[tuple, str] = {}  # one for each chain that is compiled, whose kernel stays loaded
 
 
 def name_of(steps: tuple, count: int) -> str:

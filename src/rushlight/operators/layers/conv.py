@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...base.bounded import Bounded
 from ...base.dtypes import c_name, title
 from ...core.modes import modes
 from ...core.public import public, publish
@@ -151,7 +152,9 @@ def convolve(
     return conv_op(x, w, b, **how)
 
 
-_checked: dict[tuple, dict[str, Any]] = {}  # arguments that were found right -> the op's attributes
+_checked: dict[tuple, dict[str, Any]] = Bounded(
+    4096
+)  # arguments that were found right -> the op's attributes
 
 
 def _convolve_checked(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...base.bounded import Bounded
 from ...base.dtypes import title
 from ...core.public import publish
 from ...core.tensor import Tensor
@@ -94,7 +95,9 @@ def _window(
 # -- max ----------------------------------------------------------------------------------------
 
 
-_checked: dict[tuple, dict[str, Any]] = {}  # arguments that were found right -> the op's attributes
+_checked: dict[tuple, dict[str, Any]] = Bounded(
+    4096
+)  # arguments that were found right -> the op's attributes
 
 
 def _max(n: int, fn: str, x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,

@@ -94,8 +94,6 @@ def recall(known: dict, key: tuple) -> Any:
 def remember(known: dict, key: tuple, value: Any) -> None:
     """Keep what checks have found under the arguments they saw, unless those can change."""
     try:
-        if len(known) > 4096:
-            known.clear()
         known[key] = value
     except TypeError:  # a list among the arguments
         pass

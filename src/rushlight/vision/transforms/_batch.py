@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base import dtypes
+from ...base.bounded import Bounded
 from ...data.batching import speaks_for
 from ...runtime.devices import backend_of_type, device_of
 
@@ -79,7 +80,7 @@ def xp_of(x: Any) -> Any:
     return np if x.__class__ is np.ndarray else backend_of_type(x.__class__).xp
 
 
-_copies: dict[tuple, Any] = {}  # (shape, dtype, bytes, device) -> the constants there
+_copies: dict[tuple, Any] = Bounded(64)  # (shape, dtype, bytes, device) -> the constants there
 
 
 def beside(x: Any, constants: np.ndarray) -> Any:
@@ -88,8 +89,6 @@ def beside(x: Any, constants: np.ndarray) -> Any:
         return constants
     key = (constants.shape, constants.dtype.str, constants.tobytes(), device_of(x))
     if key not in _copies:
-        if len(_copies) >= 64:
-            _copies.clear()
         _copies[key] = xp_of(x).asarray(constants)
     return _copies[key]
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ....base import dtypes
+from ....base.bounded import Bounded
 from . import library as dnn
 from .library import Library, Plan, Refused, dims
 
@@ -50,14 +51,12 @@ def _kernel(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 # -- plans ----------------------------------------------------------------------------------------
 
-_plans: dict[Hashable, Plan | None] = {}
+_plans: dict[Hashable, Plan | None] = Bounded(_MOST_PLANS)
 
 
 def _plan(key: Hashable, make: Callable[[], Plan]) -> Plan:
     """The plan for a key; Refused again without asking where it was refused before."""
     if key not in _plans:
-        if len(_plans) >= _MOST_PLANS:  # the oldest goes: dicts keep their order
-            del _plans[next(iter(_plans))]
         try:
             _plans[key] = make()
         except Refused:

@@ -12,6 +12,7 @@ from ....base.config import settings
 from ...door import kernel_for
 from ..library.cudnn import Plan, build_first, frontend, handle, refusals
 
+# Never forgotten: a captured graph may run kernels that only the plan holds.
 _plans: dict[tuple, Plan | None] = {}
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import cupy
 
+from ....base.bounded import Bounded
 from ...door import kernel_for
 from ..code.launch import Result
 from ..code.sources import COUNTERS, NUMBERS, PARTIALS, blocks_for, counter, device, load, partials
@@ -105,8 +106,8 @@ class _Call(NamedTuple):
     wide: Any  # dtype of the statistics
 
 
-_calls: dict[tuple, _Call | None] = {}
 _MOST_CALLS = 4096  # a momentum that changes with every batch must not fill memory
+_calls: dict[tuple, _Call | None] = Bounded(_MOST_CALLS)
 
 
 def _found(x: Any, key: tuple, make: Any, *given: Any) -> tuple[Any, _Call | None]:
@@ -116,8 +117,6 @@ def _found(x: Any, key: tuple, make: Any, *given: Any) -> tuple[Any, _Call | Non
     x = x.copy(order="K") if x.data.ptr & 15 else x
     key = (x.shape, x.strides, *key[2:])
     if key not in _calls:
-        if len(_calls) > _MOST_CALLS:
-            _calls.clear()
         _calls[key] = make(x, *given)
     return x, _calls[key]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import cupy
 
+from ....base.bounded import Bounded
 from ....base.config import settings
 from ...door import kernel_for
 from ..code.sources import NUMBERS, blocks_for, device, load
@@ -16,7 +17,7 @@ from .pointwise import compute
 from .reduce import reduce
 
 _MISSING = object()
-_calls: dict[tuple, Any] = {}
+_calls: dict[tuple, Any] = Bounded(4096)
 
 
 def _key(kind: str, a: Any, b: Any, *rest: Any) -> tuple:

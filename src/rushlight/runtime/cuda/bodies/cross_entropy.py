@@ -7,6 +7,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from ....base.bounded import Bounded
 from ...door import kernel_for
 from ..code.launch import Result
 from ..code.sources import NUMBERS, blocks_for, counter, device, load, partials
@@ -54,8 +55,8 @@ class _Forward:
         )
 
 
-_forwards: dict[tuple, _Forward] = {}
-_grads: dict[tuple, Any] = {}
+_forwards: dict[tuple, _Forward] = Bounded(1024)
+_grads: dict[tuple, Any] = Bounded(1024)
 
 
 @kernel_for("cuda", "cross_entropy_fused")

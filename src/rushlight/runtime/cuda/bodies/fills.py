@@ -9,6 +9,7 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from ....base.bounded import Bounded
 from ...door import kernel_for
 from ..code.compile import kernel, source
 from ..code.geometry import collapse, dense_like
@@ -120,7 +121,7 @@ def _copy_into(dst: Any, src: Any) -> Any:
 
 # -- fills ----------------------------------------------------------------------------------------
 
-_patterns: dict[tuple, tuple[int, int]] = {}
+_patterns: dict[tuple, tuple[int, int]] = Bounded(4096)
 _fills: dict[int, Any] = {}  # the kernel of the first GPU, found without a look at its source
 
 
@@ -129,8 +130,6 @@ def _pattern(value: Any, dtype: np.dtype) -> tuple[int, int]:
     key = (value or str(value), value.__class__, dtype)  # 0.0 and -0.0 are equal, but not the same
     found = _patterns.get(key)
     if found is None:
-        if len(_patterns) > 4096:
-            _patterns.clear()
         with np.errstate(all="ignore"):
             one = np.array(value).astype(dtype).tobytes()
         raw = one * (16 // len(one))

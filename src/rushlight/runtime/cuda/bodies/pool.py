@@ -8,6 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from ....base.bounded import Bounded
 from ....base.config import settings
 from ...door import kernel_for
 from ..code.launch import Result
@@ -61,7 +62,7 @@ class _Window:
         )  # fmt: skip
 
 
-_windows: dict[tuple, _Window] = {}
+_windows: dict[tuple, _Window] = Bounded(1024)
 
 
 def _window(*key: Any) -> _Window:
@@ -92,7 +93,7 @@ class _MaxPool:
             self.go = pairs.prepared(grid, block, 0, 3, results, *sizes, aligned=(0,))
 
 
-_max_pools: dict[tuple, _MaxPool] = {}
+_max_pools: dict[tuple, _MaxPool] = Bounded(1024)
 
 
 @kernel_for("cuda", "max_pool")
@@ -121,7 +122,7 @@ def _how(overlap: bool) -> int:
     return 0 if not overlap else 2 if settings.deterministic else 1
 
 
-_gathers: dict[tuple, Any] = {}
+_gathers: dict[tuple, Any] = Bounded(1024)
 
 
 def _gather(gy: Any, x_shape: tuple, how: int) -> Any:

@@ -9,6 +9,7 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from ....base.bounded import Bounded
 from ..code.launch import Result
 from ..code.sources import NUMBERS, blocks_for, device, load
 from ..code.variants import compute
@@ -58,7 +59,7 @@ def _width(x: Any) -> int:
     return next(v for v in (widest, 4, 2, 1) if v <= widest and x.shape[1] % v == 0)
 
 
-_calls: dict[tuple, Any] = {}
+_calls: dict[tuple, Any] = Bounded(1024)
 
 
 def _call(

@@ -9,6 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from ....base.bounded import Bounded
 from ....base.dtypes import by_name, from_np
 from ...door import kernel_for
 from ..code.compile import kernel
@@ -39,7 +40,7 @@ class _Recipe:
     parts: int  # bytes for the parts of a reduction in two steps
 
 
-_recipes: dict[tuple, _Recipe | None] = {}
+_recipes: dict[tuple, _Recipe | None] = Bounded(8192)
 
 
 def _merged(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -138,8 +139,6 @@ def reduce(
     try:
         r = _recipes[key]
     except KeyError:
-        if len(_recipes) > 8192:
-            _recipes.clear()
         dims = _dims(dim, x.ndim)
         r = _recipes[key] = _recipe(kind, x, dims, out or from_np(x.dtype).name)
     if r is None:

@@ -29,7 +29,7 @@ def text_for(name: str) -> str:
     return source("random.cu").replace("// PRELUDE", head)
 
 
-_kernels: dict[tuple[str, Any], Launch] = {}
+_kernels: dict[tuple[str, Any], Launch] = {}  # by kind of draw and dtype
 
 
 def _kernel(what: str, dtype: np.dtype) -> Launch:

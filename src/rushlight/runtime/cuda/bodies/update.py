@@ -16,6 +16,7 @@ from weakref import ref
 import cupy
 import numpy as np
 
+from ....base.bounded import Bounded
 from ...door import each_replay, kernel_for
 from ..code.compile import Launch, kernel, source
 from ..code.sources import NUMBERS, device, options
@@ -126,7 +127,7 @@ def text(name: str) -> str:
     return source("common.cu") + source("update.cu").replace("RULE\n", named + body + "\n", 1)
 
 
-_kernels: dict[tuple, Launch] = {}
+_kernels: dict[tuple, Launch] = {}  # one for each that is compiled, which stays loaded
 
 
 def _launch(name: str, char: str, arrays: int, room: int, flags: tuple) -> Launch:
@@ -142,7 +143,7 @@ def _launch(name: str, char: str, arrays: int, room: int, flags: tuple) -> Launc
     return found
 
 
-_orders: dict[tuple, bool] = {}
+_orders: dict[tuple, bool] = Bounded(4096)
 
 
 def _is_dense(a: Any) -> bool:
@@ -244,7 +245,7 @@ class _Again:
 
 
 _NUMBERS = struct.Struct(f"{_HELD}d")
-_again: dict[tuple, _Again] = {}
+_again: dict[tuple, _Again] = Bounded(256)
 
 
 def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, Any]) -> Any:
@@ -302,8 +303,6 @@ def _live_numbers(hyper: np.ndarray) -> _Live | None:
 def _remember(key: tuple, call: Any, at: int, arrays: list[Any], n: int) -> None:
     """Keep a launch for the next step of these parameters, where the C extension made one."""
     if call is not None:
-        if len(_again) > 256:
-            _again.clear()
         _again[key] = _Again(call, at, arrays, n)
 
 

@@ -18,7 +18,7 @@ from ....base.locks import new_lock
 from .launch import Launch
 
 _KERNELS = Path(__file__).parents[1] / "kernels"
-_texts: dict[str, str] = {}
+_texts: dict[str, str] = {}  # by file of kernels/
 
 OPTIONS = ("-std=c++17",)
 
@@ -137,6 +137,7 @@ class compiling_ahead:  # noqa: N801
 
 _lock = new_lock()
 _locks: dict[tuple, Any] = {}  # of modules that are being made
+# Never forgotten: a captured graph runs kernels of modules that nobody else may hold any more.
 _modules: dict[tuple, Any] = {}
 
 
@@ -162,7 +163,7 @@ def _loaded(text: str, flags: tuple[str, ...]) -> Any:
     return found
 
 
-_launches: dict[tuple, Launch] = {}
+_launches: dict[tuple, Launch] = {}  # one for each kernel of `_modules`
 
 
 def kernel(text: str, name: str, formats: tuple[str, ...], options: tuple[str, ...] = ()) -> Launch:

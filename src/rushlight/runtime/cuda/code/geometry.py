@@ -7,7 +7,9 @@ from typing import Any
 import cupy
 import numpy as np
 
-_collapsed: dict[tuple, tuple] = {}
+from ....base.bounded import Bounded
+
+_collapsed: dict[tuple, tuple] = Bounded(4096)
 _FITS = 2**31 - 1
 
 
@@ -20,8 +22,6 @@ def collapse(shape: tuple[int, ...], out: Any, arrays: list[Any]) -> tuple[list,
     key = (shape, out.strides, out.itemsize, *[(a.shape, a.strides, a.itemsize) for a in arrays])
     found = _collapsed.get(key)
     if found is None:
-        if len(_collapsed) > 4096:
-            _collapsed.clear()
         found = _collapsed[key] = _collapse(shape, out, arrays)
     return found
 
@@ -74,7 +74,7 @@ def layout_like(arrays: list[Any], shape: tuple[int, ...]) -> tuple[int, ...] | 
     return None
 
 
-_places: dict[tuple, tuple[int, tuple[int, ...]]] = {}
+_places: dict[tuple, tuple[int, tuple[int, ...]]] = Bounded(4096)
 
 
 def allocate(shape: tuple[int, ...], dtype: np.dtype, order: tuple[int, ...] | None) -> Any:

@@ -29,7 +29,7 @@ def options(char: str, **constants: Any) -> tuple[str, ...]:
     return (f"-DNT={stored}", f"-DNA={computed}", *named)
 
 
-_loaded: dict[tuple, Launch] = {}
+_loaded: dict[tuple, Launch] = {}  # one for each kernel that is compiled, which stays loaded
 _single = runtime.getDeviceCount() == 1
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from ....base.bounded import Bounded
 from ....base.dtypes import by_name, from_np
 from . import generate as codegen
 from .compile import Launch, kernel
@@ -66,7 +67,7 @@ class Plan:
         return codegen.formats(self.name, self.dtypes, self.ways)
 
 
-_plans: dict[tuple, Plan | None] = {}
+_plans: dict[tuple, Plan | None] = Bounded(4096)
 
 
 def plan_for(
@@ -122,7 +123,7 @@ class _Ready:
     form: str
 
 
-_ready: dict[tuple, _Ready | None] = {}
+_ready: dict[tuple, _Ready | None] = Bounded(16384)
 
 
 def compute(
@@ -144,8 +145,6 @@ def compute(
     try:
         ready = _ready[key]
     except KeyError:
-        if len(_ready) > 16384:
-            _ready.clear()
         ready = _ready[key] = _prepare(name, operands, out, to)
     if ready is None:
         return NotImplemented

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import cupy
 from cupy.cuda import runtime
 
+from ....base.bounded import Bounded
 from ..code.launch import of_words
 from ..memory.streams import current
 
@@ -115,7 +116,7 @@ class Library:
         self.matmul = of_words(self.matmul)
         self.set = self.lib.cublasLtMatmulDescSetAttribute
         self.set.argtypes = [c_void_p, c_int, c_void_p, c_size_t]
-        self.plans: dict[Any, Any] = {}
+        self.plans: dict[Any, Any] = Bounded(4096)
         self.workspaces: dict[int, Any] = {}
         self._bias = c_uint64()
         self._bias_at = ctypes.addressof(self._bias)

@@ -67,8 +67,9 @@ class Plan:
 
 _single = runtime.getDeviceCount() == 1
 _module: Any = None
-_handles: dict[tuple[int, int], Any] = {}
+_handles: dict[tuple[int, int], Any] = {}  # by GPU and stream
 _rooms: dict[tuple[int, int], list[Any]] = {}
+# Never forgotten: a captured graph may run kernels that only the plan holds.
 _plans: dict[Convolution, Plan | None] = {}
 _lock = new_lock()
 

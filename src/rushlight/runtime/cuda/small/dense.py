@@ -11,12 +11,13 @@ from typing import Any
 
 import cupy
 
+from ....base.bounded import Bounded
 from ..code.launch import Result
 from ..code.sources import counter, device, load, partials
 from .dense_sizes import head_share, is_few, is_head, is_head_input, is_small, is_tiled, tiles
 
-_calls: dict[tuple, Any] = {}
-_linears: dict[tuple, Any] = {}
+_calls: dict[tuple, Any] = Bounded(4096)
+_linears: dict[tuple, Any] = Bounded(4096)
 
 
 # -- few rows -------------------------------------------------------------------------------------

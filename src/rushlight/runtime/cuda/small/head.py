@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ....base.bounded import Bounded
 from ..bodies.cross_entropy import LABELS, MODES
 from ..code.launch import Result, empty
 from ..code.sources import counter, device, load
@@ -13,7 +14,7 @@ from .head_sizes import is_joined_head, is_whole_head, step_cut, whole_cut
 _FORMATS = ("P",) * 11 + ("i", "i", "q", "i")  # of both kernels
 _ALIGNED = (0, 1, 5)  # x, w and the mask are read 16 bytes at a time
 
-_calls: dict[tuple, Any] = {}
+_calls: dict[tuple, Any] = Bounded(1024)
 
 
 def _step_call(x: Any, n: int, label: str, ignore_index: int, reduction: str) -> Callable[..., Any]:
