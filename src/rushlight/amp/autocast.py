@@ -16,11 +16,11 @@ from ..core.tensor import Tensor
 from ..operators.memory.casting import cast_to
 from ..runtime import devices
 from ..runtime.thread import CASTING, here, swap
-from .lists import FLOAT32, LOW_PRECISION, UNSAFE, table
+from .lists import FLOAT32, LOW_PRECISION, REFUSED, UNSAFE, policies
 
 _HALVES = (dtypes.float16, dtypes.bfloat16)
 _DEVICES = ("cuda", "cpu")
-_tables = {name: table(name) for name in _DEVICES}
+_policies = policies()
 
 
 class _Casts:
@@ -35,14 +35,13 @@ class _Casts:
 
     def __call__(self, op: Op, inputs: tuple) -> tuple:
         """The inputs of `op` in the dtypes that its policy asks for."""
-        place = self._place(inputs)
-        if place is None:
+        found = _policies.get(op.name)
+        place = None if found is None else self._place(inputs)
+        policy = None if found is None or place is None else found.get(place)
+        if policy is None or place is None:
             return inputs
-        policy = _tables[place].get(op.name)
-        if policy is None:
-            if place == "cuda" and op.name in UNSAFE:
-                raise RuntimeError(UNSAFE[op.name])
-            return inputs
+        if policy == REFUSED:
+            raise RuntimeError(UNSAFE[op.name])
         if policy == LOW_PRECISION:
             d = self.dtype[place]
             return tuple([self._low(t, d) if _is_float(t) else t for t in inputs])

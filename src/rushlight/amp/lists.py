@@ -35,16 +35,7 @@ _POLICIES = {
     "cpu": (LOW, FLOAT32_CPU, WIDEST_CPU),
 }
 
-LOW_PRECISION, FLOAT32, WIDEST = range(3)
-
-
-def table(device_type: str) -> dict[str, int]:
-    """Op name to policy for one device type."""
-    found: dict[str, int] = {}
-    for policy, names in enumerate(_POLICIES[device_type]):
-        found.update(dict.fromkeys(names, policy))
-    return found
-
+LOW_PRECISION, FLOAT32, WIDEST, REFUSED = range(4)
 
 # Refused under autocast on the GPU, as PyTorch refuses it.
 UNSAFE = {
@@ -56,3 +47,15 @@ UNSAFE = {
         "binary_cross_entropy_with_logits and BCEWithLogits are\nsafe to autocast."
     )
 }
+
+
+def policies() -> dict[str, dict[str, int]]:
+    """Op name to device type to policy; most ops have none."""
+    found: dict[str, dict[str, int]] = {}
+    for device_type, lists in _POLICIES.items():
+        for policy, names in enumerate(lists):
+            for name in names:
+                found.setdefault(name, {})[device_type] = policy
+    for name in UNSAFE:
+        found.setdefault(name, {})["cuda"] = REFUSED
+    return found

@@ -90,11 +90,12 @@ class no_grad(_Switch):  # noqa: N801
     def __init__(self, fn: Callable | None = None) -> None:
         pass
 
-    def __enter__(self) -> None:
-        self.before = swap(GRAD, self.bits)
+    def __enter__(self) -> None:  # `swap` without its frame: around every call that only computes
+        before = self.before = here.state
+        here.state = before & ~GRAD | self.bits
 
     def __exit__(self, *exc: Any) -> None:
-        swap(GRAD, self.before)
+        here.state = here.state & ~GRAD | self.before & GRAD
 
 
 class enable_grad(no_grad):  # noqa: N801

@@ -10,7 +10,7 @@ from ..base.bounded import Bounded
 from ..base.errors import mixed_devices
 from ..runtime import devices
 from ..runtime.door import Kernel, run
-from ..runtime.thread import CASTING, GRAD, INFERENCE, PARTS, here
+from ..runtime.thread import CASTING, GRAD, INFERENCE, PARTS, TAPE, here
 from .explain import not_a_tensor
 from .modes import switches
 from .node import FREED, Derivative, OpNode, Plan, code_of  # noqa: F401 - FREED is asked for here
@@ -101,7 +101,7 @@ class Op:
             inputs = here.casts(self, inputs)
         if self.rule is not None:
             inputs = self.rule(inputs)
-        records = self.differentiable and state & (GRAD | INFERENCE) == GRAD
+        records = self.differentiable and state & TAPE == GRAD
         cls: Any = None
         mask = 0
         arrays = []

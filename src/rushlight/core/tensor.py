@@ -13,10 +13,10 @@ from ..base.device import device
 from ..base.formats import strided
 from ..base.shapes import Size, wrap_dim
 from ..runtime import devices
+from ..runtime.thread import GRAD, TAPE, here
 from .describe import describe
 from .gradient import Retainer, check_grad, in_order_of
 from .memory import data_pointer, owns_plainly, root_array
-from .modes import modes
 from .tape import ALONE, AccumulateGrad, RemovableHandle
 from .values import Values
 from .views import current_edge, extra
@@ -204,7 +204,7 @@ class Tensor(Values):
         elif edge is None:
             if self.dtype.category < dtypes.FLOATING:
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
-            if self._ext is not None and self._ext.inference and not modes.inference:
+            if self._ext is not None and self._ext.inference and not here.inference:
                 raise RuntimeError(
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
                 )
@@ -246,14 +246,14 @@ class Tensor(Values):
         if held is None:
             # A gradient nobody else holds is taken as it is (the pass has let go of it); otherwise
             # it is copied, because users change .grad in place.
-            if modes.grad:
+            if here.state & TAPE == GRAD:
                 self._grad = g
             elif getrefcount(g) <= ALONE and owns_plainly(g._a, self._a):
                 g._edge = None
                 self._grad = g
             else:
                 self._grad = tensor_over(in_order_of(g._a, self._a), g._a.__class__)
-        elif modes.grad:
+        elif here.state & TAPE == GRAD:
             self._grad = held + g
         else:
             held.add_(g)

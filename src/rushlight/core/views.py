@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .modes import enable_grad, modes
+from ..runtime.thread import GRAD, TAPE, here
+from .modes import enable_grad
 
 if TYPE_CHECKING:
     from .op import Op
@@ -48,7 +49,7 @@ def mark_view(t: Tensor, source: Tensor, op: Any, attrs: dict) -> None:
         ext.base = parent.base
         ext.spec = (op, attrs, parent.spec)
     ext.edge_version = t._ver[0]
-    ext.no_grad_view = not modes.grad
+    ext.no_grad_view = here.state & TAPE != GRAD
 
 
 def current_edge(t: Tensor) -> Any:

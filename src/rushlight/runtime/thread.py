@@ -16,6 +16,10 @@ CASTING = 4  # `casts` gives every op its inputs in other dtypes
 WATCHED = 8  # `listeners` see every computation
 PARTS = 16  # one of them wants to see the parts of what could be computed in one kernel
 
+TAPE = (
+    GRAD | INFERENCE
+)  # `here.state & TAPE == GRAD` is `here.grad` without a call, where that counts
+
 
 class _Here(threading.local):
     """The state of the thread that looks at it; a new thread begins with these values."""
@@ -32,7 +36,7 @@ class _Here(threading.local):
     @property
     def grad(self) -> bool:
         """Whether operations are put on the tape."""
-        return self.state & (GRAD | INFERENCE) == GRAD
+        return self.state & TAPE == GRAD
 
     @property
     def inference(self) -> bool:
