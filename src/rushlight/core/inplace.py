@@ -7,8 +7,7 @@ from typing import Any
 
 from ..base import dtypes
 from ..runtime.door import Kernel, run
-from ..runtime.thread import PARTS, here
-from .modes import modes
+from ..runtime.thread import GRAD, PARTS, TAPE, here
 from .op import Op, OpNode
 from .tape import numbers
 from .tensor import Tensor, tensor_over
@@ -41,7 +40,7 @@ def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> T
 
 
 def _change(t: Tensor, fn: Callable[..., Tensor], args: tuple, kwargs: dict) -> Tensor:
-    if not modes.grad:
+    if here.state & TAPE != GRAD:
         return write(t, fn(t, *args, **kwargs))
     # The function sees a stand-in with a version counter of its own, so that what its derivative
     # keeps of `t` can be told apart, and copied before the new values overwrite it.
@@ -89,7 +88,7 @@ def check_writable(t: Tensor, repeats: bool = False) -> None:
                 "unsupported operation: more than one element of the written-to tensor refers to a "
                 "single memory location. Please clone() the tensor before performing the operation."
             )
-    if not modes.grad:
+    if here.state & TAPE != GRAD:
         return
     ext = t._ext
     if ext is not None and ext.base is not None:
@@ -110,7 +109,7 @@ def check_writable(t: Tensor, repeats: bool = False) -> None:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation."
         )
-    if ext is not None and ext.inference and not modes.inference:
+    if ext is not None and ext.inference and not here.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed."
             "You can make a clone to get a normal tensor before doing inplace update."
@@ -132,7 +131,7 @@ def write(t: Tensor, r: Tensor) -> Tensor:
             )
         r = r.to(t.dtype)
     overwrite(t, r._a)
-    if modes.grad:
+    if here.state & TAPE == GRAD:
         adopt_history(t, r)
     return t
 
