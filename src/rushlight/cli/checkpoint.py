@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from .checked import check
 from .errors import UsageError
 
 FORMAT = "rushlight-train-1"
-NEEDED = (
-    "config", "data", "data_dir", "classes", "count", "channels", "size", "mean", "std", "model",
-    "optimizer", "schedule", "epoch", "step", "sums", "history", "rng", "cuda_rng",
-)  # fmt: skip
 
 
 def write(path: str, content: dict[str, Any]) -> None:
@@ -20,8 +17,9 @@ def write(path: str, content: dict[str, Any]) -> None:
 
     try:
         rushlight.save({"format": FORMAT, **content}, path)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+    except (OSError, RuntimeError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path} cannot be written: {said}") from None
 
 
 def read(path: str) -> dict[str, Any]:
@@ -33,13 +31,13 @@ def read(path: str) -> dict[str, Any]:
         path = os.path.join(path, "model.pth")
     try:
         content = rushlight.load(path, map_location="cpu")
+        size = os.path.getsize(path)
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file; `rushlight train` writes one") from None
     except (CorruptFileError, OSError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    known = content.get("format") if isinstance(content, dict) else None
+    if type(known) is not str or known != FORMAT:
         raise UsageError(f"{path} is a weights file, but not one that `rushlight train` wrote")
-    lost = [key for key in NEEDED if key not in content]
-    if lost:
-        raise UsageError(f"{path} is incomplete: it has no {', '.join(lost)}")
+    check(content, size, path)
     return content

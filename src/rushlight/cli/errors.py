@@ -1,5 +1,8 @@
 """The error of the command line: something the user can mend, in one sentence."""
 
+# Of one line on a screen; a file can put any length of text into a message.
+LONGEST = 600
+
 
 class UsageError(Exception):
     """Printed on stderr without a traceback; the exit code is 2."""
@@ -9,4 +12,12 @@ class UsageError(Exception):
         text = str(self)
         if text.startswith("Caught ") and "UsageError: " in text:
             text = text.partition("UsageError: ")[2]
-        return text.strip().partition("\n")[0]
+        text = printable(text.strip().partition("\n")[0])
+        return text if len(text) <= LONGEST else text[:LONGEST] + " ..."
+
+
+def printable(text: str) -> str:
+    """Text of a file as a terminal may show it: no control characters, which could rewrite the screen."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

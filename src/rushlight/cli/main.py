@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from .errors import UsageError
+from .errors import UsageError, printable
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -25,6 +25,14 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # `rushlight ... | head`: nobody reads any more
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+    except MemoryError:
+        print("rushlight: there is not enough memory", file=sys.stderr)
+        return 1
+    except (
+        OSError
+    ) as error:  # a full disk, a device that went away: not the user's to mend, but clear
+        if isinstance(error, BrokenPipeError):  # `rushlight ... | head`: nobody reads any more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 141
+        print(f"rushlight: {printable(str(error))}", file=sys.stderr)
+        return 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 import warnings
+import zlib
 from typing import Any
 
 from .errors import UsageError
@@ -28,7 +30,8 @@ def open_picture(path: str, mode: str = "RGB") -> Any:
         raise UsageError(f"{path} is not an image that Pillow can read") from None
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         raise UsageError(f"{path} is too large an image") from None
-    except (OSError, ValueError, SyntaxError, EOFError) as error:
+    except (OSError, ValueError, SyntaxError, EOFError, OverflowError, MemoryError, LookupError,
+            TypeError, ArithmeticError, AttributeError, struct.error, zlib.error) as error:  # fmt: skip
         raise UsageError(f"{path} cannot be read: {error}") from None
 
 

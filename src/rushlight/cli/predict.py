@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from . import checkpoint
+from .errors import printable
 from .evaluate import network_of
 from .pick_device import pick_device
 from .pictures import open_picture
@@ -21,11 +22,13 @@ def predict(args: Any) -> int:
     inputs = [_input(path, saved, args.invert) for path in args.images]  # all, before any answer
     with rl.no_grad():
         shares = net(rl.stack(inputs).to(device)).softmax(1).cpu()
-    top = min(args.top, len(saved["classes"]))
-    wide = max(len(path) for path in args.images)
-    for path, row in zip(args.images, shares):
+    classes = [printable(name) for name in saved["classes"]]
+    top = min(args.top, len(classes))
+    paths = [printable(path) for path in args.images]
+    wide = max(len(path) for path in paths)
+    for path, row in zip(paths, shares):
         values, at = row.topk(top)
-        best = "   ".join(f"{saved['classes'][int(i)]} {float(v):.1%}" for v, i in zip(values, at))
+        best = "   ".join(f"{classes[int(i)]} {float(v):.1%}" for v, i in zip(values, at))
         print(f"{path:<{wide}}  {best}")
     return 0
 
@@ -40,7 +43,7 @@ def _input(path: str, saved: dict[str, Any], invert: bool) -> Any:
     if invert:
         x = 1 - x
     if _light_background(x) and max(saved["mean"]) < 0.35:
-        print(f"rushlight: {path} has a light background and the network learnt dark ones: "
+        print(f"rushlight: {printable(path)} has a light background and the network learnt dark ones: "
               f"try {'without ' if invert else ''}--invert", file=sys.stderr)  # fmt: skip
     return t.Normalize(saved["mean"], saved["std"])(x)
 

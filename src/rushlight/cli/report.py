@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .errors import printable
+
 # With more classes than this the matrix does not fit a screen.
 MANY = 20
 
@@ -64,7 +66,7 @@ def table(result: Result) -> str:
 
 def _matrix(result: Result) -> list[str]:
     """One line a class: its accuracy, and how often each answer was given."""
-    names = result.classes
+    names = [printable(name) for name in result.classes]
     wide = max(len("true class"), *map(len, names))
     cell = max(6, len(str(result.matrix.max())) + 2)
     heads = "".join(f"{n[: cell - 1]:>{cell}}" for n in names)
@@ -78,9 +80,10 @@ def _matrix(result: Result) -> list[str]:
 def _worst(result: Result) -> list[str]:
     """The classes that went worst, where there are too many for a matrix on a screen."""
     shares = result.per_class()
-    wide = max(map(len, result.classes))
+    names = [printable(name) for name in result.classes]
+    wide = max(map(len, names))
     order = np.argsort(shares, kind="stable")[:10]
-    lines = [f"{result.classes[i]:<{wide}}  {shares[i]:6.1%}" for i in order]
+    lines = [f"{names[i]:<{wide}}  {shares[i]:6.1%}" for i in order]
     return [*lines, f"(the ten worst of {len(shares)} classes; test.json has all, with the matrix)"]
 
 

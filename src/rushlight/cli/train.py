@@ -5,12 +5,14 @@ from __future__ import annotations
 import glob
 import os
 import shlex
+import tempfile
 import time
 from typing import Any
 
 from . import checkpoint, config
 from .drawing import draw_training
 from .errors import UsageError
+from .evaluate import check_weights
 from .images import Images, load_images
 from .networks import parameters_of
 from .pick_device import pick_device
@@ -24,6 +26,8 @@ def train(args: Any) -> int:
 
     path = os.path.join(args.out, "model.pth")
     saved = checkpoint.read(path) if args.resume else None
+    if saved is not None:
+        check_weights(saved)
     config.settle(args, saved and saved["config"], path)
     device, why = pick_device(args.device)
     rl.manual_seed(args.seed)
@@ -57,11 +61,15 @@ def _introduce(args: Any, images: Images, run: Run, why: str) -> None:
 def _make_folder(folder: str, fresh: bool) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):  # before hours of training, not after
+            pass
+        if fresh:  # curves of another run in the same folder would be mixed with ours
+            for old in glob.glob(os.path.join(glob.escape(folder), "events.out.tfevents.*")):
+                os.unlink(old)
     except OSError as error:
-        raise UsageError(f"--out {folder}: {error.strerror}") from None
-    if fresh:  # curves of another run in the same folder would be mixed with ours
-        for old in glob.glob(os.path.join(glob.escape(folder), "events.out.tfevents.*")):
-            os.unlink(old)
+        raise UsageError(
+            f"--out {folder} cannot be written to: {error.strerror or error}"
+        ) from None
 
 
 def finish(args: Any, images: Images, device: str, path: str, run: Run) -> int:

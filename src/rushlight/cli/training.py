@@ -181,8 +181,12 @@ class Run:
     def _write_metrics(self) -> None:
         from rushlight.io import atomic_write
 
-        with atomic_write(os.path.join(self.args.out, "metrics.jsonl"), "w") as f:
-            f.writelines(json.dumps(h) + "\n" for h in self.history)
+        path = os.path.join(self.args.out, "metrics.jsonl")
+        try:
+            with atomic_write(path, "w") as f:
+                f.writelines(json.dumps(h) + "\n" for h in self.history)
+        except (OSError, RuntimeError) as error:
+            raise UsageError(f"{path} cannot be written: {error}") from None
 
     def save(self) -> None:
         """Everything, so that going on is as if nothing had happened."""
@@ -212,11 +216,16 @@ class Run:
                 f"{self.images.name} now has {now:,} of {len(self.images.classes)}: it cannot be resumed"
             )
 
-        self.net.load_state_dict(saved["model"])
-        self.optimizer.load_state_dict(saved["optimizer"])
-        self.schedule.load_state_dict(saved["schedule"])
         self.epoch, self.step, self.sums = saved["epoch"], saved["step"], list(saved["sums"])
         self.history = list(saved["history"])
-        rl.set_rng_state(saved["rng"])
-        if saved["cuda_rng"] is not None and self.device != "cpu":
-            rl.cuda.set_rng_state(saved["cuda_rng"], self.device)
+        if self.epoch > self.args.epochs or self.step > self.steps:
+            raise UsageError(f"{self.path} is damaged: it claims to be {self.where()}")
+        try:
+            self.net.load_state_dict(saved["model"])
+            self.optimizer.load_state_dict(saved["optimizer"])
+            self.schedule.load_state_dict(saved["schedule"])
+            rl.set_rng_state(saved["rng"])
+            if saved["cuda_rng"] is not None and self.device != "cpu":
+                rl.cuda.set_rng_state(saved["cuda_rng"], self.device)
+        except (RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
+            raise UsageError(f"{self.path} cannot be resumed: {error}") from None

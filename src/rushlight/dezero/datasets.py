@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..io.npz import read_npz, write_npz
 from . import utils
 from .transforms import Compose, Flatten, Normalize, ToFloat, batched
 
@@ -335,8 +336,8 @@ def load_cache_npz(filename: str, train: bool = False) -> tuple[Any, Any]:
     path = _cache_path(filename, train)
     if not os.path.exists(path):
         return None, None
-    with np.load(path) as found:
-        return found["data"], found["label"]
+    data, label = read_npz(path, ["data", "label"])
+    return data, label
 
 
 def save_cache_npz(data: Any, label: Any, filename: str, train: bool = False) -> str | None:
@@ -345,5 +346,5 @@ def save_cache_npz(data: Any, label: Any, filename: str, train: bool = False) ->
     if os.path.exists(path):
         return None
     os.makedirs(utils.cache_dir, exist_ok=True)
-    np.savez_compressed(path, data=data, label=label)
+    write_npz(path, {"data": data, "label": label})
     return path

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ..io.npz import read_npz, write_npz
 from . import cuda
 from . import functions as F
 from .core import Parameter, Variable
@@ -81,20 +81,14 @@ class Layer:
         self._flatten_params(found)
         arrays = {key: p.data for key, p in found.items() if p.data is not None}
         target = path if path.endswith(".npz") else path + ".npz"
-        try:
-            np.savez_compressed(target + ".part.npz", **arrays)
-            os.replace(target + ".part.npz", target)  # never half a file under the right name
-        finally:
-            if os.path.exists(target + ".part.npz"):
-                os.remove(target + ".part.npz")
+        write_npz(target, arrays)
 
     def load_weights(self, path: str) -> None:
         """Take over the Parameters of a .npz file, ours or the original DeZero's."""
         found: dict[str, Any] = {}
         self._flatten_params(found)
-        with np.load(path) as saved:
-            for key, param in found.items():
-                param.data = saved[key]
+        for param, array in zip(found.values(), read_npz(path, list(found))):
+            param.data = array
 
 
 def _reference(value: Any) -> Any:

@@ -111,7 +111,14 @@ def _build(obj: Any, state: Any) -> None:
 
 def read_pickle(data: bytes) -> dict[str, Any]:
     """The dict that a dataset's pickle holds; arrays are read-only. CorruptFileError otherwise."""
-    found = Machine(memoryview(data), _find, _call, _persistent, _build).run()
+
+    def call(fn: Any, args: tuple) -> Any:
+        if fn is _encode and args and isinstance(args[0], str):
+            machine.budget.count_bytes(len(args[0]))
+        return _call(fn, args)
+
+    machine = Machine(memoryview(data), _find, call, _persistent, _build)
+    found = machine.run()
     if not isinstance(found, dict):
         raise CorruptFileError("the file does not hold a dict")
     return {_text(k): v.value if isinstance(v, _Array) else v for k, v in found.items()}

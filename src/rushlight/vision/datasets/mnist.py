@@ -121,7 +121,7 @@ class MNIST(ArrayDataset):
         images, labels = self._names()[:2] if self.train else self._names()[2:]
         try:
             data, targets = self._read(images, 3), self._read(labels, 1)
-        except (CorruptFileError, OSError, EOFError, zlib.error) as error:
+        except (CorruptFileError, OSError, EOFError, MemoryError, zlib.error) as error:
             return str(error)
         if len(data) != len(targets) or (targets.size and targets.max() >= len(self.classes)):
             return f"{images} and {labels} in {self.raw_folder} do not belong together"

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import os
 import shutil
+import struct
 import tarfile
 import zipfile
-from collections.abc import Iterable
+import zlib
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...hub import DownloadError, digest, fetch_checked
 from ...io.atomic import atomic_write
+from ...io.errors import CorruptFileError
 
 __all__ = [
     "calculate_md5", "check_integrity", "check_md5", "download_and_extract_archive", "download_url",
@@ -59,14 +63,45 @@ def download_url(
 # -- archives ------------------------------------------------------------------------------------
 
 
+_BROKEN = (
+    tarfile.TarError, zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, struct.error,
+    EOFError, ValueError, LookupError, OverflowError, MemoryError, NotImplementedError, RuntimeError,
+)  # fmt: skip
+
+
+def _most_unpacked(source: str) -> int:
+    """What an archive may unpack to; those of real datasets grow less than twenty times."""
+    return 100 * os.path.getsize(source) + (1 << 26)
+
+
+def _check_size(source: str, sizes: Iterable[int]) -> None:
+    left = _most_unpacked(source)
+    for size in sizes:
+        left -= size
+        if left < 0:
+            raise CorruptFileError(f"{source} unpacks to far more than its size")
+
+
 def _extract_tar(source: str, to_path: str) -> None:
     with tarfile.open(source) as tar:
+        _check_size(source, (member.size for member in tar))
         tar.extractall(to_path, filter="data")  # refuses links and paths that lead outside
 
 
 def _extract_zip(source: str, to_path: str) -> None:
     with zipfile.ZipFile(source) as archive:
+        _check_size(source, (info.file_size for info in archive.infolist()))
         archive.extractall(to_path)
+
+
+def _extract_gzip(source: str, target: str) -> None:
+    left = _most_unpacked(source)
+    with gzip.open(source) as f, atomic_write(target) as out:
+        while piece := f.read(1 << 20):
+            left -= len(piece)
+            if left < 0:
+                raise CorruptFileError(f"{source} unpacks to far more than its size")
+            out.write(piece)
 
 
 def extract_archive(from_path: Any, to_path: Any = None, remove_finished: bool = False) -> str:
@@ -74,20 +109,22 @@ def extract_archive(from_path: Any, to_path: Any = None, remove_finished: bool =
     source = os.fspath(from_path)
     target = os.path.dirname(source) if to_path is None else os.fspath(to_path)
     lowered = source.lower()
-    if lowered.endswith((".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tbz")):
-        _extract_tar(source, target)
-    elif lowered.endswith(".zip"):
-        _extract_zip(source, target)
-    elif lowered.endswith(".gz"):
-        target = (
-            source[:-3] if to_path is None else os.path.join(target, os.path.basename(source)[:-3])
-        )
-        with gzip.open(source) as f, atomic_write(target) as out:
-            shutil.copyfileobj(f, out)
-    else:
-        raise RuntimeError(
-            f"File '{source}' has no suffixes that could be used to detect the archive type."
-        )
+    extract: Callable[[str, str], None] = _extract_tar
+    if lowered.endswith(".zip"):
+        extract = _extract_zip
+    elif not lowered.endswith((".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tbz")):
+        if not lowered.endswith(".gz"):
+            raise RuntimeError(
+                f"File '{source}' has no suffixes that could be used to detect the archive type."
+            )
+        extract = _extract_gzip
+        target = os.path.join(target, os.path.basename(source)[:-3])
+    try:
+        extract(source, target)
+    except (*_BROKEN, gzip.BadGzipFile) as error:
+        if isinstance(error, CorruptFileError):
+            raise
+        raise CorruptFileError(f"{source} is damaged ({type(error).__name__}: {error})") from None
     if remove_finished:
         os.remove(source)
     return target
@@ -111,9 +148,12 @@ def download_and_extract_archive(
 def unpack_members(archive: str, root: str, names: Iterable[str], most: int) -> bool:
     """Unpack these plain files of a tar archive, none larger than `most`; False if one is missing."""
     wanted = set(names)
+    furthest = 4 * most  # what lies before a member is unpacked to get to it
     try:
         with tarfile.open(archive) as tar:
             for member in tar:
+                if member.offset_data + member.size > furthest:
+                    return False
                 if member.name in wanted and member.isfile() and member.size <= most:
                     path = os.path.join(root, member.name)
                     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -122,7 +162,7 @@ def unpack_members(archive: str, root: str, names: Iterable[str], most: int) -> 
                     with atomic_write(path) as out:
                         shutil.copyfileobj(content, out)
                     wanted.discard(member.name)
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+    except (*_BROKEN, OSError) as error:
         if isinstance(error, PermissionError):
             raise
         return False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import struct
+import zlib
 from enum import Enum
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 
 from ...core.tensor import Tensor
 from ...io.atomic import atomic_write
+from ...io.errors import CorruptFileError
 from ...operators.create.from_data import from_numpy
 from .._pillow import need
 
@@ -36,6 +39,11 @@ _PIL_MODES = {
     ImageReadMode.RGB: "RGB",
     ImageReadMode.RGB_ALPHA: "RGBA",
 }
+# What Pillow's decoders raise over damaged files.
+_BROKEN = (
+    OSError, ValueError, SyntaxError, EOFError, OverflowError, MemoryError, LookupError, TypeError,
+    ArithmeticError, AttributeError, NotImplementedError, struct.error, zlib.error,
+)  # fmt: skip
 _AS_THEY_ARE = ("L", "LA", "RGB", "RGBA")
 
 
@@ -75,8 +83,8 @@ def _decode(raw: bytes, mode: Any, turn: bool) -> Tensor:
                     "RGBA" if alpha else "L" if picture.mode == "1" else "RGB"
                 )
             a = np.array(picture)
-    except (OSError, ValueError, SyntaxError, EOFError, image.DecompressionBombError) as error:
-        raise RuntimeError(f"the bytes are no picture that can be decoded: {error}") from None
+    except (*_BROKEN, image.DecompressionBombError) as error:
+        raise CorruptFileError(f"the bytes are no picture that can be decoded: {error}") from None
     a = a[:, :, None] if a.ndim == 2 else a
     return from_numpy(np.ascontiguousarray(a.transpose(2, 0, 1)))
 

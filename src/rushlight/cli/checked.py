@@ -1,0 +1,111 @@
+"""What a checkpoint must hold before anything is done with it: every field's type and range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from . import config
+from .errors import UsageError
+
+Test = Callable[[Any], bool]
+MOST_CLASSES, LONGEST_CLASS = 1_000_000, 1000
+
+
+def _whole(low: int, high: int = 2**63 - 1) -> Test:
+    return lambda v: type(v) is int and low <= v <= high
+
+
+def _number(low: float = -math.inf, above: bool = False) -> Test:
+    def test(v: Any) -> bool:
+        known = type(v) in (int, float) and abs(v) < 1e300
+        return known and v >= low and not (above and v == low)
+
+    return test
+
+
+def _one_of(names: Any) -> Test:
+    return lambda v: type(v) is str and v in names
+
+
+def _text(v: Any) -> bool:
+    return type(v) is str and len(v) <= 4096 and "\0" not in v
+
+
+def _classes(v: Any) -> bool:
+    return (
+        type(v) is list
+        and 0 < len(v) <= MOST_CLASSES
+        and all(type(c) is str and len(c) <= LONGEST_CLASS for c in v)
+    )
+
+
+def _numbers(v: Any) -> bool:
+    return isinstance(v, (tuple, list)) and all(_number()(x) for x in v)
+
+
+def _tensor(v: Any) -> bool:
+    from rushlight import Tensor
+
+    return isinstance(v, Tensor)
+
+
+def _weights(v: Any) -> bool:
+    return isinstance(v, dict) and all(type(k) is str and _tensor(t) for k, t in v.items())
+
+
+def _dict(v: Any) -> bool:
+    return isinstance(v, dict)
+
+
+def _or_none(test: Test) -> Test:
+    return lambda v: v is None or test(v)
+
+
+_LINE = ("epoch", "train_loss", "train_accuracy", "test_loss", "test_accuracy")
+
+
+def _history(v: Any) -> bool:
+    return type(v) is list and all(
+        isinstance(line, dict) and all(_number()(line.get(name)) for name in _LINE) for line in v
+    )
+
+
+_CONFIG: dict[str, Test] = {
+    "data": _text, "size": _or_none(_whole(8, 1024)), "augment": lambda v: type(v) is bool,
+    "model": _one_of(config.MODELS), "width": _whole(1, 64), "epochs": _whole(1, 100_000),
+    "batch_size": _whole(1, 2**20), "optimizer": _one_of(config.OPTIMIZERS), "lr": _number(0, True),
+    "momentum": _number(0), "weight_decay": _number(0), "schedule": _one_of(config.SCHEDULES),
+    "seed": _whole(0),
+}  # fmt: skip
+_FIELDS: dict[str, Test] = {
+    "config": _dict, "data": _text, "data_dir": _text, "classes": _classes, "count": _whole(0),
+    "channels": lambda v: type(v) is int and v in (1, 3), "size": _whole(1, 1024), "mean": _numbers,
+    "std": _numbers, "model": _weights, "optimizer": _dict, "schedule": _dict, "epoch": _whole(0),
+    "step": _whole(0), "sums": lambda v: _numbers(v) and len(v) == 3, "history": _history,
+    "rng": _tensor, "cuda_rng": _or_none(_tensor),
+}  # fmt: skip
+NEEDED = tuple(_FIELDS)
+
+
+def check(content: dict[str, Any], size: int, path: str) -> None:
+    """UsageError unless every field is what `rushlight train` writes; `size` is the file's."""
+    _check_each(content, _FIELDS, path, "")
+    _check_each(content["config"], _CONFIG, path, "config.")
+    channels = content["channels"]
+    scale = [*content["mean"], *content["std"]]
+    if len(scale) != 2 * channels or min(content["std"]) <= 0:
+        raise UsageError(f"{path} is damaged: its mean and std do not fit {channels} channels")
+    # A tensor can claim any size over one element; weights that were trained differ.
+    if sum(t.numel() * t.itemsize for t in content["model"].values()) > size:
+        raise UsageError(f"{path} is damaged: its weights are larger than the file")
+
+
+def _check_each(fields: dict[str, Any], tests: dict[str, Test], path: str, where: str) -> None:
+    lost = [where + name for name in tests if name not in fields]
+    if lost:
+        raise UsageError(f"{path} is incomplete: it has no {', '.join(lost)}")
+    for name, test in tests.items():
+        if not test(fields[name]):
+            raise UsageError(f"{path} is damaged: {where}{name} is not what it should be")
