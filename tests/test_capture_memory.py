@@ -275,3 +275,12 @@ def test_a_program_says_what_it_needs():
     text = str(program)
     assert "alive at once" in text and "the largest:" in text
     assert "float32[1024, 128] by" in text and "test_capture_memory.py:" in text
+
+
+def test_gradients_that_a_step_throws_away_take_no_memory_of_its_program():
+    net, x, y = mlp()
+    compiled = torch.compile(training(net, torch.optim.SGD(net.parameters(), lr=0.01)))
+    for _ in range(5):
+        compiled(x, y)
+    low = compiled.replays[-1].lowered
+    assert sum(a.nbytes for a in low.arguments) == x._a.nbytes + y._a.nbytes

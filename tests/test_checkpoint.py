@@ -193,7 +193,7 @@ def test_no_grad_computes_only() -> None:
         assert not checkpoint(lambda a: a * 2, rl.ones(2, requires_grad=True)).requires_grad
 
 
-def test_compiled_steps_run_the_inside_once() -> None:
+def test_compiled_steps_draw_once() -> None:
     """A recorded step keeps its masks: a replay draws new ones, forward and backward alike."""
     drop = nn.Dropout(0.5)
 

@@ -82,15 +82,20 @@ def install() -> None:
     replay.Replay._tensor = result  # type: ignore[method-assign]
 
     def refresh(self: Any) -> None:
-        values = np.zeros(self.device.size)
-        values[: self.host.size] = self.host
+        host = np.atleast_2d(self.host)  # rows of numbers, with room behind each
+        values = np.zeros((len(host), self.device.size // len(host)))
+        values[:, : host.shape[1]] = host
         ctypes.memmove(self.device.data.ptr, values.ctypes.data, values.nbytes)
 
     update._Live.refresh = refresh  # type: ignore[method-assign]
 
     @kernel_for("cuda", "amp_update")
     def update_scale(scale: Any, tracker: Any, found: Any, **attrs: Any) -> tuple:
-        return _update(np, on_host(scale), on_host(tracker), on_host(found), **attrs)
+        arrays = [on_host(a) for a in (scale, tracker, found)]
+        if emulated_graphs.capture.work is None:
+            return _update(np, *arrays, **attrs)
+        emulated_graphs.capture.add(lambda: _update(np, *arrays, **attrs))
+        return ()
 
 
 def main() -> None:

@@ -81,6 +81,7 @@ class Graph:
     ) -> Any:
         """The graph as `end` gives it; `overlapping` lets kernels of the main lane come before their turn."""
         self.turn = turn_of_this_gpu()
+        self.turn.prepare(1 + max(self.branches.lane))
         stream = self.turn.streams[0]
         runtime.deviceSynchronize()
         with using(stream), cupy.cuda.using_allocator(memory.malloc):
@@ -160,11 +161,16 @@ class Turn:
 
     def __init__(self) -> None:
         self.streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(1 + LANES)]
-        for stream in self.streams:  # no memory need be found for them during a capture
-            with using(stream):
-                counter(), partials(), library().workspace(stream.ptr)
+        self.ready = 0  # streams that have their scratch memory
         self.holder: Any = None
         self.take()
+
+    def prepare(self, count: int) -> None:
+        """Scratch memory for the first streams, which need not be found during a capture then."""
+        for stream in self.streams[self.ready : count]:
+            with using(stream):
+                counter(), partials(), library().workspace(stream.ptr)
+        self.ready = max(self.ready, count)
 
     def take(self) -> None:
         if self.holder is not None:

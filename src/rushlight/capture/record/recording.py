@@ -47,6 +47,7 @@ class Recording:
         fed: list[Any] = []
         given = [t._a for t in self.given if t is not None]
         self.reaches = [reach(a) for a in given]
+        lasting = [*self.watch.owned_arrays(), *[t._a for t, _ in self.watch.tensors.values()]]
         self.recorder = Recorder(given, self.watch.owned(), fed)
         del given
         self.recorder.strict = fullgraph
@@ -59,6 +60,7 @@ class Recording:
         ):
             self.result = self.fn(*self.args, **self.kwargs)
         forget_casts()
+        del lasting  # until here: the recorder knows them by their ids
         del self.fn, self.args, self.kwargs
         if self.watch.mentioned & SEEDING:
             self.recorder.complain("sets the seed of random numbers", "its code")

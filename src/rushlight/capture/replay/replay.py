@@ -15,7 +15,7 @@ from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ..lower.choose import lower
 from ..passes import again, optimise
-from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot
+from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
 from ..record.backward import ReplayNode
 from ..record.recorder import CannotCapture, WrongKernel
 from ..record.recording import Recording
@@ -63,6 +63,7 @@ class Replay:
         self.alone = first[0] == "tensor" and r.backward is None
         self.spent = SpentNode(first[2] if self.alone and first[2] else "")
         self.complaint: str | None = None  # what had to be left out of the program
+        _drop_unread(r)
         self.program = optimise(r.program)
         places = {id(t): i for i, t in enumerate(r.given)}
         self.entry = [(places.get(id(t)), t, there) for t, there in r.entry_rules]
@@ -315,6 +316,19 @@ class Replay:
             at, shift, slot = way
             array = _look(tensors[at]._a, shift, slot)
         return tensor_over(array, self.lowered.array_type)
+
+
+def _drop_unread(r: Recording) -> None:
+    """Gradients that were there and that the call does not look at need no memory of the program's."""
+    arguments, first = r.program.arguments, len(r.tensors)
+    read = {i for _, i in r.added_to}
+    results = r.program.result_storages()
+    for i in range(first, first + len(r.with_grad)):
+        slot = arguments[i]
+        if i not in read and slot.storage.number not in results:
+            nothing = Storage(slot.storage.number, ARGUMENT, 0, slot.storage.label)
+            nothing.device = slot.storage.device
+            arguments[i] = Slot(slot.number, nothing, (0,), slot.dtype, (slot.dtype.itemsize,))
 
 
 def bump(t: Tensor, n: int) -> None:
