@@ -202,6 +202,27 @@ def test_the_plain_way_on_the_gpu() -> None:
         assert "rnn_stack" not in names
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["LSTMCell", "GRUCell", "RNNCell"])
+def test_cells(name: str, dtype: str) -> None:
+    rl.manual_seed(6)
+    net = getattr(rl.nn, name)(24, 40)
+    there = copy.deepcopy(net).to("cuda", getattr(rl, dtype))
+    x = rl.randn(3, 5, 24)
+    tolerance = {"float32": 1e-5, "float64": 1e-5}.get(dtype, 0.03)
+    ends = []
+    for cell, steps in ((net, x), (there, x.to("cuda", getattr(rl, dtype)))):
+        state = None
+        for frame in steps:
+            state = cell(frame, state)
+        ends.append(list(state) if isinstance(state, tuple) else [state])
+        sum([s.float().square().sum() for s in ends[-1]]).backward()
+    for a, b in zip(*ends):
+        compare(b, a, tolerance)
+    for a, b in zip(net.parameters(), there.parameters()):
+        compare(b.grad, a.grad, 20 * tolerance)
+
+
 class Words(rl.nn.Module):
     """A small language model."""
 

@@ -234,3 +234,8 @@ def test_a_device_without_a_library_is_told() -> None:
 @needs_compiler
 def test_the_calls_of_cudnn_on_the_emulated_gpu() -> None:
     runs_on_the_emulated_gpu("emulated_recurrent.py")
+
+
+@needs_compiler
+def test_cells_and_the_plain_way_on_the_emulated_gpu() -> None:
+    runs_on_the_emulated_gpu("emulated_cells.py")

@@ -102,6 +102,7 @@ FAMILIES = {
         {"CLASSES": 16, "TEAM": 32, "TEAMS": 8, "ROWS": 4, "LABEL": "u8"},
         {"CLASSES": 3, "TEAM": 64, "TEAMS": 8, "ROWS": 1, "LABEL": "i64"},
     ],
+    "recurrent": [{}],
     "casts": [{"SRC": source, "MAXT": 64} for source in ("float", "bf16_t")],
 }
 STORED = {"float": "float", "double": "double", "half_t": "float", "bf16_t": "float"}

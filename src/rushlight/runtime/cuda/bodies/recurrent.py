@@ -16,10 +16,11 @@ from ..code.sources import NUMBERS, blocks_for, load
 from ..library.cudnn_rnn import call_for, way
 from ..memory.streams import current
 from .casts import MOST, launch_casts
+from .fills import copied
 
 
 def _dense(a: Any) -> Any:
-    return a if a is None or a._c_contiguous else cupy.ascontiguousarray(a)
+    return a if a is None or a._c_contiguous else copied(a, "C")
 
 
 # -- weights --------------------------------------------------------------------------------------
