@@ -17,8 +17,6 @@ class _Current(threading.local):
 
 current = _Current()
 
-_defaults: dict[int, Any] = {}
-
 
 def default_stream(index: int) -> Any:
     """The stream that work goes into unless another was chosen."""
