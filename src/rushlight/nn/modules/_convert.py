@@ -13,7 +13,7 @@ from ...core.tensor import Tensor
 from ...operators.create.filled import empty
 from ...operators.memory.casting import _parse_to
 from ..parameter import is_lazy
-from ._members import Members
+from ._members import Members, children_first
 
 
 class Convert(Members):
@@ -22,9 +22,9 @@ class Convert(Members):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         """Replace every tensor by `fn(tensor)`, keeping the Parameter objects themselves."""
         if recurse:
-            for module in self._modules.values():
-                if module is not None:
-                    module._apply(fn)
+            for module, own in children_first(self, "_apply", Convert._apply):
+                if module is not self:
+                    module._apply(fn) if own else module._apply(fn, recurse=False)
         for param in self._parameters.values():
             if param is None:
                 continue
@@ -43,9 +43,11 @@ class Convert(Members):
 
     def apply(self, fn: Callable[[Any], None]) -> Any:
         """Call `fn` on every module below, children first, then on this one."""
-        for module in self.children():
-            module.apply(fn)
-        fn(self)
+        for module, own in children_first(self, "apply", Convert.apply):
+            if own:
+                module.apply(fn)
+            else:
+                fn(module)
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Any:

@@ -36,6 +36,31 @@ def _check_name(owner: Any, kind: str, name: Any, taken: dict) -> None:
         raise KeyError(f"attribute '{name}' already exists")
 
 
+DEEPEST = 10_000  # levels of modules; more of them are a module that contains itself
+
+
+def children_first(root: Any, method: str, plain: Callable) -> Iterator[tuple[Any, bool]]:
+    """`root` and what is below it, children before their parents, without recursion.
+
+    A module whose `method` is not the `plain` one comes with True, and what is below it does not come:
+    the caller calls that method, which sees to them.
+    """
+    stack = [(root, root.children())]
+    while stack:
+        module, children = stack[-1]
+        for child in children:
+            if getattr(getattr(child, method), "__func__", None) is not plain:
+                yield child, True
+                continue
+            stack.append((child, child.children()))
+            if len(stack) > DEEPEST:
+                raise RecursionError("modules are nested without end; one of them contains itself")
+            break
+        else:
+            stack.pop()
+            yield module, False
+
+
 class Members:
     """The part of Module that knows what it consists of."""
 
@@ -225,7 +250,20 @@ class Members:
         if remove_duplicate:
             memo.add(self)
         yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                below = prefix + ("." if prefix else "") + name
-                yield from module.named_modules(memo, below, remove_duplicate)
+        stack = [(prefix, iter(self._modules.items()))]
+        while stack:
+            above, rest = stack[-1]
+            for name, module in rest:
+                if module is None:
+                    continue
+                below = above + ("." if above else "") + name
+                if getattr(module.named_modules, "__func__", None) is not Members.named_modules:
+                    yield from module.named_modules(memo, below, remove_duplicate)
+                elif module not in memo:
+                    if remove_duplicate:
+                        memo.add(module)
+                    yield below, module
+                    stack.append((below, iter(module._modules.items())))
+                    break
+            else:
+                stack.pop()

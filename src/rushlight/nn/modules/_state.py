@@ -131,17 +131,36 @@ class State(Members):
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
+        stack = [(self, prefix, *self._state_begun(destination, prefix, keep_vars))]
+        while True:
+            module, above, local_metadata, children = stack[-1]
+            for name, child in children:
+                if child is None:
+                    continue
+                below = above + name + "."
+                if getattr(child.state_dict, "__func__", None) is not State.state_dict:
+                    child.state_dict(destination=destination, prefix=below, keep_vars=keep_vars)
+                    continue
+                stack.append((child, below, *child._state_begun(destination, below, keep_vars)))
+                break
+            else:
+                stack.pop()
+                result = module._state_ended(destination, above, local_metadata)
+                if not stack:
+                    return result
+
+    def _state_begun(self, destination: Any, prefix: str, keep_vars: bool) -> tuple[dict, Any]:
+        """Save what this module holds itself; its metadata, and the children still to be saved."""
         local_metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
         for hook in self._state_dict_pre_hooks.values():
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(
-                    destination=destination, prefix=prefix + name + ".", keep_vars=keep_vars
-                )
+        return local_metadata, iter(self._modules.items())
+
+    def _state_ended(self, destination: Any, prefix: str, local_metadata: dict) -> Any:
+        """Run the hooks that want to see a module saved with its children."""
         for hook in self._state_dict_hooks.values():
             result = hook(self, destination, prefix, local_metadata)
             if not getattr(hook, "_from_public_api", False):
@@ -297,16 +316,42 @@ def _load(
     errors: list[str],
 ) -> None:
     """Load one module, then its children, then run its post hooks."""
+    stack: list[tuple] = []
+    _load_own(stack, module, state, prefix, metadata, assign, found, errors)
+    while stack:
+        module, state, prefix, children = stack[-1]
+        for name, child in children:
+            if child is not None:
+                below = prefix + name + "."
+                part = {k: v for k, v in state.items() if k.startswith(below)}
+                _load_own(stack, child, part, below, metadata, assign, found, errors)
+                break
+        else:
+            stack.pop()
+            _loaded(module, found)
+
+
+def _load_own(
+    stack: list[tuple],
+    module: Any,
+    state: dict,
+    prefix: str,
+    metadata: Any,
+    assign: bool,
+    found: _IncompatibleKeys,
+    errors: list[str],
+) -> None:
+    """Load what one module holds itself, and put it on the stack for its children."""
     local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
     if assign:
         local_metadata["assign_to_params_buffers"] = assign
     missing, unexpected = found
     module._load_from_state_dict(state, prefix, local_metadata, True, missing, unexpected, errors)
-    for name, child in module._modules.items():
-        if child is not None:
-            below = prefix + name + "."
-            part = {k: v for k, v in state.items() if k.startswith(below)}
-            _load(child, part, below, metadata, assign, found, errors)
+    stack.append((module, state, prefix, iter(module._modules.items())))
+
+
+def _loaded(module: Any, found: _IncompatibleKeys) -> None:
+    """Run the hooks that want to see a module loaded with its children."""
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, found) is not None:
             raise AssertionError(

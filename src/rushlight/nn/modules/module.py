@@ -25,7 +25,7 @@ from ._global_hooks import (  # noqa: F401 - their public home, as in PyTorch
     register_module_parameter_registration_hook,
 )
 from ._hooks import Hooks
-from ._members import typename
+from ._members import DEEPEST, children_first, typename
 from ._state import State, _IncompatibleKeys  # noqa: F401
 
 _TABLES = (
@@ -215,9 +215,11 @@ class Module(Convert, State, Hooks):
         """Set training mode for this module and every one below it."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
-        self.training = mode
-        for module in self.children():
-            module.train(mode)
+        for module, own in children_first(self, "train", Module.train):
+            if own:
+                module.train(mode)
+            else:
+                module.training = mode
         return self
 
     def eval(self) -> Any:
@@ -234,17 +236,19 @@ class Module(Convert, State, Hooks):
         return ""
 
     def __repr__(self) -> str:
-        extra = self.extra_repr()
-        lines = extra.split("\n") if extra else []
-        children = [
-            f"({name}): {indent(repr(module), 2)}" for name, module in self._modules.items()
-        ]
-        inside = lines + children
-        if len(lines) == 1 and not children:
-            return f"{self._get_name()}({lines[0]})"
-        if inside:
-            return f"{self._get_name()}(\n  " + "\n  ".join(inside) + "\n)"
-        return f"{self._get_name()}()"
+        """The tree below as text; line by line, so that no depth is too deep."""
+        out: list[str] = []
+        waiting: list[tuple[int, str, Any]] = [(0, "", self)]  # the next one last, or a ")"
+        while waiting:
+            depth, head, module = waiting.pop()
+            pad = "  " * depth
+            if isinstance(module, str):
+                out.append(pad + module)
+            elif module is not self and type(module).__repr__ is not Module.__repr__:
+                out.append(pad + head + indent(repr(module), len(pad)))
+            else:
+                out += _opened(module, depth, head, waiting)
+        return "\n".join(out)
 
     def _replicate_for_data_parallel(self) -> Any:
         replica = self.__new__(type(self))
@@ -253,6 +257,22 @@ class Module(Convert, State, Hooks):
         replica._buffers = self._buffers.copy()
         replica._modules = self._modules.copy()
         return replica
+
+
+def _opened(module: Module, depth: int, head: str, waiting: list) -> list[str]:
+    """The lines a module's text begins with; what follows them goes to `waiting`."""
+    extra = module.extra_repr()
+    lines = extra.split("\n") if extra else []
+    pad = "  " * depth
+    begin = f"{pad}{head}{module._get_name()}("
+    if not module._modules and len(lines) < 2:
+        return [begin + "".join(lines) + ")"]
+    if depth > DEEPEST:
+        raise RecursionError("modules are nested without end; one of them contains itself")
+    waiting.append((depth, "", ")"))
+    below = reversed(module._modules.items())
+    waiting += [(depth + 1, f"({name}): ", child) for name, child in below]
+    return [begin, *[f"{pad}  {line}" for line in lines]]
 
 
 def indent(text: str, spaces: int) -> str:
