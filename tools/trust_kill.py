@@ -1,0 +1,105 @@
+"""kill -9 while training and inside each write, then resume: always loadable, losses bit-equal."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from trust_train import SORTS, arguments, ended, fingerprint, loadable, start, write_pictures
+
+POINTS = ("fsync", "chmod", "replace", "write")
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def inside_a_write(rng: random.Random) -> Callable[[], None]:
+    """Die before, in the middle of, or after the n-th call of one of the steps of a write."""
+    point, nth, after = rng.choice(POINTS), rng.randint(1, 8), rng.random() < 0.5
+
+    def install() -> None:
+        count = 0
+
+        def dying(plain: Callable) -> Callable:
+            def call(*args, **kwargs):
+                nonlocal count
+                count += 1
+                if count == nth and not after:
+                    _die()
+                found = plain(*args, **kwargs)
+                if count == nth:
+                    _die()
+                return found
+
+            return call
+
+        if point == "write":
+            import rushlight.io.pth as pth
+
+            pth._record = dying(pth._record)  # one record of the zip file: half of it is written
+        else:
+            setattr(os, point, dying(getattr(os, point)))
+
+    return install
+
+
+def _one_run(root: Path, out: Path, sort: int, rng: random.Random, want: tuple, kills: int) -> tuple[int, str]:  # fmt: skip
+    """Train with at most `kills` kills; how many there were, and what is wrong."""
+    done = 0
+    while True:
+        args = arguments(root, out, sort)
+        if (out / "model.pth").exists():
+            args.append("--resume")
+        at_a_time = rng.random() < 0.4
+        if done >= kills:
+            code = ended(start(args))
+        elif at_a_time:
+            pid = start(args)
+            time.sleep(rng.uniform(0.0, 1.0))
+            os.kill(pid, signal.SIGKILL)
+            code = ended(pid)
+        else:
+            code = ended(start(args, inside_a_write(rng)))
+        if not loadable(out):
+            return done, "the checkpoint is damaged after a kill"
+        if code == 0:
+            found = fingerprint(out)
+            left = [p.name for p in out.iterdir() if p.name.endswith(".part")]
+            wrong = "" if found == want else "losses or weights differ from the uninterrupted run"
+            # The last kill may leave one file that the next write of the same target collects.
+            return done, wrong or (f"{left} were left" if len(left) > 2 else "")
+        if code != -signal.SIGKILL:
+            return done, f"the process ended with {code}"
+        done += 1
+
+
+def kill(count: int, seed: int) -> tuple[str, bool]:
+    """`count` kills over runs of three sorts."""
+    rng = random.Random(seed)
+    total = runs = 0
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        write_pictures(root / "pictures")
+        wants = []
+        for sort in range(len(SORTS)):
+            assert ended(start(arguments(root, root / f"whole{sort}", sort))) == 0
+            wants.append(fingerprint(root / f"whole{sort}"))
+        while total < count:
+            sort = runs % len(SORTS)
+            out = root / f"run{runs}"
+            done, why = _one_run(root, out, sort, rng, wants[sort], min(6, count - total))
+            total += done
+            runs += 1
+            if why:
+                wrong.append(why)
+                print(f"run {runs} of sort {sort}: {why}", file=sys.stderr, flush=True)
+    said = f"{total} kills in {runs} trainings, {len(wrong)} of them damaged or different"
+    return said, not wrong
