@@ -18,6 +18,7 @@ def open_picture(path: str, mode: str = "RGB") -> Any:
         raise UsageError("image files need Pillow: pip install 'rushlight[vision]'") from None
     try:
         with warnings.catch_warnings(), Image.open(path) as opened:
+            warnings.simplefilter("ignore")  # of tags that Pillow skips
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             opened.load()
             picture = ImageOps.exif_transpose(opened)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import multiprocessing
 import os
 import selectors
@@ -31,14 +32,14 @@ class Worker:
     def __init__(self, number: int, context: Any, setup: Setup, others: Iterable[Worker]) -> None:
         ours, theirs = pair()
         self.channel = Channel(ours)
-        self.page = context.RawArray("q", CELLS)
+        forked = context.get_start_method() == "fork"
+        self.page = _shared_page() if forked else context.RawArray("q", CELLS)
         self.page[TASK_CELL] = IDLE
         self.tasks: dict[int, Any] = {}
         self.first_task = 0  # of this epoch; tasks are numbered on and on
         self.seen = (IDLE, 0)  # task and place at the last look, and since when
         self.since = time.monotonic()
         self.warned = False
-        forked = context.get_start_method() == "fork"
         inherited = [ours, *[w.channel.sock for w in others]] if forked else []
         self.process = context.Process(
             target=run_worker,
@@ -99,6 +100,11 @@ class Worker:
             f"DataLoader worker (pid(s) {self.pid}) exited unexpectedly with exit code {code}{at}. "
             "num_workers=0 runs the dataset in the main process, where its error can be seen."
         )
+
+
+def _shared_page() -> Any:
+    """Cells that a forked child shares; unlike multiprocessing's they need no /dev/shm."""
+    return memoryview(mmap.mmap(-1, 8 * CELLS)).cast("q")
 
 
 _ADVICE = {
