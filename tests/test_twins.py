@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import rushlight as rl
+from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from optable import Row, all_rows, call, flat
 from rushlight.core.op import IN_PYTHON
 from rushlight.core.tensor import Tensor, wrap
@@ -134,6 +135,13 @@ def test_usual_calls_stay_in_c() -> None:
     with in_python(), _frames_of_python_calls() as seen:
         work()
     assert "add" in seen
+
+
+@needs_compiler
+def test_launches_in_c_and_in_python_give_kernels_the_same() -> None:
+    """Grid, block and every parameter, as the kernel itself sees them on the emulated GPU."""
+    pytest.importorskip("rushlight.runtime.cuda.code._launch", reason="not built here")
+    runs_on_the_emulated_gpu("emulated_launches.py")
 
 
 def _enums(text: str) -> list[dict[str, int]]:
