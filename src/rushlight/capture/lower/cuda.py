@@ -15,6 +15,7 @@ from ...runtime.door import run
 from ..joined.trial_cuda import try_kernels
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
+from ..record.recorder import extent
 from .cuda_arena import capture
 from .cuda_graph import Graph
 
@@ -158,7 +159,7 @@ class CudaReplay:
         """Copy an argument into its place; one plain copy where both lie alike."""
         if isinstance(array, np.ndarray):
             np.copyto(array, value)
-        elif value.strides == array.strides and array._c_contiguous:
+        elif value.strides == array.strides and extent(array) == (0, array.nbytes):
             runtime.memcpyAsync(
                 array.data.ptr, value.data.ptr, array.nbytes, _ON_DEVICE, current.ptr
             )

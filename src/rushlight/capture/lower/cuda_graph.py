@@ -10,8 +10,7 @@ import numpy as np
 from cupy.cuda import runtime
 
 from ...runtime.cuda.code.launch import overlap
-from ...runtime.cuda.code.sources import counter, partials
-from ...runtime.cuda.library.cublaslt import library
+from ...runtime.cuda.code.sources import counter
 from ...runtime.cuda.memory.streams import current, using
 from ...runtime.door import collecting_replay_hooks
 from ..program.instructions import Instruction
@@ -161,15 +160,18 @@ class Turn:
 
     def __init__(self) -> None:
         self.streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(1 + LANES)]
-        self.ready = 0  # streams that have their scratch memory
+        self.ready = 0  # streams that have their counters
         self.holder: Any = None
         self.take()
 
     def prepare(self, count: int) -> None:
-        """Scratch memory for the first streams, which need not be found during a capture then."""
+        """Counters for the first streams: their zeros cannot be written during a capture.
+
+        Other scratch memory is found when the first capture asks for it, by those who need it.
+        """
         for stream in self.streams[self.ready : count]:
             with using(stream):
-                counter(), partials(), library().workspace(stream.ptr)
+                counter()
         self.ready = max(self.ready, count)
 
     def take(self) -> None:

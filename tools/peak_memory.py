@@ -1,0 +1,278 @@
+"""Peak memory of training steps on a GPU, eager and compiled, told without a GPU.
+
+    PYTHONPATH=src python tools/peak_memory.py [gpt2 gpt resnet encoder ...] [--largest 8]
+
+Everything above the driver is real: what kernels and libraries ask for, recording, passes, the two captures of a
+program and the plan of its arena. Addresses are numbers that nobody looks behind, and launches do nothing, so that
+networks of any size fit. What needs one of CuPy's own kernels answers arrays of the right
+sizes, without the temporaries it would have. Needs CuPy, which imports without a driver.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import emulated_gpu
+import host_path
+
+_MB = 1 << 20
+
+
+class _Owner:
+    """Stands behind a piece of memory as long as it is in use."""
+
+
+class Pool(host_path.Pool):
+    """Memory that is only counted: every piece has an address of its own, and nothing behind it."""
+
+    here: Pool
+
+    def __init__(self, cupy: Any) -> None:
+        super().__init__(cupy)
+        self.next, self.live, self.peak = 1 << 40, 0, 0
+        Pool.here = self
+
+    def malloc(self, size: int) -> Any:
+        rounded = size + 511 & ~511
+        address, self.next = self.next, self.next + rounded + 512
+        owner = _Owner()
+        self.live += rounded
+        self.peak = max(self.peak, self.live)
+        weakref.finalize(owner, self._freed, rounded)
+        return self.pointer(self.memory(address, rounded, owner, 0), 0)
+
+    def _freed(self, rounded: int) -> None:
+        self.live -= rounded
+
+
+def install() -> None:
+    """Make `cuda` a GPU that does nothing; call it before the backend is used."""
+    host_path.Pool = Pool  # type: ignore[misc]
+    host_path.no_driver()
+    import cupy
+    from cupy.cuda import runtime
+
+    runtime.memcpyAsync = runtime.memsetAsync = cupy.copyto = lambda *args, **kwargs: None
+    import emulated_capture
+    import emulated_graphs
+
+    emulated_graphs.Capture._tell = lambda self, address: None  # type: ignore[method-assign]
+    emulated_gpu.drivers.append(None)
+    emulated_graphs.install()
+    cupy.cuda.using_allocator = emulated_capture._using
+    from rushlight.base.device import device
+    from rushlight.runtime import devices
+    from rushlight.runtime.door import KERNELS
+
+    cupy.cuda.Device = Device
+    devices.backend_of(device("cuda"))
+    host_path.no_libraries()
+    from rushlight.runtime.cuda import backend
+
+    backend._generic = _of_any_library(backend._generic)
+    bodies = devices.overrides("cuda")
+    for name, body in list(bodies.items()):
+        if name in KERNELS and callable(body):
+            bodies[name] = _or_empty(body, KERNELS[name])
+    from rushlight.capture.lower import cuda
+    from rushlight.capture.record import recording
+    from rushlight.runtime.cuda.bodies import attention, stream, update
+
+    cuda.try_kernels = lambda program: None
+    recording._same_values = lambda a, b: True  # nobody can look behind an address
+    attention._takes = lambda *args, **kwargs: True
+    attention._plan = lambda key, describe: lambda *args: None
+    update._Live.refresh = lambda self: None  # type: ignore[method-assign]
+    stream.Stream._write = lambda self, seed, counter: None  # type: ignore[method-assign]
+
+
+class Device:
+    """A GPU of the newest kind, to ask and to enter."""
+
+    compute_capability, id = "90", 0
+
+    def __init__(self, index: int = 0) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: Any) -> None:
+        pass
+
+
+def _or_empty(body: Callable, kernel: Any) -> Callable:
+    """A body that answers arrays of the right sizes where one of CuPy's own kernels would be needed."""
+    import cupy
+    from cupy.cuda import runtime
+
+    def run(*arrays: Any, **attrs: Any) -> Any:
+        try:
+            return body(*arrays, **attrs)
+        except runtime.CUDARuntimeError:
+            if kernel.mutates:
+                return ()
+            if kernel.meta is None:
+                raise
+        made = kernel.meta(*arrays, **attrs)
+        if made.__class__ is list:
+            return tuple([cupy.ndarray(shape, dtype) for shape, dtype in made])
+        return cupy.ndarray(*made)
+
+    return run
+
+
+def _of_any_library(generic: Callable[[Any], Callable]) -> Callable[[Any], Callable]:
+    return lambda kernel: _or_empty(generic(kernel), kernel)
+
+
+# -- steps ----------------------------------------------------------------------------------------
+
+
+def language(layers: int, heads: int, width: int, batch: int, length: int, words: int) -> Any:
+    """A GPT as nanoGPT writes it: the net, and a batch."""
+    import rushlight as torch
+    from rushlight import nn
+    from rushlight.nn import functional as F
+
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one, self.two = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def forward(self, x: Any) -> Any:
+            b, t, c = x.shape
+            parts = self.qkv(self.one(x)).split(c, dim=2)
+            q, k, v = [a.view(b, t, heads, c // heads).transpose(1, 2) for a in parts]
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.out(y.transpose(1, 2).contiguous().view(b, t, c))
+            return x + self.down(F.gelu(self.up(self.two(x))))
+
+    class GPT(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.tokens, self.places = nn.Embedding(words, width), nn.Embedding(length, width)
+            self.blocks = nn.ModuleList([Block() for _ in range(layers)])
+            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, words, bias=False)
+            self.head.weight = self.tokens.weight
+            self.register_buffer("order", torch.arange(length))
+
+        def forward(self, x: Any) -> Any:
+            h = self.tokens(x) + self.places(self.order)
+            for block in self.blocks:
+                h = block(h)
+            return self.head(self.norm(h))
+
+    x = torch.zeros(batch, length).long()
+    return GPT(), x, x
+
+
+def pictures(name: str, batch: int, size: int) -> Any:
+    """A network of rushlight.vision, and a batch."""
+    import rushlight as torch
+    from rushlight.vision import models
+
+    net = getattr(models, name)().to(memory_format=torch.channels_last)
+    x = torch.zeros(batch, 3, size, size).to(memory_format=torch.channels_last)
+    return net, x, torch.zeros(batch).long()
+
+
+def encoder() -> Any:
+    import rushlight as torch
+    from rushlight import nn
+
+    layer = nn.TransformerEncoderLayer(256, 4, 1024, dropout=0.1, batch_first=True)
+    net = nn.Sequential(
+        nn.Embedding(10000, 256), nn.TransformerEncoder(layer, 4), nn.Linear(256, 10000)
+    )
+    x = torch.zeros(64, 128).long()
+    return net, x, x
+
+
+NETWORKS: dict[str, tuple[Callable[[], Any], bool]] = {  # and whether it runs in bfloat16
+    "gpt2": (lambda: language(12, 12, 768, 8, 1024, 50304), True),
+    "gpt": (lambda: language(6, 6, 384, 64, 256, 65), True),
+    "small": (lambda: language(2, 2, 64, 8, 64, 300), True),
+    "resnet": (lambda: pictures("resnet50", 128, 224), True),
+    "vgg": (lambda: pictures("vgg16", 64, 224), True),
+    "mobile": (lambda: pictures("mobilenet_v2", 128, 96), True),
+    "encoder": (encoder, False),
+}
+
+
+class Measured:
+    """What the calls of a step needed at the most, and the compiled step."""
+
+    def __init__(self, make: Callable[[], Any], casting: bool) -> None:
+        import rushlight as torch
+        from rushlight.nn import functional as F
+
+        pool = Pool.here
+        start = pool.live
+        net, x, y = [a.to("cuda") for a in make()]
+        opt = torch.optim.AdamW(net.parameters(), lr=1e-3)
+
+        def step(x: Any, y: Any) -> Any:
+            opt.zero_grad()
+            with torch.autocast("cuda", torch.bfloat16, enabled=casting):
+                out = net(x)
+                loss = F.cross_entropy(out.view(-1, out.shape[-1]), y.view(-1))
+            loss.backward()
+            opt.step()
+            return loss
+
+        def peak(call: Callable) -> int:
+            pool.peak = pool.live
+            call(x, y)
+            return pool.peak - start
+
+        self.eager = [peak(step) for _ in range(3)][-1]
+        self.compiled = torch.compile(step, fullgraph=True)
+        self.calls = [peak(self.compiled) for _ in range(4)]
+        self.lowered = self.compiled.replays[-1].lowered
+        self.program = self.compiled.program()
+
+    def largest(self, count: int) -> list[str]:
+        """The buffers of the program's peak, alike ones together."""
+        makers: dict[int, str] = {}
+        for ins in self.program.instructions:
+            for s in () if ins.is_view else ins.outputs:
+                makers.setdefault(s.storage.number, f"{ins.name} {s.dtype}{list(s.shape)}")
+        sums: Counter[str] = Counter()
+        times: Counter[str] = Counter()
+        for storage in self.program.peak()[2]:
+            sums[makers[storage.number]] += storage.nbytes
+            times[makers[storage.number]] += 1
+        return [f"{n / _MB:9.1f} MB  {times[k]:3} x {k}" for k, n in sums.most_common(count)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "names", nargs="*", default=["gpt2", "gpt", "resnet", "vgg", "mobile", "encoder"]
+    )
+    parser.add_argument("--largest", type=int, default=0, metavar="COUNT")
+    args = parser.parse_args()
+    install()
+    print(f"{'MB':<12}{'eager':>9}{'recorded':>10}{'replayed':>10}{'arena':>9}{'least':>9}")
+    for name in args.names:
+        m = Measured(*NETWORKS[name])
+        row = (m.eager, max(m.calls[:2]), m.calls[-1], m.lowered.arena_bytes, m.program.peak()[0])
+        print(f"{name:<12}{row[0] / _MB:>9.0f}{row[1] / _MB:>10.0f}{row[2] / _MB:>10.0f}"
+              f"{row[3] / _MB:>9.0f}{row[4] / _MB:>9.0f}", flush=True)  # fmt: skip
+        for line in m.largest(args.largest):
+            print("   ", line)
+
+
+if __name__ == "__main__":
+    main()
