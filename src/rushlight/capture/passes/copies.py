@@ -12,8 +12,7 @@ _COPIES = frozenset(("clone", "snapshot"))
 def drop_copies(program: Program) -> Program:
     """Let the source of a copy stand for the copy where neither is written afterwards.
 
-    While recording every array is held by the recorder, so that gradients are copied which an eager
-    step would have taken as they are.
+    A step copies what it could take as it is wherever it cannot know that nobody else will change it.
     """
     once = once_made(program)
     written = writers(program.instructions)
