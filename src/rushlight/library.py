@@ -131,7 +131,7 @@ def custom_op(
         raise ValueError(f"custom_op(): expected a name of the form namespace::name, got {name!r}")
     mutates = frozenset([mutates_args] if isinstance(mutates_args, str) else mutates_args)
     op = _defined[name] = CustomOpDef(name, fn, mutates, device_types)
-    ops.register(*name.split("::"), op)
+    ops.register(op._namespace, op._name, op)
     return op
 
 

@@ -58,6 +58,8 @@ class _Owner:
 
     __slots__ = ("_a",)
 
+    _a: Any
+
 
 def _is_taken(count: int) -> bool:
     global _ALONE
