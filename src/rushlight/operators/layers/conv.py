@@ -152,9 +152,8 @@ def convolve(
     return conv_op(x, w, b, **how)
 
 
-_checked: dict[tuple, dict[str, Any]] = Bounded(
-    4096
-)  # arguments that were found right -> the op's attributes
+# arguments that were found right -> the op's attributes
+_checked: dict[tuple, dict[str, Any]] = Bounded(4096)
 
 
 def _convolve_checked(

@@ -95,9 +95,8 @@ def _window(
 # -- max ----------------------------------------------------------------------------------------
 
 
-_checked: dict[tuple, dict[str, Any]] = Bounded(
-    4096
-)  # arguments that were found right -> the op's attributes
+# arguments that were found right -> the op's attributes
+_checked: dict[tuple, dict[str, Any]] = Bounded(4096)
 
 
 def _max(n: int, fn: str, x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
