@@ -247,6 +247,10 @@ UPDATES = [
     ("adadelta_update", 2, [1.0, 0.01, 0.9, 1e-6], {"maximize": False}),
     ("rprop_update", 2, [0.5, 1.2, 1e-6, 50.0], {"maximize": False}),
     ("asgd_update", 1, [0.01, 0.01, 0.999, 0.5], {"maximize": False}),
+    ("asgd_update", 1, [0.01, 0.0, 0.999, 1.0], {"maximize": True}),
+    ("muon_update", 0, [0.01, 0.1], {}),
+    ("muon_momentum_update", 1, [0.9], {"nesterov": True}),
+    ("muon_momentum_update", 1, [0.9], {"nesterov": False}),
 ]  # fmt: skip
 
 
@@ -263,6 +267,8 @@ def updates(rng: np.random.Generator) -> Iterator[Case]:
                 attrs = {"n": len(sizes), **flags}
                 label = f"{states} states, {len(sizes)} parameters {flags}"
                 yield Case(name, (np.array(numbers), *arrays), attrs, dtype, label)
+                each = np.array(numbers) * (1 - 0.01 * np.arange(len(sizes)))[:, None]
+                yield Case(name, (each, *arrays), attrs, dtype, f"{label}, numbers for each")
 
 
 def running(rng: np.random.Generator) -> Iterator[Case]:

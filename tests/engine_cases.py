@@ -250,8 +250,12 @@ def update(d: Draw) -> Iterator[Case]:
     flags = {"nesterov": momentum > 0 and d.one(True, False), "maximize": d.one(True, False)}
     buffers = some() if momentum else []
     how = {"n": n, "first": d.one(True, False), **flags}
+    if d.one(0, 1):  # numbers for each parameter
+        h = np.array([h * f for f in range(1, n + 1)])
     yield "sgd_update", (h, *some(), *some(), *buffers), how, 1e-6
-    h = np.array([0.1, 0.01, 0.9, 0.99, 1e-8, 0.1, 0.3])
+    h = np.array([0.1, d.one(0, 0.01), 0.9, 0.99, 1e-8, 0.1, 0.3])
+    if d.one(0, 1):
+        h = np.array([h / f for f in range(1, n + 1)])
     how = {"n": n, "decoupled": d.one(True, False), "maximize": d.one(True, False)}
     largest = some(True) if d.one(0, 1) else []
     yield "adam_update", (h, *some(), *some(), *some(), *some(True), *largest), how, 2e-6

@@ -8,3 +8,8 @@ from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 @needs_compiler
 def test_a_step_on_the_emulated_gpu_equals_the_cpus() -> None:
     runs_on_the_emulated_gpu("emulated_step.py")
+
+
+@needs_compiler
+def test_optimisers_and_lists_on_the_emulated_gpu_equal_the_cpus() -> None:
+    runs_on_the_emulated_gpu("emulated_optim.py")

@@ -104,6 +104,7 @@ FAMILIES = {
     ],
     "recurrent": [{}],
     "casts": [{"SRC": source, "MAXT": 64} for source in ("float", "bf16_t")],
+    "foreach": [{"MAXT": 16, "ORDER": order} for order in (0, 1, 2)],
 }
 STORED = {"float": "float", "double": "double", "half_t": "float", "bf16_t": "float"}
 
@@ -119,6 +120,32 @@ def family_sources(few: bool) -> dict[str, str]:
                 lines = [f"#define {k} {v}" for k, v in constants.items()]
                 files = [(folder / f"{f}.cu").read_text() for f in ("common", name)]
                 sources[f"{name}-{stored}-{number}"] = "\n".join([*lines, *files])
+    return sources
+
+
+# Of every optimiser's rule, one form with all it can have: arrays (parameter, gradient, states), flags.
+RULES = {
+    "sgd_update": (3, "NESTEROV MAXIMIZE"), "velocity_update": (3, ""), "adam_update": (5, "DECOUPLED MAXIMIZE"),
+    "adamax_update": (4, "MAXIMIZE"), "nadam_update": (4, "DECOUPLED MAXIMIZE"),
+    "radam_update": (4, "DECOUPLED MAXIMIZE"), "rmsprop_update": (5, "CENTERED MOMENTUM MAXIMIZE"),
+    "adagrad_update": (3, "MAXIMIZE"), "adadelta_update": (4, "MAXIMIZE"), "rprop_update": (4, "MAXIMIZE"),
+    "asgd_update": (3, "MAXIMIZE"), "muon_momentum_update": (3, "NESTEROV"), "muon_update": (2, ""),
+}  # fmt: skip
+FLAGS = "NESTEROV MAXIMIZE DECOUPLED CENTERED MOMENTUM FIRST"
+
+
+def update_sources(few: bool) -> dict[str, str]:
+    """Every optimiser's rule, per type that numbers are stored in."""
+    rules = load("bodies.update_sources")
+    common, text = [(FOLDER / "kernels" / f"{f}.cu").read_text() for f in ("common", "update")]
+    sources = {}
+    for name in rules.RULES:
+        arrays, flags = RULES[name]
+        for stored, computed in list(STORED.items())[: 1 if few else None]:
+            constants = {"NT": stored, "NA": computed, "ARRAYS": arrays, "MAXT": 64}
+            constants |= {flag: int(flag in flags.split()) for flag in FLAGS.split()}
+            lines = [f"#define {k} {v}" for k, v in constants.items()]
+            sources[f"{name}-{stored}"] = "\n".join([*lines, common, rules.with_rule(name, text)])
     return sources
 
 
@@ -201,6 +228,7 @@ def main() -> int:
     whole = {
         **file_sources(options.few),
         **family_sources(options.few),
+        **update_sources(options.few),
         **conv_sources(options.few),
     }
     files = {k: v for k, v in whole.items() if options.only in k}

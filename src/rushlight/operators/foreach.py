@@ -1,7 +1,8 @@
 """`torch._foreach_*`: one function over lists of tensors, out of place or in place.
 
 What trainers call at every step goes through kernels over the whole list, which a GPU runs in one or two
-launches: `_foreach_mul_` by one factor, `_foreach_zero_` and `_foreach_norm`. The others loop.
+launches: `_foreach_mul_` by one factor, `_foreach_zero_`, `_foreach_norm` and the clipping of gradients.
+The others loop.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..base import dtypes
 from ..core.inplace import bump
 from ..core.modes import modes
 from ..core.public import public
@@ -55,6 +55,17 @@ def _norm(xp: Any, a: Any, order: float) -> Any:
     return (size**order).sum() ** (1.0 / order)
 
 
+def _total(xp: Any, *arrays: Any, order: float) -> Any:
+    """The norm of all arrays together."""
+    return xp.asarray(_norm(xp, _norms(xp, *arrays, order=order), order))
+
+
+def _clip(xp: Any, total: Any, *arrays: Any, limit: float) -> tuple:
+    """Every array times what brings the norm `total` down to `limit`, in place."""
+    factor = xp.minimum(limit / (total + total.dtype.type(1e-6)), total.dtype.type(1))
+    return _multiply(xp, xp.asarray(factor), *arrays)
+
+
 def _each_but_first(arrays: Sequence[Any], attrs: dict[str, Any]) -> range:
     return range(1, len(arrays))
 
@@ -62,13 +73,15 @@ def _each_but_first(arrays: Sequence[Any], attrs: dict[str, Any]) -> range:
 MULTIPLY = Kernel("foreach_multiply", _multiply, mutates=_each_but_first)
 ZERO = Kernel("foreach_zero", _zero, mutates=lambda arrays, attrs: range(len(arrays)))
 NORMS = Kernel("foreach_norms", _norms)
+TOTAL = Kernel("foreach_total_norm", _total)
+CLIP = Kernel("foreach_clip", _clip, mutates=_each_but_first)
 
 
 def _alike(tensors: list[Tensor]) -> bool:
     """Whether a list can go to a kernel at once: of one device, nothing to be recorded."""
     cls = tensors[0]._a.__class__
-    if any(t._a.__class__ is not cls for t in tensors):
-        return False
+    if any(t._a.__class__ is not cls or 0 in t._a.strides for t in tensors):
+        return False  # of an expanded array an element would be changed more than once
     return not modes.grad or not any(t.requires_grad for t in tensors)
 
 
@@ -224,26 +237,36 @@ def _foreach_norm(self: Any, ord: float = 2, dtype: Any = None) -> tuple[Tensor,
     from .reduce.vector_norm import vector_norm
 
     tensors = _listed("_foreach_norm", self)
-    kind = tensors[0].dtype
-    if dtype is not None or not kind.is_floating_point or not all_norms_at_once(tensors, ord):
+    if dtype is not None or not one_kind(tensors):
         return tuple([vector_norm(t, ord, dtype=dtype) for t in tensors])
-    return norms(tensors, ord).to(kind).unbind()
+    cls = tensors[0]._a.__class__
+    found = run(NORMS, cls, [t._a for t in tensors], {"order": float(ord)})
+    return tensor_over(found, cls).to(tensors[0].dtype).unbind()
 
 
-def all_norms_at_once(tensors: list[Tensor], order: float) -> bool:
-    """Whether `norms` serves a list: of one device and dtype, nothing empty, nothing recorded."""
+def one_kind(tensors: list[Tensor]) -> bool:
+    """Whether a list is of one device and one floating dtype, with nothing empty, nothing recorded."""
     kind = tensors[0]._a.dtype
     return (
         _alike(tensors)
         and all(t._a.dtype == kind and t._a.size for t in tensors)
-        and tensors[0].dtype in (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
+        and tensors[0].dtype.is_floating_point
     )
 
 
-def norms(tensors: list[Tensor], order: float) -> Tensor:
-    """The norms of all tensors as one vector, in float32 at least."""
+def total_norm(tensors: list[Tensor], order: float) -> Tensor:
+    """The norm of a list of one kind, as if it were one vector."""
     cls = tensors[0]._a.__class__
-    return tensor_over(run(NORMS, cls, [t._a for t in tensors], {"order": float(order)}), cls)
+    total = run(TOTAL, cls, [t._a for t in tensors], {"order": float(order)})
+    return tensor_over(total, cls).to(tensors[0].dtype)
+
+
+def clip(tensors: list[Tensor], total: Tensor, limit: float) -> None:
+    """Bring a list of one kind, whose norm is `total`, down to `limit`, in place."""
+    arrays = (total._a, *[t._a for t in tensors])
+    run(CLIP, total._a.__class__, arrays, {"limit": float(limit)})
+    for t in tensors:
+        bump(t)
 
 
 @public("torch")

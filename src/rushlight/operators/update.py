@@ -259,7 +259,7 @@ def _rms(xp: Any, x: Any) -> Any:
     return xp.sqrt((x * x).mean())
 
 
-@update("muon_momentum")
+@update("muon_momentum_update")
 def MUON_MOMENTUM(xp: Any, h: list, out: Any, g: Any, b: Any, *, nesterov: bool) -> None:
     """h: momentum; `out` is what is made orthogonal, `b` the running mean of gradients."""
     (momentum,) = h

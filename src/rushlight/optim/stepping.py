@@ -131,7 +131,13 @@ class Rule(Optimizer):
         for i, (p, g) in enumerate(zip(params, grads)):
             own = [[column[i]] for column in columns]
             h = self._numbers(group, *raise_scalars(self._raised, group, own))
-            body(TENSORS, h, p, g, *[s[i] for s in states], **flags)
+            kept = [s[i] for s in states]
+            fresh = [
+                s.clone() for s in kept
+            ]  # what derivatives keep of them, no later step may change
+            body(TENSORS, h, p, g, *fresh, **flags)
+            for s, new in zip(kept, fresh):
+                s.copy_(new)
 
 
 class _Launch:

@@ -9,6 +9,7 @@ from typing import Any
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
 from ...operators.create.from_data import tensor
+from ...operators.foreach import clip, one_kind, total_norm
 from ...operators.shape.join import stack
 
 __all__ = [
@@ -34,9 +35,11 @@ def get_total_norm(
     norm_type = float(norm_type)
     if not tensors:
         return tensor(0.0)
-    device = tensors[0].device
-    norms = [_norm(t, norm_type).to(device) for t in tensors]
-    total = _norm(stack(norms), norm_type)
+    if one_kind(tensors):
+        total = total_norm(tensors, norm_type)
+    else:
+        device = tensors[0].device
+        total = _norm(stack([_norm(t, norm_type).to(device) for t in tensors]), norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
@@ -59,9 +62,13 @@ def clip_grads_with_norm_(
     foreach: bool | None = None,
 ) -> None:
     """Scale gradients in place by `max_norm / total_norm` where that is less than one."""
+    grads = _gradients(parameters)
     with no_grad():
+        if grads and not total_norm.dim() and one_kind([*grads, total_norm]):
+            clip(grads, total_norm, max_norm)
+            return
         factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-        for g in _gradients(parameters):
+        for g in grads:
             g.mul_(factor.to(g.device))
 
 

@@ -234,6 +234,13 @@ static PyObject *m_set_threads(PyObject *module, PyObject *n) {
     Py_RETURN_NONE;
 }
 
+static PyObject *m_same_bits(PyObject *module, PyObject *on) {
+    const int value = PyObject_IsTrue(on);
+    if (value < 0) return NULL;
+    threads_same_bits(value);
+    Py_RETURN_NONE;
+}
+
 static PyObject *m_set_team(PyObject *module, PyObject *address) {
     void *team = PyLong_AsVoidPtr(address);
     if (!team && PyErr_Occurred()) return NULL;
@@ -282,6 +289,8 @@ static PyMethodDef methods[] = {
      "into(name, otherwise, arrays): the native kernel with its results in given memory, or None."},
     {"names", m_names, METH_NOARGS, "The names of all native kernels."},
     {"set_threads", m_set_threads, METH_O, "Set how many threads the kernels use."},
+    {"set_same_bits", m_same_bits, METH_O,
+     "Whether results shall have the same bits for any number of threads."},
     {"set_team", m_set_team, METH_O,
      "Work on the threads behind this GOMP_parallel (an address) instead of our own; 0 for our own."},
     {"get_threads", m_get_threads, METH_NOARGS, "How many threads the kernels use."},
