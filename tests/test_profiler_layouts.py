@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -77,3 +79,30 @@ def test_every_engine_can_be_profiled() -> None:
         assert np.isfinite(out.detach().numpy()).all()
     finally:
         engine.use(before)
+
+
+@needs_native
+def test_conversions_belong_to_the_thread_that_called() -> None:
+    """A network at work beside it does not show in a profile."""
+    layer, x = nn.Conv2d(3, 8, 5, padding=2), rl.randn(8, 3, 40, 40)
+    stop, started = threading.Event(), threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            layer(x)
+            started.set()
+
+    beside = threading.Thread(target=work)
+    beside.start()
+    try:
+        assert started.wait(60)
+        for _ in range(20):
+            with rl.profiler.profile() as p:
+                rl.ones(4) * 2  # noqa: B018
+            assert not any(r.inside for r in p.key_averages())
+        with rl.profiler.profile() as p:
+            layer(rl.randn(4, 3, 20, 20))
+        assert {r.key: r.count for r in p.key_averages()}["conv: image padded"] == 4
+    finally:
+        stop.set()
+        beside.join()

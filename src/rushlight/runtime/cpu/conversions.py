@@ -25,7 +25,7 @@ def watching() -> Iterator[None]:
 
 
 def take() -> list[Conversion]:
-    """The conversions since the last call: whoever asks after a kernel gets that kernel's."""
+    """This thread's conversions since its last call: whoever asks after a kernel gets that kernel's."""
     library = engine.active()
     return [] if library is None else library.conversions()
 

@@ -4,6 +4,7 @@
  * the job and waits only for those who joined: on a busy machine, where a worker is not scheduled in
  * time, the caller simply does everything itself. */
 #include "threads.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include <time.h>
 
 #define MOST 256
+#define SAME_PARTS 8 /* of work in the mode that gives the same bits for any number of threads */
 #define OPEN ((uint64_t)1 << 32) /* state: number of the job << 33 | open | workers inside */
 #define INSIDE (OPEN - 1)
 #define SPIN_NS 20000 /* how long a worker looks for the next job before it sleeps */
@@ -24,6 +26,7 @@ static struct {
     atomic_flag busy; /* a job is running: nested and concurrent calls stay on their own thread */
     Part part;
     void *what;
+    Book *book; /* where the caller counts conversions */
     ptrdiff_t parts;
     atomic_ptrdiff_t next;
     int started, wanted;
@@ -38,6 +41,7 @@ static struct {
 };
 
 static double wake_ns = 12000; /* what it costs until a sleeping worker has started */
+static atomic_int same_bits;   /* sums are split alike whatever the number of threads */
 
 static inline void relax(void) {
 #if defined(__aarch64__)
@@ -55,11 +59,13 @@ static uint64_t now_ns(void) {
 
 static void work(void) {
     const ptrdiff_t parts = pool.parts;
+    watch_for(pool.book);
     for (;;) {
         const ptrdiff_t i = atomic_fetch_add(&pool.next, 1);
-        if (i >= parts) return;
+        if (i >= parts) break;
         pool.part(pool.what, i, parts);
     }
+    watch_for(NULL);
 }
 
 /* Try to join the job that is open; false when there is none. */
@@ -144,6 +150,7 @@ void threads_run(Part part, void *what, ptrdiff_t parts) {
     }
     pool.part = part;
     pool.what = what;
+    pool.book = watch_book();
     pool.parts = parts;
     atomic_store(&pool.next, 0);
     if (pool.team) {
@@ -166,12 +173,14 @@ void threads_run(Part part, void *what, ptrdiff_t parts) {
 }
 
 ptrdiff_t threads_parts(double ns, ptrdiff_t most) {
-    ptrdiff_t n = pool.wanted;
+    ptrdiff_t n = atomic_load(&same_bits) ? SAME_PARTS : pool.wanted;
     if (n > most) n = most;
     if (n <= 1 || ns < 2 * wake_ns) return 1;
     const double worth = wake_ns > 0 ? ns / wake_ns : (double)n;
     return (double)n < worth ? n : (ptrdiff_t)worth;
 }
+
+void threads_same_bits(int on) { atomic_store(&same_bits, on); }
 
 void threads_wake_cost(double ns) { wake_ns = ns; }
 

@@ -12,13 +12,19 @@ enum {
 
 typedef struct {
     const char *name;
-    int64_t count, ns, bytes; /* of all threads together; bytes written */
+    int64_t count, ns, bytes; /* of all workers together; bytes written */
 } Conversion;
+
+typedef struct {
+    int64_t counts[CONVERSIONS], times[CONVERSIONS], sizes[CONVERSIONS];
+} Book; /* the sums of the kernels that one thread called */
 
 extern int watching;
 int64_t watch_clock(void);
 void watch_count(int which, int64_t begin, size_t bytes);
-Conversion watch_take(int which); /* what was counted since the last call */
+Conversion watch_take(int which); /* what this thread's kernels counted since the last call */
+Book *watch_book(void);           /* where this thread counts */
+void watch_for(Book *book);       /* a worker counts for the thread that called; NULL: for itself again */
 
 /* Around a conversion: `begin` answers 0 when nobody watches, and `end` then does nothing. */
 static inline int64_t conversion_begin(void) { return watching ? watch_clock() : 0; }

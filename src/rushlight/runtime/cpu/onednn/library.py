@@ -85,7 +85,7 @@ class Library:
         self._buffer: Any = None
         self._buffer_bytes = 0
         self.watching = False  # whether reorders are timed, for a profile
-        self._reorders: dict[str, list] = {}
+        self._reorders = threading.local()  # of the kernels that a thread called
         self._lent = threading.local()
 
     @staticmethod
@@ -126,15 +126,17 @@ class Library:
     # -- conversions, for a profile ---------------------------------------------------------------
 
     def note(self, what: str, seconds: float, nbytes: int) -> None:
-        row = self._reorders.setdefault(what, [0, 0.0, 0])
+        row = vars(self._reorders).setdefault(what, [0, 0.0, 0])
         row[0] += 1
         row[1] += seconds
         row[2] += nbytes
 
     def conversions(self) -> list[tuple[str, int, float, int]]:
-        """(what, count, seconds, bytes) of the reorders since the last call."""
-        found, self._reorders = self._reorders, {}
-        return [(what, *row) for what, row in found.items()]
+        """(what, count, seconds, bytes) of this thread's reorders since its last call."""
+        mine = vars(self._reorders)
+        found = [(what, *row) for what, row in mine.items()]
+        mine.clear()
+        return found
 
     # -- descriptors ----------------------------------------------------------------------------
 
