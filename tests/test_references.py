@@ -1,0 +1,66 @@
+"""Gradients are taken over only when nobody else holds them, whatever this Python counts as a reference."""
+
+from __future__ import annotations
+
+import pytest
+
+import rushlight as rl
+from rushlight.core import memory, references, tape
+from rushlight.core.references import least
+
+
+def test_a_gradient_that_nobody_holds_is_taken_as_it_is():
+    made = []
+
+    class Tell(rl.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            fresh = rl.ones(5) * 2
+            made.append(fresh.data_ptr())
+            return fresh
+
+    x = rl.zeros(5, requires_grad=True)
+    Tell.apply(x).sum().backward()
+    assert x.grad.data_ptr() == made[0]
+
+
+@pytest.mark.parametrize("way", ["hook", "post hook", "tensor", "array"])
+def test_a_gradient_that_somebody_holds_is_copied(way: str):
+    held = []
+
+    class Give(rl.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            fresh = rl.ones(5) * 2
+            if way == "tensor":
+                held.append(fresh)
+            elif way == "array":
+                held.append(fresh.numpy())
+            return fresh
+
+    x = rl.zeros(5, requires_grad=True)
+    y = Give.apply(x)
+    if way == "hook":
+        x.register_hook(held.append)
+    elif way == "post hook":
+        y.grad_fn.register_hook(lambda gxs, gys: held.append(gxs[0]))
+    y.sum().backward()
+    x.grad.add_(1)
+    assert x.grad.tolist() == [3.0] * 5
+    assert held[0].tolist() == [2.0] * 5
+
+
+def test_counts_are_measured():
+    assert 1 <= tape.ALONE <= 4 and 1 <= memory._ALONE <= 4
+    assert references.IN_DICT_AND_VARIABLE == references._in_dict_and_variable()
+    assert least(lambda count: count >= 3) == 3
+    with pytest.raises(RuntimeError, match="counts references"):
+        least(lambda count: False)
