@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from park_language import GPT, Encoder, LSTMModel, Tagger, decay_groups
@@ -28,6 +29,7 @@ class Place(NamedTuple):
     device: str
     large: bool
     wrap: Callable[[Any], Any]
+    draws: np.random.Generator  # data: `torch.randn` differs between libraries in the last bit
     dropout: bool = True
 
     def size(self, large: Any, small: Any) -> Any:
@@ -45,12 +47,16 @@ class Place(NamedTuple):
                     m.p = 0.0
         return net.to(memory_format=torch.channels_last) if last and self.large else net
 
+    def normal(self, *shape: int) -> Any:
+        x = self.draws.standard_normal(shape, dtype=np.float32)
+        return torch.from_numpy(x).to(self.device)
+
     def pictures(self, n: int, size: int, last: bool = False) -> Any:
-        x = torch.randn(n, 3, size, size).to(self.device)
+        x = self.normal(n, 3, size, size)
         return x.contiguous(memory_format=torch.channels_last) if last and self.large else x
 
     def numbers(self, high: int, *shape: int) -> Any:
-        return torch.randint(0, high, shape).to(self.device)
+        return torch.from_numpy(self.draws.integers(0, high, shape)).to(self.device)
 
     def half(self) -> Any:
         """bfloat16 by autocast on a GPU."""
@@ -254,7 +260,7 @@ def dcgan(place: Place) -> Work:
         return loss.detach() + fooled.detach()
 
     flags = [torch.full((batch,), value).to(place.device) for value in (1.0, 0.0)]
-    z = torch.randn(batch, 100, 1, 1).to(place.device)
+    z = place.normal(batch, 100, 1, 1)
     return Work(step, (place.pictures(batch, 64), z, *flags), batch)
 
 
@@ -293,7 +299,7 @@ def graph(place: Place) -> Work:
 
     src, dst = place.numbers(nodes, edges), place.numbers(nodes, edges)
     degree = torch.bincount(dst.cpu(), minlength=nodes).clamp(min=1).float().to(place.device)
-    x = torch.randn(nodes, width).to(place.device)
+    x = place.normal(nodes, width)
     return Work(step, (x, src, dst, degree, place.numbers(16, nodes)), nodes)
 
 

@@ -25,6 +25,7 @@ if SIDE.startswith("ours"):
 
     install()
 
+import numpy as np  # noqa: E402
 import park_rows  # noqa: E402
 import torch  # noqa: E402
 
@@ -60,7 +61,8 @@ class Held:
     """The row that is prepared."""
 
     def __init__(self, row: str, dropout: bool) -> None:
-        place = park_rows.Place(DEVICE, DEVICE == "cuda", wrap(), dropout)
+        draws = np.random.default_rng(0)
+        place = park_rows.Place(DEVICE, DEVICE == "cuda", wrap(), draws, dropout)
         self.free = free_bytes()
         torch.manual_seed(0)
         self.work = park_rows.ROWS[row](place)
