@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import pickle
 
+_LONGEST = 1000  # characters of a message
+
 
 class CorruptFileError(RuntimeError, pickle.UnpicklingError):
-    """The file cannot be trusted; nothing of it was loaded."""
+    """The file cannot be trusted; nothing of it was loaded. What it says is one printable line."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(_one_line(str(message)))
+
+
+def _one_line(text: str) -> str:
+    """Names that come from the file may hold anything, commands of a terminal too."""
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + " ..."
 
 
 class UntrustedFileWarning(UserWarning):

@@ -91,6 +91,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         )
     settings.deterministic = mode
     settings.deterministic_warn_only = bool(warn_only)
+    threads.apply()
 
 
 @public("torch")

@@ -43,6 +43,9 @@ class NativeEngine:
     def set_threads(self, n: int) -> None:
         self.library.set_threads(n)
 
+    def set_same_bits(self, on: bool) -> None:
+        self.library.set_same_bits(on)
+
 
 def load() -> NativeEngine:
     """The engine; ImportError where the extension was not built."""

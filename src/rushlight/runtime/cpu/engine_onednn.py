@@ -107,6 +107,10 @@ class OnednnEngine:
         if self.behind is not None:
             self.behind.set_threads(n)
 
+    def set_same_bits(self, on: bool) -> None:
+        if self.behind is not None:
+            self.behind.set_same_bits(on)
+
 
 def load() -> OnednnEngine:
     """The engine; OSError where the library is absent."""

@@ -33,9 +33,10 @@ def tell(engine: Any) -> None:
 
 
 def apply(told: bool = False) -> None:
-    """Pass the number on; NumPy's BLAS keeps its own default until the user says a number."""
+    """Pass number and mode on; NumPy's BLAS keeps its own default until the user says a number."""
     if _engine is not None:
         _engine.set_threads(get())
+        _engine.set_same_bits(settings.deterministic)
     if told or settings.num_threads:
         blas = _blas_setter()
         if blas is not None:
