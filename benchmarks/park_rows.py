@@ -74,7 +74,8 @@ def classifier(
 ) -> Work:
     """SGD with momentum on pictures, bfloat16 on a GPU."""
     net = place.wrap(place.settle(net, last))
-    optimiser = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+    # Few pictures make steep gradients through batch norm: larger steps there would only compare chaos.
+    optimiser = torch.optim.SGD(net.parameters(), lr=place.size(0.01, 1e-5), momentum=0.9)
 
     def step(x, y):
         optimiser.zero_grad(set_to_none=True)
