@@ -55,7 +55,7 @@ def test_heads_are_one_kernel(rows, how):
     program = joined(fn, args)
     head = ["head_whole"] if rows <= 16 else ["head_step", "linear_grads"]
     assert kernels(program) == ["linear_relu", *head, "linear_grads"]
-    assert [h[0] for h in program.history][-2] == "classifier's head"
+    assert "classifier's head" in [name for name, _ in program.history]
     check(fn, program, *args, rtol=2e-3)
     check(fn, program, *arrays(rows), rtol=2e-3)
 

@@ -11,6 +11,10 @@ def _linear_relu(xp: Any, x: Any, w: Any, b: Any) -> Any:
     return xp.maximum(KERNELS["linear"].generic(xp, x, w, b), 0)
 
 
+def _linear_gelu(xp: Any, x: Any, w: Any, b: Any) -> Any:
+    return KERNELS["gelu"].generic(xp, KERNELS["linear"].generic(xp, x, w, b), approximate="tanh")
+
+
 def _linear_grads(xp: Any, g: Any, x: Any) -> tuple:
     return KERNELS["mm_tn"].generic(xp, g, x), g.sum(axis=0, dtype=g.dtype)
 
@@ -33,6 +37,7 @@ def _cross_entropy_step(
 
 
 LINEAR_RELU = Kernel("linear_relu", _linear_relu)
+LINEAR_GELU = Kernel("linear_gelu", _linear_gelu)  # by tanh, as libraries compute it
 LINEAR_GRADS = KERNELS.get("linear_grads") or Kernel("linear_grads", _linear_grads)
 MM_MASKED = Kernel(
     "mm_masked", _mm_masked
@@ -41,5 +46,12 @@ LINEAR_BACKWARD = Kernel("linear_backward", _linear_backward)  # of the input, t
 CROSS_ENTROPY_STEP = Kernel("cross_entropy_step", _cross_entropy_step)  # loss and gradient
 
 JOINED = frozenset(
-    ("linear_relu", "linear_grads", "mm_masked", "linear_backward", "cross_entropy_step")
+    (
+        "linear_relu",
+        "linear_gelu",
+        "linear_grads",
+        "mm_masked",
+        "linear_backward",
+        "cross_entropy_step",
+    )
 )

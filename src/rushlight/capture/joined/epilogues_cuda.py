@@ -16,6 +16,12 @@ def linear_relu(x: Any, w: Any, b: Any) -> Any:
     return blas.linear(x, w, b, activation="relu")
 
 
+@kernel_for("cuda", "linear_gelu")
+def linear_gelu(x: Any, w: Any, b: Any) -> Any:
+    """gelu(x @ w.T + b) by tanh."""
+    return blas.linear(x, w, b, activation="gelu")
+
+
 @kernel_for("cuda", "mm_masked")
 def mm_masked(g: Any, w: Any, y: Any) -> Any:
     """g @ w where y is positive."""

@@ -11,6 +11,8 @@ from ...runtime import devices
 from ...runtime.cpu import numpy_body
 from ...runtime.cpu.engine import active
 from ...runtime.cpu.joins import is_native as is_native
+from ..joined.lookup import embedding_add_into
+from ..joined.rotary import rotary_into
 from ..program.instructions import Instruction
 
 _TABLE: dict[str, Into] = {}
@@ -116,3 +118,5 @@ def _clone(x: Any, *, out: Any, order: Any = None) -> None:
 
 register("clone")(_clone)
 register("snapshot")(_clone)
+register("embedding_add")(embedding_add_into)
+register("rotary")(rotary_into)

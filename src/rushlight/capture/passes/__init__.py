@@ -13,8 +13,12 @@ from .dead import drop_dead
 from .epilogue import join_epilogues
 from .fold import fold_constants
 from .fuse import fuse_pointwise
+from .group_norm import join_group_norms
 from .layout import choose_layout
+from .lookup import join_lookups
 from .norm import join_norms
+from .residual import join_residuals
+from .rotary import join_rotary
 from .small.conv_pool import join_conv_grads, join_conv_pools
 from .small.head import join_heads
 from .small.pool import pool_before_relu, sum_before_spreading
@@ -34,10 +38,15 @@ PASSES = [
     ("convolutions' gradients", join_conv_grads, False),
     ("batch norm and relu", join_norms, True),
     ("convolution and relu", join_conv_relus, False),
+    ("residuals and norms", join_residuals, True),
+    ("group norm and SiLU", join_group_norms, False),
+    ("embeddings and positions", join_lookups, True),
+    ("rotary embeddings", join_rotary, False),
     ("casts", join_casts, True),
     ("epilogues", join_epilogues, False),
     ("classifier's head", join_heads, False),
     ("pointwise fusion", fuse_pointwise, False),
+    ("views left over", drop_dead, True),
 ]
 
 

@@ -20,7 +20,12 @@ def merge_common(program: Program) -> Program:
     seen: dict[Any, tuple[int, Instruction]] = {}
     renaming = Renaming()
     kept = []
+    windows: dict[Any, Slot] = {}
     for at, ins in enumerate(program.instructions):
+        if ins.is_view:
+            if not _is_known(ins, renaming, windows):
+                kept.append(ins)
+            continue
         if not _mergeable(ins, once, results):
             kept.append(ins)
             continue
@@ -36,11 +41,27 @@ def merge_common(program: Program) -> Program:
     return renaming.program(program, kept)
 
 
+def _is_known(view: Instruction, renaming: Renaming, windows: dict[Any, Slot]) -> bool:
+    """Whether a view shows windows that are known already; passes then see who reads the same numbers."""
+    keys = [_window(renaming.slot(s)) for s in view.outputs]
+    if not all(key in windows for key in keys):
+        for key, s in zip(keys, view.outputs):
+            windows.setdefault(key, s)
+        return False
+    for key, s in zip(keys, view.outputs):
+        if windows[key].number != s.number:
+            renaming.slots[s.number] = windows[key]
+    return True
+
+
+def _window(s: Slot) -> tuple:
+    return (s.storage.number, s.offset, s.shape, s.strides, s.dtype.str)
+
+
 def _mergeable(ins: Instruction, once: dict[int, int], results: set[int]) -> bool:
-    """No effects, no views (they cost nothing), and results that stay as they are made."""
+    """No effects, and results that stay as they are made."""
     return (
         not ins.has_effect
-        and not ins.is_view
         and bool(ins.outputs)
         and all(s.storage.number in once and s.storage.number not in results for s in ins.outputs)
     )
@@ -49,11 +70,12 @@ def _mergeable(ins: Instruction, once: dict[int, int], results: set[int]) -> boo
 def _key(ins: Instruction, renaming: Renaming) -> Any:
     parts: list[Any] = [ins.name]
     if ins.again and any(s.storage.kind == MADE for s in ins.reads):
-        parts.append(ins.again)  # to be computed once more, not to be kept: that is what saves memory
+        parts.append(
+            ins.again
+        )  # to be computed once more, not to be kept: that is what saves memory
     for i in ins.inputs:
         if i.__class__ is Slot:
-            s = renaming.slot(i)
-            parts.append((s.storage.number, s.offset, s.shape, s.strides, s.dtype.str))
+            parts.append(_window(renaming.slot(i)))
         else:
             parts.append((i.__class__, repr(i)))
     parts.extend((k, repr(v)) for k, v in sorted(ins.attrs.items()))

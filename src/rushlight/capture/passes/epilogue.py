@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..joined.epilogues import (
     CROSS_ENTROPY_STEP,
     LINEAR_BACKWARD,
+    LINEAR_GELU,
     LINEAR_GRADS,
     LINEAR_RELU,
     MM_MASKED,
@@ -17,7 +18,14 @@ def join_epilogues(program: Program, force: bool = False) -> Program:
     """Fewer, larger kernels for dense layers and the loss behind them; `force` on any device."""
     return rewrite(
         program,
-        [_relu_forward, _relu_backward, _bias_sums, _whole_backward, _loss_and_gradient],
+        [
+            _relu_forward,
+            _gelu_forward,
+            _relu_backward,
+            _bias_sums,
+            _whole_backward,
+            _loss_and_gradient,
+        ],
         force,
     )
 
@@ -25,6 +33,14 @@ def join_epilogues(program: Program, force: bool = False) -> Program:
 @rule(LINEAR_RELU, linear=first("linear"), relu=reader("relu", of="linear"))
 def _relu_forward(linear: Instruction, relu: Instruction) -> Instruction:
     return joined(LINEAR_RELU, linear.inputs, {}, relu.outputs, relu.line)
+
+
+@rule(LINEAR_GELU, linear=first("linear"), gelu=reader("gelu", of="linear"))
+def _gelu_forward(linear: Instruction, gelu: Instruction) -> Instruction | None:
+    """Where nobody derives it: a backward needs the layer's own result."""
+    if gelu.attrs != {"approximate": "tanh"}:
+        return None
+    return joined(LINEAR_GELU, linear.inputs, {}, gelu.outputs, gelu.line)
 
 
 @rule(MM_MASKED, product=first("mm"), slope=reader("relu_grad", of="product", at=0))

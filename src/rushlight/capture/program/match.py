@@ -6,6 +6,7 @@ the reader or the maker of a value. Whether a replacement may stand where it is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import signature
 from typing import Any, NamedTuple
@@ -45,7 +46,8 @@ class Index:
         for s in ins.reads:
             self.reads.setdefault(s.storage.number, set()).add(at)
         for s in ins.outputs:
-            self.maker[s.number] = ins
+            if s not in ins.writes:  # a kernel that writes in place answers its input
+                self.maker[s.number] = ins
         if not ins.is_view:
             for s in (*ins.outputs, *ins.writes):
                 self.writes.setdefault(s.storage.number, set()).add(at)
@@ -81,6 +83,15 @@ class Index:
             assert ins is not None
             if any(is_value(i, slot, whole_views) for i in ins.inputs):
                 yield ins
+
+    def makers(self, slot: Slot) -> list[Instruction]:
+        """Who made a slot; and behind a view, who alone wrote the memory that it shows."""
+        made = self.maker.get(slot.number)
+        found = [] if made is None else [made]
+        written = self.writes.get(slot.storage.number, set())
+        if (made is None or made.is_view) and len(written) == 1 and slot.storage.kind == MADE:
+            found += [self.code[at] for at in written]  # type: ignore[misc]
+        return found
 
     def is_written(self, slot: Slot, first: int, last: int) -> bool:
         """Whether anything between two places, the first included, writes the memory of a slot."""
@@ -183,7 +194,7 @@ class Index:
         if slot.number in remade:
             return remade[slot.number] < at
         maker = self.maker.get(slot.number)
-        if maker is not None and self.place[maker] in gone:
+        if maker is not None and (self.place[maker] in gone or self.place[maker] > at):
             return False
         places = known & self.reads.get(slot.storage.number, set())
         if slot.storage.kind != MADE:  # between a call and its backward() the caller may change it
@@ -237,9 +248,10 @@ class Part(NamedTuple):
     """One instruction of a pattern: its possible names, and how it hangs together with those before it.
 
     `of` says a value: "conv" the first result of that part, "pool.1" its second one, "slope<1" its second
-    input, "add<*" any of its inputs; of several that of the first part that is there. The part is whoever reads it (as input number `at`) or, for
+    input, "add<*" any of its inputs, "a<*|b<*" any of either; of several in a row that of the first part that is
+    there. The part is whoever reads it (as input number `at`) or, for
     `makes`, whoever made it. `stays`: it is looked at, not replaced. `optional`: it may be missing, which is
-    tried last. `whole_views`: the value may be read in another shape.
+    tried last; `maybe`: only where there is none. `whole_views`: the value may be read in another shape.
     """
 
     names: tuple[str, ...]
@@ -248,6 +260,7 @@ class Part(NamedTuple):
     makes: bool = False
     stays: bool = False
     optional: bool = False
+    maybe: bool = False
     whole_views: bool = False
 
 
@@ -349,9 +362,11 @@ def _matches(index: Index, r: Rule, start: Instruction) -> Iterator[dict[str, In
             yield found
             return
         name, part = todo[k]
+        missing = part.optional or part.maybe
         for ins in _candidates(index, part, found):
+            missing = part.optional
             yield from go(k + 1, {**found, name: ins})
-        if part.optional:
+        if missing:
             yield from go(k + 1, {**found, name: None})
 
     yield from go(1, {todo[0][0]: start})
@@ -362,11 +377,7 @@ def _candidates(
 ) -> Iterator[Instruction]:
     taken = set(found.values())
     for at, slot in _values(index, part, found):
-        if part.makes:
-            made = index.maker.get(slot.number)
-            options = [] if made is None else [made]
-        else:
-            options = list(index.readers(slot, part.whole_views))
+        options = index.makers(slot) if part.makes else [*index.readers(slot, part.whole_views)]
         for ins in options:
             if ins.name not in part.names or ins in taken:
                 continue
@@ -374,7 +385,12 @@ def _candidates(
                 given = ins.inputs[part.at : part.at + 1]
                 if not any(is_value(i, slot, part.whole_views) for i in given):
                     continue
-            if not index.is_changed(slot, at, index.place[ins]):
+            here = index.place[ins]
+            if not (
+                index.is_written(slot, here + 1, at)
+                if part.makes
+                else index.is_changed(slot, at, here)
+            ):
                 yield ins
 
 
@@ -382,19 +398,20 @@ def _values(
     index: Index, part: Part, found: dict[str, Instruction | None]
 ) -> Iterator[tuple[int, Slot]]:
     """The values that a part may hang on, each with the place where it is known."""
-    for text in part.of:
-        given = "<" in text
-        name, _, number = text.partition("<" if given else ".")
-        ins = found.get(name)
-        if ins is None:
-            continue
-        slots = ins.inputs if given else ins.outputs
-        if number != "*":
-            slots = slots[int(number or 0) : int(number or 0) + 1]
-        for s in slots:
-            if s.__class__ is Slot:
-                yield index.place[ins], s
-        return
+    for alternatives in part.of:
+        known = [(text, found.get(re.split("[.<]", text)[0])) for text in alternatives.split("|")]
+        for text, ins in known:
+            if ins is not None:
+                yield from [(index.place[ins], s) for s in _named(ins, text) if s.__class__ is Slot]
+        if any(ins is not None for _, ins in known):
+            return
+
+
+def _named(ins: Instruction, text: str) -> Sequence[Any]:
+    """The values of an instruction that a pattern means."""
+    given = "<" in text
+    slots, which = ins.inputs if given else ins.outputs, text.partition("<" if given else ".")[2]
+    return slots if which == "*" else slots[int(which or 0) : int(which or 0) + 1]
 
 
 def joined(

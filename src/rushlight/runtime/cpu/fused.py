@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 _RELU, _RELU_GRAD, _UNARY, _BINARY, _SCALAR, _GRAD = range(6)
 # The numbers of native/codes.h.
-_ONE = {"exp": 0, "tanh": 1, "sigmoid": 2, "silu": 3, "sqrt": 4, "neg": 5, "abs": 6, "square": 7}
+_ONE = {
+    "exp": 0, "tanh": 1, "sigmoid": 2, "silu": 3, "sqrt": 4, "neg": 5, "abs": 6, "square": 7,
+    "log": 8, "gelu none": 9, "gelu tanh": 10,
+}  # fmt: skip
 _TWO = {"add": 0, "sub": 1, "mul": 2, "div": 3, "maximum": 4, "minimum": 5}
 _FLIPPED = {"sub": 6, "div": 7}  # the number comes first
-_SLOPES = {"sigmoid_backward": 0, "tanh_backward": 1, "silu_grad": 2}
+_SLOPES = {
+    "sigmoid_backward": 0, "tanh_backward": 1, "silu_grad": 2, "gelu_grad none": 3,
+    "gelu_grad tanh": 4,
+}  # fmt: skip
+
+
+def _named(name: str, attrs: Mapping[str, Any]) -> str:
+    """A kernel as the tables have it: with the one option that some have."""
+    return f"{name} {attrs['approximate']}" if set(attrs) == {"approximate"} else name
 
 
 def fuses(ins: Any) -> bool:
     """Whether the interpreter knows an instruction: float32 of one dense layout, and numbers."""
-    known = ins.name in _ONE or ins.name in _TWO or ins.name in _SLOPES
-    if not known and ins.name not in ("relu", "relu_grad"):
+    name = _named(ins.name, ins.attrs)
+    if not (name in _ONE or name in _TWO or name in _SLOPES or name in ("relu", "relu_grad")):
         return False
-    if len(ins.outputs) != 1 or ins.has_effect or ins.is_view or ins.attrs:
+    if len(ins.outputs) != 1 or ins.has_effect or ins.is_view:
+        return False
+    if ins.attrs and name == ins.name:
         return False
     numbers = [i for i in ins.inputs if not hasattr(i, "strides")]
     if numbers and (ins.name not in _TWO or any(n.__class__ not in (int, float) for n in numbers)):
@@ -39,7 +52,7 @@ def pack(steps: Sequence[Any]) -> bytes:
 def _packed(step: Any) -> tuple[int, int, int, int, float]:
     places = [_place(kind, value) for kind, value in step.operands if kind != "number"]
     numbers = [float(value) for kind, value in step.operands if kind == "number"]
-    name = step.kernel
+    name = _named(step.kernel, dict(step.attrs))
     a = places[0]
     b = places[1] if len(places) > 1 else a
     if name == "relu":

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import devices
+from ..joins import declare
 from .engine import active
 from .fused import fuses, pack
 
@@ -22,6 +23,20 @@ def is_native(name: str) -> bool:
 
 def _no_body(*arrays: Any, **attrs: Any) -> Any:
     raise NotImplementedError
+
+
+def _is_plain(made: Any) -> bool:
+    """What the engine's kernels take: float32 without gaps."""
+    arrays = [i for i in (*made.inputs, *made.outputs) if hasattr(i, "strides")]
+    return all(a.dtype.char == "f" and a.dense for a in arrays) and is_native(made.name)
+
+
+# The sum is normalised while it is in the cache, the gradient added to.
+declare("cpu", "add_layer_norm", "layer_norm_grad_add", fits=_is_plain)
+# One array is written instead of two.
+declare("cpu", "embedding_add", fits=lambda made: made.outputs[0].dtype.kind == "f")
+# Five arrays less are written.
+declare("cpu", "rotary", fits=lambda made: made.outputs[0].dtype.char in "fd")
 
 
 def is_pointwise(ins: Any) -> bool:

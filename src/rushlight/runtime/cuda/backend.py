@@ -24,7 +24,8 @@ from .memory import pool as memory
 _FAMILIES = (
     "fills", "casts", "pointwise", "reduce", "indexing", "counting", "draws", "scaling",
     "products", "conv", "pool", "softmax", "cross_entropy", "layer_norm", "batch_norm", "update",
-    "embedding", "attention", "batches", "recurrent", "recurrent_steps", "foreach",
+    "embedding", "attention", "batches", "recurrent", "recurrent_steps", "foreach", "rotary",
+    "group_norm",
 )  # fmt: skip
 
 

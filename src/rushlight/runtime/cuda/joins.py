@@ -77,6 +77,11 @@ declare(
     "cuda", "linear_relu", pays=_linear_relu_pays,
     fits=lambda made: made.inputs[2] is not None and _product(made, "nt") is not None,
 )  # fmt: skip
+declare(
+    "cuda", "linear_gelu",
+    fits=lambda made: made.inputs[2] is not None and _product(made, "nt") is not None,
+    pays=lambda made, parts: not _own(made, "nt") and _linear_relu_pays(made, parts),
+)  # fmt: skip
 declare("cuda", "mm_masked", fits=lambda made: _own(made, "nn") and _all_dense(made))
 declare(
     "cuda", "linear_grads", pays=_grads_pay,
@@ -176,6 +181,35 @@ declare(
     "batch_norm_eval_add_relu", "batch_norm_relu_grad", "batch_norm_add_relu_grad",
     fits=lambda made: made.outputs[0].dtype.name in _FLOATS, pays=saves,
 )  # fmt: skip
+
+declare(
+    "cuda", "add_layer_norm", "add_rms_norm", "layer_norm_grad_add", "rms_norm_grad_add",
+    fits=lambda made: _one_type(made, _FLOATS) and made.outputs[0].size > 0, pays=saves,
+)  # fmt: skip
+
+
+def _group_fits(made: Any) -> bool:
+    dense = all(s.dense for s in (*_arrays(made), *made.outputs))
+    return dense and _one_type(made, _FLOATS) and made.outputs[0].size > 0
+
+
+declare("cuda", "group_norm_silu", "group_norm_silu_grad", fits=_group_fits, pays=saves)
+
+# -- embeddings -----------------------------------------------------------------------------------
+
+declare(
+    "cuda", "embedding_add", pays=saves,
+    fits=lambda made: made.inputs[1].dtype.name in ("int64", "int32") and made.inputs[2].dense,
+)  # fmt: skip
+
+
+def _rotary_fits(made: Any) -> bool:
+    x = made.inputs[0]
+    apart = any(a.strides[-1] != a.dtype.itemsize for a in made.inputs)
+    return _one_type(made, _FLOATS) and len(x.shape) <= 4 and x.size > 0 and not apart
+
+
+declare("cuda", "rotary", fits=_rotary_fits, pays=saves)
 
 # -- casts ----------------------------------------------------------------------------------------
 

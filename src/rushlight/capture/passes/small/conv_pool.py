@@ -35,12 +35,12 @@ def join_conv_grads(program: Program, force: bool = False) -> Program:
     conv=first("conv"),
     pool=reader("max_pool", of="conv"),
     relu=reader("relu", of="pool", optional=True),
-    spread=reader("max_pool_grad", of="pool.1", at=1, optional=True),
+    spread=reader("max_pool_grad", of="pool.1", at=1, maybe=True),
     slope=maker("relu_grad", of="spread<0", optional=True),
-    to_input=reader("conv_grad_input", of="spread", at=0, optional=True),
-    to_weight=reader("conv_grad_weight", of="spread", at=0, optional=True),
-    to_bias=reader("sum", of=("slope", "spread"), optional=True),
-    new_sums=reader("sum", of="spread", optional=True),
+    to_input=reader("conv_grad_input", of="spread", at=0, maybe=True),
+    to_weight=reader("conv_grad_weight", of="spread", at=0, maybe=True),
+    to_bias=reader("sum", of=("slope", "spread"), maybe=True),
+    new_sums=reader("sum", of="spread", maybe=True),
 )
 def _conv_pool(
     conv: Instruction, pool: Instruction, relu: Instruction | None, spread: Instruction | None,

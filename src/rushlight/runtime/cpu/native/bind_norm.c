@@ -1,9 +1,14 @@
 /* batch_norm_train, batch_norm_grad, batch_norm_eval, layer_norm and layer_norm_grad. */
 #include "arrays.h"
 
+#include "codes.h"
+
+#define ROWS_HELD 4096 /* floats that a layer norm with an addition takes at a time */
+
 typedef struct {
     const float *x, *g, *w, *b;
-    float *y, *mean, *rstd, *gw, *gb;
+    const float *other; /* layer_norm: what is added to x first; its derivative: to the gradient at last */
+    float *y, *mean, *rstd, *gw, *gb, *total;
     idx n, c, m; /* images, channels, places of a channel in an image */
     double eps;
 } Norm;
@@ -144,32 +149,54 @@ static int layer_array(Norm *q, PyObject *o, idx dims) {
 
 static void layer_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Norm *q = what;
-    const idx from = share(q->n, i, parts), rows = share(q->n, i + 1, parts) - from;
-    RL->layer_norm(q->x + from * q->m, q->w, q->b, q->y + from * q->m, q->mean + from, q->rstd + from, rows, q->m,
-                   (float)q->eps);
+    const idx end = share(q->n, i + 1, parts);
+    idx from = share(q->n, i, parts), rows = q->other ? (ROWS_HELD + q->m - 1) / q->m : end - from;
+    for (; from < end; from += rows) {
+        if (rows > end - from) rows = end - from;
+        const idx at = from * q->m;
+        const float *x = q->x + at;
+        if (q->other) { /* a few rows at a time, so that they are still in the cache */
+            RL->binary(B_ADD, x, q->other + at, q->total + at, rows * q->m);
+            x = q->total + at;
+        }
+        RL->layer_norm(x, q->w, q->b, q->y + at, q->mean + from, q->rstd + from, rows, q->m, (float)q->eps);
+    }
 }
 
-static PyObject *layer_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+/* layer_norm(x, weight, bias), or add_layer_norm(x, other, weight, bias), which answers x + other as well. */
+static PyObject *layer_forward(PyObject *const *args, PyObject *attrs, int adds) {
     Norm q = {0};
     idx dims;
     if (attr_double(attrs, "eps", &q.eps) < 0 || attr_idx(attrs, "dims", &dims) < 0) return NULL;
-    if (!layer_array(&q, args[0], dims) || !fits(args[1], q.m) || !fits(args[2], q.m)) return REFUSE;
+    PyObject *const *affine = args + 1 + adds;
+    if (!layer_array(&q, args[0], dims) || !fits(affine[0], q.m) || !fits(affine[1], q.m)) return REFUSE;
     PyArrayObject *x = ARRAY(args[0]);
+    if (adds && !(is_plain(args[1]) && PyArray_SAMESHAPE(ARRAY(args[1]), x))) return REFUSE;
     npy_intp shape[DIMS];
     for (int i = 0; i < PyArray_NDIM(x); i++) shape[i] = i < PyArray_NDIM(x) - dims ? PyArray_DIM(x, i) : 1;
     PyArrayObject *y = array_like(x), *mean = array_new(PyArray_NDIM(x), shape, NPY_FLOAT32);
-    PyArrayObject *rstd = array_new(PyArray_NDIM(x), shape, NPY_FLOAT32);
-    if (!y || !mean || !rstd) {
+    PyArrayObject *rstd = array_new(PyArray_NDIM(x), shape, NPY_FLOAT32), *total = adds ? array_like(x) : NULL;
+    if (!y || !mean || !rstd || (adds && !total)) {
         Py_XDECREF(y);
         Py_XDECREF(mean);
         Py_XDECREF(rstd);
+        Py_XDECREF(total);
         return NULL;
     }
-    q.w = optional(args[1]), q.b = optional(args[2]);
+    q.w = optional(affine[0]), q.b = optional(affine[1]);
     q.y = DATA(y), q.mean = DATA(mean), q.rstd = DATA(rstd);
-    const double ns = (double)PyArray_SIZE(x) * 0.8;
+    if (adds) q.other = DATA(ARRAY(args[1])), q.total = DATA(total);
+    const double ns = (double)PyArray_SIZE(x) * (adds ? 1.0 : 0.8);
     run_parts(layer_part, &q, threads_parts(ns, q.n), ns);
-    return Py_BuildValue("NNN", y, mean, rstd);
+    return adds ? Py_BuildValue("NNNN", y, mean, rstd, total) : Py_BuildValue("NNN", y, mean, rstd);
+}
+
+static PyObject *layer_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    return layer_forward(args, attrs, 0);
+}
+
+static PyObject *add_layer_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    return layer_forward(args, attrs, 1);
 }
 
 static void layer_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -177,10 +204,20 @@ static void layer_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const idx from = share(q->n, i, parts), rows = share(q->n, i + 1, parts) - from, at = from * q->m;
     float *gw = q->gw + 2 * i * q->m, *gb = gw + q->m; /* every share its own sums */
     memset(gw, 0, (size_t)(2 * q->m) * 4);
-    RL->layer_norm_grad(q->g + at, q->x + at, q->w, q->mean + from, q->rstd + from, q->y + at, gw, gb, rows, q->m);
+    if (!q->other) {
+        RL->layer_norm_grad(q->g + at, q->x + at, q->w, q->mean + from, q->rstd + from, q->y + at, gw, gb, rows, q->m);
+        return;
+    }
+    for (idx r = 0; r < rows; r++) {
+        const idx here = at + r * q->m;
+        RL->layer_norm_grad(q->g + here, q->x + here, q->w, q->mean + from + r, q->rstd + from + r, q->y + here, gw,
+                            gb, 1, q->m);
+        RL->add_into(q->y + here, q->other + here, q->m);
+    }
 }
 
-static PyObject *layer_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+/* layer_norm_grad(g, x, weight, mean, rstd), or with a sixth array that is added to the gradient of x. */
+static PyObject *layer_backward(PyObject *const *args, PyObject *attrs, int adds) {
     Norm q = {0};
     idx dims;
     if (attr_idx(attrs, "dims", &dims) < 0) return NULL;
@@ -188,6 +225,7 @@ static PyObject *layer_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObje
         !is_plain(args[4]) || PyArray_SIZE(ARRAY(args[0])) != q.n * q.m || PyArray_SIZE(ARRAY(args[3])) != q.n)
         return REFUSE;
     PyArrayObject *x = ARRAY(args[1]);
+    if (adds && !(is_plain(args[5]) && PyArray_SAMESHAPE(ARRAY(args[5]), x))) return REFUSE;
     const npy_intp *inner = PyArray_DIMS(x) + PyArray_NDIM(x) - dims;
     const double ns = (double)PyArray_SIZE(x) * 1.5;
     const idx parts = threads_parts(ns, q.n);
@@ -204,6 +242,7 @@ static PyObject *layer_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObje
     }
     q.g = DATA(ARRAY(args[0])), q.w = optional(args[2]), q.mean = DATA(ARRAY(args[3]));
     q.rstd = DATA(ARRAY(args[4])), q.y = DATA(gx), q.gw = sums;
+    if (adds) q.other = DATA(ARRAY(args[5]));
     run_parts(layer_grad_part, &q, parts, ns);
     memcpy(DATA(gw), sums, (size_t)q.m * 4);
     memcpy(DATA(gb), sums + q.m, (size_t)q.m * 4);
@@ -215,8 +254,17 @@ static PyObject *layer_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObje
     return Py_BuildValue("NNN", gx, gw, gb);
 }
 
+static PyObject *layer_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    return layer_backward(args, attrs, 0);
+}
+
+static PyObject *layer_norm_grad_add(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    return layer_backward(args, attrs, 1);
+}
+
 const Entry norm_entries[] = {
     {"batch_norm_train", batch_norm_train, TURNS}, {"batch_norm_grad", batch_norm_grad, TURNS},
     {"batch_norm_eval", batch_norm_eval, TURNS}, {"layer_norm", layer_norm, 1}, {"layer_norm_grad", layer_norm_grad, 1},
+    {"add_layer_norm", add_layer_norm, 1}, {"layer_norm_grad_add", layer_norm_grad_add, 1},
     {NULL, NULL},
 };

@@ -34,6 +34,26 @@ def embedding(weight: Any, indices: Any, *, padding_idx: int, scale_by_freq: boo
     return out
 
 
+@kernel_for("cuda", "embedding_add")
+def embedding_add(
+    weight: Any, indices: Any, other: Any, *, padding_idx: int, scale_by_freq: bool
+) -> Any:
+    """Rows of a table, with `other` added to them; its shape is the end of the result's."""
+    char, label = weight.dtype.char, _LABELS.get(indices.dtype.char)
+    if char not in NUMBERS or label is None or not indices.size or not weight.size:
+        return NotImplemented
+    if other.dtype != weight.dtype or not other.size:
+        return NotImplemented
+    weight, indices, other = _dense(weight), _dense(indices), _dense(other)
+    out = cupy.ndarray(indices.shape + weight.shape[1:], weight.dtype)
+    formats = ("P", "P", "P", "P", "q", "i", "q", "q")
+    load("embedding_add.cu", "embedding_add", formats, char, LABEL=label)(
+        blocks_for(out.size), 256, weight.data.ptr, indices.data.ptr, other.data.ptr, out.data.ptr,
+        out.size, prod(weight.shape[1:]), weight.shape[0], other.size,
+    )  # fmt: skip
+    return out
+
+
 @kernel_for("cuda", "embedding_grad")
 def embedding_grad(
     gy: Any, indices: Any, *, rows: int, padding_idx: int, scale_by_freq: bool

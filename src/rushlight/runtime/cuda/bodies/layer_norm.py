@@ -50,38 +50,52 @@ def _rows(x: Any, dims: int) -> tuple[int, int]:
     return x.size // n, n
 
 
-def _normalise(x: Any, weight: Any, bias: Any, dims: int, eps: float, rms: int) -> Any:
+def normalise(
+    x: Any, weight: Any, bias: Any, dims: int, eps: float, rms: int = 0, other: Any = None
+) -> Any:
+    """Rows of x, or of x + other, normalised, with their statistics; behind them x + other."""
     char, kind = x.dtype.char, stored(weight, bias)
     if char not in NUMBERS or kind is None or not x.size:
         return NotImplemented
-    x, weight, bias = dense(x), dense(weight), dense(bias)
+    if other is not None and (other.shape != x.shape or other.dtype != x.dtype):
+        return NotImplemented
+    x, weight, bias, other = dense(x), dense(weight), dense(bias), dense(other)
     rows, n = _rows(x, dims)
     shape = x.shape[: x.ndim - dims] + (1,) * dims
     out = cupy.ndarray(x.shape, x.dtype)
+    total = None if other is None else cupy.ndarray(x.shape, x.dtype)
     mean = None if rms else cupy.ndarray(shape, wide(char))
     rstd = cupy.ndarray(shape, wide(char))
     team = int(n <= _WARP_ROW)
-    formats = ("P", "P", "P", "P", "P", "P", "q", "i", "d")
+    formats = ("P",) * 8 + ("q", "i", "d")
     load("layer_norm.cu", "norm_rows", formats, char, NW=kind, RMS=rms, TEAM=team)(
-        -(-rows // 4) if team else rows, 128 if team else 512, x.data.ptr, pointer(weight),
-        pointer(bias), out.data.ptr, pointer(mean), rstd.data.ptr, rows, n, eps,
+        -(-rows // 4) if team else rows, 128 if team else 512, x.data.ptr, pointer(other),
+        pointer(weight), pointer(bias), pointer(total), out.data.ptr, pointer(mean), rstd.data.ptr,
+        rows, n, eps,
     )  # fmt: skip
-    return (out, rstd) if rms else (out, mean, rstd)
+    made = (out, rstd) if rms else (out, mean, rstd)
+    return made if total is None else (*made, total)
 
 
-def _normalise_grad(gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, dims: int, rms: int) -> Any:
+def normalise_grad(
+    gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, dims: int, rms: int = 0, more: Any = None
+) -> Any:
+    """The gradients of x, with `more` added to it, and of weight and bias."""
     char, kind = x.dtype.char, stored(x if weight is None else weight)
     if char not in NUMBERS or kind is None or not x.size or gy.dtype != x.dtype:
         return NotImplemented
-    gy, x, weight = dense(gy), dense(x), dense(weight)
+    if more is not None and (more.shape != x.shape or more.dtype != x.dtype):
+        return NotImplemented
+    gy, x, weight, more = dense(gy), dense(x), dense(weight), dense(more)
     mean, rstd = dense(mean), dense(rstd)
     rows, n = _rows(x, dims)
     options = {"NW": kind, "RMS": rms, "TEAM": int(n <= _WARP_ROW)}
     gx = cupy.ndarray(x.shape, x.dtype)
-    formats = ("P", "P", "P", "P", "P", "P", "q", "i")
+    formats = ("P",) * 7 + ("q", "i")
     load("layer_norm.cu", "norm_rows_grad", formats, char, **options)(
         -(-rows // 4) if options["TEAM"] else rows, 128 if options["TEAM"] else 512, gy.data.ptr,
-        x.data.ptr, pointer(weight), pointer(mean), rstd.data.ptr, gx.data.ptr, rows, n,
+        x.data.ptr, pointer(weight), pointer(mean), rstd.data.ptr, pointer(more), gx.data.ptr, rows,
+        n,
     )  # fmt: skip
     dtype = x.dtype if weight is None else weight.dtype
     gw = cupy.ndarray(x.shape[x.ndim - dims :], dtype)
@@ -101,21 +115,48 @@ def _normalise_grad(gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, dims: in
 
 @kernel_for("cuda", "layer_norm")
 def layer_norm(x: Any, weight: Any, bias: Any, *, dims: int, eps: float) -> Any:
-    return _normalise(x, weight, bias, dims, eps, 0)
+    return normalise(x, weight, bias, dims, eps, 0)
 
 
 @kernel_for("cuda", "layer_norm_grad")
 def layer_norm_grad(
     gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, *, dims: int, eps: float
 ) -> Any:
-    return _normalise_grad(gy, x, weight, mean, rstd, dims, 0)
+    return normalise_grad(gy, x, weight, mean, rstd, dims, 0)
 
 
 @kernel_for("cuda", "rms_norm")
 def rms_norm(x: Any, weight: Any, *, dims: int, eps: float) -> Any:
-    return _normalise(x, weight, None, dims, eps, 1)
+    return normalise(x, weight, None, dims, eps, 1)
 
 
 @kernel_for("cuda", "rms_norm_grad")
 def rms_norm_grad(gy: Any, x: Any, weight: Any, rstd: Any, *, dims: int, eps: float) -> Any:
-    return _normalise_grad(gy, x, weight, None, rstd, dims, 1)
+    return normalise_grad(gy, x, weight, None, rstd, dims, 1)
+
+
+# -- joined with residual sums by passes ----------------------------------------------------------
+
+
+@kernel_for("cuda", "add_layer_norm")
+def add_layer_norm(x: Any, other: Any, weight: Any, bias: Any, *, dims: int, eps: float) -> Any:
+    return normalise(x, weight, bias, dims, eps, 0, other)
+
+
+@kernel_for("cuda", "add_rms_norm")
+def add_rms_norm(x: Any, other: Any, weight: Any, *, dims: int, eps: float) -> Any:
+    return normalise(x, weight, None, dims, eps, 1, other)
+
+
+@kernel_for("cuda", "layer_norm_grad_add")
+def layer_norm_grad_add(
+    gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, more: Any, *, dims: int, eps: float
+) -> Any:
+    return normalise_grad(gy, x, weight, mean, rstd, dims, 0, more)
+
+
+@kernel_for("cuda", "rms_norm_grad_add")
+def rms_norm_grad_add(
+    gy: Any, x: Any, weight: Any, rstd: Any, more: Any, *, dims: int, eps: float
+) -> Any:
+    return normalise_grad(gy, x, weight, None, rstd, dims, 1, more)

@@ -15,13 +15,18 @@ __device__ __forceinline__ A team_sum(A v, A* hold) { return TEAM ? warp_sum(v) 
 #define WIDTH (TEAM ? 32 : blockDim.x)
 #define MY_ROW (TEAM ? blockIdx.x * (i64)(blockDim.x / 32) + threadIdx.x / 32 : (i64)blockIdx.x)
 
-KERNEL(norm_rows)(const T* x, const NW* w, const NW* b, T* y, A* mean, A* rstd,
-                  i64 rows, int n, double eps) {
+// With `other` the rows of x + other are normalised, and kept in `total`.
+KERNEL(norm_rows)(const T* x, const T* other, const NW* w, const NW* b, T* total, T* y,
+                  A* mean, A* rstd, i64 rows, int n, double eps) {
     depend();
     __shared__ A hold[32];
     i64 row = MY_ROW;
     if (row >= rows) return;
     const T* p = x + row * n;
+    if (other) { // every thread reads again what it wrote itself
+        for (int i = LANE; i < n; i += WIDTH) total[row * n + i] = dn(up(p[i]) + up(other[row * n + i]));
+        p = total + row * n;
+    }
     A m = (A)0;
     if (!RMS) {
         for (int i = LANE; i < n; i += WIDTH) m += up(p[i]);
@@ -46,8 +51,9 @@ KERNEL(norm_rows)(const T* x, const NW* w, const NW* b, T* y, A* mean, A* rstd,
     }
 }
 
+// `more` is added to the gradient: the one that comes past the norm.
 KERNEL(norm_rows_grad)(const T* g, const T* x, const NW* w, const A* mean,
-                       const A* rstd, T* gx, i64 rows, int n) {
+                       const A* rstd, const T* more, T* gx, i64 rows, int n) {
     depend();
     __shared__ A hold[32];
     i64 row = MY_ROW;
@@ -66,7 +72,8 @@ KERNEL(norm_rows_grad)(const T* g, const T* x, const NW* w, const A* mean,
         A e = up(g[row * n + i]);
         if (w) e *= up(w[i]);
         A hat = (up(x[row * n + i]) - m) * scale;
-        gx[row * n + i] = dn((e - s - hat * q) * scale);
+        T v = dn((e - s - hat * q) * scale);
+        gx[row * n + i] = more ? dn(up(more[row * n + i]) + up(v)) : v;
     }
 }
 

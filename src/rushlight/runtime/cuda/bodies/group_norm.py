@@ -1,0 +1,62 @@
+"""Group norm joined with SiLU on the GPU, forward and backward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+
+from ...door import kernel_for
+from ..code.sources import NUMBERS, load
+from .layer_norm import dense, stored, wide
+
+_THREADS = 512
+
+
+def _sizes(x: Any, shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """(groups, channels of a group, places of a channel)."""
+    groups = x.shape[1]
+    per = shape[1] // groups
+    return groups, per, x.shape[2] // per
+
+
+@kernel_for("cuda", "group_norm_silu")
+def group_norm_silu(x: Any, weight: Any, bias: Any, *, eps: float, shape: tuple) -> Any:
+    """The result in the images' shape, the mean and 1 / standard deviation of every group."""
+    char, kind = x.dtype.char, stored(weight, bias)
+    if char not in NUMBERS or kind is None or not x.size:
+        return NotImplemented
+    x, weight, bias = dense(x), dense(weight), dense(bias)
+    out = cupy.ndarray(shape, x.dtype)
+    mean, rstd = [cupy.ndarray((*x.shape[:2], 1), wide(char)) for _ in range(2)]
+    formats = ("P",) * 6 + ("i", "i", "i", "d")
+    load("group_norm.cu", "group_silu", formats, char, NW=kind)(
+        x.shape[0] * x.shape[1], _THREADS, x.data.ptr, weight.data.ptr, bias.data.ptr, out.data.ptr,
+        mean.data.ptr, rstd.data.ptr, *_sizes(x, shape), eps,
+    )  # fmt: skip
+    return out, mean, rstd
+
+
+@kernel_for("cuda", "group_norm_silu_grad")
+def group_norm_silu_grad(
+    g: Any, x: Any, weight: Any, bias: Any, mean: Any, rstd: Any, *, eps: float, shape: tuple
+) -> Any:
+    """Gradients of x, and of weight and bias in their shapes."""
+    char, kind = x.dtype.char, stored(weight, bias)
+    if char not in NUMBERS or kind is None or not x.size or g.dtype != x.dtype:
+        return NotImplemented
+    g, x, weight, bias = dense(g), dense(x), dense(weight), dense(bias)
+    mean, rstd = dense(mean), dense(rstd)
+    gx = cupy.ndarray(x.shape, x.dtype)
+    gw, gb = cupy.ndarray(weight.shape, weight.dtype), cupy.ndarray(bias.shape, bias.dtype)
+    images, channels = shape[:2]
+    parts = cupy.ndarray((images, channels, 2), wide(char))
+    formats = ("P",) * 8 + ("i", "i", "i")
+    load("group_norm.cu", "group_silu_grad", formats, char, NW=kind)(
+        x.shape[0] * x.shape[1], _THREADS, g.data.ptr, x.data.ptr, weight.data.ptr, bias.data.ptr,
+        mean.data.ptr, rstd.data.ptr, gx.data.ptr, parts.data.ptr, *_sizes(x, shape),
+    )  # fmt: skip
+    load("group_norm.cu", "group_finish", ("P", "P", "P", "i", "i"), char, NW=kind)(
+        -(-channels // 128), 128, parts.data.ptr, gw.data.ptr, gb.data.ptr, images, channels
+    )
+    return gx, gw, gb

@@ -1,0 +1,107 @@
+"""Kernels that passes make, on the emulated GPU beside their parts and NumPy; run by test_joined_layers.py."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import cupy
+import emulated_capture
+import numpy as np
+
+import rushlight as rl
+from rushlight.capture.joined import (  # noqa: F401 - make the kernels
+    group_norm,
+    lookup,
+    residual,
+    rotary,
+)
+from rushlight.runtime import devices
+from rushlight.runtime.door import KERNELS, run
+
+random = np.random.default_rng(0)
+
+
+def floats(*shape: int) -> np.ndarray:
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def on_gpu(a: Any) -> Any:
+    """The array on the emulated GPU, with its strides."""
+    if not isinstance(a, np.ndarray):
+        return a
+    order = sorted(range(a.ndim), key=lambda axis: -a.strides[axis])
+    packed = np.ascontiguousarray(a.transpose(order))
+    there = rl.tensor(packed).to("cuda")._a
+    return there.transpose([order.index(axis) for axis in range(a.ndim)])
+
+
+def compare(name: str, *arrays: Any, **attrs: Any) -> None:
+    """A kernel of the GPU beside its generic body."""
+    own = devices.overrides("cuda")[name](*[on_gpu(a) for a in arrays], **attrs)
+    assert own is not NotImplemented, name
+    expected = run(KERNELS[name], np.ndarray, arrays, attrs)
+    own, expected = [v if isinstance(v, tuple) else (v,) for v in (own, expected)]
+    assert len(own) == len(expected)
+    for a, b in zip(own, expected):
+        assert a.shape == b.shape and a.dtype == b.dtype, (name, a.shape, b.shape)
+        here = emulated_capture.on_host(a)
+        np.testing.assert_allclose(here, b, rtol=2e-5, atol=2e-5 * max(np.abs(b).max(), 1))
+
+
+def residuals() -> None:
+    for shape, dims in (((3, 5, 12), 1), ((2, 1100), 1), ((2, 3, 4, 5), 2)):
+        x, other, g = [floats(*shape) for _ in range(3)]
+        w, b = [floats(*shape[-dims:]) for _ in range(2)]
+        how = {"dims": dims, "eps": 1e-5}
+        compare("add_layer_norm", x, other, w, b, **how)
+        compare("add_layer_norm", x, other, None, None, **how)
+        compare("add_rms_norm", x, other, w, **how)
+        _, mean, rstd = run(KERNELS["layer_norm"], np.ndarray, (x, w, b), how)
+        compare("layer_norm_grad_add", g, x, w, mean, rstd, other, **how)
+        rstd = run(KERNELS["rms_norm"], np.ndarray, (x, w), how)[1]
+        compare("rms_norm_grad_add", g, x, w, rstd, other, **how)
+
+
+def lookups() -> None:
+    table, index = floats(7, 6), random.integers(0, 7, (3, 4))
+    for other in (floats(3, 4, 6), floats(4, 6), floats(6), floats(1, 4, 6)):
+        compare("embedding_add", table, index, other, padding_idx=-1, scale_by_freq=False)
+
+
+def rotations() -> None:
+    x, cos, sin = floats(2, 5, 3, 8), floats(5, 8), floats(5, 8)
+    turned = x.transpose(0, 2, 1, 3)
+    for back in (False, True):
+        compare("rotary", turned, cos, sin, back=back, order=(0, 2, 1, 3))
+        compare("rotary", np.ascontiguousarray(turned), cos, sin, back=back, order=(0, 1, 2, 3))
+        compare("rotary", x[0, :, 0], cos, sin[:1], back=back, order=(0, 1))
+
+
+def group_norms() -> None:
+    for n, groups, per, inner in ((2, 4, 3, (4, 5)), (3, 2, 1, (7,)), (2, 1, 70, (2, 2))):
+        c = groups * per
+        shape = (n, c, *inner)
+        x = floats(n, groups, per * int(np.prod(inner)))
+        w, b = [floats(1, c, *[1] * len(inner)) for _ in range(2)]
+        compare("group_norm_silu", x, w, b, eps=1e-5, shape=shape)
+        _, mean, rstd = run(
+            KERNELS["layer_norm"], np.ndarray, (x, None, None), {"dims": 1, "eps": 1e-5}
+        )
+        compare("group_norm_silu_grad", floats(*shape), x, w, b, mean, rstd, eps=1e-5, shape=shape)
+
+
+def main() -> None:
+    emulated_capture.install()
+    assert rl.zeros(1).to("cuda")._a.__class__ is cupy.ndarray
+    for check in (residuals, lookups, rotations, group_norms):
+        check()
+        print(check.__name__)
+    print("equal")
+
+
+if __name__ == "__main__":
+    main()
