@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: train test test-numpy lint types parity coverage-api bench clean
+.PHONY: train test test-numpy lint types parity coverage-api bench trust clean
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -11,7 +11,7 @@ $(VENV)/.run: pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.run
-	$(BIN)/python -m pip install -q -e '.[dev]'
+	$(BIN)/python -m pip install -q -c requirements-ci.txt -e '.[dev]'
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.oracle: $(VENV)/.dev
@@ -42,6 +42,9 @@ parity: $(VENV)/.oracle ## install the oracle, PyTorch 2.13.0
 
 coverage-api: $(VENV)/.dev
 	$(BIN)/python tools/coverage_api.py
+
+trust: $(VENV)/.dev ## mutated files, kills, full disks, same bits: minutes (docs/trust.md has the hours)
+	$(BIN)/python tools/trust.py ci
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info
