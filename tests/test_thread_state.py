@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import io
 import logging
+import os
 import random
 import threading
 from collections.abc import Callable
@@ -247,6 +249,23 @@ def test_printing_elsewhere_is_no_concern_of_a_recording(capsys: pytest.CaptureF
 
     with pytest.raises(RuntimeError, match="prints"):
         prints(rl.ones(2))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_of_a_recording_may_print() -> None:
+    def fn(x: Any) -> Any:
+        child = os.fork()
+        if not child:
+            try:
+                print("from the child", file=io.StringIO())
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        return x * 2
+
+    assert rl.compile(fn, fullgraph=True)(rl.ones(2)).tolist() == [2.0, 2.0]
 
 
 def test_somebody_who_replaces_print_meanwhile_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:

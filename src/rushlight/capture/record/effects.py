@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import logging
+import os
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -63,6 +64,15 @@ class _Posts:
 
 
 _posts = _Posts()
+
+
+def _in_child() -> None:
+    """A forked child is no part of the recording that its parent was inside of."""
+    here.notice = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 @contextmanager
