@@ -26,6 +26,17 @@ def _fits(*arrays: Any) -> bool:
     )
 
 
+def _agree(gates: int, xw: Any, h0: Any, w_hh: Any, sizes: tuple[int, ...]) -> bool:
+    """Whether shapes are what the kernels take for granted; the generic body tells what is wrong otherwise."""
+    if h0.ndim != 2:
+        return False
+    batch, hidden = h0.shape
+    return (
+        batch == sizes[0] and w_hh.shape == (gates * hidden, hidden)
+        and xw.shape == (sum(sizes), gates * hidden)
+    )  # fmt: skip
+
+
 def _dense(a: Any) -> Any:
     return a if a is None or a._c_contiguous else copied(a, "C")
 
@@ -110,7 +121,7 @@ class _Back:
 
 @kernel_for("cuda", "lstm_sequence")
 def lstm_sequence(xw: Any, h0: Any, c0: Any, w_hh: Any, *, sizes: tuple, reverse: bool) -> Any:
-    if not _fits(xw, h0, c0, w_hh):
+    if not _fits(xw, h0, c0, w_hh) or not _agree(4, xw, h0, w_hh, sizes) or c0.shape != h0.shape:
         return NotImplemented
     xw, h0, c0 = _dense(xw), _dense(h0), _dense(c0)
     hidden, char = h0.shape[1], xw.dtype.char
@@ -153,7 +164,9 @@ def lstm_sequence_grad(
 
 @kernel_for("cuda", "gru_sequence")
 def gru_sequence(xw: Any, h0: Any, w_hh: Any, b_hh: Any, *, sizes: tuple, reverse: bool) -> Any:
-    if not _fits(xw, h0, w_hh, b_hh):
+    if not _fits(xw, h0, w_hh, b_hh) or not _agree(3, xw, h0, w_hh, sizes):
+        return NotImplemented
+    if b_hh is not None and b_hh.size != xw.shape[1]:
         return NotImplemented
     xw, h0, b_hh = _dense(xw), _dense(h0), _dense(b_hh)
     hidden, char = h0.shape[1], xw.dtype.char
@@ -198,7 +211,7 @@ def gru_sequence_grad(
 
 @kernel_for("cuda", "rnn_sequence")
 def rnn_sequence(xw: Any, h0: Any, w_hh: Any, *, sizes: tuple, reverse: bool, act: str) -> Any:
-    if not _fits(xw, h0, w_hh):
+    if not _fits(xw, h0, w_hh) or not _agree(1, xw, h0, w_hh, sizes):
         return NotImplemented
     xw, h0 = _dense(xw), _dense(h0)
     out, h_before = [cupy.ndarray(xw.shape, xw.dtype) for _ in range(2)]
