@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import emulated_capture
 import rushlight as rl
 from rushlight import nn
 from rushlight.capture.lower import cuda_arena
+from rushlight.runtime.devices import nothing_reused
 
 CALLS = 8
 HELD = (4, 6)  # calls whose gradients are kept: in the arena the first time, then apart
@@ -71,8 +73,24 @@ def agree(one: tuple, other: tuple) -> None:
         assert (p.cpu() - q.cpu()).abs().max() < 1e-5
 
 
+def small_results_are_new_while_recording() -> None:
+    """Launches hand out small results again; a recorder, which knows arrays while they live, must not see that."""
+    x = rl.ones(8).to("cuda")
+
+    def is_kept() -> bool:
+        seen = weakref.ref((x + x)._a)
+        return seen() is not None
+
+    is_kept()
+    assert is_kept()
+    with nothing_reused():
+        assert not is_kept()
+    assert is_kept()
+
+
 def main() -> None:
     emulated_capture.install()
+    small_results_are_new_while_recording()
     rl.manual_seed(0)
     start = nn.Sequential(
         nn.Linear(12, 16), nn.Sigmoid(), nn.Linear(16, 16), nn.Sigmoid(), nn.Linear(16, 5)

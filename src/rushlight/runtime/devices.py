@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,6 +36,19 @@ loaders: dict[str, Callable[[], Backend]] = {}  # how a device type is opened, s
 # Array types whose backend may hold a reference to an array that nobody else needs to count, with the
 # function that tells whether it does.
 keepers: dict[type, Callable[[Any], bool]] = {}
+# And how to tell it whether it may hand such an array out again; the answer is how it was until now.
+reusers: dict[type, Callable[[bool], bool]] = {}
+
+
+@contextmanager
+def nothing_reused() -> Iterator[None]:
+    """Inside the block every result of a kernel is a new array: whoever knows arrays by identity asks for it."""
+    before = [(reuse, reuse(False)) for reuse in reusers.values()]
+    try:
+        yield
+    finally:
+        for reuse, was in before:
+            reuse(was)
 
 
 def overrides(device_type: str) -> dict[str, Callable]:

@@ -10,6 +10,7 @@ from ...core import tape
 from ...core.tape import Node
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
+from ...runtime.devices import nothing_reused
 from ...runtime.door import Kernel, listening
 from ...runtime.thread import here
 from ..program.instructions import Instruction
@@ -60,7 +61,7 @@ def _dry_run(rec: Any, roots: list, edges: list, inner: list[Tensor]) -> list[An
     for node, _ in cut.values():
         node.edges = ()
     try:
-        with inside(rec), listening(rec):
+        with inside(rec), listening(rec), nothing_reused():
             found = tape.backward(
                 roots, keep_graph=True, create_graph=False, inputs=edges, accumulate=False
             )

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...core.op import FREED
 from ...core.tensor import Tensor
+from ...runtime.devices import nothing_reused
 from ...runtime.door import collecting_replay_hooks, listening
 from ...runtime.thread import here
 from ..program.instructions import Program
@@ -57,6 +58,7 @@ class Recording:
             collecting_replay_hooks() as hooks,
             noticing(self.recorder.complain),
             listening(self.recorder),
+            nothing_reused(),
         ):
             self.result = self.fn(*self.args, **self.kwargs)
         forget_casts()

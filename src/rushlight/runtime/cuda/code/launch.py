@@ -35,8 +35,10 @@ def launch_in_c(pretend: bool = False) -> bool:
         current, cupy.cuda.alloc, cupy.ndarray, _base_new, runtime.memGetInfo, pretend
     )
     devices.keepers.pop(cupy.ndarray, None)
+    devices.reusers.pop(cupy.ndarray, None)
     if _in_c:  # small results stay with their launch, which may hand them out again
         devices.keepers[cupy.ndarray] = _native.is_spare
+        devices.reusers[cupy.ndarray] = _native.reuse
     return bool(_in_c)
 
 

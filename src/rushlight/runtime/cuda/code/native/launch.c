@@ -42,6 +42,7 @@ typedef int (*launch_ex_fn)(const Config *, void *, void **, void **);
 static launch_fn launch_kernel;
 static launch_ex_fn launch_kernel_ex;
 static int overlapping; /* launches may begin before the kernel in front of them ends */
+static int reusing = 1; /* results may be arrays that were handed out before */
 static unsigned long long pretended; /* launches counted instead of made, for tools/host_path.py */
 
 static PyObject *name_data, *name_ptr, *name_init, *name_mem;
@@ -246,7 +247,7 @@ static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, 
     Py_DECREF(stream);
     for (; made < self->results; made++) {
         uint64_t address;
-        results[made] = new_result(self, made, where == NULL, &address);
+        results[made] = new_result(self, made, where == NULL && reusing, &address);
         if (results[made] == NULL)
             goto error;
         memcpy(values + self->places[self->result_at[made]], &address, 8);
@@ -439,6 +440,16 @@ static PyObject *overlap(PyObject *module, PyObject *on)
     return PyBool_FromLong(launch_kernel_ex != NULL);
 }
 
+/* reuse(on): whether results may be arrays that were handed out before; how it was until now. */
+static PyObject *reuse(PyObject *module, PyObject *on)
+{
+    int before = reusing, now = PyObject_IsTrue(on);
+    if (now < 0)
+        return NULL;
+    reusing = now;
+    return PyBool_FromLong(before);
+}
+
 #define WORDS 16
 typedef int (*words_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
                         uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
@@ -505,6 +516,7 @@ static PyMethodDef functions[] = {
     {"call_words", (PyCFunction)(void (*)(void))call_words, METH_FASTCALL,
      "call_words(address, w1 .. w16): call a C function of 16 addresses and sizes."},
     {"overlap", overlap, METH_O, "Let launches begin before the kernel in front of them ends -> whether they can."},
+    {"reuse", reuse, METH_O, "Let results be arrays that were handed out before -> how it was until now."},
     {"launches", launches, METH_NOARGS, "How many launches were only pretended."},
     {NULL, NULL, 0, NULL},
 };
