@@ -73,7 +73,7 @@ class Pickler(_Base):
         kind = type(t)
         state = {k: v for k, v in vars(t).items() if k != "_is_param"}
         if kind.__name__ == "Parameter" and kind.__module__.startswith("rushlight."):
-            args = (t.detach(), t.requires_grad, OrderedDict())
+            args: tuple = (t.detach(), t.requires_grad, OrderedDict())
             if not state:
                 return _Name("torch._utils", "_rebuild_parameter"), args
             return _Name("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
