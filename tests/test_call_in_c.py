@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,20 @@ def test_derivatives_look_at_what_was_kept() -> None:
         x.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         w.sum().backward()
+
+
+@pytest.mark.parametrize("python", [False, True], ids=["in C", "in Python"])
+def test_rules_refuse_also_on_the_short_way(python: bool) -> None:
+    """Two float tensors that are alike, after the kernel was bound for integers."""
+    whole, x = rl.tensor([1, 2]), _t(2)
+    operators: list[Callable[[Any], Any]] = [
+        lambda v: v & v, lambda v: v | v, lambda v: v ^ v, lambda v: v << v, lambda v: v >> v,
+    ]  # fmt: skip
+    with in_python() if python else nullcontext():
+        for operator in operators:
+            operator(whole)
+            with pytest.raises(NotImplementedError, match="not implemented for 'Double'"):
+                operator(x)
 
 
 def test_errors_are_the_same() -> None:

@@ -153,7 +153,8 @@ class Op:
     def pair(self, x: Tensor, y: Tensor) -> Any:
         """`self(x, y)`; in C with a short way for two float tensors of one dtype and shape.
 
-        That is what `x + y` is in most programs, and nothing has to be promoted, broadcast or moved.
+        That is what `x + y` is in most programs, and nothing has to be promoted, broadcast or moved:
+        for ops whose rule lets two such tensors pass as they are.
         """
         return self(x, y)
 

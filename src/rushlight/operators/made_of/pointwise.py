@@ -127,14 +127,15 @@ def operand(value: Any) -> Any:
     return wrap(np.asarray(value)) if isinstance(value, np.ndarray) else value
 
 
-def dunder(name: str, op: Callable, *, reflected: bool = True, inplace: bool = True) -> None:
-    """Give Tensor the operator `__name__`, its reflection and its in-place form."""
+def dunder(name: str, op: Op, *, floats: bool = True) -> None:
+    """Give Tensor the operator `__name__`, its reflection and its in-place form.
 
-    pair = op.pair if isinstance(op, Op) and op.broadcasts else op
+    `floats` says that the op's rule has nothing to do for two float tensors of one dtype and shape.
+    """
 
     def forward(self: Tensor, other: Any) -> Any:
         if isinstance(other, Tensor):
-            return pair(self, other)
+            return op.pair(self, other) if floats else op(self, other)
         if not isinstance(other, _OPERANDS):
             return NotImplemented
         return op(self, operand(other))
@@ -150,7 +151,5 @@ def dunder(name: str, op: Callable, *, reflected: bool = True, inplace: bool = T
         return change(self, op, operand(other))
 
     publish("Tensor", f"__{name}__", forward)
-    if reflected:
-        publish("Tensor", f"__r{name}__", backward)
-    if inplace:
-        publish("Tensor", f"__i{name}__", assign)
+    publish("Tensor", f"__r{name}__", backward)
+    publish("Tensor", f"__i{name}__", assign)

@@ -13,7 +13,7 @@ from ..made_of.promotion import promote
 
 def _bitwise(name: str, ufunc: str, symbol: str, label: str, kinds: str, doc: str) -> Any:
     call = binary(name, ufunc2(ufunc), rule=only(kinds, label, promote), doc=doc)
-    dunder(symbol, call.op)
+    dunder(symbol, call.op, floats=False)  # which it refuses
     return call
 
 
