@@ -218,9 +218,11 @@ def multi_head_attention_forward(
     drop = dropout_p if training else 0.0
     joined, attention = _attend(q, k, v, mask, drop, is_causal, need_weights)
     joined = joined.transpose(0, 1).reshape(tgt * batch, embed)
-    out = linear(joined, out_proj_weight, out_proj_bias).reshape(tgt, batch, -1)
+    out = linear(joined, out_proj_weight, out_proj_bias).reshape(
+        tgt, batch, out_proj_weight._a.shape[0]
+    )
     if attention is not None:
-        attention = attention.reshape(batch, num_heads, tgt, -1)
+        attention = attention.reshape(batch, num_heads, tgt, attention._a.shape[-1])
         attention = attention.mean(1) if average_attn_weights else attention
     if batched:
         return out, attention

@@ -50,7 +50,7 @@ def _adaptive_max(xp: Any, x: Any, *, size: Dims) -> Any:
         shape[i], shape[dims + i] = table.shape
         flat = flat * given[i] + table.reshape(shape)
     places = xp.asarray(flat.reshape(*size, -1))
-    seen = x.reshape(*x.shape[:2], -1)[:, :, places]
+    seen = x.reshape(*x.shape[:2], prod(given))[:, :, places]
     if not seen.size:
         empty = (*x.shape[:2], *size)
         return xp.zeros(empty, x.dtype), xp.zeros(empty, np.int64)

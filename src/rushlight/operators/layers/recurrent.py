@@ -199,7 +199,7 @@ def _sequence(
         mode, flat, states, params, biased, num_layers, drop, train, bidirectional,
         (batch,) * steps,
     )  # fmt: skip
-    out = out.reshape(steps, batch, -1)
+    out = out.reshape(steps, batch, out._a.shape[-1])
     return (out.transpose(0, 1) if batch_first else out), finals
 
 
@@ -253,7 +253,18 @@ rnn_relu = _single_state("relu", "rnn_relu")
 # -- cells --------------------------------------------------------------------------------------
 
 
-def _cell(w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any) -> _Layer:
+def _cell(
+    gates: int, x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any
+) -> _Layer:
+    """The weights of one step, when they fit the state, and the input is of its batch."""
+    rows, hidden = w_ih._a.shape[0], h._a.shape[-1]
+    if rows != gates * hidden:
+        raise RuntimeError(
+            f"weight_ih first dim must be {gates} * hidden_size = {gates * hidden}, got {rows}"
+        )
+    batch, before = x._a.shape[0], h._a.shape[0]
+    if batch != before:
+        raise RuntimeError(f"Input batch size {batch} doesn't match hidden0 batch size {before}")
     return _Layer((w_ih, w_hh) if b_ih is None else (w_ih, w_hh, b_ih, b_hh), b_ih is not None)
 
 
@@ -267,7 +278,7 @@ def lstm_cell(
     b_hh: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """One step of an LSTM: (h, c) from `input` [B, F] and the state before."""
-    layer = _cell(w_ih, w_hh, b_ih, b_hh)
+    layer = _cell(4, input, hx[0], w_ih, w_hh, b_ih, b_hh)
     _, state = _lstm_layer(layer, input, tuple(hx), (input._a.shape[0],), False, "")
     return state
 
@@ -282,7 +293,7 @@ def gru_cell(
     b_hh: Tensor | None = None,
 ) -> Tensor:
     """One step of a GRU."""
-    layer = _cell(w_ih, w_hh, b_ih, b_hh)
+    layer = _cell(3, input, hx, w_ih, w_hh, b_ih, b_hh)
     return _gru_layer(layer, input, (hx,), (input._a.shape[0],), False, "")[0]
 
 
@@ -295,7 +306,7 @@ def _rnn_cell(act: str) -> Callable:
         b_ih: Tensor | None = None,
         b_hh: Tensor | None = None,
     ) -> Tensor:
-        layer = _cell(w_ih, w_hh, b_ih, b_hh)
+        layer = _cell(1, input, hx, w_ih, w_hh, b_ih, b_hh)
         return _rnn_layer(layer, input, (hx,), (input._a.shape[0],), False, act)[0]
 
     function.__name__ = function.__qualname__ = f"rnn_{act}_cell"

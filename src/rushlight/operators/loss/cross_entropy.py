@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from math import prod
 from typing import Any
 
@@ -290,17 +291,22 @@ def _class_weight(weight: Tensor, ndim: int, at: int) -> Tensor:
     return weight.reshape(shape)
 
 
+def _each(smoothing: float, classes: int) -> float:
+    """What every class gets of the smoothing; where there is none, as a division of floats says."""
+    return smoothing / classes if classes else math.inf
+
+
 def _soft_targets(
     log_probs: Tensor, target: Tensor, weight: Any, reduction: str, smoothing: float, at: int
 ) -> Tensor:
     classes = log_probs._a.shape[at]
     if smoothing:
-        target = target * (1 - smoothing) + smoothing / classes
+        target = target * (1 - smoothing) + _each(smoothing, classes)
     if weight is not None:
         log_probs = log_probs * _class_weight(weight, log_probs.ndim, at)
     loss = -(log_probs * target).sum(at)
     if reduction == "mean":
-        return loss.sum() / max(loss._a.size, 1)
+        return loss.sum() / (loss._a.size if classes else 0)  # the mean of nothing is NaN
     return reduced(loss, reduction)
 
 
@@ -324,4 +330,4 @@ def _smoothed(
         soft = soft.sum() / count
     else:
         soft = reduced(soft, reduction)
-    return hard * (1 - smoothing) + soft * (smoothing / classes)
+    return hard * (1 - smoothing) + soft * _each(smoothing, classes)

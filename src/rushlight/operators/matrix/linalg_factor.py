@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def _cholesky(xp: Any, x: Any) -> Any:
 
 
 def _first_bad_minor(x: np.ndarray) -> tuple[int, int]:
-    for number, a in enumerate(x.reshape(-1, *x.shape[-2:])):
+    for number, a in enumerate(x.reshape(prod(x.shape[:-2]), *x.shape[-2:])):
         for order in range(1, a.shape[0] + 1):
             try:
                 np.linalg.cholesky(a[:order, :order])
@@ -86,7 +87,7 @@ def cholesky_ex(
     except LinAlgError:
         if check_errors:
             raise
-        flat = A._host().reshape(-1, *A._a.shape[-2:])
+        flat = A._host().reshape(prod(A._a.shape[:-2]), *A._a.shape[-2:])
         orders = [_first_bad_minor(a[None])[1] for a in flat]
         info = np.asarray(orders, np.int32).reshape(info.shape)
         result = A.triu() if upper else A.tril()
@@ -191,7 +192,7 @@ def _lu(xp: Any, x: Any) -> Any:
 
 def _permutation(xp: Any, swaps: Any, m: int) -> Any:
     """order with A[order] = L U."""
-    flat = swaps.reshape(-1, swaps.shape[-1])
+    flat = swaps.reshape(prod(swaps.shape[:-1]), swaps.shape[-1])
     order = xp.broadcast_to(xp.arange(m), (flat.shape[0], m)).copy()
     rows = xp.arange(flat.shape[0])
     for i in range(flat.shape[1]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 
 def lu_raw(xp: Any, x: Any) -> tuple[Any, Any]:
     """Both factors packed in one array, and the row each step swapped with (from 1)."""
-    a = xp.array(x).reshape(-1, *x.shape[-2:])
+    a = xp.array(x).reshape(prod(x.shape[:-2]), *x.shape[-2:])
     b, m, n = a.shape
     k = min(m, n)
     swaps = xp.zeros((b, k), np.int32)

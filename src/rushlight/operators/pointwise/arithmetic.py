@@ -209,6 +209,8 @@ def _pow_body(xp: Any, x: Any, y: Any) -> Any:
             return xp.multiply(x, x) * x
         if y == 0.5 and x.dtype.kind in "fc":
             return xp.sqrt(x)
+        if y == -0.5 and x.dtype.kind == "f":
+            return 1 / xp.sqrt(x)
         if y == -1 and x.dtype.kind in "fc":
             return xp.reciprocal(x)
     elif getattr(y, "dtype", None) is not None and y.dtype.kind == "i":
@@ -234,11 +236,12 @@ def _pow_dx(g: Any, x: Any, y: Any) -> Any:
 def _pow_dy(g: Any, x: Any, y: Any, out: Any) -> Any:
     if not isinstance(x, Tensor):
         if x == 0:
-            return (g * (out * -math.inf)).masked_fill(y.real >= 0, 0)
+            return g * (out * -math.inf).masked_fill(y.real >= 0, 0)
         if out._a.dtype.kind == "c":
             return g * conj(out * cmath.log(x))
         return g * out * (math.log(x) if x > 0 else math.nan)
-    return (g * conj(out * x.log())).masked_fill((x == 0) & (y.real >= 0), 0)
+    log = x.log().masked_fill((x == 0) & (y.real >= 0), 0)
+    return g * conj(out * log)
 
 
 _pow = binary("pow", _pow_body, dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(),

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ...base import dtypes
+from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
@@ -131,6 +132,7 @@ _complex.derivative(x=lambda g: real(g), y=lambda g: imag(g))
 def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:  # noqa: A001
     """`real + 1j * imag`."""
     _pair("complex", real, imag, "second")
+    broadcast_shapes(real._a.shape, imag._a.shape)
     return into(out, _complex(real, imag))
 
 

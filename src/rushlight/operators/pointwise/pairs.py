@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ...core.op import Op
@@ -150,20 +151,27 @@ def _times_log(xp: Any, x: Any, y: Any, log: Any) -> Any:
     return xp.where((x == 0) & ~xp.isnan(y), xp.zeros((), dtype), x * log(y))
 
 
-def _one_where_used(x: Any, y: Any, edge: float, like: Tensor) -> Any:
-    """0 where both x is 0 and the logarithm is not finite (y at or below `edge`), else 1."""
-    used = (x != 0) | (y > edge)
-    return used.to(like.dtype) if isinstance(used, Tensor) else float(used)
+def _log(y: Any, plus: float = 0.0) -> Any:
+    if isinstance(y, Tensor):
+        return y.log1p() if plus else y.log()
+    top = y + plus
+    return math.log(top) if top > 0 else -math.inf if top == 0 else math.nan
+
+
+def _where_used(slope: Tensor, x: Any, y: Any, edge: float) -> Tensor:
+    """0 where x is 0 and the logarithm is not finite (y at or below `edge`)."""
+    unused = (x == 0) & (y <= edge)
+    return slope.masked_fill(unused, 0) if isinstance(unused, Tensor) else slope * (not unused)
 
 
 xlogy: Any = binary(
     "xlogy", _xlogy_body, places=("torch", "Tensor", "special"),
-    dx=lambda g, x, y: g * xlogy(_one_where_used(x, y, 0.0, g), y), dy=lambda g, x, y: g * x / y,
+    dx=lambda g, x, y: _where_used(g * _log(y), x, y, 0.0), dy=lambda g, x, y: g * x / y,
     rule=only(FLOATS, "xlogy_cpu", promote_float), doc="`input * log(other)`, 0 where input is 0.",
 )  # fmt: skip
 xlog1py: Any = binary(
     "xlog1py", _xlog1py_body, places=("special",), inplace=False,
-    dx=lambda g, x, y: g * xlog1py(_one_where_used(x, y, -1.0, g), y),
+    dx=lambda g, x, y: _where_used(g * _log(y, 1.0), x, y, -1.0),
     dy=lambda g, x, y: g * x / (y + 1),
     rule=only(FLOATS, "xlog1py_cpu", promote_float),
     doc="`input * log1p(other)`, 0 where input is 0.",

@@ -239,6 +239,7 @@ def zeta_double(xp: Any, s: Any, q: Any) -> Any:
     out = xp.where(q > 0, out, out + xp.where(s % 2 == 0, folded, -folded))
     out = xp.where((q <= 0) & (s != xp.floor(s)), math.nan, out)
     out = xp.where((q <= 0) & (q == floor), math.inf, out)
+    out = xp.where(q == math.inf, 0.0, out)
     out = xp.where(s == 1, math.inf, xp.where(s < 1, math.nan, out))
     return xp.where(xp.isnan(q) | xp.isnan(s), math.nan, out)
 

@@ -166,8 +166,9 @@ def _sinc_body(xp: Any, x: Any) -> Any:
 
 def _sinc_dx(g: Tensor, x: Tensor) -> Tensor:
     angle = x * math.pi
-    slope = (angle * angle.cos() - angle.sin()) / (angle * x)
-    return g * conj(slope.masked_fill(x == 0, 0))
+    square = angle * x
+    slope = g * conj((angle * angle.cos() - angle.sin()) / square)
+    return slope.masked_fill(square == 0, 0)
 
 
 sin = unary("sin", dx=lambda g, x: g * conj(x.cos()), doc="The sine.")
@@ -289,7 +290,7 @@ def _logit_body(xp: Any, x: Any, *, eps: float | None) -> Any:
 
 def _logit_dx(g: Tensor, x: Tensor, eps: float | None) -> Tensor:
     low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
-    outside = (x < low) | (x > high)
+    outside = ~((x >= low) & (x <= high))
     return (g / (x * (1 - x))).masked_fill(outside, math.nan if eps is None else 0.0)
 
 

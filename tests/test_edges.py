@@ -1,0 +1,138 @@
+"""Every row of the op table with NaN, infinities, -0.0, denormals and extremes, against PyTorch."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import edges
+import rows.activation
+import rows.linalg
+import rows.unary
+import rushlight as rl
+from edge_differences import ALLOWED, CRASHES, KNOWN
+from edges import inf, nan
+from optable import Row, all_rows
+from rushlight.operators import load_all
+
+torch = pytest.importorskip("torch")
+load_all()
+
+TOLERANCE = {"float32": 1e-4, "float64": 1e-7}
+# Values among the inputs, each with the gradient that comes in.
+RUNS = {
+    "float32": [
+        ("nan", 1.0), ("inf", 1.0), ("-inf", 1.0), ("-0", 1.0), ("tiny", 1.0), ("max", 1.0),
+        ("0", nan), ("0", inf),
+    ],
+    "float64": [("nan", 1.0), ("-least", 1.0), ("-max", 1.0)],
+}  # fmt: skip
+LONG = {id(r) for r in (*rows.activation.ROWS, *rows.unary.ROWS)}
+
+
+@functools.cache
+def edge_rows() -> dict[str, list[Row]]:
+    """The rows that take floats and have one answer, by the op's name."""
+    skipped = {
+        id(r) for r in rows.linalg.ROWS
+    }  # LAPACK's answers differ from one library to another
+    found: dict[str, list[Row]] = {}
+    for row in all_rows():
+        if row.name in CRASHES or "grid_sample" in row.name:
+            continue
+        floats = any(s.dtype == "float" and np.prod(s.shape) for s in row.specs())
+        if floats and not row.nondet and row.compare is None and id(row) not in skipped:
+            found.setdefault(row.name, []).append(row)
+    return found
+
+
+def runs(row: Row) -> Iterator[tuple[str, str, float]]:
+    """(dtype, the name of a value among the inputs, the incoming gradient)."""
+    for dtype, names in RUNS.items():
+        if dtype in row.dtypes:
+            for name, coming in names:
+                yield dtype, name, coming
+
+
+def differences(row: Row) -> Iterator[tuple[str, str]]:
+    """What differs from PyTorch, and in which run."""
+    for dtype, name, coming in runs(row):
+        arrays = edges.mixed(
+            row, dtype, edges.edge_values(dtype)[name], 32 if id(row) in LONG else 1
+        )
+        tol = max(row.tol or 0.0, TOLERANCE[dtype])
+        want = edges.results(torch, row, arrays, coming)
+        said = edges.difference(edges.results(rl, row, arrays, coming), want, tol)
+        if said:
+            yield _kind(name, coming), f"{row!r} {dtype} {name} g={coming}: {said}"
+
+
+def _kind(name: str, coming: float) -> str:
+    """What a run is about: nan, inf, zero, tiny, max, or the incoming gradient."""
+    if coming != 1.0:
+        return "g"
+    return {"0": "zero", "least": "tiny"}.get(name.lstrip("-"), name.lstrip("-"))
+
+
+NAMES = sorted(edge_rows())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore")
+def test_values_and_gradients_at_the_edges_are_pytorchs(name: str) -> None:
+    found = [
+        said
+        for row in edge_rows()[name]
+        for kind, said in differences(row)
+        if (name, kind) not in ALLOWED
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_every_allowed_op_is_in_the_table() -> None:
+    """An entry for an op that is not there excuses nothing and would go unnoticed."""
+    names = set(NAMES)
+    strange = {op for _, _, ops in KNOWN for op in ops.split()} - names
+    assert not strange
+
+
+# What every path must agree on, engine by engine: the gradient of a kink at NaN and behind it.
+KINKS = {
+    "relu": lambda x: rl.relu(x), "relu6": lambda x: rl.nn.functional.relu6(x),
+    "hardtanh": lambda x: rl.nn.functional.hardtanh(x), "hardswish": lambda x: rl.nn.functional.hardswish(x),
+    "hardsigmoid": lambda x: rl.nn.functional.hardsigmoid(x), "elu": lambda x: rl.nn.functional.elu(x),
+    "hardshrink": lambda x: rl.hardshrink(x), "softshrink": lambda x: rl.nn.functional.softshrink(x),
+    "leaky_relu": lambda x: rl.nn.functional.leaky_relu(x), "softplus": lambda x: rl.nn.functional.softplus(x),
+    "silu": lambda x: rl.nn.functional.silu(x), "mish": lambda x: rl.nn.functional.mish(x),
+    "gelu": lambda x: rl.nn.functional.gelu(x), "tanh": lambda x: x.tanh(), "sigmoid": lambda x: x.sigmoid(),
+    "exp": lambda x: x.exp(), "log": lambda x: x.log(), "sqrt": lambda x: x.sqrt(), "abs": lambda x: x.abs(),
+}  # fmt: skip
+
+
+def _stepped(fn: Any, x: np.ndarray, g: np.ndarray, compiled: bool) -> list[np.ndarray]:
+    leaf, coming = rl.from_numpy(x.copy()).requires_grad_(), rl.from_numpy(g)
+
+    def step() -> tuple:
+        leaf.grad = None
+        y = fn(leaf * 1.0)
+        (y * coming).sum().backward()
+        return y.detach() * 1.0, leaf.grad * 1.0
+
+    run = rl.compile(step) if compiled else step
+    for _ in range(3 if compiled else 1):  # run, record, replay
+        out = run()
+    return [t.numpy().copy() for t in out]
+
+
+@pytest.mark.parametrize("name", KINKS)
+@pytest.mark.filterwarnings("ignore")
+def test_compiled_and_eager_agree_at_the_edges(name: str) -> None:
+    values = [*edges.edge_values("float32").values(), -3.0, 3.0, 0.5, -0.5, 6.0, 88.8, -104.0]
+    x = np.array(values * 5, np.float32)  # whole vectors and what is left of one
+    g = np.where(np.arange(x.size) % 7 == 3, nan, 1.0).astype(np.float32)
+    eager, compiled = _stepped(KINKS[name], x, g, False), _stepped(KINKS[name], x, g, True)
+    assert edges.difference(compiled, eager, 1e-6) is None
