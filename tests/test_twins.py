@@ -158,17 +158,20 @@ def _enums(text: str) -> list[dict[str, int]]:
     return found
 
 
+def _in_c_spelling(name: str) -> str:
+    """A kernel's name (and the option that chooses) as codes.h spells it."""
+    short = {"maximum": "max", "minimum": "min"}.get(name, name)
+    for left_out in ("_backward", "_grad", " none"):
+        short = short.replace(left_out, "")
+    return short.replace(" ", "_").upper()
+
+
 def test_the_fused_kernels_codes_are_those_of_the_engine() -> None:
     codes = {k: v for e in _enums((NATIVE / "codes.h").read_text()) for k, v in e.items()}
-    spelled = {"maximum": "MAX", "minimum": "MIN"}
-    for name, number in fused._ONE.items():
-        assert codes["U_" + name.upper()] == number
-    for name, number in fused._TWO.items():
-        assert codes["B_" + spelled.get(name, name.upper())] == number
-    for name, number in fused._FLIPPED.items():
-        assert codes["B_R" + name.upper()] == number
-    for name, number in fused._SLOPES.items():
-        assert codes["G_" + re.sub("_(backward|grad)$", "", name).upper()] == number
+    named = (("U_", fused._ONE), ("B_", fused._TWO), ("B_R", fused._FLIPPED), ("G_", fused._SLOPES))
+    for prefix, numbers in named:
+        for name, number in numbers.items():
+            assert codes[prefix + _in_c_spelling(name)] == number, name
     text = (NATIVE / "bind_fused.c").read_text()
     for name in ("MOST_STEPS", "MOST_INPUTS"):
         assert f"#define {name} {getattr(joins, name)}\n" in text
