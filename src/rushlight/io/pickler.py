@@ -70,14 +70,16 @@ class Pickler(_Base):
 
     def _object(self, t: Tensor) -> Any:
         """A tensor as PyTorch describes it: parameters, subclasses and attributes around a plain one."""
+        from ..nn.parameter import Parameter, UninitializedTensorMixin
+
         kind = type(t)
         state = {k: v for k, v in vars(t).items() if k != "_is_param"}
-        if kind.__name__ == "Parameter" and kind.__module__.startswith("rushlight."):
+        if kind is Parameter:
             args: tuple = (t.detach(), t.requires_grad, OrderedDict())
             if not state:
                 return _Name("torch._utils", "_rebuild_parameter"), args
             return _Name("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
-        if kind.__name__ in ("UninitializedParameter", "UninitializedBuffer"):
+        if isinstance(t, UninitializedTensorMixin):
             return kind, (t.requires_grad, t.device, t.dtype)
         if kind is Tensor and not state:
             return self._tensor(t)

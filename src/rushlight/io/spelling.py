@@ -32,15 +32,17 @@ _HOMES = {
     "nn.averaged_model": "torch.optim.swa_utils",
     "operators.memory.storage": "torch.storage",
     "operators.random.generator": "torch._C",
-    "optim.cycles": "torch.optim.lr_scheduler",
-    "optim.rules": "torch.optim.*",
-    "optim.rules_more": "torch.optim.*",
-    "optim.schedule_base": "torch.optim.lr_scheduler",
-    "optim.schedules": "torch.optim.lr_scheduler",
+    "optim.lbfgs": "torch.optim.lbfgs",
+    "optim.lr_scheduler": "torch.optim.lr_scheduler",
+    "optim.optimizer": "torch.optim.optimizer",
+    "optim.swa_utils": "torch.optim.swa_utils",
+    "optim": "torch.optim.*",  # each optimiser has a module there; so many schedules share one
     "vision": "torchvision",
 }
 # Classes that PyTorch calls otherwise.
 _CLASSES = {
+    ("optim.adafactor", "Adafactor"): ("torch.optim._adafactor", "Adafactor"),
+    ("optim.muon", "Muon"): ("torch.optim._muon", "Muon"),
     ("nn.attention", "SDPBackend"): ("torch.nn.attention", "_SDPBackend"),
     ("distributions.constraints", "_Independent"): (
         "torch.distributions.constraints",
@@ -71,6 +73,8 @@ def theirs(obj: Any, name: str | None = None) -> tuple[str, str]:
     while path:
         home = _HOMES.get(path)
         if home is not None:
+            if home == "torch.optim.*" and hasattr(obj, "get_last_lr"):
+                home = "torch.optim.lr_scheduler"
             rest = inner[len(path) :] if path in ("vision", "data") else ""
             return home.replace("*", name.lower()) + rest, name
         path = path.rpartition(".")[0]
