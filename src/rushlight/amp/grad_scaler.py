@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from ..base import dtypes
+from ..core.inplace import bump
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..operators.create.filled import full, zeros
@@ -147,8 +148,7 @@ class GradScaler:
         arrays = (found._a, inverse._a, *[g._a for g in grads])
         run(UNSCALE, found._a.__class__, arrays, {})
         for g in grads:
-            if g._ver is not None:
-                g._ver[0] += 1
+            bump(g)
         state.update(stage=_UNSCALED, found=found if grads else None)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:

@@ -144,10 +144,11 @@ def overwrite(t: Tensor, src: Any) -> None:
     bump(t)
 
 
-def bump(t: Tensor) -> None:
+def bump(t: Tensor, times: int = 1) -> None:
+    """Tell everyone who saved this tensor's values that they are others now."""
     if t._ver is None:
         t._ver = [0]
-    t._ver[0] += 1
+    t._ver[0] += times
 
 
 def adopt_history(t: Tensor, r: Tensor) -> None:

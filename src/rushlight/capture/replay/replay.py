@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...base.locks import new_lock
+from ...core.inplace import bump
 from ...core.memory import data_pointer, root_array
 from ...core.tape import Node
 from ...core.tensor import Tensor, tensor_over
@@ -329,12 +330,6 @@ def _drop_unread(r: Recording) -> None:
             nothing = Storage(slot.storage.number, ARGUMENT, 0, slot.storage.label)
             nothing.device = slot.storage.device
             arguments[i] = Slot(slot.number, nothing, (0,), slot.dtype, (slot.dtype.itemsize,))
-
-
-def bump(t: Tensor, n: int) -> None:
-    if t._ver is None:
-        t._ver = [0]
-    t._ver[0] += n
 
 
 def _used_after(program: Any, t: Tensor) -> bool:
