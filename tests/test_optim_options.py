@@ -211,3 +211,14 @@ def test_a_decay_of_zero_leaves_infinity():
         p.grad = rl.ones(18)
         getattr(rl.optim, name)([p], lr=0.1).step()
         assert p[0].item() == float("inf"), name
+
+
+def test_schedules_write_into_a_learning_rate_that_is_a_tensor():
+    for lib in [rl, pytest.importorskip("torch")]:
+        lr = lib.tensor(0.5)
+        opt = lib.optim.SGD(small(lib), lr=lr)
+        schedule = lib.optim.lr_scheduler.ExponentialLR(opt, 0.5)
+        opt.step()
+        schedule.step()
+        assert opt.param_groups[0]["lr"] is lr and lr.item() == 0.25
+        assert float(schedule.get_last_lr()[0]) == 0.25

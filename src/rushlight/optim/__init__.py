@@ -1,6 +1,6 @@
 """Optimisers and learning rate schedules, with PyTorch's names."""
 
-from . import lr_scheduler
+from . import lr_scheduler, swa_utils
 from .adafactor import Adafactor
 from .lbfgs import LBFGS
 from .muon import Muon
@@ -10,5 +10,5 @@ from .rules_more import ASGD, Adadelta, Adagrad, RMSprop, Rprop
 
 __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
-    "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "lr_scheduler",
+    "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "lr_scheduler", "swa_utils",
 ]  # fmt: skip

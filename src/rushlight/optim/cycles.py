@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .optimizer import Optimizer
-from .schedule_base import LRScheduler, per_group
+from .schedule_base import LRScheduler, per_group, rates, set_rate
 
 
 def _cosine(start: float, end: float, share: float) -> float:
@@ -125,7 +125,7 @@ class CyclicLR(LRScheduler):
         self.optimizer = optimizer
         for group, low in zip(optimizer.param_groups, per_group(optimizer, base_lr, "base_lr")):
             if last_epoch == -1:
-                group["lr"] = low
+                set_rate(group, low)
         self.max_lrs = per_group(optimizer, max_lr, "max_lr")
         down = step_size_up if step_size_down is None else step_size_down
         self.total_size = float(step_size_up + down)
@@ -193,7 +193,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.min_lrs = per_group(optimizer, min_lr, "min_lr")
         self.eps = eps
         self.last_epoch = 0
-        self._last_lr = [g["lr"] for g in optimizer.param_groups]
+        self._last_lr = rates(optimizer)
         self._reset()
 
     def _reset(self) -> None:
@@ -217,14 +217,14 @@ class ReduceLROnPlateau(LRScheduler):
             self._reduce()
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
-        self._last_lr = [g["lr"] for g in self.optimizer.param_groups]
+        self._last_lr = rates(self.optimizer)
 
     def _reduce(self) -> None:
         for group, least in zip(self.optimizer.param_groups, self.min_lrs):
             before = float(group["lr"])
             after = max(before * self.factor, least)
             if before - after > self.eps:
-                group["lr"] = after
+                set_rate(group, after)
 
     def is_better(self, a: float, best: float) -> bool:
         """Whether `a` improves on `best` by more than the threshold."""

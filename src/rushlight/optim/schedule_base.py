@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core.tensor import Tensor
 from .optimizer import Optimizer
 
 
@@ -55,8 +56,8 @@ class LRScheduler:
 
     def _set(self, values: Sequence[float]) -> None:
         for group, lr in zip(self.optimizer.param_groups, values):
-            group["lr"] = lr
-        self._last_lr = [g["lr"] for g in self.optimizer.param_groups]
+            set_rate(group, lr)
+        self._last_lr = rates(self.optimizer)
 
     def _warn_order(self) -> None:
         if self._step_count == 1 and self.optimizer._step_count <= self._start:
@@ -89,6 +90,20 @@ class LRScheduler:
 
 
 _LRScheduler = LRScheduler
+
+
+def set_rate(group: dict[str, Any], lr: Any) -> None:
+    """Give a group its learning rate; one that is a tensor keeps its memory, where others may look."""
+    if isinstance(group["lr"], Tensor):
+        group["lr"].fill_(float(lr))
+    else:
+        group["lr"] = lr
+
+
+def rates(optimizer: Optimizer) -> list[Any]:
+    """The groups' learning rates as they are now."""
+    found = [g["lr"] for g in optimizer.param_groups]
+    return [lr.clone() if isinstance(lr, Tensor) else lr for lr in found]
 
 
 def per_group(optimizer: Optimizer, value: Any, name: str) -> list[Any]:

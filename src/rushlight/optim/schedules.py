@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .optimizer import Optimizer
-from .schedule_base import LRScheduler, load_functions, per_group, saved_functions
+from .schedule_base import LRScheduler, load_functions, per_group, rates, saved_functions, set_rate
 
 
 class LambdaLR(LRScheduler):
@@ -289,7 +289,7 @@ class SequentialLR(LRScheduler):
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
         for group in optimizer.param_groups:  # undo the first step of every schedule
-            group["lr"] = group["initial_lr"]
+            set_rate(group, group["initial_lr"])
         for s in schedulers:
             s.last_epoch -= 1
             s._step_count -= 1
@@ -329,12 +329,12 @@ class ChainedScheduler(LRScheduler):
             )
         self._schedulers = list(schedulers)
         self.optimizer = optimizer or schedulers[0].optimizer
-        self._last_lr = [g["lr"] for g in self.optimizer.param_groups]
+        self._last_lr = rates(self.optimizer)
 
     def step(self, epoch: int | None = None) -> None:
         for s in self._schedulers:
             s.step()
-        self._last_lr = [g["lr"] for g in self.optimizer.param_groups]
+        self._last_lr = rates(self.optimizer)
 
     state_dict = SequentialLR.state_dict
     load_state_dict = SequentialLR.load_state_dict
