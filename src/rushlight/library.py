@@ -8,8 +8,8 @@ from typing import Any
 
 from . import ops
 from .core.function import Function
-from .core.modes import modes
 from .core.tensor import Tensor
+from .runtime.thread import here
 
 __all__ = ["CustomOpDef", "custom_op", "register_autograd", "register_fake", "register_kernel"]
 
@@ -58,7 +58,7 @@ class CustomOpDef:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         values = bound.arguments
-        if modes.grad and any(values[name].requires_grad for name in self._mutates):
+        if here.grad and any(values[name].requires_grad for name in self._mutates):
             raise RuntimeError(
                 f"{self._qualname} writes into a tensor that requires grad: detach it"
             )

@@ -8,11 +8,12 @@ from typing import Any
 
 from ..base.trees import tree_flatten, tree_unflatten
 from ..core import differentiate
-from ..core.modes import enable_grad, modes
+from ..core.modes import enable_grad
 from ..core.tape import AccumulateGrad
 from ..core.tensor import Tensor
 from ..core.views import current_edge
 from ..operators.shape.join import stack
+from ..runtime.thread import here
 
 
 class _Inputs:
@@ -59,7 +60,7 @@ class _Inputs:
     def plain(self, outputs: list[Any]) -> list[Any]:
         """Outputs as the caller shall see them: without the history of the fresh leaves."""
         tensors = [o for o in outputs if isinstance(o, Tensor)]
-        if modes.grad and not self.alone(tensors):
+        if here.grad and not self.alone(tensors):
             return outputs
         return [o.detach() if isinstance(o, Tensor) else o for o in outputs]
 
@@ -69,7 +70,7 @@ class _Inputs:
         if not live:
             return [x.detach().new_zeros(x.shape) for x in self.leaves]
         given = None if seeds is None else [seeds[i] for i in live]
-        outer = modes.grad and not self.alone([outputs[i] for i in live])
+        outer = here.grad and not self.alone([outputs[i] for i in live])
         outer = outer or any(s is not None and s.requires_grad for s in given or ())
         with enable_grad():
             return list(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..runtime.thread import here
 from .inplace import adopt_history, bump
-from .modes import modes, no_grad
+from .modes import no_grad
 from .node import FREED, freed_error
 from .tape import Node
 from .tensor import Tensor, tensor_over
@@ -219,7 +220,7 @@ class Function:
         if "vjp" in cls.__dict__ and "backward" not in cls.__dict__:
             cls.backward = cls.vjp  # type: ignore[attr-defined, method-assign]
         edges = tuple(current_edge(a) if isinstance(a, Tensor) else None for a in args)
-        recording = modes.grad and any(e is not None for e in edges)
+        recording = here.grad and any(e is not None for e in edges)
         ctx = FunctionCtx()
         ctx.needs_input_grad = tuple(e is not None for e in edges)
         with no_grad():
@@ -292,7 +293,7 @@ def once_differentiable(fn: Callable) -> Callable:
     def backward(ctx: Any, *grads: Any) -> Any:
         with no_grad():
             results = fn(ctx, *grads)
-        if not modes.grad or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+        if not here.grad or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return results
         single = not isinstance(results, tuple)
         marked = tuple(_forbid(r) for r in ((results,) if single else results))

@@ -18,9 +18,6 @@ class _Switches:
     check_nan = True
 
 
-modes = (
-    here  # whoever asks for this thread's modes: `modes.grad`, `modes.inference`, `modes.casting`
-)
 switches = _Switches()
 
 

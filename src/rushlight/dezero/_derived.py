@@ -7,10 +7,10 @@ from typing import Any
 import rushlight as rl
 
 from ..core.differentiate import one_beside
-from ..core.modes import modes
 from ..core.node import OpNode
 from ..core.tape import AccumulateGrad
 from ..core.tensor import Tensor
+from ..runtime.thread import here
 from ._arrays import floating, tensor
 from .core import Function, Variable, over
 
@@ -42,12 +42,12 @@ class Derived(Function):
         return over(one_beside(result, True)._a)  # one for all passes, for ops that only read it
 
     def backward(self, *gys: Any) -> Any:
-        if not modes.grad and len(gys) == 1 and gys[0] is not None:
+        if not here.grad and len(gys) == 1 and gys[0] is not None:
             gxs = self._of_one_op(gys[0]._data)
             if gxs is not None:
                 return gxs
         gradient = Gradient(self)
-        if modes.grad:
+        if here.grad:
             found = gradient(*self.inputs, *gys)
             found = found if isinstance(found, list) else [found]
         else:
@@ -109,7 +109,7 @@ class Gradient(Derived):
         gs = [g if g._a.dtype == y._a.dtype else g.to(y.dtype) for y, g in pairs]
         leaves = [of._leaves[i] for i in wanted]
         found = rl.autograd.grad(
-            ys, leaves, gs, retain_graph=True, create_graph=modes.grad, allow_unused=True
+            ys, leaves, gs, retain_graph=True, create_graph=here.grad, allow_unused=True
         )
         self.places = [i for i, g in zip(wanted, found) if g is not None]
         return [g for g in found if g is not None]
@@ -119,7 +119,7 @@ def _leaf(v: Variable | None) -> Any:
     """A Variable as the beginning of a small graph of rushlight's own."""
     if v is None or v._data is None:
         return None
-    if v._constant or not modes.grad:
+    if v._constant or not here.grad:
         return tensor(v._data)
     t = tensor(floating(v._data))
     t._edge = (AccumulateGrad(t), 0)

@@ -12,7 +12,7 @@ import numpy as np
 
 import rushlight as rl
 
-from ..core.modes import modes
+from ..runtime.thread import here
 from . import cuda
 from ._arrays import compute, floating, gpu_types
 from ._graph import record, walk_back
@@ -163,7 +163,7 @@ class Function:
         if arrays.__class__ is not tuple:
             arrays = (arrays,)
         outputs = [over(y) for y in arrays]
-        if modes.grad:  # Config.enable_backprop
+        if here.grad:  # Config.enable_backprop
             record(self, variables, outputs)
         return outputs if len(outputs) > 1 else outputs[0]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 import rushlight as rl
 
-from ..core.modes import modes
 from ..operators.layers.linear import linear_all_grads, linear_grads
 from ..operators.matrix.matmul import mm_tn
+from ..runtime.thread import here
 from . import cuda
 from . import functions_basic as F
 from ._arrays import common, compute, floating, tensor
@@ -31,7 +31,7 @@ class Linear(Function):
     def backward(self, gy: Any) -> Any:
         x, W, b = self.inputs
         gx = gW = gb = None
-        if not modes.grad and x.ndim == 2 and x.dtype == W.dtype == gy.dtype:
+        if not here.grad and x.ndim == 2 and x.dtype == W.dtype == gy.dtype:
             return self._of_arrays(gy._data, x._data, W._data, b._data)
         if self._wants(0):
             gx = F.matmul(gy, W.T)

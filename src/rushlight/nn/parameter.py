@@ -8,10 +8,11 @@ from typing import Any
 from ..base.config import settings
 from ..base.device import as_device
 from ..base.dtypes import FLOATING, as_dtype, get_default_dtype
-from ..core.modes import modes, no_grad
+from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..core.views import Extra
 from ..operators.create.filled import empty
+from ..runtime.thread import here
 
 __all__ = [
     "Buffer",
@@ -79,7 +80,7 @@ def _over(cls: type, array: Any, requires_grad: bool) -> Any:
     p.grad = None
     p._ver = None
     p._ext = None
-    if modes.inference:
+    if here.inference:
         p._ext = Extra()
         p._ext.inference = True
     if requires_grad:

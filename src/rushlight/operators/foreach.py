@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.inplace import bump
-from ..core.modes import modes
 from ..core.public import public
 from ..core.tensor import Tensor, tensor_over
 from ..runtime.door import Kernel, run
+from ..runtime.thread import here
 
 UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg
     reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc""".split()
@@ -82,7 +82,7 @@ def _alike(tensors: list[Tensor]) -> bool:
     cls = tensors[0]._a.__class__
     if any(t._a.__class__ is not cls or 0 in t._a.strides for t in tensors):
         return False  # of an expanded array an element would be changed more than once
-    return not modes.grad or not any(t.requires_grad for t in tensors)
+    return not here.grad or not any(t.requires_grad for t in tensors)
 
 
 # -- lists -----------------------------------------------------------------------------------------

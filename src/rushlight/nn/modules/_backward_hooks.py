@@ -7,11 +7,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...core.modes import modes
 from ...core.tape import Node
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ...operators.create.filled import zeros
+from ...runtime.thread import here
 
 
 class BackwardHookFunctionBackward(Node):
@@ -63,7 +63,7 @@ class BackwardHook:
     def _gated(self, values: tuple) -> tuple[tuple, Node | None, list[int] | None]:
         index = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
         tensors = [values[i] for i in index]
-        if not modes.grad or not any(t.requires_grad for t in tensors):
+        if not here.grad or not any(t.requires_grad for t in tensors):
             return values, None, None
         passed, node = _through_gate(tensors)
         replaced = list(values)

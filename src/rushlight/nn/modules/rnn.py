@@ -7,11 +7,11 @@ import numbers
 import warnings
 from typing import Any
 
-from ...core.modes import modes
 from ...core.public import NAMESPACES
 from ...core.tensor import Tensor
 from ...operators.create.filled import empty, zeros
 from ...runtime.recurrent import BatchSizes
+from ...runtime.thread import here
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
@@ -117,7 +117,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Any) -> None:
         """Raise when the input's dtype or size is not what the weights expect."""
         first = self._flat_weights[0]
-        if not modes.casting and input.dtype != first.dtype:
+        if not here.casting and input.dtype != first.dtype:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({first.dtype}). "
                 f"Convert input: input.to({first.dtype}), or convert model: model.to({input.dtype})"

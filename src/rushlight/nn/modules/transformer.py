@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...base import dtypes
-from ...core.modes import modes
 from ...core.tensor import Tensor
 from ...operators.create.filled import full
+from ...runtime.thread import here
 from .. import functional as F
 from .. import init
 from ._transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
@@ -80,7 +80,7 @@ class TransformerEncoder(Module):
     def _leaves_padding_out(self, src: Tensor) -> bool:
         if not self.use_nested_tensor or self.training or src.dim() != 3:
             return False
-        return not modes.grad or not (
+        return not here.grad or not (
             src.requires_grad or any(p.requires_grad for p in self.layers[0].parameters())
         )
 

@@ -11,12 +11,12 @@ from ...base import dtypes
 from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
 from ...base.formats import ORDERS, order_of, preserve_format, strided
-from ...core.modes import modes
 from ...core.public import into, public
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import extra
 from ...runtime import devices
 from ...runtime.door import Kernel, run
+from ...runtime.thread import here
 
 # -- what every creation function does -----------------------------------------------------------
 
@@ -43,7 +43,7 @@ def create(
         return into(out, t)
     if pin_memory:
         t = t.pin_memory()
-    if modes.inference:
+    if here.inference:
         extra(t).inference = True
     if requires_grad:
         wants_grad(t)

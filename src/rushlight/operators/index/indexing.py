@@ -10,12 +10,12 @@ import numpy as np
 from ...base.dtypes import title
 from ...base.shapes import broadcast_shapes
 from ...core.inplace import adopt_history, bump, check_writable
-from ...core.modes import modes
 from ...core.op import Op
 from ...core.public import public, publish
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ...runtime.door import Kernel, run
+from ...runtime.thread import here
 from ..memory.casting import move_to
 from ..memory.copies import fitting
 from ..shape.windows import select_op
@@ -184,7 +184,7 @@ def put(t: Tensor, slots: tuple, picks: Sequence[Tensor], values: Any, accumulat
     except ValueError:
         raise _values_error(t, slots, picks, values) from None
     bump(t)
-    if modes.grad:
+    if here.grad:
         _record_put(t, values, picks, attrs)
     return t
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...base.bounded import Bounded
 from ...base.dtypes import c_name, title
-from ...core.modes import modes
 from ...core.public import public, publish
 from ...core.tensor import Tensor
+from ...runtime.thread import here
 from ..made_of.guards import recall, remember
 from .conv_kernels import Dims, conv_grad_input, conv_op
 
@@ -54,7 +54,7 @@ def _check_numbers(stride: Dims, padding: Dims, dilation: Dims, groups: int) -> 
 
 
 def _check_types(x: Tensor, w: Tensor, b: Tensor | None) -> None:
-    if modes.casting:  # autocast brings them to one dtype
+    if here.casting:  # autocast brings them to one dtype
         return
     if x._a.dtype != w._a.dtype:
         kind = "cuda." if x.is_cuda else ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.dtypes import title
-from ...core.modes import modes
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.thread import here
 from ..matrix.matmul import add_product, cannot_multiply, matmul, mm_nn, mm_nt, mm_tn, product
 
 
@@ -151,7 +151,7 @@ def _linear_otherwise(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
         for size in a[:-1]:
             rows *= size
         raise cannot_multiply(rows, a[-1], s[1], s[0])
-    if modes.casting and (b is None or b._a.shape == (s[0],)):
+    if here.casting and (b is None or b._a.shape == (s[0],)):
         return linear_op(x, w, b)  # autocast brings them to one dtype
     if x._a.dtype != w._a.dtype:
         raise RuntimeError(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...core.modes import modes
 from ...core.public import NAMESPACES, public
 from ...core.tensor import Tensor
 from ...runtime.recurrent import BatchSizes, Recurrence, Way
+from ...runtime.thread import here
 from ..made_of.reference import by_reference, vjp
 from ..memory.casting import cast_to
 from .dropout import dropout as apply_dropout
@@ -133,7 +133,7 @@ def _by_device(
     whole = recurrence(mode, x, params, states, biased, num_layers, directions, sizes)
     if whole is None:
         return None
-    training = modes.grad and any(t.requires_grad for t in (x, *params, *states))
+    training = here.grad and any(t.requires_grad for t in (x, *params, *states))
     wanted = dtype_of(x)
     each = 1 if drop else num_layers
     plans = []

@@ -7,11 +7,11 @@ from math import prod
 from typing import Any
 
 from ...base.dtypes import dtype, float32, float64
-from ...core.modes import modes
 from ...core.op import Op
 from ...core.tensor import Tensor
 from ...runtime import devices
 from ...runtime.recurrent import GATES, Recurrence, Way
+from ...runtime.thread import here
 from ..memory.casting import cast_to
 
 # Contract of the kernels, which devices register by name; frames lie step after step in one matrix and `sizes`
@@ -114,7 +114,7 @@ def recurrence(
     kinds = {(t._a.__class__, t._a.dtype) for t in params}
     if len(kinds) > 1 or any(t._a.__class__ is not x._a.__class__ for t in (*params, *states)):
         return None
-    if not modes.casting and any(t.dtype is not x.dtype for t in (*params, *states)):
+    if not here.casting and any(t.dtype is not x.dtype for t in (*params, *states)):
         return None
     return what
 
@@ -127,10 +127,10 @@ def own_layers(t: Tensor) -> Callable[..., Way | None] | None:
 
 def dtype_of(x: Tensor) -> dtype:
     """The dtype in which products of `x` are computed: its own, or autocast's."""
-    if modes.casting and x.dtype is not float64:
+    if here.casting and x.dtype is not float64:
         place = devices.device_of(x._a).type
-        if modes.casts.enabled.get(place):
-            return modes.casts.dtype[place]
+        if here.casts.enabled.get(place):
+            return here.casts.dtype[place]
     return x.dtype
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core.differentiate import grad
-from ...core.modes import enable_grad, modes
+from ...core.modes import enable_grad
 from ...core.op import Op
 from ...core.tensor import Tensor, tensor_over
+from ...runtime.thread import here
 from ..shape.views import view
 
 
@@ -42,7 +43,7 @@ def vjp(
     fn: Callable[..., Any], inputs: Sequence[Any], needs: Sequence[bool], gs: Sequence[Any]
 ) -> tuple:
     """The gradients of `inputs` when those of `fn(*inputs)` are `gs`; None where not needed."""
-    create = modes.grad
+    create = here.grad
     with enable_grad():
         heads = [_head(x, create) if want else _stop(x) for x, want in zip(inputs, needs)]
         result = fn(*heads)

@@ -9,10 +9,10 @@ import numpy as np
 from ...base.dtypes import c_name, title
 from ...base.errors import NotYet
 from ...base.shapes import broadcast_shapes
-from ...core.modes import modes
 from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
+from ...runtime.thread import here
 from ..pointwise.arithmetic import conj
 
 # -- kernels ------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ dot_op.derivative(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x))
 def check_product(x: Tensor, y: Tensor, batched: bool = False) -> None:
     """One dtype, and one that PyTorch multiplies."""
     a, b = x._a.dtype, y._a.dtype
-    if a != b and not modes.casting:
+    if a != b and not here.casting:
         if batched:
             raise RuntimeError(
                 f"expected scalar type {title(x.dtype)} but found {title(y.dtype)}: cast one of the "

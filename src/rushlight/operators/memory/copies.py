@@ -8,12 +8,12 @@ from ...base import dtypes, formats
 from ...base.formats import memory_format as format_type
 from ...base.shapes import broadcast_shapes
 from ...core.inplace import adopt_history, bump, check_writable, write
-from ...core.modes import modes
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ...runtime.door import Kernel, run
+from ...runtime.thread import here
 from .casting import cast_to, move_to
 
 # -- copies -------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ _zeroed = _write_op("zeroed", "ZeroBackward0")
 def _written(op: Op, t: Tensor, src: Tensor | None) -> Tensor:
     """`src` (or `t`'s own memory) as the result of writing over all of `t`."""
     out = tensor_over((t if src is None else src)._a, t._a.__class__)
-    if modes.grad:
+    if here.grad:
         mask = 1 if current_edge(t) is not None else 0
         if src is not None and current_edge(src) is not None:
             mask |= 2
@@ -173,7 +173,7 @@ def _fill_with(t: Tensor, value: Any, op: Op) -> Tensor:
     check_writable(t, repeats=True)
     run(FILL_INTO, t._a.__class__, (t._a,), {"value": value})
     bump(t)
-    if modes.grad:
+    if here.grad:
         adopt_history(t, _written(op, t, None))
     return t
 

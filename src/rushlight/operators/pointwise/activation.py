@@ -6,11 +6,11 @@ from typing import Any
 
 from ...base.dtypes import finfo
 from ...core.inplace import DIRECT, change
-from ...core.modes import modes
 from ...core.op import Op
 from ...core.public import into, publish
 from ...core.tensor import Tensor
 from ...runtime import devices
+from ...runtime.thread import here
 from ..made_of.guards import title
 from ..made_of.pointwise import same_meta
 from .activation_make import activation, inplace_of, run
@@ -127,7 +127,7 @@ _prelu.derivative(
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x, or a learnt multiple of x where x is negative: one for all or one per channel."""
-    if input._a.dtype != weight._a.dtype and not modes.casting:
+    if input._a.dtype != weight._a.dtype and not here.casting:
         raise RuntimeError(
             "prelu: Type promoting not supported. Got "
             f"{title(input.dtype)} and {title(weight.dtype)}"
