@@ -10,6 +10,11 @@ from .checks import check_lr
 from .optimizer import scalar
 from .stepping import Numbers, Rule, zeros_for
 
+_MISSING = {
+    1: "variance should be defined when grad is a vector",
+    2: "row_var and col_var should be defined when grad is multidimensional",
+}
+
 
 class Adafactor(Rule):
     """Adam's memory for a fraction: a matrix of n x m keeps n + m numbers."""
@@ -54,6 +59,8 @@ class Adafactor(Rule):
             if not self.state[p]:
                 self._start(p, self.state[p], group)
             names: tuple[str, ...] = ("variance",) if p._a.ndim < 2 else ("row_var", "col_var")
+            if any(name not in self.state[p] for name in names):  # of a parameter of other dims
+                raise AssertionError(_MISSING[len(names)])
             kinds.setdefault(names, []).append(p)
         for own, some in kinds.items():
             held = [self.state[p] for p in some]
