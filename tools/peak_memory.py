@@ -11,6 +11,7 @@ sizes, without the temporaries it would have. Needs CuPy, which imports without 
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 import weakref
 from collections import Counter
@@ -218,6 +219,7 @@ class Measured:
         from rushlight.nn import functional as F
 
         pool = Pool.here
+        gc.collect()  # the row before must not be freed while this one is counted
         start = pool.live
         net, x, y = [a.to("cuda") for a in make()]
         opt = torch.optim.AdamW(net.parameters(), lr=1e-3)
@@ -272,6 +274,7 @@ def main() -> None:
               f"{row[3] / _MB:>9.0f}{row[4] / _MB:>9.0f}", flush=True)  # fmt: skip
         for line in m.largest(args.largest):
             print("   ", line)
+        del m
 
 
 if __name__ == "__main__":
