@@ -184,6 +184,15 @@ def test_the_index_is_kept_while_instructions_change():
     check(fn, again.program, Y, rtol=1e-5)
 
 
+def test_an_index_of_another_program_is_not_taken():
+    program = record(lambda x: (x * 2).exp() + (x * 3).exp(), X)
+    rewrite(program, [], force=True)
+    first_time = rewrite(program, rules(), force=True)
+    again = rewrite(program, rules(), force=True)
+    assert names(first_time) == names(again) == ["times_exp", "times_exp", "add"]
+    assert Index.known(program) is None and Index.known(again) is not None
+
+
 def test_what_crosses_from_a_call_to_its_backward_is_not_read_again():
     """Between the two the caller may change a parameter."""
     w = torch.randn(4, requires_grad=True)

@@ -108,6 +108,23 @@ def test_dead_code_keeps_writes_that_a_view_shows():
     check(fn, program, Y)
 
 
+def test_views_of_constants_fold_however_large_they_look():
+    """The gradient of a sum is one number, spread: its memory is the constant's."""
+
+    def fn(x):
+        w = x.detach().requires_grad_()
+        return torch.autograd.grad((w * w).sum(), w)[0]
+
+    x = torch.randn(1200, 1000)
+    program = fold_constants(record(fn, x))
+    assert "expand" not in names(program)
+    check(fn, program, torch.randn(1200, 1000))
+    step = torch.compile(fn)
+    for _ in range(4):
+        step(x)
+    assert step.replays, step.why()
+
+
 # -- common subexpressions -----------------------------------------------------------------------------
 
 

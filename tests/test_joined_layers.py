@@ -138,6 +138,24 @@ def test_residuals_join_on_the_cpu_bit_for_bit():
         check(fn, program, *args, rtol=1e-6)
 
 
+@pytest.mark.parametrize("case", ["rotary", "embedding_add"])
+def test_large_ones_join_on_the_cpu_bit_for_bit(case):
+    """Where the arrays that need not be written are larger than a cache."""
+    if case == "rotary":
+        fn, args, _ = rotary_case(torch.float32, shape=(2, 8, 64, 256))
+    else:
+        table, places = torch.randn(40, 512), torch.randn(512, 512)
+        index = torch.randint(0, 40, (2, 512))
+
+        def fn(x):
+            return (F.embedding(index, table) + places) * x
+
+        args = [torch.randn(2, 512, 512)]
+    program = optimise(record(fn, *args))
+    assert case in names(program)
+    check(fn, program, *[torch.randn(*a.shape) for a in args])
+
+
 # -- what must stay as it is --------------------------------------------------------------------------
 
 

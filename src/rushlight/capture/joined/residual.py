@@ -46,12 +46,13 @@ def _generic(by: Callable[..., tuple]) -> Callable[..., tuple]:
     return body
 
 
+def _made(name: str, body: Callable[..., tuple], parts: Callable[..., tuple]) -> Kernel:
+    PARTS[name] = parts
+    return Kernel(name, body)
+
+
+_NORMS = ("layer_norm", "rms_norm")
 # (x, other, weight, bias) -> result, statistics, x + other; the root-mean-square norm has neither bias nor mean.
-ADD_NORMS: dict[str, Kernel] = {}
+ADD_NORMS = {norm: _made(f"add_{norm}", *_forward(norm)) for norm in _NORMS}
 # (g, x, weight, statistics, another gradient of x) -> gradients of x and of the weight and bias.
-NORM_GRADS_ADD: dict[str, Kernel] = {}
-for _norm in ("layer_norm", "rms_norm"):
-    _body, PARTS[f"add_{_norm}"] = _forward(_norm)
-    ADD_NORMS[_norm] = Kernel(f"add_{_norm}", _body)
-    _body, PARTS[f"{_norm}_grad_add"] = _backward(_norm)
-    NORM_GRADS_ADD[f"{_norm}_grad"] = Kernel(f"{_norm}_grad_add", _body)
+NORM_GRADS_ADD = {f"{norm}_grad": _made(f"{norm}_grad_add", *_backward(norm)) for norm in _NORMS}

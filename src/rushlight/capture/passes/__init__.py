@@ -67,7 +67,7 @@ def optimise(
             program.history.append((name, len(program)))
             for new in {ins.name for ins in program.instructions} - before:
                 origin[new] = name
-    program.origin, program.without = origin, without
+    program.origin, program.without, program.index = origin, without, None
     return program
 
 

@@ -25,7 +25,7 @@ def join_casts(program: Program, force: bool = False) -> Program:
             kinds.setdefault((x.dtype.name, y.dtype.name, lasts), []).append(ins)
     if not kinds:
         return program
-    index = Index(program)
+    index = Index.known(program) or Index(program)
     for (_, _, lasts), casts in kinds.items():
         _gather(index, casts, casts[0 if lasts else -1], force)
     return index.program_now()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.memory import data_pointer
 from ...runtime.door import run
 from ..program.instructions import Instruction, Program
 from ..program.rewrite import Renaming, new_numbers, once_made
@@ -21,14 +22,23 @@ def fold_constants(program: Program) -> Program:
     kept = []
     for ins in program.instructions:
         inputs = [renaming.slot(i) if i.__class__ is Slot else i for i in ins.inputs]
-        if not _foldable(ins, inputs, once, results):
+        view = ins.is_view
+        foldable = _all_constant(inputs) and (
+            not any(s.storage.number in results for s in ins.outputs)
+            if view
+            else _foldable(ins, once, results)
+        )
+        if not foldable:
             kept.append(ins)
             continue
         arrays = [i.array if i.__class__ is Slot else i for i in inputs]
-        given = [i.array.__class__ for i in inputs if i.__class__ is Slot]
-        cls = given[0] if given else _array_type(ins.outputs[0])
+        given = [i for i in inputs if i.__class__ is Slot]
+        cls = given[0].array.__class__ if given else _array_type(ins.outputs[0])
         out = run(ins.kernel, cls, arrays, ins.attrs)
         for old, array in zip(ins.outputs, out if ins.several else (out,)):
+            if view:  # of memory that is there already, however large
+                renaming.slots[old.number] = _window(next(numbers), given[0].storage, array)
+                continue
             made = constant(next(numbers), _as(array, _array_type(old)))
             made.storage.device = old.storage.device
             renaming.add(old, made)
@@ -41,13 +51,22 @@ def constant(number: int, array: Any) -> Slot:
     return Slot(number, storage, tuple(array.shape), array.dtype, tuple(array.strides), 0, array)
 
 
-def _foldable(ins: Instruction, inputs: list, once: dict[int, int], results: set[int]) -> bool:
+def _window(number: int, storage: Storage, array: Any) -> Slot:
+    """A slot over a view of a constant."""
+    offset = data_pointer(array) - data_pointer(storage.array)
+    shape, strides = tuple(array.shape), tuple(array.strides)
+    return Slot(number, storage, shape, array.dtype, strides, offset, array)
+
+
+def _foldable(ins: Instruction, once: dict[int, int], results: set[int]) -> bool:
     if ins.has_effect or not ins.outputs or ins.name in ("empty", "empty_strided"):
         return False
     if any(s.storage.number not in once or s.storage.number in results for s in ins.outputs):
-        return False  # views have no maker of their own and end here, too
-    if sum(s.nbytes for s in ins.outputs) > _LARGE:
         return False
+    return sum(s.nbytes for s in ins.outputs) <= _LARGE
+
+
+def _all_constant(inputs: list) -> bool:
     return all(
         i.__class__ is not Slot
         or (i.storage.kind == CONSTANT and not i.storage.rewritten and i.array is not None)

@@ -33,7 +33,9 @@ class Instruction:
         self.writes = writes  # inputs it changes in place
         self.line = line
         self.several = several  # the kernel answers a tuple, even for one output
-        self.again = again  # what a checkpoint computes once more has a number, to be computed indeed
+        self.again = (
+            again  # what a checkpoint computes once more has a number, to be computed indeed
+        )
 
     @property
     def name(self) -> str:
@@ -89,6 +91,7 @@ class Program:
         self.history: list[tuple[str, int]] = []  # (pass, instructions afterwards)
         self.origin: dict[str, str] = {}  # kernels that a pass made: which one did
         self.without: frozenset[str] = frozenset()  # passes that were left out
+        self.index: Any = None  # of match.py, while passes rewrite it
         self.arena_bytes: int | None = None  # what its buffers take together, once it is lowered
 
     def with_instructions(self, instructions: list[Instruction]) -> Program:

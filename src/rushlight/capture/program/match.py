@@ -40,6 +40,12 @@ class Index:
         for at, ins in enumerate(program.instructions):
             self._put(at, ins)
 
+    @staticmethod
+    def known(program: Program) -> Index | None:
+        """The index that an earlier rewrite left, if it is still this program's."""
+        found = program.index
+        return found if found is not None and found.program is program else None
+
     def _put(self, at: int, ins: Instruction) -> None:
         self.code[at] = ins
         self.place[ins] = at
@@ -65,10 +71,12 @@ class Index:
             self.writes.get(s.storage.number, set()).discard(at)
 
     def program_now(self) -> Program:
-        """The program as it is now."""
-        if not self.changed:
-            return self.program
-        return self.program.with_instructions([ins for ins in self.code if ins is not None])
+        """The program as it is now; whoever rewrites it next has its index already."""
+        if self.changed:
+            left = [ins for ins in self.code if ins is not None]
+            self.program, self.changed = self.program.with_instructions(left), False
+        self.program.index = self
+        return self.program
 
     def new(self, shape: tuple[int, ...], dtype: Any, like: Slot) -> Slot:
         """A slot in memory of its own on the device of `like`; ordered as that one where the shapes are equal."""
@@ -312,10 +320,11 @@ def rewrite(program: Program, rules: Sequence[Rule], force: bool = False) -> Pro
     `force` does not ask the device.
     """
     names = {ins.name for ins in program.instructions}
-    index: Index | None = None
+    index = Index.known(program)
     for r in rules:
         start = next(iter(r.parts.values()))
-        if names.isdisjoint(start.names):
+        needed = [p for p in r.parts.values() if not (p.optional or p.maybe)]
+        if any(names.isdisjoint(p.names) for p in needed):
             continue
         if not force and not any(joins.knows(program.device, name) for name in r.kernels):
             continue

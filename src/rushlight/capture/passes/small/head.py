@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...joined.epilogues import LINEAR_GRADS
 from ...joined.head import HEAD_STEP, HEAD_WHOLE
 from ...program.instructions import Instruction, Program
@@ -32,15 +30,14 @@ def _head(loss: Instruction, layer: Instruction, back: Instruction) -> list[Made
     made: list[Made] = []
     for logits in ((), layer.outputs):  # handed out as well where somebody else wants them
         attrs = {**loss.attrs, "logits": bool(logits)}
-
-        def head(kernel: Any, *outs: Any) -> Instruction:
-            return joined(kernel, inputs, attrs, (*outs, *logits), loss.line)  # noqa: B023
-
         if not whole:
-            made.append({"loss": head(HEAD_STEP, *loss.outputs, *back.outputs)})
+            outs = (*loss.outputs, *back.outputs, *logits)
+            made.append({"loss": joined(HEAD_STEP, inputs, attrs, outs, loss.line)})
             continue
-        made.append({"loss": head(HEAD_WHOLE, loss.outputs[0], *back.outputs)})
+        outs = (loss.outputs[0], *back.outputs, *logits)
+        made.append({"loss": joined(HEAD_WHOLE, inputs, attrs, outs, loss.line)})
         gx, *grads = back.outputs
+        outs = (*loss.outputs, gx, *logits)
         rest = joined(LINEAR_GRADS, (loss.outputs[1], inputs[0]), {}, grads, back.line)
-        made.append({"loss": head(HEAD_STEP, *loss.outputs, gx), "back": rest})
+        made.append({"loss": joined(HEAD_STEP, inputs, attrs, outs, loss.line), "back": rest})
     return made
