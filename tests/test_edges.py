@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +17,13 @@ import rows.activation
 import rows.linalg
 import rows.unary
 import rushlight as rl
+from cuda_on_host import COMPILER, needs_compiler
 from edge_differences import ALLOWED, CRASHES, KNOWN
 from edges import inf, nan
 from optable import Row, all_rows
 from rushlight.operators import load_all
+from rushlight.runtime.cuda.code.expressions import expression
+from rushlight.runtime.door import KERNELS
 
 torch = pytest.importorskip("torch")
 load_all()
@@ -136,3 +142,48 @@ def test_compiled_and_eager_agree_at_the_edges(name: str) -> None:
     g = np.where(np.arange(x.size) % 7 == 3, nan, 1.0).astype(np.float32)
     eager, compiled = _stepped(KINKS[name], x, g, False), _stepped(KINKS[name], x, g, True)
     assert edges.difference(compiled, eager, 1e-6) is None
+
+
+# Derivatives whose CUDA text needs nothing but C: what it says at the edges is asked of a host compiler.
+PLAIN_TEXT = {
+    "relu_grad": {}, "leaky_relu_grad": {"slope": 0.01}, "hardtanh_grad": {"low": -1.0, "high": 1.0},
+    "hardshrink_grad": {"lambd": 0.5}, "softshrink_grad": {"lambd": 0.5}, "hardsigmoid_grad": {},
+    "hardswish_grad": {},
+}  # fmt: skip
+
+
+@needs_compiler
+def test_cuda_text_agrees_with_the_bodies_at_the_edges(tmp_path: Path) -> None:
+    values = np.array([*edges.edge_values("float32").values(), -3, 3, 1, -1, 0.5, 0.2], np.float32)
+    x, g = (a.ravel().copy() for a in np.meshgrid(values, np.array([1.0, nan, inf], np.float32)))
+    lines = ["#include <cmath>", "typedef float T;"]
+    for name, attrs in PLAIN_TEXT.items():
+        made = expression(name)
+        assert made is not None
+        constants = "".join(f"const T {k} = {v}f;" for k, v in attrs.items())
+        first, second = made.inputs
+        lines.append(
+            f'extern "C" void {name}(const T* a, const T* b, T* out, int n) {{ {constants} for (int i = 0; '
+            f"i < n; i++) {{ const T {first} = a[i], {second} = b[i]; out[i] = {made.text['f']}; }} }}"
+        )
+    source, made_to = tmp_path / "edges.cpp", tmp_path / "edges.so"
+    source.write_text("\n".join(lines))
+    subprocess.run([str(COMPILER), "-O1", "-shared", "-fPIC", "-o", made_to, source], check=True)
+    library = ctypes.CDLL(str(made_to))
+    for name, attrs in PLAIN_TEXT.items():
+        out = np.empty_like(x)
+        getattr(library, name)(*[ctypes.c_void_p(a.ctypes.data) for a in (g, x, out)], x.size)
+        with np.errstate(all="ignore"):
+            want = KERNELS[name].generic(np, g, x, **attrs)
+        assert edges.difference([out], [want], 1e-6) is None, name
+
+
+@pytest.mark.parametrize("value", [nan, inf, -inf])
+@pytest.mark.parametrize(
+    "name", ["svd", "svdvals", "eigh", "eigvalsh", "eig", "pinv", "matrix_rank"]
+)
+def test_a_spectrum_of_infinity_is_refused_and_not_sought_for_ever(name: str, value: float) -> None:
+    matrix = rl.eye(4)
+    matrix[0, 1] = matrix[1, 0] = value
+    with pytest.raises(RuntimeError, match=r"non-finite|infs or NaNs"):
+        getattr(rl.linalg, name)(matrix)
