@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import cupy
@@ -11,9 +12,12 @@ import numpy as np
 
 from ...door import kernel_for
 from ..code.sources import NUMBERS, load
+from ..processors import multiprocessors
 from .casts import _is_gapless
 
 _MOST = 128  # arrays of a launch: their addresses and sizes must fit into 4 KiB of arguments
+_LEAST = 4096  # numbers of a block at least
+_BLOCKS = 16  # blocks for each multiprocessor at most
 
 
 def _one_kind(arrays: Sequence[Any]) -> str | None:
@@ -23,19 +27,32 @@ def _one_kind(arrays: Sequence[Any]) -> str | None:
     return char if alike else None
 
 
-def _across(arrays: Sequence[Any]) -> int:
-    """Blocks for each array: enough for the largest, few where there are many."""
-    widest = max([a.size for a in arrays])
-    return max(1, min(-(-widest // 2048), max(16, 2048 // len(arrays))))
+def _cut(arrays: Sequence[Any]) -> tuple[int, list[int]]:
+    """Numbers of a block, and each array's first block: every block has as much to do, however sizes differ."""
+    total = sum([a.size for a in arrays])
+    length = max(_LEAST, -(-total // (multiprocessors() * _BLOCKS)))
+    length = -(-length // _LEAST) * _LEAST
+    return length, [0, *accumulate([-(-a.size // length) for a in arrays])]
 
 
-def _launch(name: str, formats: tuple, char: str, arrays: Sequence[Any], across: int, *values: Any,
-            **constants: Any) -> None:  # fmt: skip
+def _launch(name: str, formats: tuple, char: str, arrays: Sequence[Any], length: int, first: list[int],
+            *values: Any, **constants: Any) -> None:  # fmt: skip
+    """One launch over at most _MOST arrays."""
+    if not first[-1]:  # nothing but empty arrays
+        return
     room = 16 if len(arrays) <= 16 else _MOST
     fill = [0] * (room - len(arrays))
     addresses = [*[a.data.ptr for a in arrays], *fill, *[a.size for a in arrays], *fill]
-    launch = load("foreach.cu", name, (f"{2 * room}Q", *formats), char, MAXT=room, **constants)
-    launch.on_grid((across, len(arrays), 1), (256, 1, 1), 0, *addresses, *values)
+    starts = [*first, *[first[-1]] * len(fill)]
+    launch = load(
+        "foreach.cu",
+        name,
+        (f"{2 * room}Q", f"{room + 1}i", "q", *formats),
+        char,
+        MAXT=room,
+        **constants,
+    )
+    launch.on_grid((first[-1], 1, 1), (256, 1, 1), 0, *addresses, *starts, length, *values)
 
 
 def _scale(by: Any, arrays: Sequence[Any], limit: float) -> Any:
@@ -44,7 +61,7 @@ def _scale(by: Any, arrays: Sequence[Any], limit: float) -> Any:
         return NotImplemented
     for first in range(0, len(arrays), _MOST):
         some = arrays[first : first + _MOST]
-        _launch("list_scale", ("P", "d"), char, some, _across(some), by.data.ptr, limit)
+        _launch("list_scale", ("P", "d"), char, some, *_cut(some), by.data.ptr, limit)
     return ()
 
 
@@ -65,7 +82,7 @@ def zero(*arrays: Any) -> Any:
         return NotImplemented
     for first in range(0, len(arrays), _MOST):
         some = arrays[first : first + _MOST]
-        _launch("list_zero", (), char, some, _across(some))
+        _launch("list_zero", (), char, some, *_cut(some))
     return ()
 
 
@@ -76,18 +93,29 @@ def _norm(arrays: Sequence[Any], order: float, whole: bool) -> Any:
         return NotImplemented
     kind = 0 if math.isinf(order) else int(order)
     computed = np.dtype("d" if char == "d" else "f")
-    across = _across(arrays)
-    parts = cupy.ndarray((len(arrays) * across,), computed)
-    for first in range(0, len(arrays), _MOST):
-        some = arrays[first : first + _MOST]
-        at = parts.data.ptr + first * across * computed.itemsize
-        _launch("list_parts", ("P",), char, some, across, at, ORDER=kind)
-    out = cupy.ndarray(() if whole else (len(arrays),), computed)
-    join = load("foreach.cu", "list_norm", ("P", "P", "q"), char, MAXT=16, ORDER=kind)
-    count = len(parts) if whole else across
-    join.on_grid(
-        (1 if whole else len(arrays), 1, 1), (256, 1, 1), 0, parts.data.ptr, out.data.ptr, count
-    )
+    groups = [arrays[i : i + _MOST] for i in range(0, len(arrays), _MOST)]
+    cuts = [_cut(some) for some in groups]
+    parts = cupy.ndarray((sum([first[-1] for _, first in cuts]),), computed)
+    at, starts = 0, []
+    for some, (length, first) in zip(groups, cuts):
+        place = parts.data.ptr + at * computed.itemsize
+        _launch("list_parts", ("P",), char, some, length, first, place, ORDER=kind)
+        starts += [at + block for block in first[:-1]]
+        at += first[-1]
+    if whole:
+        out = cupy.ndarray((), computed)
+        join = load("foreach.cu", "list_norm", ("P", "P", "q"), char, MAXT=16, ORDER=kind)
+        join.on_grid((1, 1, 1), (1024, 1, 1), 0, parts.data.ptr, out.data.ptr, at)
+        return out
+    out = cupy.ndarray((len(arrays),), computed)
+    starts.append(at)
+    for i in range(0, len(arrays), _MOST):
+        some = starts[i : i + _MOST + 1]
+        formats = (f"{_MOST + 1}i", "P", "P")
+        join = load("foreach.cu", "list_norms", formats, char, MAXT=_MOST, ORDER=kind)
+        fill = [0] * (_MOST + 1 - len(some))
+        place = out.data.ptr + i * computed.itemsize
+        join.on_grid((len(some) - 1, 1, 1), (256, 1, 1), 0, *some, *fill, parts.data.ptr, place)
     return out
 
 

@@ -7,27 +7,42 @@
 #define ORDER 2
 #endif
 struct List { T* at[MAXT]; i64 size[MAXT]; };
+// The first block of each array; one of `length` numbers follows the other.
+struct Cut { int first[MAXT + 1]; };
+
+struct Share { T* at; i64 size; };
+
+// What this block has to do: the array whose blocks it is among, found by halving.
+__device__ __forceinline__ Share share_of(const List& t, const Cut& cut, i64 length) {
+    int low = 0, high = MAXT - 1;
+    while (low < high) {
+        const int middle = (low + high + 1) / 2;
+        if (cut.first[middle] <= (int)blockIdx.x) low = middle;
+        else high = middle - 1;
+    }
+    const i64 from = (blockIdx.x - cut.first[low]) * length, left = t.size[low] - from;
+    return {t.at[low] + from, left < length ? left : length};
+}
 
 // Every array times the number at `by`; with a limit of zero or more, times what brings the norm at `by` to it.
-extern "C" __global__ void list_scale(List t, const T* by, double limit) {
+extern "C" __global__ void list_scale(List t, Cut cut, i64 length, const T* by, double limit) {
     depend();
-    const int k = blockIdx.y;
-    T* x = t.at[k];
     A factor = up(*by);
     if (limit >= 0) {  // rounded as often as if each step were a tensor of this dtype
         factor = up(dn((A)limit / up(dn(factor + (A)1e-6))));
         factor = factor > (A)1 ? (A)1 : factor;
         if (factor == (A)1) return;  // x * 1 is x, NaN included
     }
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < t.size[k]; i += step) x[i] = dn(up(x[i]) * factor);
+    const Share s = share_of(t, cut, length);
+#pragma unroll 4
+    for (i64 i = threadIdx.x; i < s.size; i += 256) s.at[i] = dn(up(s.at[i]) * factor);
 }
 
-extern "C" __global__ void list_zero(List t) {
+extern "C" __global__ void list_zero(List t, Cut cut, i64 length) {
     depend();
-    const int k = blockIdx.y;
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < t.size[k]; i += step) t.at[k][i] = dn((A)0);
+    const Share s = share_of(t, cut, length);
+#pragma unroll 4
+    for (i64 i = threadIdx.x; i < s.size; i += 256) s.at[i] = dn((A)0);
 }
 
 __device__ __forceinline__ A joined(A u, A v) {
@@ -46,30 +61,41 @@ __device__ __forceinline__ A block_joined(A v, A* hold) {
 #endif
 }
 
-// What each block saw of its array: parts[k * gridDim.x + block]. No atomics: the same bits at each run.
-extern "C" __global__ void list_parts(List t, A* parts) {
+// What each block saw of its array. No atomics: the same bits at each run.
+extern "C" __global__ void list_parts(List t, Cut cut, i64 length, A* parts) {
     depend();
     __shared__ A hold[32];
-    const int k = blockIdx.y;
-    const i64 step = (i64)gridDim.x * blockDim.x;
+    const Share s = share_of(t, cut, length);
     A sum = (A)0;
-    for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < t.size[k]; i += step) {
-        const A v = up(t.at[k][i]);
+#pragma unroll 4
+    for (i64 i = threadIdx.x; i < s.size; i += 256) {
+        const A v = up(s.at[i]);
         sum = joined(sum, ORDER == 2 ? v * v : v < (A)0 ? -v : v);
     }
     sum = block_joined(sum, hold);
-    if (threadIdx.x == 0) parts[k * (i64)gridDim.x + blockIdx.x] = sum;
+    if (threadIdx.x == 0) parts[blockIdx.x] = sum;
 }
 
-// Block b joins `count` parts to the norm out[b].
-extern "C" __global__ void list_norm(const A* parts, A* out, i64 count) {
-    depend();
+__device__ __forceinline__ void join(const A* parts, i64 count, A* out) {
     __shared__ A hold[32];
     A sum = (A)0;
-    for (i64 i = threadIdx.x; i < count; i += blockDim.x) sum = joined(sum, parts[blockIdx.x * count + i]);
+    for (i64 i = threadIdx.x; i < count; i += blockDim.x) sum = joined(sum, parts[i]);
     sum = block_joined(sum, hold);
 #if ORDER == 2
     sum = sizeof(A) == 8 ? (A)sqrt((double)sum) : (A)sqrtf((float)sum);
 #endif
-    if (threadIdx.x == 0) out[blockIdx.x] = sum;
+    if (threadIdx.x == 0) *out = sum;
+}
+
+// All parts to one norm.
+extern "C" __global__ void list_norm(const A* parts, A* out, i64 count) {
+    depend();
+    join(parts, count, out);
+}
+
+// The parts of array b to the norm out[b].
+extern "C" __global__ void list_norms(Cut cut, const A* parts, A* out) {
+    depend();
+    const int from = cut.first[blockIdx.x];
+    join(parts + from, cut.first[blockIdx.x + 1] - from, out + blockIdx.x);
 }
