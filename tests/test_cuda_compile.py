@@ -36,7 +36,7 @@ def kernels_of(file: str, *flags: str) -> list[str]:
 @pytest.mark.parametrize("file", FILES)
 def test_only_the_kernel_that_is_asked_for_is_compiled(file: str) -> None:
     names = kernels_of(file)
-    assert len(names) > 1
+    assert names
     for name in names:
         assert kernels_of(file, "-DONE_KERNEL", f"-DASKED_{name}=~,") == [name]
 

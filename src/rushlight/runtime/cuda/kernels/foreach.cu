@@ -25,7 +25,7 @@ __device__ __forceinline__ Share share_of(const List& t, const Cut& cut, i64 len
 }
 
 // Every array times the number at `by`; with a limit of zero or more, times what brings the norm at `by` to it.
-extern "C" __global__ void list_scale(List t, Cut cut, i64 length, const T* by, double limit) {
+KERNEL(list_scale)(List t, Cut cut, i64 length, const T* by, double limit) {
     depend();
     A factor = up(*by);
     if (limit >= 0) {  // rounded as often as if each step were a tensor of this dtype
@@ -38,7 +38,7 @@ extern "C" __global__ void list_scale(List t, Cut cut, i64 length, const T* by, 
     for (i64 i = threadIdx.x; i < s.size; i += 256) s.at[i] = dn(up(s.at[i]) * factor);
 }
 
-extern "C" __global__ void list_zero(List t, Cut cut, i64 length) {
+KERNEL(list_zero)(List t, Cut cut, i64 length) {
     depend();
     const Share s = share_of(t, cut, length);
 #pragma unroll 4
@@ -62,7 +62,7 @@ __device__ __forceinline__ A block_joined(A v, A* hold) {
 }
 
 // What each block saw of its array. No atomics: the same bits at each run.
-extern "C" __global__ void list_parts(List t, Cut cut, i64 length, A* parts) {
+KERNEL(list_parts)(List t, Cut cut, i64 length, A* parts) {
     depend();
     __shared__ A hold[32];
     const Share s = share_of(t, cut, length);
@@ -88,13 +88,13 @@ __device__ __forceinline__ void join(const A* parts, i64 count, A* out) {
 }
 
 // All parts to one norm.
-extern "C" __global__ void list_norm(const A* parts, A* out, i64 count) {
+KERNEL(list_norm)(const A* parts, A* out, i64 count) {
     depend();
     join(parts, count, out);
 }
 
 // The parts of array b to the norm out[b].
-extern "C" __global__ void list_norms(Cut cut, const A* parts, A* out) {
+KERNEL(list_norms)(Cut cut, const A* parts, A* out) {
     depend();
     const int from = cut.first[blockIdx.x];
     join(parts + from, cut.first[blockIdx.x + 1] - from, out + blockIdx.x);
