@@ -16,6 +16,7 @@ from ..base.shapes import Size
 from ..core.memory import data_pointer, root_array
 from ..core.tensor import Tensor
 from .names import STORAGE_NAMES
+from .rebuild import is_parameter, is_uninitialized
 from .spelling import theirs
 
 
@@ -70,16 +71,14 @@ class Pickler(_Base):
 
     def _object(self, t: Tensor) -> Any:
         """A tensor as PyTorch describes it: parameters, subclasses and attributes around a plain one."""
-        from ..nn.parameter import Parameter, UninitializedTensorMixin
-
         kind = type(t)
         state = {k: v for k, v in vars(t).items() if k != "_is_param"}
-        if kind is Parameter:
+        if is_parameter(t):
             args: tuple = (t.detach(), t.requires_grad, OrderedDict())
             if not state:
                 return _Name("torch._utils", "_rebuild_parameter"), args
             return _Name("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
-        if isinstance(t, UninitializedTensorMixin):
+        if is_uninitialized(t):
             return kind, (t.requires_grad, t.device, t.dtype)
         if kind is Tensor and not state:
             return self._tensor(t)

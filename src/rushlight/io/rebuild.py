@@ -88,6 +88,20 @@ def parameter(data: Any, requires_grad: Any = True, *rest: Any) -> Any:
     return Parameter(data, bool(requires_grad is True))
 
 
+def is_parameter(t: Tensor) -> bool:
+    """Whether a tensor is written as a Parameter."""
+    from ..nn.parameter import Parameter
+
+    return type(t) is Parameter
+
+
+def is_uninitialized(t: Tensor) -> bool:
+    """Whether a tensor has no memory yet."""
+    from ..nn.parameter import UninitializedTensorMixin
+
+    return isinstance(t, UninitializedTensorMixin)
+
+
 def parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
     """A Parameter with attributes of its own."""
     return _with_attributes(parameter(data, requires_grad), state)
