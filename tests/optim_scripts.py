@@ -89,15 +89,19 @@ class World:
         self.params.append(self.lib.nn.Parameter(self.tensor(values, dtype)))
         return self.params[-1]
 
-    def loss(self, targets: list[np.ndarray]) -> Any:
-        """A bowl over all parameters that are not frozen."""
+    def loss(self, targets: list[np.ndarray], bent: bool) -> Any:
+        """A bowl over all parameters that are not frozen.
+
+        A `bent` one is no parabola: LBFGS would reach its bottom at once, and go on with what rounding left.
+        """
         total: Any = 0.0
         for p, t in zip(self.params, targets):
             if p.requires_grad:
                 gap = p - self.tensor(t, kind_of(p))
                 square = gap.abs() ** 2 if p.is_complex() else gap * gap
-                # Not a parabola: LBFGS would reach its bottom at once, and go on with what rounding left.
-                total = total + (square * 0.5 + square * square * 0.1).sum()
+                total = (
+                    total + (square * 0.5 + square * square * 0.1 if bent else square * 0.5).sum()
+                )
         return total
 
 
@@ -232,7 +236,7 @@ class Script:
             def closure() -> Any:
                 for p in w.params:
                     p.grad = None
-                loss = w.loss(targets)
+                loss = w.loss(targets, self.name == "LBFGS")
                 loss.backward()
                 return loss
 
