@@ -119,6 +119,7 @@ def binary(
     return call
 
 
+_NUMBERS = frozenset((bool, int, float, complex))
 _OPERANDS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
 
 
@@ -136,9 +137,11 @@ def dunder(name: str, op: Op, *, floats: bool = True) -> None:
     def forward(self: Tensor, other: Any) -> Any:
         if isinstance(other, Tensor):
             return op.pair(self, other) if floats else op(self, other)
-        if not isinstance(other, _OPERANDS):
-            return NotImplemented
-        return op(self, operand(other))
+        if other.__class__ not in _NUMBERS:
+            if not isinstance(other, _OPERANDS):
+                return NotImplemented
+            other = operand(other)
+        return op(self, other)
 
     def backward(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
