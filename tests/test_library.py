@@ -97,7 +97,6 @@ def test_what_is_refused():
 @pytest.mark.parametrize(
     "name, says",
     [
-        ("jit.script", "no TorchScript"),
         ("fx.symbolic_trace", "no symbolic tracer"),
         ("onnx.export", "ONNX"),
         ("nested.nested_tensor", "no nested tensors"),
