@@ -42,20 +42,18 @@ class SGD(Rule):
         if not group["momentum"]:
             self._launch(group, params, [], [], flags)
             return
-        fresh, stepped, made, buffers = [], [], [], []
-        for p in params:
-            held = self.state[p]
-            buffer = held.get("momentum_buffer")
-            if buffer is None:
-                buffer = held["momentum_buffer"] = zeros_for(p)
-                fresh.append(p)
-                made.append(buffer)
-            else:
-                stepped.append(p)
-                buffers.append(buffer)
-        if stepped:
-            self._launch(group, stepped, [buffers], [], flags)
+        state = self.state
+        buffers = [state[p].get("momentum_buffer") for p in params]
+        fresh = [p for p, buffer in zip(params, buffers) if buffer is None]
         if fresh:
+            pairs = [(p, buffer) for p, buffer in zip(params, buffers) if buffer is not None]
+            params, buffers = [p for p, _ in pairs], [buffer for _, buffer in pairs]
+        if params:
+            self._launch(group, params, [buffers], [], flags)
+        if fresh:
+            made = [zeros_for(p) for p in fresh]
+            for p, buffer in zip(fresh, made):
+                state[p]["momentum_buffer"] = buffer
             self._launch(group, fresh, [made], [], {**flags, "first": True})
 
     def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:

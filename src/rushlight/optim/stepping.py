@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.inplace import bump
+from ..core.inplace import bump_all
 from ..core.modes import set_grad_enabled
 from ..core.tensor import Tensor
 from ..operators import update
@@ -58,25 +58,33 @@ class Rule(Optimizer):
         with set_grad_enabled(self.defaults.get("differentiable", False)):
             loss = self._closure(closure)
             for group in self.param_groups:
-                live, classes, kinds = [], set(), set()
-                for p in group["params"]:
-                    g = p._grad
-                    if g is not None:
-                        if g.__class__ is not Tensor and g.is_sparse:
-                            raise RuntimeError(self._no_sparse())
-                        live.append(p)
-                        classes.add(p._a.__class__)
-                        kinds.add(p._a.dtype)
+                live, alike = self._live(group["params"])
                 if not live:
                     continue
                 if group.get("fused"):
                     _check_fused(live)
-                if len(classes) == len(kinds) == 1:
+                if alike:
                     self._step_group(group, live)
                 else:
                     for params in _apart(live):
                         self._step_group(group, params)
         return loss
+
+    def _live(self, params: list[Tensor]) -> tuple[list[Tensor], bool]:
+        """The parameters that have a gradient, and whether all are of one device and dtype."""
+        live = [p for p in params if p._grad is not None]
+        arrays = [p._a for p in live]
+        for p in live:
+            g = p._grad
+            if g.__class__ is not Tensor and g.is_sparse:
+                raise RuntimeError(self._no_sparse())
+        if not live:
+            return live, True
+        cls, kind = arrays[0].__class__, arrays[0].dtype
+        for a in arrays:
+            if a.dtype is not kind or a.__class__ is not cls:
+                return live, False
+        return live, True
 
     def _no_sparse(self) -> str:
         return f"{type(self).__name__} does not support sparse gradients"
@@ -115,12 +123,9 @@ class Rule(Optimizer):
             arrays += [s._a for s in tensors]
         flags["n"] = len(params)
         run(kernel or self.kernel, seen[0]._a.__class__, arrays, flags)
-        for p in params:
-            bump(p)
+        bump_all(params)
         for tensors in states:
-            for s in tensors:
-                if s._ver is not None:  # somebody keeps it for a derivative
-                    bump(s)
+            bump_all([s for s in tensors if s._ver is not None])  # kept for a derivative
 
     def _step_with_history(
         self, group: dict[str, Any], params: list[Tensor], grads: list[Any], states: list[list[Tensor]],
