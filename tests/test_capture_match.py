@@ -7,7 +7,8 @@ import pytest
 
 import rushlight as torch
 from rushlight.capture.passes.dead import drop_dead
-from rushlight.capture.program.match import Index, first, joined, maker, reader, rewrite, rule
+from rushlight.capture.program.index import Index
+from rushlight.capture.program.match import first, joined, maker, reader, rewrite, rule
 from rushlight.runtime.door import KERNELS, Kernel
 from test_capture_passes import X, Y, check, names, record
 

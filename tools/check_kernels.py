@@ -103,6 +103,10 @@ FAMILIES = {
         {"CLASSES": 3, "TEAM": 64, "TEAMS": 8, "ROWS": 1, "LABEL": "i64"},
     ],
     "recurrent": [{}],
+    "layer_norm": [{"NW": "NT", "RMS": 0, "TEAM": 1}, {"NW": "float", "RMS": 1, "TEAM": 0}],
+    "group_norm": [{"NW": "NT"}, {"NW": "float"}],
+    "rotary": [{}],
+    "embedding_add": [{"LABEL": "i64"}],
     "casts": [{"SRC": source, "MAXT": 64} for source in ("float", "bf16_t")],
     "foreach": [{"MAXT": 16, "ORDER": order} for order in (0, 1, 2)],
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...runtime import joins
 from ..joined.casts import CASTS
+from ..program.index import Index
 from ..program.instructions import Instruction, Program
-from ..program.match import Index
 from ..program.slots import MADE
 
 _LARGEST = 64 << 20  # bytes; a larger array would be kept for long, and keeps a GPU busy by itself

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...runtime import joins
 from ..joined.fused import FUSED, Step
+from ..program.index import Index
 from ..program.instructions import Instruction, Program
-from ..program.match import Index
 from ..program.slots import Slot
 
 
