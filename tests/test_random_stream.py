@@ -164,6 +164,14 @@ def tolerance(name):
     return {"rtol": 4 * eps, "atol": 2 * eps if name in ("float32", "float64") else 0.0}
 
 
+def of_normals(torch, name):
+    """On x86 PyTorch draws 16 float32 normals and more with short polynomials for log, sin and cos, 1e-6 off."""
+    found = tolerance(name)
+    if name == "float32" and "AVX" in torch.backends.cpu.get_cpu_capability():
+        found["atol"] = 3e-6
+    return found
+
+
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("name", FLOATS)
 def test_torch_uniform_and_normal(name, n):
@@ -182,12 +190,12 @@ def test_torch_uniform_and_normal(name, n):
     check(
         lambda s: s.normal((n,), d),
         lambda g: torch.randn(n, dtype=t, generator=g),
-        **tolerance(name),
+        **of_normals(torch, name),
     )
     check(
         lambda s: s.normal((n,), d, 0.1, 0.7),
         lambda g: torch.empty(n, dtype=t).normal_(0.1, 0.7, generator=g),
-        **tolerance(name),
+        **of_normals(torch, name),
     )
 
 
