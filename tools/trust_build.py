@@ -33,21 +33,26 @@ def sanitizers(count: int, seed: int) -> tuple[str, bool]:
         return "this gcc has no sanitizers, nothing was run", True
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "tree"
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv", "build", "*.so"))
+        copy.mkdir()
+        archive = subprocess.check_output(["git", "archive", "HEAD"], cwd=ROOT)
+        subprocess.run(["tar", "x", "-C", str(copy)], input=archive, check=True)
+        setup = copy / "setup.py"  # at -O3 the sanitizers' checks take many minutes to compile
+        setup.write_text(setup.read_text().replace('"-O3"', '"-O1"'))
         env = {**os.environ, "CFLAGS": FLAGS, "LDFLAGS": "-fsanitize=address,undefined"}
-        subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=copy, env=env,
-                       check=True, stdout=subprocess.DEVNULL)  # fmt: skip
+        build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "-j", "2"]
+        subprocess.run(build, cwd=copy, env=env, check=True, stdout=subprocess.DEVNULL)
         env = {**os.environ, "PYTHONPATH": str(copy / "src"), "LD_PRELOAD": preload,
                "PYTHONMALLOC": "malloc", "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
                "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:halt_on_error=1"}  # fmt: skip
-        done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", *TESTS], cwd=copy, env=env,
+        done = subprocess.run([sys.executable, "-m", "pytest", *TESTS], cwd=copy, env=env,
                               capture_output=True, text=True)  # fmt: skip
     text = done.stdout + done.stderr
     found = re.findall(r"(?:runtime error:|ERROR: AddressSanitizer).*", text)
     last = text.strip().splitlines()[-1] if text.strip() else ""
     if done.returncode:
         print(text[-4000:], file=sys.stderr)
-    return f"{' '.join(TESTS)}: {len(found)} findings ({last})", done.returncode == 0 and not found
+    whole = done.returncode in (0, 1)  # a test that fails for another reason is the suite's to tell
+    return f"{' '.join(TESTS)}: {len(found)} findings ({last})", whole and not found
 
 
 def supply(count: int, seed: int) -> tuple[str, bool]:
