@@ -11,7 +11,7 @@ from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.capture.joined import group_norm, lookup, residual, rotary  # noqa: F401
 from rushlight.capture.joined.parts import PARTS, agrees
 from rushlight.capture.passes import optimise
-from test_capture_passes import check, for_gpu, names, record
+from test_capture_passes import check, compute, for_gpu, names, record
 
 
 def weights(*shapes, dtype=torch.float32):
@@ -125,7 +125,43 @@ def test_compiled_calls_equal_eager_ones(name):
     assert step.replays
 
 
-def test_residuals_join_on_the_cpu_bit_for_bit():
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ["residual", "group norm", "rotary", "lookup"])
+def test_random_shapes(name, seed):
+    random = np.random.default_rng(seed)
+    a, b, c, d = [int(n) for n in random.integers(1, 7, 4)]
+    dtype = [torch.float32, torch.float64, torch.bfloat16][seed % 3]
+    fn, args, kernels = {
+        "residual": lambda: residual_case(dtype, shape=(a, b, 2 * c)),
+        "group norm": lambda: group_case(dtype, shape=(a, b * c, d, 2), groups=c),
+        "rotary": lambda: rotary_case(dtype, shape=(a, b, c + 1, 2 * d), swapped=seed % 2 == 0),
+        "lookup": lambda: lookup_case(dtype, other=[(4, 6), (6,), (1, 4, 6), (2, 4, 6)][seed]),
+    }[name]()
+    torch.manual_seed(seed)
+    fn(*args)
+    program = for_gpu(optimise, record(fn, *args))
+    assert kernels <= set(names(program)), names(program)
+    args = [torch.randn(*x.shape, dtype=dtype) for x in args]
+    for one, other in zip(fn(*args), compute(program, *args)):
+        one = one.numpy().astype(np.float64)
+        near = 0.1 if dtype == torch.bfloat16 else CLOSE[dtype]
+        assert np.abs(other.astype(np.float64) - one).max() <= near * max(np.abs(one).max(), 1)
+
+
+def test_arguments_that_lie_otherwise_or_are_the_same_array():
+    fn, args, _ = residual_case(torch.float32, shape=(6, 4))
+    turned_over = torch.randn(4, 6).t()
+    for given in ([turned_over, args[1]], [args[0], args[0]], [turned_over, turned_over]):
+        program = for_gpu(optimise, record(fn, *given))
+        check(fn, program, *given, rtol=2e-4)
+        step = torch.compile(fn)
+        for _ in range(4):
+            for a, b in zip(step(*given), fn(*given)):
+                np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-5)
+        assert step.replays
+
+
+def test_residuals_join_on_the_cpu():
     from rushlight.runtime.cpu.joins import is_native
 
     if not is_native("add_layer_norm"):

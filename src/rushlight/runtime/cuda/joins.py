@@ -182,15 +182,24 @@ declare(
     fits=lambda made: made.outputs[0].dtype.name in _FLOATS, pays=saves,
 )  # fmt: skip
 
+
+def _residual_fits(made: Any) -> bool:
+    """Both arrays of one float dtype; statistics and weights have their own."""
+    a, b = made.inputs[:2]
+    return a.dtype == b.dtype and a.dtype.name in _FLOATS and made.outputs[0].size > 0
+
+
 declare(
     "cuda", "add_layer_norm", "add_rms_norm", "layer_norm_grad_add", "rms_norm_grad_add",
-    fits=lambda made: _one_type(made, _FLOATS) and made.outputs[0].size > 0, pays=saves,
+    fits=_residual_fits, pays=saves,
 )  # fmt: skip
 
 
 def _group_fits(made: Any) -> bool:
+    *images, weight, bias = made.inputs[: 4 if made.name.endswith("grad") else 3]
+    alike = len({s.dtype for s in images}) == 1 and weight.dtype == bias.dtype
     dense = all(s.dense for s in (*_arrays(made), *made.outputs))
-    return dense and _one_type(made, _FLOATS) and made.outputs[0].size > 0
+    return alike and dense and images[0].dtype.name in _FLOATS and made.outputs[0].size > 0
 
 
 declare("cuda", "group_norm_silu", "group_norm_silu_grad", fits=_group_fits, pays=saves)
