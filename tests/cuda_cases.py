@@ -160,7 +160,8 @@ def softmaxes(rng: np.random.Generator) -> Iterator[Case]:
 
 def entropies(rng: np.random.Generator) -> Iterator[Case]:
     for dtype in (F32, F64, F16, BF16):
-        for rows, n in ((4, 10), (1, 3), (77, 17), (4096, 10), (1000, 100), (9, 3000), (9000, 5)):
+        for rows, n in ((4, 10), (1, 3), (77, 17), (4096, 10), (1000, 100), (9, 3000), (9000, 5), (6, 4104),
+                        (1100, 2056)):  # fmt: skip
             for reduction in ("mean", "sum", "none"):
                 x = floats(rng, rows, n)
                 target = rng.integers(0, n, rows)
@@ -168,11 +169,16 @@ def entropies(rng: np.random.Generator) -> Iterator[Case]:
                     target[::5] = -100
                 attrs = {"ignore_index": -100, "reduction": reduction}
                 label = f"{rows}x{n} {reduction}"
-                yield Case("cross_entropy_fused", (x, target), attrs, dtype, label)
-                probs = np.exp(x) / np.exp(x).sum(1, keepdims=True)
+                for wide in (False, True):
+                    how = {**attrs, "wide": wide}
+                    yield Case("cross_entropy_fused", (x, target), how, dtype, f"{label} {wide}")
+                kept = x.astype(dtype).astype(F64)
+                tops = kept.max(1, keepdims=True)
+                stats = np.concatenate([tops, np.exp(kept - tops).sum(1, keepdims=True)], 1)
+                stats = stats.astype(F64 if dtype == F64 else F32)
                 g = floats(rng, rows) if reduction == "none" else floats(rng)
                 yield Case(
-                    "cross_entropy_grad", (np.asarray(g), probs, target), attrs, dtype, label
+                    "cross_entropy_grad", (np.asarray(g), x, stats, target), attrs, dtype, label
                 )
 
 

@@ -35,9 +35,7 @@ class _Casts:
 
     def __call__(self, op: Op, inputs: tuple) -> tuple:
         """The inputs of `op` in the dtypes that its policy asks for."""
-        found = _policies.get(op.name)
-        place = None if found is None else self._place(inputs)
-        policy = None if found is None or place is None else found.get(place)
+        policy, place = self._policy(op, inputs)
         if policy is None or place is None:
             return inputs
         if policy == REFUSED:
@@ -46,9 +44,21 @@ class _Casts:
             d = self.dtype[place]
             return tuple([self._low(t, d) if _is_float(t) else t for t in inputs])
         if policy == FLOAT32:
+            if op.widens_itself:  # it was asked, and told to answer in float32
+                return inputs
             halves = [_is_float(t) and t.dtype in _HALVES for t in inputs]
             return tuple([cast_to(t, dtypes.float32) if h else t for t, h in zip(inputs, halves)])
         return _to_widest(inputs)
+
+    def widens(self, op: Op, t: Tensor) -> bool:
+        """Whether `op` is to take half precision `t` as float32, and to answer in it."""
+        return t.dtype in _HALVES and self._policy(op, (t,))[0] == FLOAT32
+
+    def _policy(self, op: Op, inputs: tuple) -> tuple[int | None, str | None]:
+        """What is to be done with the inputs of `op`, and the device type they are on."""
+        found = _policies.get(op.name)
+        place = None if found is None else self._place(inputs)
+        return (None if found is None or place is None else found.get(place)), place
 
     def _place(self, inputs: tuple) -> str | None:
         """The device type of the first floating tensor, when autocast is on for it."""

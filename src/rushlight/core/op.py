@@ -49,6 +49,7 @@ class Op:
         grad_name: str | Callable[[dict], str] | None = None,
         meta: Callable[..., Any] | None = None,
         new_gradients: bool = False,
+        widens_itself: bool = False,
     ) -> None:
         self.name = name or fn.__name__
         self.kernel = Kernel(self.name, fn, is_view=view, moves_only=moves_only, meta=meta)
@@ -57,6 +58,8 @@ class Op:
         self.broadcasts = broadcasts
         self.is_view = view
         self.new_gradients = new_gradients  # derivatives never hand the incoming gradient itself on
+        # reads half precision as float32 where autocast wants that, without a cast in front of it
+        self.widens_itself = widens_itself
         self.grad_name = grad_name or _camel(self.name) + "Backward0"
         self.inputs, self.variadic = _input_names(fn)
         self.derivatives: dict[int, Derivative] = {}

@@ -32,8 +32,9 @@ def _cross_entropy_step(
     xp: Any, x: Any, target: Any, gy: Any, *, ignore_index: int, reduction: str
 ) -> tuple:
     attrs = {"ignore_index": ignore_index, "reduction": reduction}
-    loss, probs = KERNELS["cross_entropy_fused"].generic(xp, x, target, **attrs)
-    return loss, KERNELS["cross_entropy_grad"].generic(xp, gy, probs, target, **attrs)
+    wide = gy.dtype != x.dtype  # the loss has its gradient's dtype
+    loss, stats = KERNELS["cross_entropy_fused"].generic(xp, x, target, wide=wide, **attrs)
+    return loss, KERNELS["cross_entropy_grad"].generic(xp, gy, x, stats, target, **attrs)
 
 
 LINEAR_RELU = Kernel("linear_relu", _linear_relu)

@@ -78,12 +78,15 @@ def _whole_backward(to_input: Instruction, grads: Instruction) -> Instruction | 
 @rule(
     CROSS_ENTROPY_STEP,
     loss=first("cross_entropy_fused"),
-    slope=reader("cross_entropy_grad", of="loss.1", at=1),
+    slope=reader("cross_entropy_grad", of="loss.1", at=2),
 )
 def _loss_and_gradient(loss: Instruction, slope: Instruction) -> Instruction | None:
     """Where the loss stands, or where its gradient does when that is scaled by what is made in between."""
     (x, target), gy = loss.inputs, slope.inputs[0]
-    if slope.attrs != loss.attrs or slope.inputs[2] is not target or not hasattr(gy, "shape"):
+    how = {name: loss.attrs[name] for name in slope.attrs}
+    if slope.attrs != how or slope.inputs[1] is not x or slope.inputs[3] is not target:
+        return None
+    if not hasattr(gy, "shape") or gy.dtype != loss.outputs[0].dtype:
         return None
     outs = (loss.outputs[0], slope.outputs[0])
-    return joined(CROSS_ENTROPY_STEP, (x, target, gy), loss.attrs, outs, loss.line)
+    return joined(CROSS_ENTROPY_STEP, (x, target, gy), how, outs, loss.line)

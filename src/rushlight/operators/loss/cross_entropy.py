@@ -11,7 +11,8 @@ import numpy as np
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
-from ..layers.softmax import log_softmax, softmax_grad
+from ...runtime.thread import CASTING, here
+from ..layers.softmax import log_softmax, softmax
 from ..made_of.guards import title
 from ..made_of.precision import widen
 from ..made_of.reference import by_reference
@@ -173,28 +174,31 @@ def nll_loss(
 
 
 def _cross_entropy_body(
-    xp: Any, x: Any, target: Any, *, ignore_index: int, reduction: str
+    xp: Any, x: Any, target: Any, *, ignore_index: int, reduction: str, wide: bool
 ) -> tuple:
-    """The loss of 2-D logits and class indices, and the probabilities its derivative wants."""
+    """The loss of 2-D logits and class indices; each row's maximum and sum of exp(x - maximum).
+
+    Two numbers a row are all that its derivative wants beside the logits: no second array of their
+    size is kept. Half precision computes in float32, and with `wide` answers in it.
+    """
     _check_classes(xp, target, ignore_index, x.shape[1])
-    wide = widen(xp, x)
+    z = widen(xp, x)
     valid = target != ignore_index
     rows = xp.arange(target.shape[0])
-    z = wide - wide.max(axis=1, keepdims=True) if wide.size else wide
+    tops = z.max(axis=1, keepdims=True) if z.size else z.sum(axis=1, keepdims=True)
+    z = z - tops
     at = z[rows, xp.where(valid, target, 0)]
-    probs = xp.exp(z)
-    sums = probs.sum(axis=1, keepdims=True)
-    probs /= sums
+    sums = xp.exp(z, out=z).sum(axis=1, keepdims=True)
     loss = xp.where(valid, xp.log(sums[:, 0]) - at, 0)
     if reduction == "mean":
-        loss = loss.sum(dtype=wide.dtype) / valid.sum().astype(wide.dtype)
+        loss = loss.sum(dtype=z.dtype) / valid.sum().astype(z.dtype)
     elif reduction == "sum":
-        loss = loss.sum(dtype=wide.dtype)
-    return loss.astype(x.dtype), probs.astype(x.dtype)
+        loss = loss.sum(dtype=z.dtype)
+    return loss.astype(z.dtype if wide else x.dtype), xp.concatenate([tops, sums], axis=1)
 
 
 def _cross_entropy_grad_body(
-    xp: Any, gy: Any, probs: Any, target: Any, *, ignore_index: int, reduction: str
+    xp: Any, gy: Any, x: Any, stats: Any, target: Any, *, ignore_index: int, reduction: str
 ) -> Any:
     """(probabilities - one-hot target) * gradient, over the number of targets for a mean."""
     valid = target != ignore_index
@@ -202,50 +206,55 @@ def _cross_entropy_grad_body(
     if reduction == "mean":
         g = g / valid.sum().astype(g.dtype)
     g = xp.where(valid, g, 0)
-    out = widen(xp, probs) * g[:, None]
+    out = widen(xp, x) - stats[:, :1]
+    xp.exp(out, out=out)
+    out /= stats[:, 1:]
+    out *= g[:, None]
     rows = xp.arange(target.shape[0])
     out[rows, xp.where(valid, target, 0)] -= g
-    return out.astype(gy.dtype)
+    return out.astype(x.dtype, copy=False)
 
 
-def _cross_entropy_meta(x: Any, target: Any, *, ignore_index: int, reduction: str) -> list:
-    return [(target.shape if reduction == "none" else (), x.dtype), (x.shape, x.dtype)]
+def _cross_entropy_meta(
+    x: Any, target: Any, *, ignore_index: int, reduction: str, wide: bool
+) -> list:
+    computed = np.dtype(np.float32) if x.dtype.itemsize == 2 else x.dtype
+    shape = target.shape if reduction == "none" else ()
+    return [(shape, computed if wide else x.dtype), ((x.shape[0], 2), computed)]
 
 
 cross_entropy_fused = Op(
     _cross_entropy_body, "cross_entropy_fused", meta=_cross_entropy_meta,
-    grad_name="NllLossBackward0", new_gradients=True,
+    grad_name="NllLossBackward0", new_gradients=True, widens_itself=True,
 )  # fmt: skip
 cross_entropy_grad = Op(
     _cross_entropy_grad_body, "cross_entropy_grad",
-    meta=lambda gy, probs, target, **_: (probs.shape, probs.dtype),
+    meta=lambda gy, x, stats, target, **_: (x.shape, x.dtype),
 )  # fmt: skip
 
 
 @cross_entropy_fused.backward
 def _cross_entropy_backward(
-    gs: list, target: Tensor, out1: Tensor, ignore_index: int, reduction: str
+    g: Tensor, x: Tensor, target: Tensor, out1: Tensor, ignore_index: int, reduction: str
 ) -> tuple:
-    gx = None
-    if gs[0] is not None:
-        gx = cross_entropy_grad(gs[0], out1, target, ignore_index=ignore_index, reduction=reduction)
-    if gs[1] is not None:  # only when the derivative itself was differentiated
-        through = softmax_grad(gs[1], out1, dim=1)
-        gx = through if gx is None else gx + through
-    return gx, None
+    how = {"ignore_index": ignore_index, "reduction": reduction}
+    return cross_entropy_grad(g, x, out1.detach(), target, **how), None
 
 
 def _cross_entropy_grad_formula(
-    gy: Tensor, probs: Tensor, target: Tensor, ignore_index: int, reduction: str
+    gy: Tensor, x: Tensor, stats: Tensor, target: Tensor, ignore_index: int, reduction: str
 ) -> Tensor:
+    """The same from the logits alone: what `stats` says of them has derivatives, too."""
+    probs = softmax(x, 1, dtype=stats.dtype)
     valid = target.ne(ignore_index)
-    classes = probs._a.shape[1]
+    classes = x._a.shape[1]
     safe = target.masked_fill(~valid, 0)
     hot = safe.unsqueeze(1) == target.new_tensor(list(range(classes))).unsqueeze(0)
+    gy = gy.to(stats.dtype)
     if reduction == "mean":
         gy = gy / valid.sum()
     scale = gy * valid.to(probs.dtype)
-    return (probs - hot.to(probs.dtype)) * scale.unsqueeze(1)
+    return ((probs - hot.to(probs.dtype)) * scale.unsqueeze(1)).to(x.dtype)
 
 
 by_reference(cross_entropy_grad, _cross_entropy_grad_formula)
@@ -271,8 +280,9 @@ def cross_entropy(
         x.ndim == 2 and t.ndim == 1 and weight is None and not label_smoothing
         and x.dtype.kind in "fV" and _is_class_index(t.dtype) and x.shape[0] == t.shape[0]
     ):  # fmt: skip
+        wide = bool(here.state & CASTING) and here.casts.widens(cross_entropy_fused, input)
         return cross_entropy_fused(
-            input, target, ignore_index=int(ignore_index), reduction=reduction
+            input, target, ignore_index=int(ignore_index), reduction=reduction, wide=wide
         )[0]
     if x.ndim < 1:
         raise RuntimeError("cross_entropy: input needs a class dimension")

@@ -98,7 +98,8 @@ _LABELS = frozenset(("int64", "uint8"))
 def _loss_fits(made: Any) -> bool:
     x, _, gy = made.inputs
     sizes = len(x.shape) == 2 and x.shape[0] <= _MOST_ROWS and x.shape[1] <= _MOST_CLASSES
-    return sizes and gy.dtype == x.dtype and _all_dense(made)
+    of_loss = gy.dtype == x.dtype or (x.dtype.itemsize == 2 and gy.dtype.name == "float32")
+    return sizes and of_loss and _all_dense(made)
 
 
 def _head_sizes(made: Any) -> tuple[int, int, int, str]:

@@ -1,5 +1,6 @@
 /* softmax, log_softmax, their gradients, attention_weights, and cross entropy: rows of a matrix shared out. */
 #include "arrays.h"
+#include "halves.h"
 
 typedef struct {
     const float *x, *y;
@@ -71,8 +72,11 @@ static PyObject *log_softmax_grad(PyObject *const *a, Py_ssize_t n, PyObject *at
 /* -- cross entropy -------------------------------------------------------------------------------- */
 
 typedef struct {
-    const float *x;
-    float *probs, *losses;
+    const char *x; /* logits of float32 or of half precision, which is computed with as float32 */
+    char *out;     /* the gradient, of the same type */
+    int half;
+    float *wide; /* room for a row of every part; only for half precision */
+    float *losses, *stats; /* two numbers a row: its maximum, and the sum of exp(x - maximum) */
     const int64_t *target;
     idx rows, n, ignore;
     float scale;        /* of the gradient, the same for every row, or ... */
@@ -85,18 +89,59 @@ static PyArrayObject *classes(PyObject *o) {
     return ARRAY(PyArray_FROM_OTF(o, NPY_INT64, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_FORCECAST));
 }
 
+/* The logits, if they are 2-D numbers that are computed with here: a new reference, REFUSE, or NULL. */
+static PyObject *take_logits(Entropy *e, PyObject *o) {
+    if (!PyArray_CheckExact(o)) return REFUSE;
+    PyArrayObject *x = ARRAY(o);
+    e->half = PyArray_ISALIGNED(x) ? half_of(x) : NO_HALF;
+    if (!(e->half || is_plain(o)) || PyArray_NDIM(x) != 2 || PyArray_SIZE(x) == 0) return REFUSE;
+    if (!(x = array_plain(o))) return NULL;
+    e->x = PyArray_DATA(x), e->rows = PyArray_DIM(x, 0), e->n = PyArray_DIM(x, 1);
+    return (PyObject *)x;
+}
+
+/* A row of part i as float32. */
+static const float *logits_row(const Entropy *e, idx r, ptrdiff_t i) {
+    if (!e->half) return (const float *)e->x + r * e->n;
+    float *to = e->wide + i * e->n;
+    widen_row(e->half, (const uint16_t *)e->x + r * e->n, to, e->n);
+    return to;
+}
+
 static void entropy_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Entropy *e = what;
-    const idx end = share(e->rows, i + 1, parts);
-    float tops[64], sums[64];
-    for (idx from = share(e->rows, i, parts); from < end; from += 64) {
-        const idx rows = end - from < 64 ? end - from : 64, at = from * e->n;
-        RL->softmax(e->x + at, e->probs + at, rows, e->n, 0, tops, sums);
-        for (idx r = 0; r < rows; r++) {
-            const int64_t t = e->target[from + r];
-            e->losses[from + r] = t == e->ignore ? 0.0f : logf(sums[r]) - (e->x[at + r * e->n + t] - tops[r]);
-        }
+    for (idx r = share(e->rows, i, parts); r < share(e->rows, i + 1, parts); r++) {
+        const float *x = logits_row(e, r, i);
+        float *both = e->stats + 2 * r;
+        const int64_t t = e->target[r];
+        RL->softmax_sums(x, e->n, both);
+        e->losses[r] = t == e->ignore ? 0.0f : logf(both[1]) - (x[t] - both[0]);
     }
+}
+
+static void entropy_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Entropy *e = what;
+    for (idx r = share(e->rows, i, parts); r < share(e->rows, i + 1, parts); r++) {
+        const int64_t t = e->target[r];
+        const float g = t == e->ignore ? 0.0f : e->grads ? e->grads[r] : e->scale;
+        float *out = e->half ? e->wide + i * e->n : (float *)e->out + r * e->n;
+        RL->softmax_again(logits_row(e, r, i), out, e->n, e->stats + 2 * r, g);
+        if (t != e->ignore) out[t] -= g;
+        if (e->half) round_row(e->half, out, (uint16_t *)e->out + r * e->n, e->n);
+    }
+}
+
+/* Run parts, with room for their rows where these have to be widened; -1 with an exception. */
+static int entropy_run(Entropy *e, Part part, double ns) {
+    const ptrdiff_t parts = threads_parts(ns, e->rows);
+    const size_t room = e->half ? (size_t)(parts * e->n) * 4 : 0;
+    if (room && !(e->wide = memory_take(room))) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    run_parts(part, e, parts, ns);
+    if (room) memory_give(e->wide, room);
+    return 0;
 }
 
 static idx out_of_bounds(const Entropy *e) {
@@ -118,82 +163,88 @@ static int reduction_of(PyObject *attrs) { /* 0 none, 1 sum, 2 mean */
     return PyUnicode_CompareWithASCIIString(s, "sum") == 0 ? 1 : 0;
 }
 
-static PyObject *entropy_result(Entropy *e, PyArrayObject *losses, PyArrayObject *probs, int reduction) {
-    const double ns = (double)(e->rows * e->n) * 3.0;
-    run_parts(entropy_part, e, threads_parts(ns, e->rows), ns);
+/* The rows' losses reduced, rounded to the type that was asked for: a new reference. */
+static PyArrayObject *entropy_result(const Entropy *e, PyArrayObject *losses, int reduction, int type) {
+    float one = 0.0f;
+    const float *from = e->losses;
     if (reduction) {
-        PyArrayObject *one = array_new(0, NULL, NPY_FLOAT32);
-        if (!one) return NULL;
-        const float sum = RL->sum(e->losses, e->rows);
-        *DATA(one) = reduction == 2 ? sum / (float)counted(e) : sum;
-        return Py_BuildValue("NO", one, probs);
+        one = RL->sum(e->losses, e->rows);
+        if (reduction == 2) one /= (float)counted(e);
+        from = &one;
+    } else if (type == NPY_FLOAT32) return ARRAY(Py_NewRef((PyObject *)losses));
+    const npy_intp rows = e->rows;
+    PyArrayObject *out = array_new(!reduction, &rows, type);
+    if (!out) return NULL;
+    if (type == NPY_FLOAT32) *DATA(out) = one;
+    else round_row(e->half, from, PyArray_DATA(out), reduction ? 1 : rows);
+    return out;
+}
+
+static PyObject *entropy_forward(Entropy *e, int reduction, int type) {
+    const idx bad = out_of_bounds(e);
+    if (bad >= 0)
+        return PyErr_Format(PyExc_IndexError, "Target %lld is out of bounds.", (long long)e->target[bad]);
+    const npy_intp shape[2] = {e->rows, 2};
+    PyArrayObject *losses = array_new(1, shape, NPY_FLOAT32), *stats = array_new(2, shape, NPY_FLOAT32), *out = NULL;
+    if (losses && stats) {
+        e->losses = DATA(losses), e->stats = DATA(stats);
+        if (entropy_run(e, entropy_part, (double)(e->rows * e->n) * 2.5) == 0)
+            out = entropy_result(e, losses, reduction, type);
     }
-    return Py_BuildValue("OO", losses, probs);
+    Py_XDECREF(losses);
+    if (out) return Py_BuildValue("NN", out, stats);
+    Py_XDECREF(stats);
+    return NULL;
 }
 
 static PyObject *cross_entropy(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     Entropy e = {0};
-    const int reduction = reduction_of(attrs);
-    if (reduction < 0 || attr_idx(attrs, "ignore_index", &e.ignore) < 0) return NULL;
-    if (!is_plain(args[0]) || !PyArray_CheckExact(args[1])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    if (PyArray_NDIM(x) != 2 || PyArray_SIZE(x) == 0 || PyArray_NDIM(ARRAY(args[1])) != 1) return REFUSE;
-    e.x = DATA(x), e.rows = PyArray_DIM(x, 0), e.n = PyArray_DIM(x, 1);
-    if (PyArray_DIM(ARRAY(args[1]), 0) != e.rows) return REFUSE;
-    PyArrayObject *target = classes(args[1]);
-    if (!target) return NULL;
-    e.target = PyArray_DATA(target);
-    PyObject *out = NULL;
-    const idx bad = out_of_bounds(&e);
-    if (bad >= 0) {
-        PyErr_Format(PyExc_IndexError, "Target %lld is out of bounds.", (long long)e.target[bad]);
-    } else {
-        PyArrayObject *losses = array_new(1, PyArray_DIMS(x), NPY_FLOAT32), *probs = array_like(x);
-        if (losses && probs) {
-            e.losses = DATA(losses), e.probs = DATA(probs);
-            out = entropy_result(&e, losses, probs, reduction);
-        }
-        Py_XDECREF(losses);
-        Py_XDECREF(probs);
+    const int reduction = reduction_of(attrs), wide = attr_flag(attrs, "wide");
+    if (reduction < 0 || wide < 0 || attr_idx(attrs, "ignore_index", &e.ignore) < 0) return NULL;
+    if (!PyArray_CheckExact(args[1]) || PyArray_NDIM(ARRAY(args[1])) != 1) return REFUSE;
+    PyObject *out = REFUSE, *x = take_logits(&e, args[0]);
+    if (!x || x == REFUSE) return x;
+    if (PyArray_DIM(ARRAY(args[1]), 0) == e.rows) {
+        PyArrayObject *target = classes(args[1]);
+        if (target) e.target = PyArray_DATA(target);
+        out = target ? entropy_forward(&e, reduction, wide ? NPY_FLOAT32 : PyArray_TYPE(ARRAY(x))) : NULL;
+        Py_XDECREF(target);
     }
-    Py_DECREF(target);
+    Py_DECREF(x);
     return out;
 }
 
-static void entropy_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
-    const Entropy *e = what;
-    for (idx r = share(e->rows, i, parts); r < share(e->rows, i + 1, parts); r++) {
-        const int64_t t = e->target[r];
-        const float g = t == e->ignore ? 0.0f : e->grads ? e->grads[r] : e->scale;
-        const float *p = e->x + r * e->n;
-        float *out = e->probs + r * e->n;
-        for (idx j = 0; j < e->n; j++) out[j] = p[j] * g;
-        if (t != e->ignore) out[t] -= g;
-    }
+static PyObject *entropy_backward(Entropy *e, PyArrayObject *g, int reduction, int type) {
+    const npy_intp shape[2] = {e->rows, e->n};
+    PyArrayObject *out = array_new(2, shape, type);
+    if (!out) return NULL;
+    e->out = PyArray_DATA(out);
+    if (!reduction) e->grads = DATA(g);
+    e->scale = *DATA(g);
+    if (reduction == 2) e->scale /= (float)counted(e);
+    if (entropy_run(e, entropy_grad_part, (double)(e->rows * e->n) * 1.5) < 0) Py_CLEAR(out);
+    return (PyObject *)out;
 }
 
 static PyObject *cross_entropy_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     Entropy e = {0};
     const int reduction = reduction_of(attrs);
     if (reduction < 0 || attr_idx(attrs, "ignore_index", &e.ignore) < 0) return NULL;
-    if (!is_plain(args[0]) || !is_plain(args[1]) || !PyArray_CheckExact(args[2])) return REFUSE;
-    PyArrayObject *g = ARRAY(args[0]), *probs = ARRAY(args[1]);
-    e.x = DATA(probs), e.rows = PyArray_DIM(probs, 0), e.n = PyArray_DIM(probs, 1);
-    if (PyArray_SIZE(g) != (reduction ? 1 : e.rows) || PyArray_SIZE(probs) == 0) return REFUSE;
-    PyArrayObject *target = classes(args[2]);
-    if (!target) return NULL;
-    e.target = PyArray_DATA(target);
-    PyArrayObject *out = array_like(probs);
-    if (out) {
-        e.probs = DATA(out);
-        if (!reduction) e.grads = DATA(g);
-        e.scale = *DATA(g);
-        if (reduction == 2) e.scale /= (float)counted(&e);
-        const double ns = (double)(e.rows * e.n) * 0.6;
-        run_parts(entropy_grad_part, &e, threads_parts(ns, e.rows), ns);
+    if (!PyArray_CheckExact(args[0]) || !is_plain(args[2]) || !PyArray_CheckExact(args[3])) return REFUSE;
+    PyObject *out = REFUSE, *x = take_logits(&e, args[1]);
+    if (!x || x == REFUSE) return x;
+    const int type = PyArray_TYPE(ARRAY(x)), of_loss = PyArray_TYPE(ARRAY(args[0]));
+    if ((of_loss == NPY_FLOAT32 || of_loss == type) && PyArray_SIZE(ARRAY(args[0])) == (reduction ? 1 : e.rows)) {
+        const int plain = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST;
+        PyArrayObject *g = ARRAY(PyArray_FROM_OTF(args[0], NPY_FLOAT32, plain)), *target = classes(args[3]);
+        if (target) e.target = PyArray_DATA(target);
+        e.stats = DATA(ARRAY(args[2]));
+        out = g && target ? entropy_backward(&e, g, reduction, type) : NULL;
+        Py_XDECREF(g);
+        Py_XDECREF(target);
     }
-    Py_DECREF(target);
-    return (PyObject *)out;
+    Py_DECREF(x);
+    return out;
 }
 
 const Entry softmax_entries[] = {

@@ -61,6 +61,18 @@ static void K(softmax)(const float *x, float *y, idx rows, idx n, int log, float
     }
 }
 
+/* A row's maximum and the sum of exp(x - maximum): what softmax is computed from again. */
+static void K(softmax_sums)(const float *x, idx n, float *both) {
+    both[0] = row_max(x, n);
+    both[1] = exp_row(x, both[0], NULL, n);
+}
+
+/* softmax times g from the row's two numbers; out may be x. */
+static void K(softmax_again)(const float *xs, float *out, idx n, const float *both, float g) {
+    const vf top = spread(both[0]), inverse = spread(1.0f / both[1]), by = spread(g);
+    EACH1_LONG(vexp(x - top) * inverse * by)
+}
+
 INLINE float dot_row(const float *x, const float *y, idx n) {
     vf s = {0};
     idx i = 0;

@@ -72,6 +72,8 @@ typedef struct {
     void (*add_into)(float *y, const float *x, idx n);
     /* softmax.h: rows of n */
     void (*softmax)(const float *x, float *y, idx rows, idx n, int log, float *tops, float *sums);
+    void (*softmax_sums)(const float *x, idx n, float *both);
+    void (*softmax_again)(const float *x, float *out, idx n, const float *both, float g);
     void (*softmax_grad)(const float *g, const float *y, float *out, idx rows, idx n, int log);
     /* norm.h */
     void (*moments)(const float *x, idx n, double *sum, double *square, float shift);

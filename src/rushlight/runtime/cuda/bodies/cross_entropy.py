@@ -1,4 +1,4 @@
-"""Cross entropy on the GPU: loss and probabilities in one kernel, the derivative in another."""
+"""Cross entropy on the GPU: the loss in one kernel, its derivative from the logits in another."""
 
 from __future__ import annotations
 
@@ -13,18 +13,29 @@ from ..code.launch import Result
 from ..code.sources import NUMBERS, blocks_for, counter, device, load, partials
 
 _LONG = 2048  # rows from here on take a whole block
-_COUNT_ONCE = (
-    8192  # with more targets than this the valid ones are counted by a launch of their own
-)
+# With more targets than this the valid ones are counted by a launch of their own; of long rows there are more blocks.
+_COUNT_ONCE, _COUNT_ONCE_LONG = 8192, 1024
 MODES = {"none": 0, "mean": 1, "sum": 2}
 LABELS = {"l": "i64", "q": "i64", "B": "u8"}
 _FORWARD = ("P", "P", "P", "P", "P", "P", "q", "i", "q", "i")
 _STEP = ("P", *_FORWARD)
-_BACKWARD = ("P", "P", "P", "P", "P", "q", "i", "q", "i")
+_BACKWARD = ("P", "P", "P", "P", "P", "P", "q", "i", "q", "i")
 
 
 def _dense(a: Any) -> Any:
     return a if a._c_contiguous else cupy.ascontiguousarray(a)
+
+
+def _computed(char: str) -> Any:
+    """The dtype that numbers are computed in."""
+    return np.dtype(np.float64 if char == "d" else np.float32)
+
+
+def _is_wide(x: Any, loss: Any) -> int | None:
+    """Whether a loss of dtype `loss` is wider than its logits; None where it is another one."""
+    if loss == x.dtype:
+        return 0
+    return 1 if loss == _computed(x.dtype.char) else None
 
 
 def _lanes(n: int) -> int:
@@ -40,7 +51,9 @@ class _Forward:
 
     __slots__ = ("go", "several")
 
-    def __init__(self, rows: int, n: int, dtype: Any, label: str, ignore: int, mode: int) -> None:
+    def __init__(
+        self, rows: int, n: int, dtype: Any, label: str, ignore: int, mode: int, wide: bool
+    ) -> None:
         if n < _LONG:
             lanes = _lanes(n)
             name, threads = f"cross_entropy_{lanes}", 256
@@ -48,8 +61,11 @@ class _Forward:
         else:
             name, threads, blocks = "cross_entropy_block", 512, min(rows, 1024)
         self.several = bool(blocks > 1 and mode)
-        launch = load("cross_entropy.cu", name, _FORWARD, dtype.char, LABEL=label)
-        results = (Result(2, () if mode else (rows,), dtype), Result(3, (rows, n), dtype))
+        computed = _computed(dtype.char)
+        wider = int(wide and computed != dtype)
+        launch = load("cross_entropy.cu", name, _FORWARD, dtype.char, LABEL=label, WIDE=wider)
+        loss = Result(2, () if mode else (rows,), computed if wide else dtype)
+        results = (loss, Result(3, (rows, 2), computed))
         self.go = launch.prepared(
             (blocks, 1, 1), (threads, 1, 1), 0, 6, results, rows, n, ignore, mode
         )
@@ -60,15 +76,17 @@ _grads: dict[tuple, Any] = Bounded(1024)
 
 
 @kernel_for("cuda", "cross_entropy_fused")
-def cross_entropy_fused(x: Any, target: Any, *, ignore_index: int, reduction: str) -> Any:
-    key = (x.shape, x.dtype.char, target.dtype.char, ignore_index, reduction, device())
+def cross_entropy_fused(
+    x: Any, target: Any, *, ignore_index: int, reduction: str, wide: bool
+) -> Any:
+    key = (x.shape, x.dtype.char, target.dtype.char, ignore_index, reduction, wide, device())
     found = _forwards.get(key)
     if found is None:
         label = LABELS.get(target.dtype.char)
         if x.dtype.char not in NUMBERS or label is None or not x.size:
             return NotImplemented
         rows, n = x.shape
-        found = _Forward(rows, n, x.dtype, label, ignore_index, MODES[reduction])
+        found = _Forward(rows, n, x.dtype, label, ignore_index, MODES[reduction], wide)
         _forwards[key] = found
     x, target = _dense(x), _dense(target)
     if found.several:
@@ -77,10 +95,11 @@ def cross_entropy_fused(x: Any, target: Any, *, ignore_index: int, reduction: st
 
 
 def step(x: Any, target: Any, gy: Any, ignore_index: int, reduction: str) -> Any:
-    """The loss and the gradient of the logits in one launch; for rows that are not long."""
+    """The loss, of gy's dtype, and the gradient of the logits in one launch; for rows that are not long."""
     char, label = x.dtype.char, LABELS.get(target.dtype.char)
     rows, n = x.shape
-    if char not in NUMBERS or label is None or not x.size or n >= _LONG or gy.dtype != x.dtype:
+    wide = _is_wide(x, gy.dtype)
+    if char not in NUMBERS or label is None or not x.size or n >= _LONG or wide is None:
         return NotImplemented
     x, target, gy = _dense(x), _dense(target), _dense(gy)
     lanes, mode = _lanes(n), MODES[reduction]
@@ -89,37 +108,47 @@ def step(x: Any, target: Any, gy: Any, ignore_index: int, reduction: str) -> Any
     threads = 256 if rows * lanes > 4096 else min(most, -(-rows * lanes // 32) * 32)
     blocks = 1 if rows * lanes <= 4096 else min(-(-rows * lanes // 256), 1024)
     gx = cupy.ndarray(x.shape, x.dtype)
-    out = cupy.ndarray(target.shape if reduction == "none" else (), x.dtype)
+    out = cupy.ndarray(target.shape if reduction == "none" else (), gy.dtype)
     several = blocks > 1 and mode
-    load("cross_entropy.cu", f"cross_entropy_step_{lanes}", _STEP, char, LABEL=label)(
+    load("cross_entropy.cu", f"cross_entropy_step_{lanes}", _STEP, char, LABEL=label, WIDE=wide)(
         blocks, threads, x.data.ptr, target.data.ptr, gy.data.ptr, out.data.ptr, gx.data.ptr,
         partials() if several else 0, counter() if several else 0, rows, n, ignore_index, mode,
     )  # fmt: skip
     return out, gx
 
 
+def _grad_launch(
+    rows: int, n: int, dtype: Any, label: str, ignore: int, mode: int, wide: int
+) -> Any:
+    """The derivative of one shape, ready to launch."""
+    if n < _LONG:
+        name, blocks, threads = "cross_entropy_grad", blocks_for(rows * n), 256
+    else:
+        name, blocks, threads = "cross_entropy_grad_block", min(rows, blocks_for(rows * n)), 512
+    launch = load("cross_entropy.cu", name, _BACKWARD, dtype.char, LABEL=label, WIDE=wide)
+    return launch.prepared(
+        (blocks, 1, 1), (threads, 1, 1), 0, 6, (Result(4, (rows, n), dtype),), rows, n, ignore, mode
+    )
+
+
 @kernel_for("cuda", "cross_entropy_grad")
 def cross_entropy_grad(
-    gy: Any, probs: Any, target: Any, *, ignore_index: int, reduction: str
+    gy: Any, x: Any, stats: Any, target: Any, *, ignore_index: int, reduction: str
 ) -> Any:
-    char, label = probs.dtype.char, LABELS.get(target.dtype.char)
-    if char not in NUMBERS or label is None or not probs.size or gy.dtype != probs.dtype:
+    char, label, wide = x.dtype.char, LABELS.get(target.dtype.char), _is_wide(x, gy.dtype)
+    if char not in NUMBERS or label is None or not x.size or wide is None:
         return NotImplemented
-    gy, probs, target = _dense(gy), _dense(probs), _dense(target)
-    rows, n = probs.shape
+    gy, x, stats, target = _dense(gy), _dense(x), _dense(stats), _dense(target)
+    rows, n = x.shape
     mode = MODES[reduction]
-    key = (rows, n, probs.dtype, label, ignore_index, mode, device())
+    key = (rows, n, x.dtype, label, ignore_index, mode, wide, device())
     go = _grads.get(key)
     if go is None:
-        launch = load("cross_entropy.cu", "cross_entropy_grad", _BACKWARD, char, LABEL=label)
-        go = _grads[key] = launch.prepared(
-            (blocks_for(rows * n), 1, 1), (256, 1, 1), 0, 5, (Result(3, (rows, n), probs.dtype),),
-            rows, n, ignore_index, mode,
-        )  # fmt: skip
+        go = _grads[key] = _grad_launch(rows, n, x.dtype, label, ignore_index, mode, wide)
     seen = None
-    if mode == 1 and rows > _COUNT_ONCE:
-        seen = cupy.ndarray((), np.float64 if char == "d" else np.float32)
+    if mode == 1 and rows > (_COUNT_ONCE if n < _LONG else _COUNT_ONCE_LONG):
+        seen = cupy.ndarray((), stats.dtype)
         load("cross_entropy.cu", "count_valid", ("P", "P", "q", "q"), char, LABEL=label)(
             1, 1024, target.data.ptr, seen.data.ptr, rows, ignore_index
         )
-    return go(gy, probs, target, seen)
+    return go(gy, x, stats, target, seen)

@@ -1,5 +1,6 @@
 // Cross entropy of logits (rows, n) with class numbers; mode: 0 none, 1 mean, 2 sum.
-// `parts` holds two numbers a block; `counter` rests at 0.
+// `parts` holds two numbers a block; `counter` rests at 0. `stats` has two numbers a row, its maximum and the sum of
+// exp(x - maximum): the derivative computes the probabilities again from them and the logits.
 
 __device__ __forceinline__ A ex(float v) { return expf(v); }
 __device__ __forceinline__ A ex(double v) { return exp(v); }
@@ -9,13 +10,22 @@ __device__ __forceinline__ A lg(double v) { return log(v); }
 #ifndef LABEL
 #define LABEL i64
 #endif
+#ifndef WIDE
+#define WIDE 0
+#endif
+#if WIDE  // losses and their gradients in the type computed with, whatever the logits are stored in
+typedef A L;
+#else
+typedef T L;
+#endif
+__device__ __forceinline__ L loss_of(A v) { return Down<L>::of(v); }
 
-__device__ __forceinline__ void finish_loss(A loss, A seen, T* out, A* parts, unsigned* counter,
+__device__ __forceinline__ void finish_loss(A loss, A seen, L* out, A* parts, unsigned* counter,
                                             int mode) {
     __shared__ A hold[32];
     A l = block_sum(loss, hold), s = block_sum(seen, hold);
     if (gridDim.x == 1) {
-        if (threadIdx.x == 0) *out = dn(mode == 1 ? l / s : l);
+        if (threadIdx.x == 0) *out = loss_of(mode == 1 ? l / s : l);
         return;
     }
     if (threadIdx.x == 0) { parts[2 * blockIdx.x] = l; parts[2 * blockIdx.x + 1] = s; }
@@ -27,7 +37,7 @@ __device__ __forceinline__ void finish_loss(A loss, A seen, T* out, A* parts, un
     }
     l = block_sum(l, hold);
     s = block_sum(s, hold);
-    if (threadIdx.x == 0) *out = dn(mode == 1 ? l / s : l);
+    if (threadIdx.x == 0) *out = loss_of(mode == 1 ? l / s : l);
 }
 
 __device__ __forceinline__ A count_targets(const LABEL* target, i64 rows, i64 ignore, A* hold) {
@@ -36,12 +46,18 @@ __device__ __forceinline__ A count_targets(const LABEL* target, i64 rows, i64 ig
     return block_sum(mine, hold);
 }
 
+// What a row adds to the loss, given its maximum and its sum.
+__device__ __forceinline__ A row_loss(const T* p, i64 t, bool valid, int n, A m, A sum) {
+    if (!valid) return (A)0;
+    return t >= 0 && t < n ? lg(sum) - (up(p[t]) - m) : infinity() - infinity();
+}
+
 // Short rows: LANES threads share a row, HELD numbers of it each (0: the row is read again where it is needed). With
-// STEP the gradient is written in place of the probabilities.
+// STEP the gradient is written, without it what the gradient is computed from.
 template <int LANES, int HELD, bool STEP>
 __device__ __forceinline__ void short_rows(const T* __restrict__ x, const LABEL* __restrict__ target,
-                                           const T* __restrict__ gy, T* __restrict__ out, T* __restrict__ probs,
-                                           A* parts, unsigned* counter, i64 rows, int n, i64 ignore, int mode) {
+                                           const L* __restrict__ gy, L* __restrict__ out, T* __restrict__ gx,
+                                           A* __restrict__ stats, A* parts, unsigned* counter, i64 rows, int n, i64 ignore, int mode) {
     __shared__ A counted[32];
     A loss = (A)0, seen = (A)0, by = (A)1, slope = STEP && mode ? up(gy[0]) : (A)0;
     if (STEP && mode == 1) {
@@ -87,21 +103,20 @@ __device__ __forceinline__ void short_rows(const T* __restrict__ x, const LABEL*
         for (int d = LANES / 2; d; d >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, d);
         if (!live) continue;
         const bool valid = t != ignore;
-        const A inverse = (A)1 / sum;
-        const A g = STEP && valid ? (mode ? slope : up(gy[row])) / by : (A)0;
+        if (STEP) {
+            const A inverse = (A)1 / sum, g = valid ? (mode ? slope : up(gy[row])) / by : (A)0;
 #pragma unroll(HELD ? HELD : 4)  // left alone it unrolls the endless loop far: 11 s of NVRTC
-        for (int j = 0; j < (HELD ? HELD : 1 << 30); j++) {
-            const int i = lane + j * LANES;
-            if (i >= n) break;
-            A v = (HELD ? held[HELD ? j : 0] : ex(up(p[i]) - m)) * inverse;
-            if (STEP) v = i == t && valid ? v * g - g : v * g;
-            probs[row * n + i] = dn(v);
+            for (int j = 0; j < (HELD ? HELD : 1 << 30); j++) {
+                const int i = lane + j * LANES;
+                if (i >= n) break;
+                const A v = (HELD ? held[HELD ? j : 0] : ex(up(p[i]) - m)) * inverse;
+                gx[row * n + i] = dn(i == t && valid ? v * g - g : v * g);
+            }
         }
         if (lane == 0) {
-            A here = (A)0;
-            if (valid && t >= 0 && t < n) here = lg(sum) - (up(p[t]) - m);
-            else if (valid) here = infinity() - infinity();
-            if (mode == 0) out[row] = dn(here);
+            const A here = row_loss(p, t, valid, n, m, sum);
+            if (mode == 0) out[row] = loss_of(here);
+            if (!STEP) { stats[2 * row] = m; stats[2 * row + 1] = sum; }
             loss += here;
             seen += valid ? (A)1 : (A)0;
         }
@@ -109,52 +124,92 @@ __device__ __forceinline__ void short_rows(const T* __restrict__ x, const LABEL*
     if (mode != 0) finish_loss(loss, seen, out, parts, counter, mode);
 }
 
-#define SHORT(LANES, HELD)                                                                               \
-    KERNEL(cross_entropy_##LANES)(                                                                       \
-        const T* __restrict__ x, const LABEL* __restrict__ target, T* __restrict__ out,                  \
-        T* __restrict__ probs, A* parts, unsigned* counter,                                              \
-        i64 rows, int n, i64 ignore, int mode) {                                                         \
-        depend();                                                                                        \
-        short_rows<LANES, HELD, false>(x, target, 0, out, probs, parts, counter, rows, n, ignore, mode); \
-    }                                                                                                    \
-    KERNEL(cross_entropy_step_##LANES)(                                                                  \
-        const T* __restrict__ x, const LABEL* __restrict__ target, const T* __restrict__ gy,             \
-        T* __restrict__ out, T* __restrict__ gx, A* parts, unsigned* counter,                            \
-        i64 rows, int n, i64 ignore, int mode) {                                                         \
-        depend();                                                                                        \
-        short_rows<LANES, HELD, true>(x, target, gy, out, gx, parts, counter, rows, n, ignore, mode);    \
+#define SHORT(LANES, HELD)                                                                                 \
+    KERNEL(cross_entropy_##LANES)(                                                                         \
+        const T* __restrict__ x, const LABEL* __restrict__ target, L* __restrict__ out,                    \
+        A* __restrict__ stats, A* parts, unsigned* counter,                                                \
+        i64 rows, int n, i64 ignore, int mode) {                                                           \
+        depend();                                                                                          \
+        short_rows<LANES, HELD, false>(x, target, 0, out, 0, stats, parts, counter, rows, n, ignore, mode); \
+    }                                                                                                      \
+    KERNEL(cross_entropy_step_##LANES)(                                                                    \
+        const T* __restrict__ x, const LABEL* __restrict__ target, const L* __restrict__ gy,               \
+        L* __restrict__ out, T* __restrict__ gx, A* parts, unsigned* counter,                              \
+        i64 rows, int n, i64 ignore, int mode) {                                                           \
+        depend();                                                                                          \
+        short_rows<LANES, HELD, true>(x, target, gy, out, gx, 0, parts, counter, rows, n, ignore, mode);   \
     }
 SHORT(4, 4)
 SHORT(8, 4)
 SHORT(16, 4)
 SHORT(32, 0)
 
-KERNEL(cross_entropy_block)(const T* x, const LABEL* target, T* out, T* probs,
-                            A* parts, unsigned* counter, i64 rows, int n,
+// Long rows are read by eights, by 16 bytes where every eight is aligned: threads hold the same numbers of a row whatever
+// type they are stored in, so that half precision gives bit for bit what its float32 copy would.
+constexpr int PER = 16 / sizeof(T);
+__device__ __forceinline__ bool by_vectors(const void* p, int n) { return n % 8 == 0 && (i64)p % 16 == 0; }
+__device__ __forceinline__ void read_eight(const T* p, bool whole, int left, A* v) {
+    if (whole) {
+#pragma unroll
+        for (int k = 0; k < 8; k += PER) {
+            const Vec<T, PER> some = *(const Vec<T, PER>*)(p + k);
+#pragma unroll
+            for (int j = 0; j < PER; j++) v[k + j] = up(some.v[j]);
+        }
+    } else {
+#pragma unroll
+        for (int j = 0; j < 8; j++) v[j] = j < left ? up(p[j]) : -infinity();
+    }
+}
+__device__ __forceinline__ void write_eight(T* p, bool whole, int left, const A* v) {
+    if (whole) {
+#pragma unroll
+        for (int k = 0; k < 8; k += PER) {
+            Vec<T, PER> some;
+#pragma unroll
+            for (int j = 0; j < PER; j++) some.v[j] = dn(v[k + j]);
+            *(Vec<T, PER>*)(p + k) = some;
+        }
+    } else {
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            if (j < left) p[j] = dn(v[j]);
+    }
+}
+
+// A block per row, which is read once: each thread keeps a maximum and a sum that is scaled when the maximum grows.
+KERNEL(cross_entropy_block)(const T* __restrict__ x, const LABEL* __restrict__ target, L* __restrict__ out,
+                            A* __restrict__ stats, A* parts, unsigned* counter, i64 rows, int n,
                             i64 ignore, int mode) {
     depend();
     __shared__ A hold[32];
     A loss = (A)0, seen = (A)0;
+    const bool whole = by_vectors(x, n);
     for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
         const T* p = x + row * n;
         A m = -infinity(), sum = (A)0;
-        for (int i = threadIdx.x; i < n; i += blockDim.x) {
-            A v = up(p[i]);
-            m = (v > m || v != v) ? v : m;
+        for (int i = 8 * threadIdx.x; i < n; i += 8 * blockDim.x) {
+            A v[8], top = m;
+            read_eight(p + i, whole, n - i, v);
+#pragma unroll
+            for (int j = 0; j < 8; j++) top = v[j] > top ? v[j] : top;  // a NaN is seen by the sum
+            if (top > m) {
+                sum = m == -infinity() ? sum : sum * ex(m - top);
+                m = top;
+            }
+#pragma unroll
+            for (int j = 0; j < 8; j++) sum += v[j] == -infinity() ? (A)0 : ex(v[j] - m);
         }
-        m = block_max(m, hold);
-        for (int i = threadIdx.x; i < n; i += blockDim.x) sum += ex(up(p[i]) - m);
-        sum = block_sum(sum, hold);
-        A inverse = (A)1 / sum;
-        for (int i = threadIdx.x; i < n; i += blockDim.x)
-            probs[row * n + i] = dn(ex(up(p[i]) - m) * inverse);
+        const A all = block_max(m, hold);
+        sum = block_sum(m == -infinity() ? sum : sum * ex(m - all), hold);
+        if (all == -infinity()) sum = infinity() - infinity();  // as exp(-inf - -inf)
         if (threadIdx.x == 0) {
-            i64 t = (i64)target[row];
-            bool valid = t != ignore;
-            A here = (A)0;
-            if (valid && t >= 0 && t < n) here = lg(sum) - (up(p[t]) - m);
-            else if (valid) here = infinity() - infinity();
-            if (mode == 0) out[row] = dn(here);
+            const i64 t = (i64)target[row];
+            const bool valid = t != ignore;
+            const A here = row_loss(p, t, valid, n, all, sum);
+            if (mode == 0) out[row] = loss_of(here);
+            stats[2 * row] = all;
+            stats[2 * row + 1] = sum;
             loss += here;
             seen += valid ? (A)1 : (A)0;
         }
@@ -170,22 +225,48 @@ KERNEL(count_valid)(const LABEL* target, A* seen, i64 rows, i64 ignore) {
 }
 
 // `seen` holds the number of valid targets; without it (0) every block counts them itself.
-KERNEL(cross_entropy_grad)(const T* gy, const T* probs, const LABEL* target, T* gx,
-                           const A* seen, i64 rows, int n, i64 ignore, int mode) {
-    depend();
+__device__ __forceinline__ A divisor(const LABEL* target, const A* seen, i64 rows, i64 ignore, int mode) {
     __shared__ A hold[32];
-    A by = (A)1;
-    if (mode == 1) {
-        by = seen ? *seen : count_targets(target, rows, ignore, hold);
-    }
-    i64 count = rows * n;
+    if (mode != 1) return (A)1;
+    return seen ? *seen : count_targets(target, rows, ignore, hold);
+}
+
+KERNEL(cross_entropy_grad)(const L* __restrict__ gy, const T* __restrict__ x, const A* __restrict__ stats,
+                           const LABEL* __restrict__ target, T* __restrict__ gx, const A* seen, i64 rows, int n,
+                           i64 ignore, int mode) {
+    depend();
+    const A by = divisor(target, seen, rows, ignore, mode);
+    const i64 count = rows * n;
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count;
          i += (i64)gridDim.x * blockDim.x) {
-        i64 row = i / n;
-        i64 t = (i64)target[row];
-        A g = t == ignore ? (A)0 : up(gy[mode == 0 ? row : 0]) / by;
-        A v = up(probs[i]) * g;
-        if (i - row * n == t && t != ignore) v -= g;
-        gx[i] = dn(v);
+        const i64 row = i / n, t = (i64)target[row];
+        const A g = t == ignore ? (A)0 : up(gy[mode == 0 ? row : 0]) / by;
+        const A v = ex(up(x[i]) - stats[2 * row]) * ((A)1 / stats[2 * row + 1]) * g;
+        gx[i] = dn(i - row * n == t && t != ignore ? v - g : v);
+    }
+}
+
+// Long rows: a block per row.
+KERNEL(cross_entropy_grad_block)(const L* __restrict__ gy, const T* __restrict__ x, const A* __restrict__ stats,
+                                 const LABEL* __restrict__ target, T* __restrict__ gx, const A* seen, i64 rows,
+                                 int n, i64 ignore, int mode) {
+    depend();
+    const A by = divisor(target, seen, rows, ignore, mode);
+    const bool whole = by_vectors(x, n) && by_vectors(gx, n);
+    for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
+        const i64 t = (i64)target[row];
+        const bool valid = t != ignore;
+        const A g = valid ? up(gy[mode == 0 ? row : 0]) / by : (A)0;
+        const A m = stats[2 * row], inverse = (A)1 / stats[2 * row + 1];
+        for (int i = 8 * threadIdx.x; i < n; i += 8 * blockDim.x) {
+            A v[8];
+            read_eight(x + row * n + i, whole, n - i, v);
+#pragma unroll
+            for (int j = 0; j < 8; j++) {
+                v[j] = ex(v[j] - m) * inverse * g;
+                if (valid && i + j == t) v[j] -= g;
+            }
+            write_eight(gx + row * n + i, whole, n - i, v);
+        }
     }
 }
