@@ -130,7 +130,7 @@ from torch.nn.modules.linear import Linear
 import rushlight, importlib, importlib.util
 assert torch is rushlight and nn is rushlight.nn and F is rushlight.nn.functional
 assert sys.modules["torch.nn"] is sys.modules["rushlight.nn"] is importlib.import_module("torch.nn")
-assert torch.__name__ == "rushlight" and torch.__spec__.name == "rushlight"
+assert torch.__name__ == "torch" and torch.__spec__.name == "rushlight"
 assert not hasattr(torch.optim.lr_scheduler, "__path__")
 assert importlib.util.find_spec("torch.nosuch") is None and importlib.util.find_spec("torch.fft")
 assert tuple(int(v) for v in torch.__version__.split("+")[0].split(".")) >= (2, 0)

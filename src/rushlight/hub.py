@@ -26,7 +26,7 @@ __all__ = [
 _CHUNK = 1 << 17
 _TIMEOUT = 30.0
 # resnet18-bfd8deac.pth: the file's name carries the beginning of its SHA-256.
-_HASH_IN_NAME = re.compile(r"-([a-f0-9]{8,})\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]{8,})\.")
 _own_dir: str | None = None
 
 
@@ -37,6 +37,11 @@ class DownloadError(RuntimeError):
 def get_dir() -> str:
     """The folder of downloaded weights."""
     return _own_dir or os.path.join(settings.cache_dir, "hub")
+
+
+def _get_torch_home() -> str:
+    """The folder above `get_dir()`, by PyTorch's name."""
+    return settings.cache_dir
 
 
 def set_dir(d: Any) -> None:
@@ -185,7 +190,7 @@ def load_state_dict_from_url(
     name = file_name or os.path.basename(urlparse(url).path)
     path = os.path.join(folder, name)
     if not os.path.exists(path):
-        found = _HASH_IN_NAME.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         try:
             download_url_to_file(url, path, found.group(1) if found else None, progress)
         except DownloadError as error:

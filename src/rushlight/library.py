@@ -121,12 +121,17 @@ def custom_op(
     *,
     mutates_args: str | Iterable[str],
     device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Any = None,
 ) -> Any:
-    """Make an operator `namespace::name` of a Python function on tensors; also a decorator."""
+    """Make an operator `namespace::name` of a Python function on tensors; also a decorator.
+
+    `schema` and `tags` are for PyTorch's dispatcher: names and defaults are those of the function.
+    """
     if fn is None:
         return lambda given: custom_op(
-            name, given, mutates_args=mutates_args, device_types=device_types
-        )
+            name, given, mutates_args=mutates_args, device_types=device_types, schema=schema, tags=tags
+        )  # fmt: skip
     if name.count("::") != 1:
         raise ValueError(f"custom_op(): expected a name of the form namespace::name, got {name!r}")
     mutates = frozenset([mutates_args] if isinstance(mutates_args, str) else mutates_args)

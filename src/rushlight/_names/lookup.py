@@ -15,10 +15,11 @@ PACKAGE = __name__.split(".")[0]
 
 # Submodules that `import rushlight` does not load; `rushlight.nn` loads them on first use.
 SUBMODULES = (
-    "accelerator", "amp", "autograd", "backends", "capture", "cli", "compiler", "cuda", "data",
-    "dezero", "distributed", "distributions", "fft", "func", "fx", "hub", "io", "jit", "library", "linalg",
-    "multiprocessing", "nested", "nn", "onnx", "ops", "optim", "profiler", "random", "return_types", "serialization", "sparse", "special",
-    "testing", "types", "utils", "version", "vision",
+    "_C", "__config__", "_dynamo", "_utils", "accelerator", "amp", "autograd", "backends", "capture", "cli",
+    "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "fft", "func", "futures",
+    "fx", "hub", "io", "jit", "library", "linalg", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx",
+    "ops", "optim", "overrides", "profiler", "random", "return_types", "serialization", "sparse", "special",
+    "testing", "torch_version", "types", "utils", "version", "vision", "xpu",
 )  # fmt: skip
 
 # Functions of the top module that live above it, or that few programs need: name -> module.
@@ -26,7 +27,17 @@ LATE = {
     "autocast": "amp", "get_autocast_dtype": "amp", "is_autocast_enabled": "amp",
     "set_autocast_enabled": "amp", "compile": "capture", "load": "io", "save": "io",
     "set_printoptions": "core.printing", "vmap": "func", "_assert": "base.errors",
-    "UntypedStorage": "io", "TypedStorage": "io", "FloatStorage": "io",
+    "UntypedStorage": "io", "TypedStorage": "io", "FloatStorage": "io", "as_torch": "cli.alias",
+    "Event": "cuda", "Stream": "cuda", "_softmax_backward_data": "_inner_functions",
+    "_log_softmax_backward_data": "_inner_functions",
+    "pca_lowrank": "_lowrank", "svd_lowrank": "_lowrank", "Future": "futures", "get_device_module": "_device_module", "ScriptModule": "jit",
+    "ScriptFunction": "jit", "DisableTorchFunctionSubclass": "overrides",
+    **dict.fromkeys(("SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max",
+                     "sym_min", "sym_not", "sym_sum"), "_symbols"),
+    **dict.fromkeys(("_assert_async", "_check", "_check_index", "_check_is_size",
+                     "_check_not_implemented", "_check_tensor_all", "_check_tensor_all_with",
+                     "_check_type", "_check_value", "_check_with", "_is_all_true", "_shape_as_tensor"),
+                    "_checks"),
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from ..base.errors import NotYet
@@ -21,3 +21,13 @@ def refuser(module: str, lacks: str, instead: str) -> Callable[[str], Callable[.
         return refuse
 
     return named
+
+
+def absent_classes(module: str, lacks: str, instead: str, names: Iterable[str]) -> dict[str, type]:
+    """Classes of `module` that nothing is an instance of: programs ask `isinstance`, few make one."""
+    refuse = refuser(module, lacks, instead)
+    said = f"Refused: rushlight {lacks}. Nothing is an instance of it."
+    return {
+        name: type(name, (), {"__new__": refuse(name), "__doc__": said, "not_yet": True})
+        for name in names
+    }

@@ -34,6 +34,8 @@ class Settings:
         self.num_threads = _threads(_env("RUSHLIGHT_NUM_THREADS", ""), _env("OMP_NUM_THREADS", ""))
         # "1" hides the GPUs, which is how the CPU half of a GPU machine is tested.
         self.no_cuda = _env("RUSHLIGHT_NO_CUDA", "0") == "1"
+        # "refuse" makes jit.script an error; otherwise it returns its argument and says so once.
+        self.jit = _env("RUSHLIGHT_JIT", "eager")
         # The last `manual_seed`: the random streams of devices opened later start from it.
         self.seed: int | None = None
         # "high" and "medium" allow TF32 in float32 matrix products on the GPU.

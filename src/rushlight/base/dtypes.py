@@ -28,15 +28,15 @@ class dtype:  # noqa: N801 - the name users print
         self.itemsize = itemsize
         self.category = category
         self.is_signed = signed
-        self._np = None if name == "bfloat16" else np.dtype(name)
+        self._np = None if name == "bfloat16" or "float8" in name else np.dtype(name)
 
     @property
     def np(self) -> np.dtype:
-        """The NumPy dtype; bfloat16 comes from ml_dtypes, imported on first use."""
+        """The NumPy dtype; bfloat16 and float8 come from ml_dtypes, imported on first use."""
         if self._np is None:
             import ml_dtypes
 
-            self._np = np.dtype(ml_dtypes.bfloat16)
+            self._np = np.dtype(getattr(ml_dtypes, self.name))
         return self._np
 
     @property
@@ -87,7 +87,15 @@ ALL = (
     float16, bfloat16, float32, float64, complex64, complex128,
 )  # fmt: skip
 
-_by_name = {d.name: d for d in ALL}
+# Types to keep numbers in, which are cast before one computes with them.
+FLOAT8 = tuple(
+    [
+        dtype(f"float8_{kind}", 1, FLOATING, signed=kind != "e8m0fnu")
+        for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")
+    ]
+)
+
+_by_name = {d.name: d for d in (*ALL, *FLOAT8)}
 _by_np: dict[np.dtype, dtype] = {d._np: d for d in ALL if d._np is not None}
 
 # PyTorch's second names; `rushlight.float` is float32, `rushlight.long` is int64.
@@ -121,7 +129,7 @@ def by_name(name: str) -> dtype:
 
 def title(d: dtype) -> str:
     """`Float` for float32, as in "expected scalar type Float"."""
-    return TITLES.get(d.name) or d.name.replace("uint", "UInt")
+    return TITLES.get(d.name) or d.name.replace("uint", "UInt").replace("float", "Float")
 
 
 def c_name(d: dtype) -> str:
@@ -136,8 +144,11 @@ def from_np(np_dtype: Any) -> dtype:
         np_dtype = np.dtype(np_dtype)
         found = _by_np.get(np_dtype)
         if found is None:
-            if np_dtype.name == "bfloat16":
-                _by_np[bfloat16.np] = found = bfloat16
+            if np_dtype.name == "bfloat16" or (
+                "float8" in np_dtype.name and np_dtype.name in _by_name
+            ):
+                found = _by_name[np_dtype.name]
+                _by_np[found.np] = found
             elif np_dtype.newbyteorder("=") in _by_np:
                 raise ValueError(
                     "given numpy array has byte order different from the native byte order. "
@@ -193,6 +204,11 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     if a.category == INTEGRAL:
         return _promote_integers(a, b)
     if a.category == FLOATING:
+        if a in FLOAT8 or b in FLOAT8:
+            raise RuntimeError(
+                f"Promotion for Float8 Types is not supported, attempted to promote {title(a)} and "
+                f"{title(b)}"
+            )
         if float64 in (a, b):
             return float64
         return float32  # float16 with bfloat16, or either with float32
@@ -239,18 +255,19 @@ class finfo:  # noqa: N801
                 f"{settings.module}.iinfo to handle '{settings.module}.finfo'"
             )
         real = d.to_real()
-        if real is bfloat16:
+        if real is bfloat16 or real in FLOAT8:
             import ml_dtypes
 
             info: Any = ml_dtypes.finfo(real.np)
         else:
             info = np.finfo(real.np)
         self.bits = real.itemsize * 8
-        self.eps = float(info.eps)
+        # PyTorch gives float8_e5m2fnuz the epsilon of the format with one bit more.
+        self.eps = 0.125 if real.name == "float8_e5m2fnuz" else float(info.eps)
         self.max = float(info.max)
         self.min = float(info.min)
         self.tiny = self.smallest_normal = float(info.tiny)
-        self.resolution = float(info.resolution)
+        self.resolution = 1.0 if real in FLOAT8 else float(info.resolution)
         self.dtype = real.name
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -15,6 +15,8 @@ from ..base.config import settings
 ALIASES = {"torch": "rushlight", "torchvision": "rushlight.vision", "dezero": "rushlight.dezero"}
 # Scripts compare `torch.__version__` with what they need; this is the one whose API is followed.
 TORCH = "2.13.0"
+TORCHVISION = "0.28.0"  # the torchvision that belongs to it
+VERSIONS = {"torch": TORCH, "torchvision": TORCHVISION}
 
 
 def target_of(name: str) -> str | None:
@@ -31,6 +33,13 @@ def alias_of(module: str) -> str:
     return module
 
 
+def _exists(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # a parent is missing, which somebody else supplied
+        return False
+
+
 class AliasFinder(MetaPathFinder, Loader):
     """Answers imports of aliased names with the very module objects of rushlight."""
 
@@ -38,10 +47,10 @@ class AliasFinder(MetaPathFinder, Loader):
         ours = target_of(name)
         if ours is None:
             return None
-        if ours in sys.modules or find_spec(ours) is not None:
+        if ours in sys.modules or _exists(ours):
             return ModuleSpec(name, self, is_package=True)
         if "." in name:
-            return None  # nobody finds it in our folders: the import fails with Python's own words
+            return None  # others may supply it; if nobody does, the import fails in Python's words
         # Never the installed package of that name: half of each would be worse than neither.
         raise ModuleNotFoundError(f"No module named {name!r}: {ours} is not here", name=name)
 
@@ -53,11 +62,50 @@ class AliasFinder(MetaPathFinder, Loader):
         assert ours is not None
         __import__(ours)  # import_module() would add a line to tracebacks
         sys.modules[module.__name__] = sys.modules[ours]
+        if module.__name__ == "torchvision":
+            sys.modules[ours].__dict__["__version__"] = _stands_for(TORCHVISION)
+
+    def find_distributions(self, context: Any = None) -> Iterable[Any]:
+        """What `importlib.metadata` finds: the versions of PyTorch and torchvision we stand for."""
+        from .metadata import standing_for  # importlib.metadata takes 10 ms to load
+
+        asked = getattr(context, "name", None)
+        names = VERSIONS if asked is None else {asked.lower()} & VERSIONS.keys()
+        return [standing_for(name, VERSIONS[name]) for name in names]
+
+
+def installed() -> bool:
+    """Whether `import torch` finds rushlight in this process."""
+    return any(isinstance(f, AliasFinder) for f in sys.meta_path)
+
+
+def as_torch() -> None:
+    """Let `import torch`, `torchvision` and `dezero` find rushlight from here on, as `rushlight run` does.
+
+    Call it before anything imports PyTorch: two frameworks under one name would share nothing.
+    """
+    if installed():
+        return
+    real = [name for name in ALIASES if name in sys.modules]
+    if real:
+        raise RuntimeError(
+            f"as_torch(): {', '.join(real)} has been imported already, and what holds it would not "
+            "work with rushlight's tensors. Call rushlight.as_torch() first, in a fresh interpreter."
+        )
+    install()
+
+
+def _stands_for(version: str) -> Any:
+    """A version of theirs with ours behind it: 2.13.0+rushlight0.1.0."""
+    from ..base.version import __version__
+    from ..torch_version import TorchVersion
+
+    return TorchVersion(f"{version}+rushlight{__version__}")
 
 
 def install() -> None:
     """Alias torch, torchvision and dezero in this process; dtypes and sizes print `torch.`."""
-    if any(isinstance(f, AliasFinder) for f in sys.meta_path):
+    if installed():
         return
     for name in ALIASES:
         for loaded in [m for m in sys.modules if m == name or m.startswith(name + ".")]:
@@ -65,7 +113,10 @@ def install() -> None:
     sys.meta_path.insert(0, AliasFinder())
     settings.module = "torch"
     package = sys.modules[ALIASES["torch"]]
-    package.__dict__["__version__"] = f"{TORCH}+rushlight{package.__version__}"
+    package.__dict__["__version__"] = package.version.__version__ = _stands_for(TORCH)
+    package.__name__ = "torch"  # array libraries ask for it; imports go by __spec__ and __package__
+    package.__dict__["torch"] = package
+    package.Tensor.__module__ = "torch"
     _follow_spawned_processes()
 
 

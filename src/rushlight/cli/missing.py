@@ -49,7 +49,7 @@ def _attribute_of(obj: Any, name: str) -> tuple[str, str, Iterable[str]] | None:
     else:
         kind = obj if isinstance(obj, type) else type(obj)
         home, label = kind.__module__, kind.__name__
-    ours = home.partition(".")[0] == alias.ALIASES["torch"]
+    ours = home.partition(".")[0] in (alias.ALIASES["torch"], "torch")  # Tensor says torch
     return (label, name, dir(obj)) if ours else None
 
 
@@ -63,7 +63,8 @@ def _status(owner: str, name: str) -> str:
     from .._names.torch_names import NAMES
 
     known = NAMES.get(owner.removeprefix("torch.")) if owner.startswith("torch") else None
-    if known is not None and name not in known.split():
+    # The lists hold public names only: of PyTorch's private ones nothing is known.
+    if known is not None and name not in known.split() and not name.startswith("_"):
         return "is in neither PyTorch nor rushlight"
     return "is not in rushlight yet"
 

@@ -61,7 +61,7 @@ def one_beside(out: Tensor, reuse: bool) -> Tensor:
     a = out._a
     node = out._edge[0]
     place = devices.device_of(a)
-    if not (reuse and node.__class__ is OpNode and node.op.new_gradients) or here.state & PARTS:
+    if not (reuse and isinstance(node, OpNode) and node.op.new_gradients) or here.state & PARTS:
         return _new_one(a, place, out.dtype)
     if node.pre_hooks or node.hooks:
         return _new_one(a, place, out.dtype)

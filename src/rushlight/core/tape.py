@@ -66,7 +66,11 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        return tuple((None, 0) if e is None else e for e in self.edges)
+        return tuple((None, 0) if e is None else (e[0].shown(), e[1]) for e in self.edges)
+
+    def shown(self) -> Any:
+        """The node as users see it; `OpNode` takes the name of its op first."""
+        return self
 
     def register_hook(self, fn: Callable) -> RemovableHandle:
         if self.hooks is None:
@@ -94,15 +98,18 @@ class RemovableHandle:
 
     _ids = itertools.count()
 
-    def __init__(self, hooks: dict, fn: Any) -> None:
+    def __init__(self, hooks_dict: dict, fn: Any = None, *, extra_dict: Any = None) -> None:
         self.id = next(self._ids)
-        self.hooks = hooks
-        hooks[self.id] = fn
+        self.hooks = hooks_dict
+        self.more = [extra_dict] if isinstance(extra_dict, dict) else extra_dict or ()
+        if fn is not None:  # whoever makes handles of their own puts the hook there by `id`
+            hooks_dict[self.id] = fn
         changes[0] += 1
 
     def remove(self) -> None:
         changes[0] += 1
-        self.hooks.pop(self.id, None)
+        for hooks in (self.hooks, *self.more):
+            hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -219,7 +219,7 @@ class Tensor(Values):
     @property
     def grad_fn(self) -> Any:
         edge = current_edge(self)
-        return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0]
+        return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].shown()
 
     @property
     def output_nr(self) -> int:

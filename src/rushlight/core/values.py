@@ -8,6 +8,7 @@ import numpy as np
 
 from ..runtime import devices
 from ..runtime.door import Kernel, run
+from ..runtime.thread import here
 
 
 def _host_read(xp: Any, x: Any) -> np.ndarray:
@@ -52,7 +53,7 @@ class Values:
         """The NumPy array behind a CPU tensor, sharing memory."""
         if force:
             return self.detach().cpu()._host()
-        if self.requires_grad:
+        if self.requires_grad and here.grad:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )

@@ -235,11 +235,24 @@ __all__ = [
 ]
 
 
+_GRAPHS = (
+    "CUDAGraph", "graph", "graph_pool_handle", "graphs", "is_current_stream_capturing",
+    "make_graphed_callables",
+)  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
     if name == "amp":
         from . import amp
 
         return amp
+    if name == "StreamContext":
+        return stream
+    if name in _GRAPHS:
+        from importlib import import_module  # `from . import` would ask this very function
+
+        graphs = import_module(f"{__name__}.graphs")
+        return graphs if name == "graphs" else getattr(graphs, name)
     from .._names.lookup import missing
 
     raise AttributeError(missing(__name__, globals(), name))

@@ -63,7 +63,7 @@ class Derived(Function):
         Mostly it was one, and this saves the walk.
         """
         y = self._results[0]
-        if y._edge is None or y._edge[0].__class__ is not OpNode or y._a.dtype != gy.dtype:
+        if y._edge is None or not isinstance(y._edge[0], OpNode) or y._a.dtype != gy.dtype:
             return None
         node, index = y._edge
         leaves = self._leaves

@@ -83,8 +83,14 @@ def plot_dot_graph(output: Any, verbose: bool = True, to_file: str = "graph.png"
 
 
 def sum_to(x: Any, shape: Any) -> Any:
-    """An array added up until its shape is `shape`."""
-    return compute(lambda t: t.sum_to_size(tuple(shape)), x)
+    """An array added up over its leading axes, and over those where `shape` has a 1.
+
+    As in the original the other axes are not compared with `shape`: they stay as they are.
+    """
+    lead = x.ndim - len(shape)
+    axes = (*range(lead), *[lead + i for i, n in enumerate(shape) if n == 1])
+    left = (*[1 if lead + i in axes else n for i, n in enumerate(x.shape[lead:])],)
+    return compute(lambda t: t.sum(axes).reshape(left) if axes else t, x)
 
 
 def reshape_sum_backward(gy: Any, x_shape: Any, axis: Any, keepdims: bool) -> Any:

@@ -75,6 +75,19 @@ class GroupMember:
 group = GroupMember
 
 
+def __getattr__(name: str) -> Any:
+    """Submodules for several processes are loaded on first use."""
+    if name in ("algorithms", "checkpoint", "device_mesh", "fsdp", "tensor"):
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    if name in ("DeviceMesh", "init_device_mesh"):
+        from . import device_mesh
+
+        return getattr(device_mesh, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def is_available() -> bool:
     """Whether collectives can be used: with one rank, yes."""
     return True

@@ -148,6 +148,13 @@ class Optimizer:
 
     # -- hooks ----------------------------------------------------------------------------------
 
+    def __getattr__(self, name: str) -> Any:
+        # Wrappers of optimisers often leave Optimizer.__init__ out; they have no hooks of their own yet.
+        if name in ("_pre_hooks", "_post_hooks", "_file_hooks"):
+            self._make_hooks()
+            return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def _make_hooks(self) -> None:
         self._pre_hooks: dict = OrderedDict()
         self._post_hooks: dict = OrderedDict()

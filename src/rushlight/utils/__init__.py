@@ -7,7 +7,9 @@ from . import data, dlpack
 
 __all__ = ["data", "dlpack"]
 
-_LATE = ("_pytree", "benchmark", "checkpoint", "model_zoo", "tensorboard")
+_LATE = (
+    "_python_dispatch", "_pytree", "benchmark", "checkpoint", "hooks", "model_zoo", "tensorboard",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

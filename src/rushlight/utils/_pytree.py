@@ -1,5 +1,14 @@
 """`torch.utils._pytree`: trees of containers, from the base layer."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..base.trees import (
+    _KINDS as SUPPORTED_NODES,
+)
 from ..base.trees import (
     LeafSpec,
     PyTree,
@@ -20,7 +29,72 @@ from ..base.trees import (
 )
 
 __all__ = [
-    "LeafSpec", "PyTree", "TreeSpec", "register_pytree_node", "tree_all", "tree_any", "tree_flatten",
+    "SUPPORTED_NODES", "Context", "GetAttrKey", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec",
+    "register_pytree_node", "tree_all", "tree_any", "tree_flatten",
     "tree_is_leaf", "tree_iter", "tree_leaves", "tree_map", "tree_map_", "tree_map_only",
     "tree_structure", "tree_unflatten",
 ]  # fmt: skip
+
+Context = Any  # what a container needs besides its children
+
+
+@dataclass(frozen=True)
+class MappingKey:
+    """A step into a tree: by the key of a dict."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, mapping: Any) -> Any:
+        """The child of a dict at this key."""
+        return mapping[self.key]
+
+
+@dataclass(frozen=True)
+class SequenceKey:
+    """A step into a tree: by the place in a list or tuple."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+    def get(self, sequence: Any) -> Any:
+        """The child of a sequence at this place."""
+        return sequence[self.idx]
+
+
+@dataclass(frozen=True)
+class GetAttrKey:
+    """A step into a tree: by the name of an attribute."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+    def get(self, obj: Any) -> Any:
+        """The child of an object with this name."""
+        return getattr(obj, self.name)
+
+
+def _dict_flatten(d: dict) -> tuple[list[Any], Context]:
+    return list(d.values()), list(d)
+
+
+def _dict_flatten_with_keys(d: dict) -> tuple[list[tuple[MappingKey, Any]], Context]:
+    return [(MappingKey(k), v) for k, v in d.items()], list(d)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Context) -> dict:
+    return dict(zip(context, values))
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The class that says how a value is taken apart: namedtuple for all named tuples."""
+    from collections import namedtuple
+
+    kind = type(tree)
+    return namedtuple if isinstance(tree, tuple) and hasattr(kind, "_fields") else kind

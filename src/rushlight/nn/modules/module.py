@@ -11,6 +11,7 @@ from ...core.changes import changes
 from ...core.compiling import meeting
 from ...core.tensor import Tensor
 from ..parameter import Buffer, Parameter
+from . import _members
 from ._convert import Convert
 from ._global_hooks import (  # noqa: F401 - their public home, as in PyTorch
     GLOBAL,
@@ -257,6 +258,10 @@ class Module(Convert, State, Hooks):
         replica._buffers = self._buffers.copy()
         replica._modules = self._modules.copy()
         return replica
+
+
+# Annotations of its bases name it, and typing.get_type_hints looks in their module.
+_members.Module = Module  # type: ignore[misc]
 
 
 def _opened(module: Module, depth: int, head: str, waiting: list) -> list[str]:

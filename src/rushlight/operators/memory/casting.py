@@ -16,6 +16,8 @@ from ...runtime import devices
 def _cast(xp: Any, x: Any, *, to: dtype, source: dtype) -> Any:
     if x.dtype.kind == "c" and to.category != dtypes.COMPLEX:
         x = x.real
+    if to.name == "float8_e4m3fn":  # it has no infinity: what is too large becomes the largest
+        x = x.clip(-448, 448)
     return x.astype(to.np)
 
 

@@ -47,13 +47,19 @@ def _dense_copy(a: Any) -> Any:
     return a.copy("C" if 0 in a.strides else "K")
 
 
+@public("Tensor", name="__copy__")
+def _copy(self: Tensor) -> Tensor:
+    """A tensor over the same memory, a leaf that requires a gradient if this one does."""
+    t = wrap(self._a)
+    if type(self) is not Tensor:
+        t = as_subclass(t, type(self))
+    t.__dict__.update(self.__dict__)
+    return t.requires_grad_() if self.requires_grad else t
+
+
 @public("Tensor", name="__reduce_ex__")
 def _reduce_ex(self: Tensor, protocol: Any) -> Any:
-    if not self.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) can be pickled; "
-            "call .detach() first."
-        )
+    """The values and `requires_grad`; how they were computed cannot be kept."""
     if self.is_meta:
         data: Any = None
     else:

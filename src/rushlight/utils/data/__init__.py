@@ -53,6 +53,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_utils":
+        from importlib import import_module
+
+        return import_module(f"{__name__}._utils")
     if "DataPipe" in name or name in ("datapipes", "graph", "graph_settings", "DataChunk"):
         raise AttributeError(
             f"rushlight has no data pipes (utils.data.{name}); write an IterableDataset instead."

@@ -1,0 +1,64 @@
+# ruff: noqa: N999 - PyTorch's name
+"""`torch._C`: the part of PyTorch's inner module that libraries reach into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._names.refusal import refuser
+from .base.device import device
+from .base.dtypes import dtype
+from .base.formats import layout, memory_format
+from .base.shapes import Size
+from .core.modes import is_grad_enabled
+from .core.modes import set_grad_enabled as _set_grad_enabled
+from .core.tensor import Tensor as TensorBase
+from .futures import Future
+from .operators.memory.casting import _parse_to as _device_and_dtype
+from .operators.random.generator import Generator
+from .overrides import DisableTorchFunctionSubclass, _disabled_torch_function_impl
+
+__all__ = [
+    "DisableTorchFunctionSubclass", "Future", "Generator", "Graph", "Node", "Size", "TensorBase", "Value",
+    "device", "dtype", "is_grad_enabled", "layout", "memory_format",
+    "_disabled_torch_function_impl", "_set_grad_enabled",
+]  # fmt: skip
+
+_no_graphs = refuser("_C", "has no TorchScript graphs", "See rushlight.compile.")
+Graph = _no_graphs("Graph")
+Node = _no_graphs("Node")
+Value = _no_graphs("Value")
+_TensorBase = TensorBase
+
+
+def _get_tracing_state() -> None:
+    """What a tracer has recorded so far: there is none."""
+    return None
+
+
+def _log_api_usage_once(event: str) -> None:
+    """A count for PyTorch's makers; nothing is counted here."""
+
+
+def _get_accelerator(check: Any = None) -> device:
+    """The accelerator's device, or the CPU's."""
+    from .accelerator import current_accelerator
+
+    return current_accelerator() or device("cpu")
+
+
+def _get_privateuse1_backend_name() -> str:
+    """The name of a device that others add to PyTorch: the one it has when nobody did."""
+    return "privateuseone"
+
+
+class _nn:  # noqa: N801 - a module of functions in PyTorch
+    """`torch._C._nn`."""
+
+    @staticmethod
+    def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+        """(device, dtype, non_blocking, memory_format) of the arguments of `.to`."""
+        form = kwargs.pop("memory_format", None)
+        blocking = bool(kwargs.get("non_blocking", False))
+        where, kind = _device_and_dtype(args, kwargs)
+        return (None if where is None else device(where)), kind, blocking, form

@@ -1,0 +1,13 @@
+"""`torch._dynamo.exc`: exceptions that libraries catch around compiled calls."""
+
+
+class TorchDynamoException(RuntimeError):
+    """The base of what PyTorch's compiler raises; rushlight falls back to eager mode instead."""
+
+
+class Unsupported(TorchDynamoException):
+    """Something that cannot be compiled."""
+
+
+class BackendCompilerFailed(TorchDynamoException):
+    """A backend that failed."""

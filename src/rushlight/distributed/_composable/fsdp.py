@@ -1,0 +1,10 @@
+"""`torch.distributed._composable.fsdp`: FSDP by its older path."""
+
+from ..fsdp import (  # type: ignore[attr-defined]
+    CPUOffloadPolicy,
+    MixedPrecisionPolicy,
+    OffloadPolicy,
+    fully_shard,
+)
+
+__all__ = ["CPUOffloadPolicy", "MixedPrecisionPolicy", "OffloadPolicy", "fully_shard"]

@@ -1,0 +1,173 @@
+"""`torch.jit` without a compiler: what ordinary code marks, asks and scripts goes on in Python."""
+
+from __future__ import annotations
+
+import builtins
+import typing
+import warnings
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from .._names.refusal import refuser
+from ..base.config import settings
+from ..futures import Future
+from ..nn.modules.module import Module
+from . import annotations as annotations  # type: ignore[assignment]
+
+_ADVICE = (
+    "Call the function as it is; to make it faster see rushlight.compile, to keep a model save its "
+    "state_dict()."
+)
+_no_compiler = refuser("jit", "has no TorchScript", _ADVICE)
+_told: set[str] = set()  # what has been said in this process
+
+trace = _no_compiler("trace")
+trace_module = _no_compiler("trace_module")
+load = _no_compiler("load")
+save = _no_compiler("save")
+
+
+class Attribute(NamedTuple):
+    """A value with the type that a compiler should give it."""
+
+    value: Any
+    type: Any
+
+
+class TracerWarning(Warning):
+    """What a tracer of PyTorch's would say; rushlight has none, so it is never raised."""
+
+
+class ScriptModule(Module):
+    """A module whose methods TorchScript would compile; here it is an ordinary module."""
+
+
+class RecursiveScriptModule(ScriptModule):
+    """What `script` returns in PyTorch; here nothing is one, because `script` returns its argument."""
+
+
+class ScriptFunction:
+    """What `script` returns of a function in PyTorch; here nothing is one."""
+
+    __init__ = _no_compiler("ScriptFunction")
+
+
+def is_scripting() -> bool:
+    """Whether TorchScript is compiling this line: never here."""
+    return False
+
+
+def is_tracing() -> bool:
+    """Whether a tracer is recording this line: never here."""
+    return False
+
+
+def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
+    """The function, class or module itself, which Python goes on running; said once.
+
+    `RUSHLIGHT_JIT=refuse` raises instead.
+    """
+    if settings.jit == "refuse":
+        _no_compiler("script")()
+    if "script" not in _told:
+        _told.add("script")
+        warnings.warn(
+            "jit.script: rushlight has no TorchScript; what is scripted runs as plain Python "
+            "(RUSHLIGHT_JIT=refuse makes this an error)",
+            stacklevel=2,
+        )
+    return obj
+
+
+def script_method(fn: Callable) -> Callable:
+    """The method itself, as `script` returns its argument."""
+    return script(fn)
+
+
+def script_if_tracing(fn: Callable) -> Callable:
+    """A function to be scripted when it is met while tracing, which never happens here: itself."""
+    return fn
+
+
+def unused(fn: Callable) -> Callable:
+    """Mark a method that a TorchScript compiler should skip; it stays as it is."""
+    return fn
+
+
+def export(fn: Callable) -> Callable:
+    """Mark a method that a TorchScript compiler should include; it stays as it is."""
+    return fn
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    """Mark a method that TorchScript should leave to Python; it stays as it is."""
+    return drop if callable(drop) else export
+
+
+def interface(obj: type) -> type:
+    """Mark a class that describes what others must have; it stays as it is."""
+    if not builtins.isinstance(obj, type):
+        raise RuntimeError("interface must be applied to a class")
+    return obj
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """The value; the type is for a compiler."""
+    return the_value
+
+
+def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Any:
+    """The module itself, which must be in evaluation mode, as in PyTorch."""
+    if getattr(mod, "training", False):
+        raise RuntimeError("Freezing is currently only implemented for modules in eval mode.")
+    return mod
+
+
+def fork(func: Callable, *args: Any, **kwargs: Any) -> Future:
+    """What `func` returns, as a future: outside of TorchScript it is computed at once."""
+    made: Future = Future()
+    made.set_result(func(*args, **kwargs))
+    return made
+
+
+def wait(future: Future) -> Any:
+    """What a `fork` has computed."""
+    return future.wait()
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:  # noqa: A001 - PyTorch's name
+    """Whether `obj` is of a type such as `List[int]` or `Dict[str, Tensor]`, members included."""
+    return _fits(obj, target_type)
+
+
+def _fits(obj: Any, kind: Any) -> bool:
+    if builtins.isinstance(kind, tuple):
+        return any(_fits(obj, k) for k in kind)
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin is None:
+        return kind is Any or builtins.isinstance(obj, type(None) if kind is None else kind)
+    if origin is typing.Union or str(origin) == "<class 'types.UnionType'>":
+        return any(_fits(obj, k) for k in inner)
+    if not builtins.isinstance(obj, origin):
+        return False
+    if origin is dict:
+        return all(_fits(k, inner[0]) and _fits(v, inner[1]) for k, v in obj.items())
+    if origin is tuple and Ellipsis not in inner:
+        return len(obj) == len(inner) and all(map(_fits, obj, inner))
+    return all(_fits(member, inner[0]) for member in obj)
+
+
+def _overload(fn: Callable) -> Callable:
+    return fn
+
+
+def _overload_method(fn: Callable) -> Callable:
+    return fn
+
+
+__all__ = [
+    "Attribute", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "TracerWarning",
+    "annotate", "annotations", "export", "fork", "freeze", "ignore", "interface", "is_scripting",
+    "is_tracing", "isinstance", "load", "save", "script", "script_if_tracing", "script_method", "trace",
+    "trace_module", "unused", "wait",
+]  # fmt: skip

@@ -1,0 +1,5 @@
+"""`torch.mps`: Apple GPUs, which rushlight does not use."""
+
+from ._names.absent_device import absent as _absent
+
+globals().update(_absent("mps"))

@@ -1,0 +1,325 @@
+"""What libraries written for PyTorch ask of it: metadata, identity, small modules and their answers."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import operator
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import typing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+
+torch = pytest.importorskip("torch")
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def alias(code: str) -> str:
+    """What a program prints under `rushlight run`."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    args = [sys.executable, "-m", "rushlight", "run", "-c", code]
+    done = subprocess.run(args, env=env, text=True, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def plain(code: str) -> str:
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    args = [sys.executable, "-c", code]
+    done = subprocess.run(args, env=env, text=True, capture_output=True, timeout=120)
+    return (done.stdout + done.stderr).strip()
+
+
+# -- who we are ---------------------------------------------------------------------------------
+
+
+def test_metadata_says_which_pytorch_we_stand_for() -> None:
+    told = alias(
+        "import importlib.metadata as m\n"
+        "print(m.version('torch'), m.version('torchvision'), m.distribution('torch').name)\n"
+        "print({*m.packages_distributions()['torch']}, len([d for d in m.distributions()]) > 2)\n"
+        "import torchvision; print(torchvision.__version__.split('+')[0])"
+    )
+    assert told.splitlines() == ["2.13.0 0.28.0 torch", "{'torch'} True", "0.28.0"]
+
+
+def test_identity_of_the_module_and_its_tensors() -> None:
+    told = alias(
+        "import torch, pickle\n"
+        "print(torch.__name__, torch.torch is torch, type(torch.ones(1)), torch.Tensor.__module__)\n"
+        "print(torch.__version__ >= '2.4', torch.__version__ > (2, 12), 'threads' in torch.__config__.show())\n"
+        "y = torch.ones(2, requires_grad=True) + 1\n"
+        "print(type(y.grad_fn).__name__, type(y.sum().grad_fn.next_functions[0][0]).__name__)"
+    )
+    assert told.splitlines() == [
+        "torch True <class 'torch.Tensor'> torch",
+        "True True True",
+        "AddBackward0 AddBackward0",
+    ]
+
+
+def test_as_torch_aliases_a_running_interpreter() -> None:
+    told = plain(
+        "import rushlight, importlib.metadata as m\n"
+        "rushlight.as_torch(); rushlight.as_torch()\n"
+        "import torch.nn.functional as F\n"
+        "print(F is rushlight.nn.functional, m.version('torch'))"
+    )
+    assert told == "True 2.13.0"
+
+
+def test_as_torch_refuses_beside_the_real_one() -> None:
+    told = plain("import sys, rushlight; sys.modules['torch'] = sys; rushlight.as_torch()")
+    assert "RuntimeError: as_torch(): torch has been imported already" in told
+
+
+def test_others_may_supply_what_we_lack() -> None:
+    told = alias(
+        "import sys, types\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        from importlib.machinery import ModuleSpec\n"
+        "        if name.startswith('torch._foreign'): return ModuleSpec(name, self, is_package=True)\n"
+        "    def create_module(self, spec): return types.ModuleType(spec.name)\n"
+        "    def exec_module(self, module): module.here = True\n"
+        "sys.meta_path.append(Finder())\n"
+        "import torch._foreign.child as c; print(c.here)"
+    )
+    assert told == "True"
+
+
+@pytest.mark.parametrize("other", ["2.13.0", "2.4", (2, 4), "2.13.0+cpu", "2.14", "parrot"])
+def test_versions_compare_as_numbers(other: typing.Any) -> None:
+    theirs = torch.torch_version.TorchVersion("2.13.0+cpu")
+    ours = rl.torch_version.TorchVersion("2.13.0+cpu")
+    for sign in (operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt):
+        assert sign(ours, other) == sign(theirs, other), sign
+
+
+# -- what used to stop them ---------------------------------------------------------------------
+
+
+def test_type_hints_of_modules() -> None:
+    for name in ("Module", "Linear", "LSTM", "TransformerEncoderLayer"):
+        typing.get_type_hints(getattr(rl.nn, name))
+    typing.get_type_hints(rl.nn.Module.get_submodule)
+
+
+def test_an_optimizer_that_leaves_init_out() -> None:
+    class Wrapper(rl.optim.Optimizer):
+        def __init__(self, base: rl.optim.Optimizer) -> None:
+            self.base, self.param_groups, self.state = base, base.param_groups, base.state
+
+        def step(self, closure: typing.Any = None) -> str:
+            self.base.step()
+            return "stepped"
+
+    p = rl.nn.Parameter(rl.ones(2))
+    wrapped = Wrapper(rl.optim.SGD([p], lr=0.5))
+    p.grad = rl.ones(2)
+    seen: list = []
+    assert wrapped.step() == "stepped" and p.tolist() == [0.5, 0.5]
+    wrapped.register_step_post_hook(lambda *a: seen.append(1))
+    wrapped.step()
+    assert seen == [1]
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        wrapped.nothing_like_it  # noqa: B018
+
+
+def test_numpy_of_a_parameter_without_grad_mode() -> None:
+    p = rl.nn.Parameter(rl.ones(2))
+    with rl.no_grad():
+        assert p.numpy().tolist() == [1, 1]
+    with rl.inference_mode():
+        assert p.numpy().tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="requires grad"):
+        p.numpy()
+
+
+def test_divergence_of_foreign_classes() -> None:
+    class One:
+        pass
+
+    class Two(One):
+        pass
+
+    @rl.distributions.kl.register_kl(One, One)
+    def _rule(p: typing.Any, q: typing.Any) -> int:
+        return 7
+
+    assert rl.distributions.kl_divergence(Two(), One()) == 7
+    with pytest.raises(TypeError):
+        rl.distributions.kl.register_kl(3, One)
+
+
+@pytest.mark.parametrize("lib", [rl, torch], ids=["rushlight", "torch"])
+def test_copy_and_pickle_of_a_result(lib: typing.Any) -> None:
+    y = lib.ones(2, requires_grad=True) * 2
+    shared, loaded = copy.copy(y), pickle.loads(pickle.dumps(y))
+    for t in (shared, loaded):
+        assert t.requires_grad and t.is_leaf and t.tolist() == [2, 2]
+    with lib.no_grad():
+        shared[0] = 5
+    assert y.tolist() == [5, 2] and loaded.tolist() == [2, 2]
+
+
+# -- small modules ------------------------------------------------------------------------------
+
+
+def test_hook_handles_made_by_others() -> None:
+    hooks, more = {}, {}
+    handle = rl.utils.hooks.RemovableHandle(hooks, extra_dict=more)
+    hooks[handle.id], more[handle.id] = print, True
+    handle.remove()
+    assert not hooks and not more
+    registered = rl.nn.Linear(1, 1).register_forward_hook(lambda *a: None)
+    assert isinstance(registered, rl.utils.hooks.RemovableHandle)
+
+
+def test_script_returns_its_argument_and_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rl.jit, "_told", set())
+    layer = rl.nn.Linear(1, 1)
+    with pytest.warns(UserWarning, match="no TorchScript"):
+        assert rl.jit.script(layer) is layer
+    assert rl.jit.script(layer) is layer  # a second warning would be an error
+    monkeypatch.setattr("rushlight.base.config.settings.jit", "refuse")
+    with pytest.raises(NotImplementedError, match="no TorchScript"):
+        rl.jit.script(layer)
+    assert rl.jit.Final is typing.Final and rl.jit.annotate(int, 3) == 3
+
+
+@pytest.mark.parametrize("value", [[1, 2], [1, "a"], {"a": 1}, (1, "a"), None, 3])
+@pytest.mark.parametrize(
+    "kind", [list[int], dict[str, int], tuple[int, str], int | None],
+    ids=str,
+)  # fmt: skip
+def test_jit_isinstance(value: typing.Any, kind: typing.Any) -> None:
+    assert rl.jit.isinstance(value, kind) == torch.jit.isinstance(value, kind)
+
+
+def test_futures() -> None:
+    first, second = rl.futures.Future(), rl.futures.Future()
+    doubled = first.then(lambda f: f.value() * 2)
+    failed = first.then(lambda f: 1 / 0)
+    threading.Timer(0.01, lambda: (second.set_result(2), first.set_result(1))).start()
+    assert rl.futures.wait_all([first, second]) == [1, 2] and doubled.wait() == 2
+    with pytest.raises(ZeroDivisionError):
+        failed.wait()
+    with pytest.raises(RuntimeError):
+        first.set_result(3)
+
+
+@pytest.mark.parametrize("name", ["xpu", "mps", "mtia"])
+def test_absent_devices_say_so(name: str) -> None:
+    module = getattr(rl, name)
+    assert rl.get_device_module(name) is module
+    assert not module.is_available() and module.device_count() == 0
+    module.manual_seed(0)
+    with pytest.raises(RuntimeError, match="rushlight runs on cpu and cuda"):
+        module.synchronize()
+    assert rl.cpu.is_available() and rl.get_device_module("cpu") is rl.cpu
+
+
+def test_duck_types_answer_for_functions_of_libraries() -> None:
+    class Duck:
+        @classmethod
+        def __torch_function__(cls, func: typing.Any, types: tuple, args: tuple = (), kwargs: typing.Any = None) -> str:  # fmt: skip
+            return f"{func.__name__} of {len(types)}"
+
+    class Later(Duck):
+        @classmethod
+        def __torch_function__(cls, *args: typing.Any, **kwargs: typing.Any) -> typing.Any:
+            return NotImplemented
+
+    @rl.overrides.wrap_torch_function(lambda x, y: (x, y))
+    def combine(x: typing.Any, y: typing.Any) -> str:
+        return "plain"
+
+    assert combine(rl.ones(1), 2) == "plain"
+    assert combine(rl.ones(1), Duck()) == "combine of 1"
+    assert combine(Duck(), Later()) == "combine of 2"
+    with pytest.raises(TypeError, match="no implementation found"):
+        combine(Later(), 1)
+    with pytest.raises(NotImplementedError), rl.overrides.TorchFunctionMode():
+        pass
+
+
+FLOAT8 = ["e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu"]
+
+
+@pytest.mark.parametrize("kind", FLOAT8)
+def test_float8_limits_and_casts(kind: str) -> None:
+    ours, theirs = getattr(rl, f"float8_{kind}"), getattr(torch, f"float8_{kind}")
+    for name in ("bits", "eps", "max", "min", "tiny", "resolution", "dtype"):
+        assert getattr(rl.finfo(ours), name) == getattr(torch.finfo(theirs), name), name
+    assert (ours.itemsize, ours.is_signed) == (theirs.itemsize, theirs.is_signed)
+    values = [0.003, 0.3, 1.0, 3.3, 449.0, 1e3, 6e4, float("inf"), float("nan")]
+    mine = rl.tensor(values).to(ours).float().numpy()
+    np.testing.assert_array_equal(mine, torch.tensor(values).to(theirs).float().numpy())
+    with pytest.raises(RuntimeError, match="Promotion for Float8"):
+        rl.ones(1).to(ours) + rl.ones(1)
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called")  # without its compiler
+def test_flex_attention_against_pytorchs() -> None:
+    rng = np.random.default_rng(0)
+    q, k, v = [rng.standard_normal((2, h, 7, 8)).astype("f") for h in (4, 2, 2)]
+    results = []
+    for lib in (rl, torch):
+        flex = importlib.import_module(f"{lib.__name__}.nn.attention.flex_attention")
+        bias = lib.linspace(0, 1, 13)
+        mask = flex.create_block_mask(lambda b, h, i, j: i >= j, None, None, 7, 7, device="cpu")
+        out, aux = flex.flex_attention(
+            *map(lib.tensor, (q, k, v)),
+            score_mod=lambda s, b, h, i, j, bias=bias: s + bias[i - j + 6] * (h + 1),
+            block_mask=mask,
+            enable_gqa=True,
+            return_aux=flex.AuxRequest(lse=True),
+        )
+        results.append([out.numpy(), aux.lse.numpy()])
+    for ours, theirs in zip(*results):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(9, 5), (5, 9), (2, 8, 8)], ids=str)
+def test_lowrank_from_the_same_stream(shape: tuple) -> None:
+    a = np.random.default_rng(1).standard_normal(shape).astype("f")
+    found = []
+    for lib in (rl, torch):
+        x = lib.tensor(a)
+        lib.manual_seed(1)
+        u, s, v = lib.svd_lowrank(x, q=3)
+        found.append([s.numpy(), ((u * s.unsqueeze(-2)) @ v.mT).numpy()])
+        lib.manual_seed(1)
+        found[-1].append(lib.pca_lowrank(x, q=2)[1].numpy())
+    for ours, theirs in zip(*found):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_softmax_derivatives_by_their_inner_names() -> None:
+    g, x = np.random.default_rng(2).standard_normal((2, 3, 4)).astype("f")
+    for name, fn in (("_softmax_backward_data", "softmax"), ("_log_softmax_backward_data", "log_softmax")):  # fmt: skip
+        ours, theirs = [
+            getattr(m, name)(m.tensor(g), getattr(m, fn)(m.tensor(x), 1), 1, m.float32).numpy()
+            for m in (rl, torch)
+        ]
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_conditions_raise_their_own_errors() -> None:
+    rl._check(True)
+    for name, kind in (("", RuntimeError), ("_value", ValueError), ("_index", IndexError)):
+        for lib in (rl, torch):
+            with pytest.raises(kind, match="told"):
+                getattr(lib, f"_check{name}")(False, lambda: "told")
+    assert rl.sym_max(1, 2.0) == 2.0 and type(rl.sym_max(3, 2.0)) is float and rl.sym_int(2.7) == 2
+    assert not isinstance(3, rl.SymInt)
