@@ -10,6 +10,7 @@ from .common import merge_common
 from .conv_relu import join_conv_relus
 from .copies import drop_copies
 from .dead import drop_dead
+from .entropy import drop_entropy_casts
 from .epilogue import join_epilogues
 from .fold import fold_constants
 from .fuse import fuse_pointwise
@@ -42,6 +43,7 @@ PASSES = [
     ("group norm and SiLU", join_group_norms, False),
     ("embeddings and positions", join_lookups, True),
     ("rotary embeddings", join_rotary, False),
+    ("casts around cross entropy", drop_entropy_casts, True),
     ("casts", join_casts, True),
     ("epilogues", join_epilogues, False),
     ("classifier's head", join_heads, False),

@@ -121,6 +121,7 @@ def _head_fits(made: Any) -> bool:
 
 
 declare("cuda", "cross_entropy_step", fits=_loss_fits)
+declare("cuda", "cross_entropy_fused", "cross_entropy_grad")  # of logits as they are, without a cast
 declare("cuda", "head_step", "head_whole", fits=_head_fits)
 
 # -- convolutions ---------------------------------------------------------------------------------
