@@ -323,3 +323,58 @@ def test_conditions_raise_their_own_errors() -> None:
                 getattr(lib, f"_check{name}")(False, lambda: "told")
     assert rl.sym_max(1, 2.0) == 2.0 and type(rl.sym_max(3, 2.0)) is float and rl.sym_int(2.7) == 2
     assert not isinstance(3, rl.SymInt)
+
+
+# -- random numbers in the order of memory --------------------------------------------------------
+
+LAYOUTS = {
+    "transposed": lambda m: m.arange(20.0).reshape(4, 5).t(),
+    "channels_last": lambda m: m.arange(48.0).reshape(2, 3, 2, 4).to(memory_format=m.channels_last),
+    "permuted": lambda m: m.arange(24.0).reshape(2, 3, 4).permute(2, 0, 1),
+    "gaps": lambda m: m.arange(48.0).reshape(4, 12)[:, ::2].t(),
+    "expanded": lambda m: m.ones(3, 1).expand(3, 7),
+}
+DRAWS = {
+    "dropout": lambda m, x: m.nn.functional.dropout(x, 0.5, True),
+    "alpha_dropout": lambda m, x: m.nn.functional.alpha_dropout(x, 0.5, True),
+    "normal_": lambda m, x: x.clone().normal_(1.0, 2.0),
+    "uniform_": lambda m, x: x.clone().uniform_(),
+    "bernoulli_": lambda m, x: x.clone().bernoulli_(0.4),
+    "randn_like": lambda m, x: m.randn_like(x),
+    "rand_like": lambda m, x: m.rand_like(x),
+    "rrelu": lambda m, x: m.nn.functional.rrelu(x - 7, training=True),
+    "zeros_like": lambda m, x: m.zeros_like(x),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize("order", LAYOUTS)
+def test_draws_follow_the_order_of_memory(order: str, name: str) -> None:
+    found = []
+    for lib in (rl, torch):
+        lib.manual_seed(3)
+        found.append(DRAWS[name](lib, LAYOUTS[order](lib)))
+    assert found[0].stride() == found[1].stride()
+    np.testing.assert_allclose(found[0].numpy(), found[1].numpy(), rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+@pytest.mark.parametrize("dims", [None, 0, 1, (0, 1), 2, (1, 2)], ids=str)
+def test_sparse_sums_along_dims(dims: typing.Any) -> None:
+    found = []
+    for lib in (rl, torch):
+        at = lib.tensor([[0, 2, 2, 0], [1, 0, 0, 1]])
+        values = lib.arange(12.0).reshape(4, 3)
+        total = lib.sparse.sum(lib.sparse_coo_tensor(at, values, (3, 2, 3)), dims)
+        found.append((total.is_sparse, (total.to_dense() if total.is_sparse else total).tolist()))
+    assert found[0] == found[1]
+
+
+def test_storage_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "numbers").write_bytes(np.arange(6, dtype=np.float32).tobytes())
+    for lib in (rl, torch):
+        storage = lib.UntypedStorage.from_file(str(tmp_path / "numbers"), False, 24)
+        part = lib.asarray(storage[8:20], dtype=lib.uint8).view(lib.float32)
+        assert part.tolist() == [2, 3, 4] and len(storage) == 24
+        part[0] = 9.0  # in memory only: the file is not shared
+    assert np.fromfile(tmp_path / "numbers", np.float32)[2] == 2

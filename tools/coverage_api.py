@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-RANKING = HERE.parent.parent / "shared" / "design" / "api-rank.csv"
+RANKING = HERE / "api-rank.csv"
 
 # Names of the ranking that begin with a class, and where the class is.
 CLASSES = {
@@ -73,8 +73,10 @@ def instance_attribute(owner: Any, name: str) -> Any:
             return name
     try:
         import inspect
+        import re
 
-        return name if f"self.{name} =" in inspect.getsource(owner) else MISSING
+        assigned = re.search(rf"self\.{name}\s*[:=]", inspect.getsource(owner))
+        return name if assigned else MISSING
     except (OSError, TypeError):
         return MISSING
 

@@ -21,9 +21,22 @@ def addmm(mat: Tensor, mat1: Any, mat2: Tensor, *, beta: float = 1.0, alpha: flo
     return beta * mat + alpha * spmm(mat1, mat2)
 
 
-def sum(input: Any, dim: Any = None, dtype: Any = None) -> Tensor:
-    """The sum of the values, or along dims."""
-    return input.sum(dim)
+def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
+    """The sum of the values; along dims it is sparse, unless all sparse dims are summed over."""
+    input = input if dtype is None else input.to(dtype)
+    if dim is None:
+        return input.sum()
+    dims = {d % input.ndim for d in ([dim] if isinstance(dim, int) else dim)}
+    one = input.coalesce()
+    listed = one.sparse_dim()
+    values = one.values()
+    inner = sorted([d - listed + 1 for d in dims if d >= listed])
+    values = values.sum(inner) if inner else values
+    left = [d for d in range(listed) if d not in dims]
+    if not left:
+        return values.sum(0)
+    size = [n for d, n in enumerate(one.shape) if d not in dims]
+    return sparse_coo_tensor(one.indices()[left], values, size)
 
 
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.device import device as _device
-from ..base.errors import OutOfMemoryError
+from ..base.errors import AcceleratorError, OutOfMemoryError
 from ..operators.create.legacy import CUDA_TYPES as _TYPES
 from ..runtime import devices as _devices
 from ._gpus import gpu as _gpu
@@ -186,6 +186,7 @@ def set_rng_state_all(new_states: Any) -> None:
 
 __all__ = [
     "Event",
+    "AcceleratorError",
     "OutOfMemoryError",
     "Stream",
     "can_device_access_peer",
@@ -242,15 +243,13 @@ _GRAPHS = (
 
 
 def __getattr__(name: str) -> Any:
-    if name == "amp":
-        from . import amp
+    from importlib import import_module  # `from . import` would ask this very function
 
-        return amp
+    if name == "amp":
+        return import_module(f"{__name__}.amp")
     if name == "StreamContext":
         return stream
     if name in _GRAPHS:
-        from importlib import import_module  # `from . import` would ask this very function
-
         graphs = import_module(f"{__name__}.graphs")
         return graphs if name == "graphs" else getattr(graphs, name)
     from .._names.lookup import missing

@@ -42,6 +42,7 @@ _TABLES = (
     "_load_state_dict_pre_hooks",
     "_load_state_dict_post_hooks",
 )
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"  # asked for by libraries that load modules themselves
 _DEVICE_MIX = "Expected all tensors to be on the same device"
 
 

@@ -132,13 +132,9 @@ def dim_order(a: Any, memory_format: Any) -> tuple[int, ...] | None:
         return None
     if a.flags.c_contiguous or n < 2:
         return None
+    if any(s == 0 and m > 1 for s, m in zip(a.strides, a.shape)):
+        return None  # expanded: nothing says where the repeated dims belong
     order = sorted(range(n), key=lambda i: (-a.strides[i], a.shape[i] == 1, i))
-    step = a.itemsize
-    for i in reversed(order):
-        if a.shape[i] != 1:
-            if a.strides[i] != step:
-                return None  # gaps or overlaps: PyTorch makes a plain tensor of those
-            step *= a.shape[i]
     return None if order == list(range(n)) else tuple(order)
 
 

@@ -10,15 +10,23 @@ from ...core.op import Op
 from ...core.public import public, publish
 from ...core.tensor import Tensor
 from ...runtime import devices
+from ..create.filled import dim_order
 
 
 def _dropout_mask_body(xp: Any, x: Any, *, p: float, shape: tuple[int, ...]) -> Any:
     """Numbers that are 0 with probability `p` and 1 / (1 - p) otherwise."""
     backend = devices.backend_of_type(x.__class__)
     stream = backend.stream(backend.device_of(x))
-    mask = stream.bernoulli(1.0 - p, shape, x.dtype)
+    # PyTorch draws in the order of memory, which for transposed inputs is not that of the dims.
+    order = dim_order(x, None) if shape == x.shape else None
+    turned = shape if order is None else tuple([shape[i] for i in order])
+    mask = stream.bernoulli(1.0 - p, turned, x.dtype)
     mask *= mask.dtype.type(1.0 / (1.0 - p))
-    return mask
+    return mask if order is None else mask.transpose(_inverse(order))
+
+
+def _inverse(order: tuple[int, ...]) -> list[int]:
+    return sorted(range(len(order)), key=order.__getitem__)
 
 
 dropout_mask = Op(_dropout_mask_body, "dropout_mask", meta=lambda x, *, p, shape: (shape, x.dtype))
@@ -31,15 +39,13 @@ def _check(p: float) -> None:
 
 
 def _dropped(x: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
-    if p == 0.0:
-        return x * 1.0
     if p == 1.0:
         return x * 0.0
     return x * dropout_mask(x.detach(), p=float(p), shape=shape)
 
 
 def _apply(x: Tensor, p: float, shape: tuple[int, ...], training: bool, inplace: bool) -> Tensor:
-    if not training or x._a.size == 0:
+    if not training or p == 0.0 or x._a.size == 0:
         return x
     if inplace:
         return change(x, _dropped, p, shape)

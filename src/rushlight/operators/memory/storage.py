@@ -37,6 +37,9 @@ class UntypedStorage:
     def size(self) -> int:
         return self._root.nbytes
 
+    def untyped(self) -> UntypedStorage:
+        return self
+
     @property
     def device(self) -> Any:
         return devices.device_of(self._root)
@@ -59,7 +62,22 @@ class UntypedStorage:
         return self._root.nbytes
 
     def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):  # a part of the same memory
+            return UntypedStorage(self._bytes()[i])
         return self._bytes()[i].tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The bytes, sharing memory: what `asarray` takes."""
+        return np.array(self._bytes(), dtype, copy=copy)
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int | None = None) -> Any:
+        """The bytes of a file, read as they are looked at; `shared` writes changes back."""
+        if nbytes is None:
+            raise TypeError("from_file(): how many bytes? nbytes is missing")
+        mode = "r+" if shared else "c"
+        mapped = np.memmap(filename, np.uint8, mode, shape=(nbytes,))  # type: ignore[call-overload]
+        return cls(np.asarray(mapped))
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr()

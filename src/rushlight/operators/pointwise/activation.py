@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...base.dtypes import finfo
 from ...core.inplace import DIRECT, change
 from ...core.op import Op
@@ -152,7 +154,15 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def _rrelu_noise_body(xp: Any, x: Any, *, lower: float, upper: float) -> Any:
     """A random slope for every element that is not positive, 1 for the others."""
     backend = devices.backend_of_type(x.__class__)
-    drawn = backend.stream(backend.device_of(x)).uniform(x.shape, x.dtype, lower, upper)
+    stream = backend.stream(backend.device_of(x))
+    if (
+        backend.type == "cpu"
+    ):  # PyTorch draws a double for each slope it needs, in the order of dims
+        slopes = np.ones(x.shape, x.dtype)
+        wanted = ~(x > 0)
+        slopes[wanted] = stream.uniform((int(wanted.sum()),), np.float64, lower, upper)
+        return slopes
+    drawn = stream.uniform(x.shape, x.dtype, lower, upper)
     return xp.where(x > 0, x.dtype.type(1), drawn)
 
 

@@ -104,7 +104,10 @@ def _define(name: str, kind: str, kernel_name: str, doc: str) -> None:
     ) -> Tensor:
         d = input.dtype if dtype is None else as_dtype(dtype)
         where = input.device if device is None else device
-        t = draw(RANDOM, generator, where, False, None, pin_memory, layout, kind=kind,
+        turned = kind == "normal" and dim_order(input._a, memory_format) is not None
+        # PyTorch draws normals in blocks for contiguous tensors only.
+        how = "normal_in_turn" if turned and as_device(where).type == "cpu" else kind
+        t = draw(RANDOM, generator, where, False, None, pin_memory, layout, kind=how,
                  size=tuple(input._a.shape), dtype=d, args=arguments(d))  # fmt: skip
         t = ordered_like(t, input, memory_format)
         return t.requires_grad_() if requires_grad else t

@@ -44,10 +44,15 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
     return into(out, _bernoulli(input, stream=stream_for(generator, input.device, "bernoulli")))
 
 
-def _coins(like: Tensor, p: float, generator: Any) -> Tensor:
+def _probability(p: float) -> float:
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    return draw(COINS, generator, like.device, p=p, size=tuple(like._a.shape), dtype=like.dtype)
+    return p
+
+
+def _coins(like: Tensor, p: float, generator: Any) -> Tensor:
+    size = tuple(like._a.shape)
+    return draw(COINS, generator, like.device, p=_probability(p), size=size, dtype=like.dtype)
 
 
 def _multinomial(xp: Any, p: Any, *, n: int, replacement: bool, stream: Any) -> Any:
@@ -118,6 +123,8 @@ def _fill(t: Tensor, kernel: Kernel, generator: Any, **attrs: Any) -> Tensor:
     """Draw as many numbers as `t` has, in the order of its memory, and write them there."""
     check_writable(t)
     order = dim_order(t._a, None)
+    if attrs.get("kind") == "normal" and t.is_cpu and not t._a.flags.c_contiguous:
+        attrs["kind"] = "normal_in_turn"  # PyTorch draws blocks for contiguous tensors only
     size = t._a.shape if order is None else [t._a.shape[i] for i in order]
     fresh = draw(kernel, generator, t.device, size=tuple(size), dtype=t.dtype, **attrs)
     if order is not None:
@@ -201,8 +208,7 @@ def _check_bounds(low: int, high: int, d: dtypes.dtype) -> None:
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with ones, of probability `p` (a number, or a tensor that broadcasts), and zeros."""
     if not isinstance(p, Tensor):
-        check_writable(self)
-        return _store(self, _coins(self, p, generator))
+        return _fill(self, COINS, generator, p=_probability(p))
     check_writable(self)
     _probabilities(p)
     spread = p.detach().expand(self._a.shape)

@@ -285,6 +285,13 @@ class Stream:
         return _cast(x, shape, dtype)
 
     @_locked
+    def normal_in_turn(
+        self, shape: Shape, dtype: np.dtype, mean: float = 0.0, std: float = 1.0
+    ) -> Array:
+        """Normal numbers as torch draws them into a tensor that is not contiguous: all in pairs."""
+        return _cast(self._gauss(_size(shape)) * std + mean, shape, np.dtype(dtype))
+
+    @_locked
     def exponential(self, shape: Shape, dtype: np.dtype, lambd: float = 1.0) -> Array:
         """Exponential numbers of rate `lambd`."""
         x = np.log1p(-self._unit(_size(shape)))
