@@ -28,7 +28,7 @@ def update(name: str) -> Callable[[Callable], Kernel]:
             return ()
 
         BODIES[name] = body
-        return Kernel(name, generic, mutates=_written)
+        return Kernel(name, generic, mutates=written)
 
     return make
 
@@ -36,7 +36,7 @@ def update(name: str) -> Callable[[Callable], Kernel]:
 BODIES: dict[str, Callable[..., None]] = {}
 
 
-def _written(arrays: Sequence[Any], attrs: dict[str, Any]) -> list[int]:
+def written(arrays: Sequence[Any], attrs: dict[str, Any]) -> list[int]:
     """Everything but the numbers and the gradients is written: parameters and states."""
     n = attrs["n"]
     return [*range(1, n + 1), *range(2 * n + 1, len(arrays))]

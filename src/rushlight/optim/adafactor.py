@@ -56,8 +56,8 @@ class Adafactor(Rule):
         for p in params:
             if p.is_complex():
                 raise RuntimeError("Adafactor does not support complex parameters")
-            if not self.state[p]:
-                self._start(p, self.state[p], group)
+            if not self.state.get(p):
+                self._started(p, group)
             names: tuple[str, ...] = ("variance",) if p._a.ndim < 2 else ("row_var", "col_var")
             if any(name not in self.state[p] for name in names):  # of a parameter of other dims
                 raise AssertionError(_MISSING[len(names)])

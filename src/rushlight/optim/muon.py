@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from ..core.tensor import Tensor
@@ -44,24 +45,26 @@ class Muon(Rule):
                         f"{p.size()}"
                     )
 
+    def _start(self, p: Tensor, held: dict[str, Any], group: dict[str, Any]) -> None:
+        held["momentum_buffer"] = zeros_for(p)
+
     def _step_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
         if any(p.is_complex() for p in params):
             raise RuntimeError("Muon does not support complex parameters")
         grads = [p.grad for p in params]
         if any(g.ndim != 2 for g in grads):
             raise ValueError("Param gradient must be a 2D matrix")
-        buffers = []
-        for p in params:
-            held = self.state[p]
-            if "momentum_buffer" not in held:
-                held["momentum_buffer"] = zeros_for(p)
-            buffers.append(held["momentum_buffer"])
+        held = [self.state.get(p) or self._started(p, group) for p in params]
+        buffers = [h["momentum_buffer"] for h in held]
         means = [empty_like(g) for g in grads]
         self._launch(
             group, means, [buffers], [], {"nesterov": group["nesterov"]},
             kernel=update.MUON_MOMENTUM, grads=grads,
             numbers=lambda group, before, after: [group["momentum"]],
         )  # fmt: skip
+        for b in buffers:  # they change now; a step that fails later takes it back
+            self._undo.append(partial(b.copy_, b.clone()))
+        self._waiting.pop().go()
         ways = [_orthogonal(m, group) * _ratio(m.shape, group) for m in means]
         ways = [way.to(p.dtype) for way, p in zip(ways, params)]
         self._launch(group, params, [], [], {}, grads=ways)

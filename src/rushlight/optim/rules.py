@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..core.tensor import Tensor
@@ -43,7 +44,7 @@ class SGD(Rule):
             self._launch(group, params, [], [], flags)
             return
         state = self.state
-        buffers = [state[p].get("momentum_buffer") for p in params]
+        buffers = [(state.get(p) or {}).get("momentum_buffer") for p in params]
         fresh = [p for p, buffer in zip(params, buffers) if buffer is None]
         if fresh:
             pairs = [(p, buffer) for p, buffer in zip(params, buffers) if buffer is not None]
@@ -54,6 +55,7 @@ class SGD(Rule):
             made = [zeros_for(p) for p in fresh]
             for p, buffer in zip(fresh, made):
                 state[p]["momentum_buffer"] = buffer
+                self._undo.append(partial(state[p].pop, "momentum_buffer"))
             self._launch(group, fresh, [made], [], {**flags, "first": True})
 
     def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:

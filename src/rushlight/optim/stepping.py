@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ class Rule(Optimizer):
     kernel: Kernel
     scalars: tuple[str, ...] = ("step",)
     state_names: tuple[str, ...] = ()
+    _waiting: list[_Call]  # of the step that is being prepared
+    _undo: list[Callable[[], Any]]  # what takes it back
 
     def _states(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The tensors beside a parameter, in the kernel's order."""
@@ -57,18 +60,41 @@ class Rule(Optimizer):
         """Change the parameters once; `closure` recomputes the loss first."""
         with set_grad_enabled(self.defaults.get("differentiable", False)):
             loss = self._closure(closure)
-            for group in self.param_groups:
-                live, alike = self._live(group["params"])
-                if not live:
-                    continue
-                if group.get("fused"):
-                    _check_fused(live)
-                if alike:
-                    self._step_group(group, live)
-                else:
-                    for params in _apart(live):
-                        self._step_group(group, params)
+            self._waiting, self._undo = [], []
+            try:
+                self._prepare()
+                self._go()
+            except BaseException:
+                for put_back in reversed(self._undo):
+                    put_back()
+                raise
+            finally:
+                del self._waiting, self._undo
         return loss
+
+    def _go(self) -> None:
+        """Make all calls; where one may stop halfway, what the step changes is kept aside before the first."""
+        calls = self._waiting
+        several = len(calls) > 1
+        if not all(call.is_sure(several) for call in calls):
+            for a in [a for call in calls for a in call.written()]:
+                self._undo.append(partial(a.__setitem__, ..., a.copy()))
+        for call in calls:
+            call.go()
+
+    def _prepare(self) -> None:
+        """Make the states and launches of all groups: what can run out of memory does so before any change."""
+        for group in self.param_groups:
+            live, alike = self._live(group["params"])
+            if not live:
+                continue
+            if group.get("fused"):
+                _check_fused(live)
+            if alike:
+                self._step_group(group, live)
+            else:
+                for params in _apart(live):
+                    self._step_group(group, params)
 
     def _live(self, params: list[Tensor]) -> tuple[list[Tensor], bool]:
         """The parameters that have a gradient, and whether all are of one device and dtype."""
@@ -90,22 +116,27 @@ class Rule(Optimizer):
         return f"{type(self).__name__} does not support sparse gradients"
 
     def _step_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
-        """One step of parameters of one device and dtype."""
+        """Prepare one step of parameters of one device and dtype."""
         state, all_held = self.state, []
         for p in params:
-            held = state[p]
-            if not held:
-                self._start(p, held, group)
-            all_held.append(held)
+            all_held.append(state.get(p) or self._started(p, group))
         states = [[held[name] for held in all_held] for name in self._states(group)]
         self._launch(group, params, states, all_held, self._flags(group))
+
+    def _started(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """The new state of a parameter, which goes again when the step fails."""
+        held: dict[str, Any] = {}
+        self._start(p, held, group)
+        self.state[p] = held
+        self._undo.append(partial(self.state.pop, p))
+        return held
 
     def _launch(
         self, group: dict[str, Any], params: list[Tensor], states: list[list[Tensor]],
         held: list[dict[str, Any]], flags: dict[str, Any], kernel: Kernel | None = None,
         grads: list[Any] | None = None, numbers: Callable[..., list[Any]] | None = None,
     ) -> None:  # fmt: skip
-        """Run the rule's kernel, or another one, over parameters and their gradients, or other ones."""
+        """Prepare the rule's kernel, or another one, over parameters and their gradients, or other ones."""
         if grads is None:
             grads = [p._grad for p in params]
         if params[0]._a.dtype.kind == "c":  # each complex number as the two real ones it is made of
@@ -118,14 +149,12 @@ class Rule(Optimizer):
             self._step_with_history(group, seen, grads, states, columns, flags)
             return
         launch = _Launch(self, group, columns, len(params), numbers or self._numbers)
+        self._undo.append(launch.put_back)
         arrays = [launch.hyper(), *[p._a for p in seen], *[g._a for g in grads]]
         for tensors in states:
             arrays += [s._a for s in tensors]
         flags["n"] = len(params)
-        run(kernel or self.kernel, seen[0]._a.__class__, arrays, flags)
-        bump_all(params)
-        for tensors in states:
-            bump_all([s for s in tensors if s._ver is not None])  # kept for a derivative
+        self._waiting.append(_Call(kernel or self.kernel, arrays, flags, [params, *states]))
 
     def _step_with_history(
         self, group: dict[str, Any], params: list[Tensor], grads: list[Any], states: list[list[Tensor]],
@@ -145,14 +174,50 @@ class Rule(Optimizer):
                 s.copy_(new)
 
 
+class _Call:
+    """A kernel call that waits until those of all groups are prepared."""
+
+    __slots__ = ("arrays", "changed", "cls", "flags", "kernel")
+
+    def __init__(
+        self, kernel: Kernel, arrays: list[Any], flags: dict[str, Any], changed: list[list[Tensor]]
+    ) -> None:
+        self.kernel, self.arrays, self.flags, self.changed = kernel, arrays, flags, changed
+        self.cls = arrays[1].__class__
+
+    def is_sure(self, several: bool) -> bool:
+        """Whether it changes all or nothing, and needs no more memory when others went before it."""
+        ready = devices.preparers.get(self.cls)
+        return ready is None or ready(self.kernel.name, self.arrays, self.flags, several)
+
+    def written(self) -> list[Any]:
+        """The arrays that the call changes."""
+        return [self.arrays[i] for i in update.written(self.arrays, self.flags)]
+
+    def go(self) -> None:
+        """Change parameters and states."""
+        run(self.kernel, self.cls, self.arrays, self.flags)
+        params, *states = self.changed
+        bump_all(params)
+        for tensors in states:
+            bump_all([s for s in tensors if s._ver is not None])  # kept for a derivative
+
+
 class _Launch:
     """The numbers of one kernel call, found anew before each replay of a captured step."""
+
+    before: Sequence[Any] = ()  # the scalars of the host, as they were
 
     def __init__(
         self, rule: Rule, group: dict[str, Any], columns: list[list[Any]], n: int, numbers: Callable
     ) -> None:
         self.raised, self.numbers = rule._raised, numbers
         self.group, self.columns, self.n = group, columns, n
+
+    def put_back(self) -> None:
+        """Scalars as they were before a step that failed."""
+        for column, values in zip(self.columns, self.before):
+            scalars.write(column, values)
 
     def hyper(self) -> np.ndarray:
         """One row of numbers, or a row for each parameter: where they differ, or may at a replay."""
@@ -176,6 +241,7 @@ class _Launch:
         """Raise the scalars; the numbers as a tuple, or a list of tuples where parameters differ."""
         group = _plain(self.group)
         before, after = raise_scalars(self.raised, group, self.columns)
+        self.before = before
         if list not in [v.__class__ for v in (*before, *after)]:
             return tuple(self.numbers(group, before, after))
         known: dict[tuple, tuple] = {}

@@ -38,6 +38,9 @@ loaders: dict[str, Callable[[], Backend]] = {}  # how a device type is opened, s
 keepers: dict[type, Callable[[Any], bool]] = {}
 # And how to tell it whether it may hand such an array out again; the answer is how it was until now.
 reusers: dict[type, Callable[[bool], bool]] = {}
+# How a device makes an optimiser's call ready: (kernel's name, arrays, attributes, whether it is one of several) ->
+# whether the call changes all or nothing and, as one of several, takes no more memory.
+preparers: dict[type, Callable[[str, list[Any], dict[str, Any], bool], bool]] = {}
 
 
 @contextmanager

@@ -233,14 +233,16 @@ class Replay:
             self.lower()
         # Without a bound: another thread may have taken the last one since `obstacle` looked.
         low = self.lowered if self.backward is None else self._free(most=None)
-        for refresh in self.hooks:
-            refresh()
         if tensors:
             low.fill_all([t._a for t in tensors])
         if self.added_to:
             tensors = self._with_grads(tensors)
             for _, _, i, _ in self.added_to:
                 low.fill(low.arguments[i], tensors[i]._a)
+        for (
+            refresh
+        ) in self.hooks:  # they count a step, so all that may need memory stands before them
+            refresh()
         if self.backward is None:
             outs, node = low.run(), None
         else:

@@ -10,6 +10,8 @@ numbers differ, because some were stepped less often: a row of it for each.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from weakref import ref
 
@@ -17,10 +19,12 @@ import cupy
 import numpy as np
 
 from ....base.bounded import Bounded
-from ...door import each_replay, kernel_for
+from ... import devices
+from ...door import each_replay, kernel_for, replay_hooks
 from ..code.compile import Launch, kernel, source
 from ..code.sources import NUMBERS, device, options
 from ..library.cublaslt import is_capturing
+from ..memory.pool import allocate
 from ..memory.streams import current
 from .update_sources import RULES, with_rule
 
@@ -72,24 +76,36 @@ def _alike(a: Any, p: Any) -> bool:
     return all(n == 1 or s == t for n, s, t in zip(p.shape, a.strides, p.strides))
 
 
-def _laid_out(arrays: list[Any], n: int) -> list[Any] | None:
-    """The arrays, gradients brought into their parameter's order; None when that is not possible."""
+def _can_lay_out(arrays: list[Any], n: int) -> bool:
+    """Whether one kernel can walk over all: one dtype, states as their parameters lie, gradients as they may."""
     char = arrays[0].dtype.char
     if char not in NUMBERS:
-        return None
+        return False
     for i, a in enumerate(arrays):
         p = arrays[i % n]
         if a.dtype.char != char or a.shape != p.shape:
-            return None
+            return False
         if a is p:
             if not a._c_contiguous and not _is_dense(a):
-                return None
-        elif not _alike(a, p):
-            if not n <= i < 2 * n:
-                return None
+                return False
+        elif not n <= i < 2 * n and not _alike(a, p):
+            return False
+    return True
+
+
+def _laid_out(arrays: list[Any], n: int) -> list[Any] | None:
+    """The arrays, gradients brought into their parameter's order; None when that is not possible."""
+    if not _can_lay_out(arrays, n):
+        return None
+    for i in range(n, 2 * n):
+        a, p = arrays[i], arrays[i - n]
+        if not _alike(a, p):
             arrays[i] = cupy.ndarray(p.shape, p.dtype, cupy.cuda.alloc(p.nbytes), p.strides)
             cupy.copyto(arrays[i], a)
     return arrays
+
+
+_ready: list[Any] = []  # device arrays for the numbers of calls that were prepared
 
 
 class _Live:
@@ -101,8 +117,14 @@ class _Live:
         self.row = _HELD if hyper.ndim == 2 else 0
         # Not from the capture's own pool: there the block may have served an earlier kernel of the
         # graph, which would write over the numbers before they are read.
-        with cupy.cuda.using_allocator(cupy.get_default_memory_pool().malloc):
-            self.device = cupy.ndarray((*hyper.shape[:-1], _HELD), np.float64)
+        shape = (*hyper.shape[:-1], _HELD)
+        found = [a for a in _ready if a.shape == shape]
+        if found and not (current.ptr and is_capturing()):
+            self.device = found[0]
+            _ready[:] = [a for a in _ready if a is not found[0]]
+            return
+        with cupy.cuda.using_allocator(allocate):
+            self.device = cupy.ndarray(shape, np.float64)
 
     def refresh(self) -> None:
         now = self.host.tobytes()
@@ -133,20 +155,25 @@ class _Again:
         self.refs = [ref(a) for a in (*arrays[:n], *arrays[2 * n :])]
         self.strides = [True if a._c_contiguous else a.strides for a in arrays[:n]]
 
-    def step(self, hyper: np.ndarray, arrays: tuple, n: int) -> bool:
-        """Launch, if these are the same arrays still and the gradients lie as they must."""
+    def fits(self, arrays: Sequence[Any], n: int) -> bool:
+        """Whether these are the same arrays still and the gradients lie as they must."""
         for held, a in zip(self.refs, (*arrays[:n], *arrays[2 * n :])):
             if held() is not a:
                 return False
-        gradients = arrays[n : 2 * n]
-        for g, order in zip(gradients, self.strides):
+        for g, order in zip(arrays[n : 2 * n], self.strides):
             if (g._c_contiguous or g.strides) != order or g.dtype != self.dtype:
                 return False
+        return True
+
+    def step(self, hyper: np.ndarray, arrays: tuple, n: int) -> bool:
+        """Launch, if it fits."""
+        if not self.fits(arrays, n):
+            return False
         numbers = hyper.tolist()
         if numbers != self.numbers:
             self.call.put(self.at, _NUMBERS.pack(*numbers, *(0.0,) * (_HELD - len(numbers))))
             self.numbers = numbers
-        self.call(*gradients)
+        self.call(*arrays[n : 2 * n])
         return True
 
 
@@ -154,8 +181,12 @@ _NUMBERS = struct.Struct(f"{_HELD}d")
 _again: dict[tuple, _Again] = Bounded(256)
 
 
+def _key(name: str, arrays: tuple, n: int, flags: dict[str, Any]) -> tuple:
+    return (name, n, len(arrays), *flags.values(), id(arrays[0]) if n else 0)
+
+
 def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, Any]) -> Any:
-    key = (name, n, len(arrays), *flags.values(), id(arrays[0]) if n else 0)
+    key = _key(name, arrays, n, flags)
     known = _again.get(key) if hyper.ndim == 1 else None
     if known is not None and not current.ptr and known.step(hyper, arrays, n):
         return ()
@@ -167,6 +198,7 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, 
     given = hyper.tolist() if live is None else []
     given += [0.0] * (_HELD - len(given))
     options_ = tuple(flags.items())
+    calls = []
     for first in range(0, n, _MOST):
         count = min(_MOST, n - first)
         room = 8 if count <= 8 else 16 if count <= 16 else 32 if count <= 32 else _MOST
@@ -184,11 +216,13 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, 
             (0, 0) if live is None else (live.device.data.ptr + 8 * first * live.row, live.row)
         )
         values += [*sizes, *fill, *given, at, row]
-        launch.on_grid((across, count, 1), (256, 1, 1), 0, *values)
+        calls.append(partial(launch.on_grid, (across, count, 1), (256, 1, 1), 0, *values))
         if count == n and live is None:
             places = tuple([8 * (room + i) for i in range(n)])
             call = launch.with_places((across, count, 1), (256, 1, 1), places, *values)
             _remember(key, call, 8 * room * (states + 1), held, n)
+    for call in calls:  # all are compiled: what may fail is behind us
+        call()
     return ()
 
 
@@ -220,3 +254,28 @@ def _register(name: str) -> None:
 
 for _name in RULES:
     _register(_name)
+
+
+def _prepare(name: str, arrays: list[Any], flags: dict[str, Any], several: bool) -> bool:
+    """Take the memory that a call will need; False where it is not one kernel, which stops halfway or not at all."""
+    n = flags["n"]
+    if name not in RULES or not n:
+        return False
+    rest = {k: v for k, v in flags.items() if k != "n"}
+    known = _again.get(_key(name, tuple(arrays[1:]), n, rest)) if arrays[0].ndim == 1 else None
+    if known is not None and known.fits(arrays[1:], n):
+        return True
+    if not several:  # it makes all its arrays before its one launch
+        return _can_lay_out(arrays[1:], n)
+    if not _can_lay_out(arrays[1:], n):
+        return False
+    if replay_hooks() is not None:  # a recorder knows arrays by identity: they stay as they are
+        return False
+    arrays[1:] = _laid_out(arrays[1:], n) or ()
+    if arrays[0].ndim == 2:
+        _ready.append(cupy.ndarray((n, _HELD), np.float64))
+        del _ready[:-_MOST]  # steps that failed leave theirs
+    return True
+
+
+devices.preparers[cupy.ndarray] = _prepare
