@@ -14,6 +14,7 @@ from ....base.dtypes import from_np
 from ...door import kernel_for
 from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
+from . import index_rows
 from .fills import copied
 
 ndarray = cupy.ndarray
@@ -205,6 +206,9 @@ def _flat_places(shape: tuple[int, ...], slots: tuple, indices: tuple) -> Any:
 
 def _add_places(out: Any, slots: tuple, indices: tuple, values: Any) -> None:
     """`out[slots] += values` for contiguous `out`, counting duplicates."""
+    rows = index_rows.rows_of(out.shape, slots, indices)
+    if rows is not None and index_rows.add(out, indices[0], values, rows):
+        return
     if out.dtype.itemsize == 2 and out.dtype.kind in "fV":  # add in float32, round once
         wide = out.astype(np.float32)
         _add_places(wide, slots, indices, values.astype(np.float32))
@@ -217,6 +221,11 @@ def _add_places(out: Any, slots: tuple, indices: tuple, values: Any) -> None:
 
 @kernel_for("cuda", "index_grad")
 def _index_grad(g: Any, *indices: Any, slots: tuple, shape: tuple) -> Any:
+    rows = index_rows.rows_of(shape, slots, indices)
+    if rows is not None:
+        found = index_rows.index_grad(g, indices[0], rows, shape)
+        if found is not None:
+            return found
     out = cupy.zeros(shape, g.dtype)
     if not shape or 0 in shape or not g.size:
         return out

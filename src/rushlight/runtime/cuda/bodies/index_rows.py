@@ -1,0 +1,153 @@
+"""Whole rows at computed places on the GPU: `x[index]`, its gradient, and `index_add`."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+import cupy
+import numpy as np
+
+from ....base.config import settings
+from ....base.dtypes import from_np
+from ...door import kernel_for
+from ..code.sources import NUMBERS, blocks_for, load
+from .fills import copied, fill
+from .pointwise import compute
+
+ndarray = cupy.ndarray
+_UNITS = ((16, "bytes_16"), (8, "bytes_8"), (4, "int"), (2, "u16"), (1, "u8"))
+_PLACES = {"l": "i64", "q": "i64", "i": "int"}
+_MANY = "qqqq"  # rows, picks, extent, width
+
+
+class Rows(NamedTuple):
+    """An array as (outer, extent, width), of which an index picks along the middle."""
+
+    outer: int
+    extent: int
+    width: int
+    picks: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+def rows_of(shape: tuple[int, ...], slots: tuple, indices: tuple) -> Rows | None:
+    """One index of numbers along one dim; None for everything else."""
+    if len(indices) != 1 or sum(slots) != 1 or indices[0].dtype.char not in _PLACES:
+        return None
+    dim = slots.index(1)
+    if dim >= len(shape) or 0 in shape or not indices[0].size:
+        return None
+    before, after = shape[:dim], shape[dim + 1 :]
+    return Rows(prod(before), shape[dim], prod(after), indices[0].size, before, after)
+
+
+def _dense(a: Any) -> Any:
+    return a if a._c_contiguous else copied(a)
+
+
+def _lanes(words: int) -> int:
+    """Neighbours that move a row together: the power of two that has the fewest of them idle."""
+    return min(32, 1 << max(words - 1, 0).bit_length())
+
+
+def take(x: Any, index: Any, rows: Rows) -> Any:
+    """The rows of contiguous `x` at `index`, whose dims stand in the place of the one it picks from."""
+    index = _dense(index)
+    out = ndarray((*rows.before, *index.shape, *rows.after), x.dtype)
+    row, count = rows.width * x.itemsize, rows.outer * rows.picks
+    unit, name = next((u, t) for u, t in _UNITS if (row | x.data.ptr) % u == 0)
+    words = row // unit
+    lanes = _lanes(words)
+    load(
+        "index_rows.cu", "take", ("P", "P", "P", *_MANY), UNIT=name, LANES=lanes,
+        X=_PLACES[index.dtype.char],
+    )(
+        blocks_for(count * lanes), 256, x.data.ptr, index.data.ptr, out.data.ptr, count, rows.picks,
+        rows.extent, words,
+    )  # fmt: skip
+    return out
+
+
+def add(out: Any, index: Any, g: Any, rows: Rows) -> bool:
+    """`out[., index, .] += g` into contiguous `out` of g's dtype; False where there is no kernel."""
+    if not _adds(out.dtype, g):
+        return False
+    if settings.deterministic:
+        _add_in_order(out, index, g, rows)
+    elif out.dtype == _wide(out.dtype):
+        _add_at_once(out, index, g, rows)
+    else:  # add in float32, round once
+        total = compute("cast", (out,), (), None, "float32")
+        _add_at_once(total, index, g, rows)
+        compute("cast", (total,), (), out)
+    return True
+
+
+def index_grad(g: Any, index: Any, rows: Rows, shape: tuple[int, ...]) -> Any:
+    """The gradient of `take`; None where there is no kernel."""
+    if not _adds(g.dtype, g):
+        return None
+    out = ndarray(shape, g.dtype if settings.deterministic else _wide(g.dtype))
+    fill(out, 0)
+    if settings.deterministic:
+        _add_in_order(out, index, g, rows)
+        return out
+    _add_at_once(out, index, g, rows)
+    return out if out.dtype == g.dtype else compute("cast", (out,), (), None, from_np(g.dtype).name)
+
+
+def _adds(dtype: Any, g: Any) -> bool:
+    return dtype.char in NUMBERS and g.dtype == dtype
+
+
+def _wide(dtype: Any) -> Any:
+    return np.dtype(np.float64 if dtype.char == "d" else np.float32)
+
+
+def _spread(g: Any, index: Any, rows: Rows) -> Any:
+    """The terms, one for every element that is picked, in contiguous memory."""
+    shape = (*rows.before, *index.shape, *rows.after)
+    return _dense(g if g.shape == shape else cupy.broadcast_to(g, shape))
+
+
+def _add_at_once(total: Any, index: Any, g: Any, rows: Rows) -> None:
+    """By atomic additions, in whichever order they come."""
+    g, index = _spread(g, index, rows), _dense(index)
+    four = not (rows.width % 4 or g.data.ptr % (4 * g.itemsize) or total.data.ptr & 15)
+    lanes, count = _lanes(rows.width // 4 if four else rows.width), rows.outer * rows.picks
+    load(
+        "index_rows.cu", "add", ("P", "P", "P", *_MANY), g.dtype.char, LANES=lanes, FOUR=int(four),
+        X=_PLACES[index.dtype.char],
+    )(
+        blocks_for(count * lanes), 256, g.data.ptr, index.data.ptr, total.data.ptr, count,
+        rows.picks, rows.extent, rows.width,
+    )  # fmt: skip
+
+
+def _add_in_order(out: Any, index: Any, g: Any, rows: Rows) -> None:
+    """The same bits every time: equal places are added in the order they come."""
+    g, index = _spread(g, index, rows), _dense(index)
+    # Places counted from the start, so that equal rows stand beside each other; a radix sort is stable.
+    order = cupy.argsort(compute("remainder", (index.reshape(-1), rows.extent)))
+    lanes, count = _lanes(rows.width), rows.outer * rows.picks
+    load(
+        "index_rows.cu", "add_in_order", ("P", "P", "P", "P", *_MANY), out.dtype.char, LANES=lanes,
+        X=_PLACES[index.dtype.char],
+    )(
+        blocks_for(count * lanes), 256, g.data.ptr, index.data.ptr, order.data.ptr, out.data.ptr,
+        count, rows.picks, rows.extent, rows.width,
+    )  # fmt: skip
+
+
+@kernel_for("cuda", "index")
+def _index(x: Any, *indices: Any, slots: tuple) -> Any:
+    rows = rows_of(x.shape, slots, indices)
+    return take(x, indices[0], rows) if rows is not None and x._c_contiguous else NotImplemented
+
+
+@kernel_for("cuda", "index_select")
+def _index_select(x: Any, index: Any, *, dim: int) -> Any:
+    rows = rows_of(x.shape, (0,) * (dim % max(x.ndim, 1)) + (1,), (index,))
+    return take(x, index, rows) if rows is not None and x._c_contiguous else NotImplemented

@@ -1,0 +1,123 @@
+"""Rows at computed places on the emulated GPU, beside NumPy; run by test_index_rows.py."""
+
+from __future__ import annotations
+
+import sys
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import cupy
+import emulated_capture
+import numpy as np
+
+import rushlight as rl
+from rushlight.runtime.cuda.bodies import index_rows
+from rushlight.runtime.devices import overrides
+
+random = np.random.default_rng(0)
+SHAPES = (((9, 128), 0), ((7, 6), 0), ((5,), 0), ((3, 6, 8), 1), ((2, 4, 3), 2), ((4, 1, 5), 1),
+          ((6, 300), 0))  # fmt: skip
+
+
+def on_gpu(a: np.ndarray) -> Any:
+    return rl.tensor(a).to("cuda")._a
+
+
+def on_host(a: Any) -> np.ndarray:
+    return emulated_capture.on_host(a).copy()  # while `a` is alive
+
+
+def picks(extent: int, *shape: int, dtype: Any) -> np.ndarray:
+    """Places with repetitions, some counted from the end."""
+    return random.integers(-extent, extent, shape).astype(dtype)
+
+
+def at(dim: int, index: np.ndarray) -> tuple:
+    return (slice(None),) * dim + (index,)
+
+
+def taken(shape: tuple, dim: int, index: np.ndarray) -> None:
+    slots = (0,) * dim + (1,)
+    for kind in (np.float32, np.float64, np.int64, np.uint8, np.bool_):
+        x = (random.standard_normal(shape) * 50).astype(kind)
+        there = overrides("cuda")["index"](on_gpu(x), on_gpu(index), slots=slots)
+        np.testing.assert_array_equal(on_host(there), x[at(dim, index)])
+        if index.ndim == 1:
+            there = overrides("cuda")["index_select"](on_gpu(x), on_gpu(index), dim=dim)
+            np.testing.assert_array_equal(on_host(there), x[at(dim, index)])
+
+
+def added(shape: tuple, dim: int, index: np.ndarray) -> None:
+    slots = (0,) * dim + (1,)
+    for kind in (np.float32, np.float64):
+        x = random.standard_normal(shape).astype(kind)
+        g = random.standard_normal(x[at(dim, index)].shape).astype(kind)
+        gradient = overrides("cuda")["index_grad"](
+            on_gpu(g), on_gpu(index), slots=slots, shape=shape
+        )
+        expected = np.zeros(shape, kind)
+        np.add.at(expected, at(dim, index), g)
+        near(gradient, expected)
+        how = {"slots": slots, "accumulate": True}
+        whole = overrides("cuda")["index_put"](on_gpu(x), on_gpu(g), on_gpu(index), **how)
+        near(whole, expected + x)
+        rows = index_rows.rows_of(shape, slots, (index,))
+        in_order = on_gpu(x)
+        index_rows._add_in_order(in_order, on_gpu(index), on_gpu(g), rows)
+        near(in_order, expected + x)
+
+
+def near(there: Any, expected: np.ndarray) -> None:
+    assert there.dtype == expected.dtype and there.shape == expected.shape
+    np.testing.assert_allclose(on_host(there), expected, rtol=2e-5, atol=2e-5)
+
+
+def not_aligned() -> None:
+    """An array that begins in the middle of a word is moved by smaller ones."""
+    x, index = random.standard_normal(1 + 6 * 8).astype(np.float32), np.array([5, 0, 5, -2])
+    rows = on_gpu(x)[1:].reshape(6, 8)
+    there = overrides("cuda")["index"](rows, on_gpu(index), slots=(1,))
+    np.testing.assert_array_equal(on_host(there), x[1:].reshape(6, 8)[index])
+    g = on_gpu(np.concatenate([x[:1], x[: 4 * 8]]))[1:].reshape(4, 8)
+    expected = np.zeros((6, 8), np.float32)
+    np.add.at(expected, index, x[: 4 * 8].reshape(4, 8))
+    near(overrides("cuda")["index_grad"](g, on_gpu(index), slots=(1,), shape=(6, 8)), expected)
+
+
+def refused() -> None:
+    """What is not one index of numbers over contiguous memory is left to other bodies."""
+    x, i = on_gpu(np.zeros((4, 6), np.float32)), on_gpu(np.zeros(3, np.int64))
+    index = overrides("cuda")["index"]
+    assert index(x.T, i, slots=(1,)) is NotImplemented
+    assert index(x, i, i, slots=(1, 1)) is NotImplemented
+    assert index(x, on_gpu(np.zeros(4, bool)), slots=(1,)) is NotImplemented
+
+
+def through_tensors() -> None:
+    """The message passing of a graph network, with its gradients."""
+    x, source, target = random.standard_normal((12, 8)), picks(12, 40, dtype=np.int64) % 12, None
+    target = picks(12, 40, dtype=np.int64) % 12
+
+    def step(device: str) -> tuple:
+        t = rl.tensor(x.astype(np.float32)).to(device).requires_grad_()
+        s, d = rl.tensor(source).to(device), rl.tensor(target).to(device)
+        out = rl.zeros_like(t).index_add(0, d, t[s] * t[s])
+        out.backward(out.detach())
+        return out.detach().cpu().numpy(), t.grad.cpu().numpy()
+
+    for a, b in zip(step("cuda"), step("cpu")):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+cupy.argsort = lambda a: on_gpu(np.argsort(on_host(a), kind="stable"))  # CuPy's own are not there
+for (shape, dim), dtype in product(SHAPES, (np.int64, np.int32)):
+    for index in (picks(shape[dim], 11, dtype=dtype), picks(shape[dim], 2, 3, dtype=dtype)):
+        taken(shape, dim, index)
+        added(shape, dim, index)
+not_aligned()
+refused()
+through_tensors()
+print("equal")
