@@ -1,12 +1,13 @@
 """Microseconds the host spends on an eager GPU step, measured without a GPU.
 
-    PYTHONPATH=src python tools/host_path.py [--only lab4 ...] [--profile 30] [--steps 200]
+    PYTHONPATH=src python tools/host_path.py [--only lab4 gpt6 ...] [--profile 30] [--bodies] [--steps 200]
 
 Small steps on a GPU are bound by the host: checks, tape, allocation and launches take longer than the kernels.
 This tool runs whole training steps through the real CUDA backend with everything below it replaced: device
 memory is host memory, launches and libraries do nothing. Numbers are garbage, the host's path is the real
 one. It needs CuPy (which imports without a driver), no driver and no GPU; the driver's own share of a launch,
-about 2 us, is the one part that is missing.
+about 2 us, is the one part that is missing. Bodies that only CuPy computes cannot run here: they answer empty
+arrays, and `--bodies` counts them beside our own. Every row of benchmarks/park_rows.py is a step, in its full size.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import ctypes
 import pstats
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +27,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
 LAUNCHES = 0  # how many kernels and library calls were asked for, other than in C
+GENERIC: Counter[str] = Counter()  # kernels that came to the body that CuPy would compute
 
 
 # -- below the backend ----------------------------------------------------------------------------
@@ -73,6 +76,21 @@ class Module:
         return Kernel()
 
 
+class Device:
+    """The one GPU there is."""
+
+    compute_capability, id = "90", 0
+
+    def __init__(self, index: int = 0) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: Any) -> None:
+        pass
+
+
 class Stream:
     """The default stream, which never records a graph."""
 
@@ -114,7 +132,7 @@ def no_driver() -> None:
     pool, stream = Pool(cupy), Stream()
     cupy.get_default_memory_pool = lambda: pool
     cupy.cuda.get_current_stream = lambda index=0: stream
-    cupy.cuda.Device = lambda index=0: SimpleNamespace(compute_capability="90", id=0)
+    cupy.cuda.Device = Device
     cupy.zeros = cupy.empty  # CuPy's own kernels would ask for the driver
     cupy.copyto = lambda to, source: count()
     cupy.ascontiguousarray = lambda a: count() or cupy.empty(a.shape, a.dtype)
@@ -144,7 +162,7 @@ def _copy(to: int, source: int, size: int, kind: int, stream: int) -> None:
 
 def no_libraries() -> None:
     """Replace the compiler, cuBLASLt and cuDNN; call it after the backend is imported."""
-    from rushlight.runtime.cuda.bodies import conv
+    from rushlight.runtime.cuda.bodies import attention, conv
     from rushlight.runtime.cuda.code import compile, launch
     from rushlight.runtime.cuda.library import cublaslt as lt
     from rushlight.runtime.cuda.library import cudnn as cudnn_graph
@@ -172,9 +190,93 @@ def no_libraries() -> None:
     lt.Library.tune = lambda *args: None
     conv.plan_for = lambda what: cudnn_graph.Plan(Graph(), (0, 1, 2, 3)[: 4 if what.bias else 3])
     cudnn_graph.handle = lambda: 0
+    attention.frontend = lambda: True
+    plans: dict[tuple, Any] = {}
+
+    def attention_plan(key: tuple, describe: Any) -> Any:
+        if key not in plans:
+            plans[key] = cudnn_graph.Plan(Graph(), tuple(range(9 if "grad" in key[0] else 5)))
+        return plans[key]
+
+    attention._plan = attention_plan
+
+
+def no_generic() -> None:
+    """Let what only CuPy computes answer empty arrays; call it before a kernel is bound."""
+    from functools import partial
+
+    import cupy
+
+    from rushlight.runtime.cuda import backend
+    from rushlight.runtime.cuda.bodies import stream
+
+    stream.Stream._write = lambda *args: None
+
+    def stand_in(kernel: Any) -> Callable[..., Any]:
+        if kernel.is_view:
+            return partial(kernel.generic, backend.CUPY)
+        shapes: dict[Any, Any] = {}
+
+        def impl(*arrays: Any, **attrs: Any) -> Any:
+            GENERIC[kernel.name] += 1
+            count()
+            key = (*[(a.shape, a.dtype) if hasattr(a, "shape") else a for a in arrays], repr(attrs))
+            if key not in shapes:
+                shapes[key] = _specs(kernel, arrays, attrs)
+            made = tuple([cupy.ndarray(*spec) for spec in shapes[key]])
+            return made if len(made) > 1 else made[0]
+
+        return impl
+
+    backend._generic = stand_in
+
+
+def _specs(kernel: Any, arrays: tuple, attrs: dict) -> list:
+    """Shapes and dtypes of a kernel's results: by its rule, or by NumPy over zeros."""
+    import cupy
+    import numpy as np
+
+    if kernel.meta is not None:
+        found = kernel.meta(*arrays, **attrs)
+        return found if isinstance(found, list) else [found]
+    zeros = [np.zeros(a.shape, a.dtype) if isinstance(a, cupy.ndarray) else a for a in arrays]
+    found = kernel.generic(np, *zeros, **attrs)
+    found = found if isinstance(found, tuple) else (found,)
+    return [(np.shape(a), np.asarray(a).dtype) for a in found]
 
 
 # -- steps ----------------------------------------------------------------------------------------
+
+
+def park(row: str) -> Callable[[], Any]:
+    """A row of the park as it runs on a GPU."""
+    import numpy as np
+
+    from rushlight.cli.alias import install
+
+    install()
+    import park_rows
+
+    place = park_rows.Place("cuda", True, park_rows.plain, np.random.default_rng(0))
+    work = park_rows.ROWS[row](place)
+    return lambda: work.step(*work.args)
+
+
+def bodies(step: Callable[[], Any]) -> None:
+    """Print how often each kernel passes the door in a step, and how often CuPy would compute it."""
+    from rushlight.runtime.door import listening
+
+    passed: Counter[str] = Counter()
+
+    def listen(kernel: Any, arrays: Any, attrs: Any, call: Callable[[], Any]) -> Any:
+        passed[kernel.name] += 1
+        return call()
+
+    GENERIC.clear()
+    with listening(listen):
+        step()
+    for name, times in passed.most_common():
+        print(f"  {name:<28}{times:>6}{GENERIC[name] or '':>6}")
 
 
 def steps() -> dict[str, Callable[[], Callable[[], Any]]]:
@@ -297,6 +399,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=["lab4", "script", "mlp", "resnet_bf16"])
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--profile", type=int, default=0, metavar="LINES")
+    parser.add_argument("--bodies", action="store_true", help="count the kernels of a step")
     args = parser.parse_args()
     no_driver()
     from rushlight.base.device import device
@@ -304,10 +407,11 @@ def main() -> None:
 
     devices.backend_of(device("cuda"))
     no_libraries()
+    no_generic()
     known = steps()
     print(f"{'step':<16}{'us':>9}{'launches':>10}{'us each':>9}")
     for name in args.only:
-        step = known[name]()
+        step = known[name]() if name in known else park(name)
         for _ in range(10):
             step()
         before = launches()
@@ -315,6 +419,8 @@ def main() -> None:
         each = launches() - before
         took = microseconds(step, max(3, args.steps * 30 // max(each, 30)))
         print(f"{name:<16}{took:>9.0f}{each:>10}{took / max(each, 1):>9.1f}", flush=True)
+        if args.bodies:
+            bodies(step)
         if args.profile:
             profile = cProfile.Profile()
             profile.enable()

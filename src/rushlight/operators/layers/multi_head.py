@@ -87,7 +87,7 @@ def _project(
         return linear(query, w_q, b[0]), linear(key, w_k, b[1]), linear(value, w_v, b[2])
     if key is value and query is key:
         joined = linear(query, packed, bias)
-        return tuple(joined.narrow(-1, k * size, size) for k in range(3))  # type: ignore[return-value]
+        return joined.split(size, -1)  # one op: their gradients are joined by one, too
     w = packed.chunk(3)
     b = (None,) * 3 if bias is None else bias.chunk(3)
     return linear(query, w[0], b[0]), linear(key, w[1], b[1]), linear(value, w[2], b[2])
@@ -216,8 +216,13 @@ def multi_head_attention_forward(
         k, v = _with_zero(k, v, masks)
     mask = _merged(masks, batch, num_heads, k._a.shape[1])
     drop = dropout_p if training else 0.0
-    joined, attention = _attend(q, k, v, mask, drop, is_causal, need_weights)
-    joined = joined.transpose(0, 1).reshape(tgt * batch, embed)
+    if need_weights:
+        joined, attention = _with_weights(q, k, v, mask, drop)
+        joined = joined.transpose(0, 1)
+    else:
+        parts = [x.view(batch, num_heads, x._a.shape[1], size) for x in (q, k, v)]
+        joined, attention = _attend(parts, mask, drop, is_causal), None
+    joined = joined.reshape(tgt * batch, embed)
     out = linear(joined, out_proj_weight, out_proj_bias).reshape(
         tgt, batch, out_proj_weight._a.shape[0]
     )
@@ -229,12 +234,16 @@ def multi_head_attention_forward(
     return out.squeeze(1), None if attention is None else attention.squeeze(0)
 
 
-def _attend(
-    q: Tensor, k: Tensor, v: Tensor, mask: Any, drop: float, is_causal: bool, need_weights: bool
-) -> tuple[Tensor, Tensor | None]:
-    if not need_weights:
-        attention = NAMESPACES["functional"]["scaled_dot_product_attention"]
-        return attention(q, k, v, mask, drop, is_causal), None
+def _attend(parts: list[Tensor], mask: Any, drop: float, is_causal: bool) -> Tensor:
+    """[N, heads, L, size], as devices have one kernel for it -> [L, N, heads, size]."""
+    if mask is not None:  # of one for all, or of every head of every batch
+        batch, heads = parts[0]._a.shape[:2] if mask._a.shape[0] > 1 else (1, 1)
+        mask = mask.view(batch, heads, *mask._a.shape[1:])
+    attention = NAMESPACES["functional"]["scaled_dot_product_attention"]
+    return attention(*parts, mask, drop, is_causal).permute(2, 0, 1, 3)
+
+
+def _with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Any, drop: float) -> tuple[Tensor, Tensor]:
     scores = (q * math.sqrt(1.0 / q._a.shape[-1])) @ k.transpose(-2, -1)
     weights = (scores if mask is None else scores + mask).softmax(-1)
     if drop > 0.0:

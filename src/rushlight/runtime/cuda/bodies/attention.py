@@ -11,6 +11,7 @@ import numpy as np
 from ....base.config import settings
 from ...door import kernel_for
 from ..library.cudnn import Plan, build_first, frontend, handle, refusals
+from .fills import copied
 
 # Never forgotten: a captured graph may run kernels that only the plan holds.
 _plans: dict[tuple, Plan | None] = {}
@@ -19,7 +20,7 @@ _plans: dict[tuple, Plan | None] = {}
 def _rows_dense(a: Any) -> Any:
     """The array with its last dim dense and its address aligned, as cuDNN asks."""
     if a.strides[-1] != a.itemsize or a.data.ptr & 15 or any(s & 15 for s in a.strides[:-1]):
-        return cupy.ascontiguousarray(a) if not a._c_contiguous else a.copy()
+        return copied(a)
     return a
 
 

@@ -12,8 +12,8 @@ from ...door import kernel_for
 from ..code.launch import Result
 from ..code.sources import COUNTERS, NUMBERS, PARTIALS, blocks_for, counter, device, load, partials
 from ..processors import multiprocessors
-from .fills import copy_to
-from .layer_norm import dense, pointer, stored, wide
+from .fills import copied, copy_to, row_major
+from .layer_norm import pointer, stored, wide
 from .pointwise import compute
 
 _SUMS, _EACH = 512, 256  # threads of the blocks that add up, and of those that go over the elements
@@ -113,8 +113,8 @@ _calls: dict[tuple, _Call | None] = Bounded(_MOST_CALLS)
 def _found(x: Any, key: tuple, make: Any, *given: Any) -> tuple[Any, _Call | None]:
     """x in an order the kernels know, and its call, made when it is new."""
     if not x._c_contiguous and not _is_last(x):
-        x = cupy.ascontiguousarray(x)
-    x = x.copy(order="K") if x.data.ptr & 15 else x
+        x = copied(x)
+    x = copied(x, "K") if x.data.ptr & 15 else x
     key = (x.shape, x.strides, *key[2:])
     if key not in _calls:
         _calls[key] = make(x, *given)
@@ -170,7 +170,7 @@ def train(
             return NotImplemented
         other = _as(other, x)
     mean, invstd = call.sums(x, partials(), counter(), means, variances, batches)
-    return call.each(x, dense(weight), dense(bias), mean, invstd, other), mean, invstd
+    return call.each(x, row_major(weight), row_major(bias), mean, invstd, other), mean, invstd
 
 
 @kernel_for("cuda", "batch_norm_train")
@@ -245,7 +245,7 @@ def grad(
             return NotImplemented
     if mean.dtype != call.wide or invstd.dtype != call.wide or not _alike(x, g, more, y):
         return NotImplemented
-    g, known = _as(g, x), (dense(weight), dense(bias), dense(mean), dense(invstd))
+    g, known = _as(g, x), (row_major(weight), row_major(bias), row_major(mean), row_major(invstd))
     if after != ADD_RELU:
         totals, gw, gb = call.sums(g, None, None, x, *known, None, partials(), counter())
         return call.each(g, x, *known, totals), gw, gb
@@ -288,7 +288,9 @@ def evaluate(
             return NotImplemented
     if not _alike(x, other):
         return NotImplemented
-    return call.each(x, dense(weight), dense(bias), dense(mean), dense(var), _as(other, x))
+    return call.each(
+        x, row_major(weight), row_major(bias), row_major(mean), row_major(var), _as(other, x)
+    )
 
 
 @kernel_for("cuda", "batch_norm_eval")

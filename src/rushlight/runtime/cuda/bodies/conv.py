@@ -13,6 +13,7 @@ from ...door import kernel_for
 from ..code.sources import NUMBERS, blocks_for, device, load
 from ..library.cudnn import Convolution, Plan, plan_for
 from ..small import conv as small
+from .fills import copied, row_major
 from .pointwise import compute
 from .reduce import reduce
 
@@ -26,10 +27,6 @@ def _key(kind: str, a: Any, b: Any, *rest: Any) -> tuple:
         a.dtype.char, settings.cudnn_enabled, settings.cudnn_benchmark, settings.cudnn_deterministic or settings.deterministic,
         settings.cudnn_allow_tf32, device(), *rest,
     )  # fmt: skip
-
-
-def _dense(a: Any) -> Any:
-    return a if a._c_contiguous else cupy.ascontiguousarray(a)
 
 
 def _usable(a: Any, b: Any) -> bool:
@@ -60,15 +57,15 @@ def _strides(shape: tuple, last: bool) -> tuple:
 def _ordered(a: Any, last: bool) -> Any:
     """`a` dense in the wanted order and aligned for wide reads, copied where it is not."""
     if a.data.ptr & 15:
-        a = a.copy(order="K")
+        a = copied(a, "K")
     if not last:
-        return _dense(a)
+        return row_major(a)
     order = (0, *range(2, a.ndim), 1)
     turned = a.transpose(order)
     if turned._c_contiguous:
         return a
     back = (0, a.ndim - 1, *range(1, a.ndim - 1))
-    return cupy.ascontiguousarray(turned).transpose(back)
+    return copied(turned).transpose(back)
 
 
 # -- cuDNN ----------------------------------------------------------------------------------------
@@ -200,10 +197,9 @@ def conv(
         _calls[key] = call
     if call is None:
         return NotImplemented
-    if b is not None and not b._c_contiguous:
-        b = cupy.ascontiguousarray(b)
+    b = row_major(b)
     if call.__class__ is small.Forward:
-        w = _dense(w)
+        w = row_major(w)
     return call(x, w, b)
 
 
@@ -221,7 +217,7 @@ def conv_relu(
         shape = (x.shape[0], w.shape[0], *out)
         call = _library("fprop", x, w, shape, attrs, True, True) if fits else None
         _calls[key] = call
-    return NotImplemented if call is None else call(x, w, _dense(b))
+    return NotImplemented if call is None else call(x, w, row_major(b))
 
 
 def _choose_input(gy: Any, w: Any, x_shape: tuple, attrs: dict[str, Any]) -> Any:
@@ -251,7 +247,7 @@ def conv_grad_input(
     if call is None:
         return NotImplemented
     if call.__class__ is small.Forward:
-        return call(gy, _dense(w), None)
+        return call(gy, row_major(w), None)
     return call(gy, w)
 
 
@@ -288,7 +284,7 @@ def conv_grad_weight(
     if call is None:
         return NotImplemented
     if call.__class__ is small.Weight:
-        return call(_dense(gy), _dense(x))
+        return call(row_major(gy), row_major(x))
     return call(gy, x)
 
 
@@ -301,5 +297,5 @@ def conv_grads(
     if call is None:
         return NotImplemented
     if call.__class__ is small.Weight:
-        return call(_dense(gy), _dense(x), None, True)
+        return call(row_major(gy), row_major(x), None, True)
     return call(gy, x), reduce("sum", gy, (0, *range(2, gy.ndim)), False)

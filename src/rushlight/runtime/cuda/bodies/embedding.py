@@ -9,14 +9,13 @@ import cupy
 import numpy as np
 
 from ....base.config import settings
+from ....base.dtypes import from_np
 from ...door import kernel_for
 from ..code.sources import NUMBERS, blocks_for, load
+from .fills import fill, row_major
+from .pointwise import compute
 
 _LABELS = {"l": "i64", "q": "i64", "i": "int"}
-
-
-def _dense(a: Any) -> Any:
-    return a if a._c_contiguous else cupy.ascontiguousarray(a)
 
 
 @kernel_for("cuda", "embedding")
@@ -24,7 +23,7 @@ def embedding(weight: Any, indices: Any, *, padding_idx: int, scale_by_freq: boo
     label = _LABELS.get(indices.dtype.char)
     if weight.dtype.char not in NUMBERS or label is None or not indices.size or not weight.size:
         return NotImplemented
-    weight, indices = _dense(weight), _dense(indices)
+    weight, indices = row_major(weight), row_major(indices)
     out = cupy.ndarray(indices.shape + weight.shape[1:], weight.dtype)
     formats = ("P", "P", "P", "q", "i", "q")
     load("embedding.cu", "embedding", formats, weight.dtype.char, LABEL=label)(
@@ -44,7 +43,7 @@ def embedding_add(
         return NotImplemented
     if other.dtype != weight.dtype or not other.size:
         return NotImplemented
-    weight, indices, other = _dense(weight), _dense(indices), _dense(other)
+    weight, indices, other = row_major(weight), row_major(indices), row_major(other)
     out = cupy.ndarray(indices.shape + weight.shape[1:], weight.dtype)
     formats = ("P", "P", "P", "P", "q", "i", "q", "q")
     load("embedding_add.cu", "embedding_add", formats, char, LABEL=label)(
@@ -61,17 +60,20 @@ def embedding_grad(
     char, label = gy.dtype.char, _LABELS.get(indices.dtype.char)
     if char not in NUMBERS or label is None or not gy.size or not rows:
         return NotImplemented
-    gy, indices = _dense(gy), _dense(indices)
+    gy, indices = row_major(gy), row_major(indices)
     shape = (rows, *gy.shape[indices.ndim :])
     if settings.deterministic or scale_by_freq:
         return _in_order(gy, indices, shape, padding_idx, scale_by_freq, label)
-    out = cupy.zeros(shape, np.float64 if char == "d" else np.float32)
+    out = cupy.ndarray(shape, np.float64 if char == "d" else np.float32)
+    fill(out, 0)
     formats = ("P", "P", "P", "q", "i", "q", "q")
     load("embedding.cu", "embedding_add", formats, char, LABEL=label)(
         blocks_for(gy.size), 256, gy.data.ptr, indices.data.ptr, out.data.ptr, gy.size,
         prod(shape[1:]), rows, padding_idx,
     )  # fmt: skip
-    return out.astype(gy.dtype, copy=False)
+    return (
+        out if out.dtype == gy.dtype else compute("cast", (out,), (), None, from_np(gy.dtype).name)
+    )
 
 
 def _in_order(

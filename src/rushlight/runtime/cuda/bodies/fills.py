@@ -89,6 +89,11 @@ def copied(x: Any, order: str = "C") -> Any:
     return out
 
 
+def row_major(a: Any) -> Any:
+    """`a` row-major, copied where it is not; None stays. CuPy's own copies cost the host 20 us each."""
+    return a if a is None or a._c_contiguous else copied(a)
+
+
 @always("clone")
 def _clone(x: Any, *, order: Any) -> Any:
     if order.__class__ is str:
@@ -190,6 +195,17 @@ def _zeros_of(x: Any) -> Any:
     out = dense_like([x], x.shape, x.dtype)
     if x.size:
         runtime.memsetAsync(out.data.ptr, 0, out.nbytes, current.ptr)
+    return out
+
+
+@always("unwindow")
+def _unwindow(g: Any, *, index: tuple, shape: tuple) -> Any:
+    """Zeros with `g` in a window of them: the gradient of a slice."""
+    out = ndarray(shape, g.dtype)
+    place = out[(*[slice(*e) if e.__class__ is tuple else e for e in index], ...)]
+    if place.size != out.size:
+        fill(out, 0)
+    copy_to(place, g)
     return out
 
 

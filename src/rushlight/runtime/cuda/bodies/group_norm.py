@@ -8,7 +8,8 @@ import cupy
 
 from ...door import kernel_for
 from ..code.sources import NUMBERS, load
-from .layer_norm import dense, stored, wide
+from .fills import row_major
+from .layer_norm import stored, wide
 
 _THREADS = 512
 
@@ -26,7 +27,7 @@ def group_norm_silu(x: Any, weight: Any, bias: Any, *, eps: float, shape: tuple)
     char, kind = x.dtype.char, stored(weight, bias)
     if char not in NUMBERS or kind is None or not x.size:
         return NotImplemented
-    x, weight, bias = dense(x), dense(weight), dense(bias)
+    x, weight, bias = row_major(x), row_major(weight), row_major(bias)
     out = cupy.ndarray(shape, x.dtype)
     mean, rstd = [cupy.ndarray((*x.shape[:2], 1), wide(char)) for _ in range(2)]
     formats = ("P",) * 6 + ("i", "i", "i", "d")
@@ -45,8 +46,8 @@ def group_norm_silu_grad(
     char, kind = x.dtype.char, stored(weight, bias)
     if char not in NUMBERS or kind is None or not x.size or g.dtype != x.dtype:
         return NotImplemented
-    g, x, weight, bias = dense(g), dense(x), dense(weight), dense(bias)
-    mean, rstd = dense(mean), dense(rstd)
+    g, x, weight, bias = row_major(g), row_major(x), row_major(weight), row_major(bias)
+    mean, rstd = row_major(mean), row_major(rstd)
     gx = cupy.ndarray(x.shape, x.dtype)
     gw, gb = cupy.ndarray(weight.shape, weight.dtype), cupy.ndarray(bias.shape, bias.dtype)
     images, channels = shape[:2]

@@ -11,6 +11,7 @@ import numpy as np
 from ...door import kernel_for
 from ..code.sources import NUMBERS, PARTIALS, load, partials
 from ..processors import multiprocessors
+from .fills import row_major
 
 _EACH = 8  # blocks that keep a multiprocessor busy
 
@@ -37,11 +38,6 @@ def pointer(a: Any) -> int:
     return 0 if a is None else a.data.ptr
 
 
-def dense(a: Any) -> Any:
-    """`a` row-major, copied where it is not; None stays."""
-    return a if a is None or a._c_contiguous else cupy.ascontiguousarray(a)
-
-
 _WARP_ROW = 1024  # rows up to here take a warp
 
 
@@ -59,7 +55,7 @@ def normalise(
         return NotImplemented
     if other is not None and (other.shape != x.shape or other.dtype != x.dtype):
         return NotImplemented
-    x, weight, bias, other = dense(x), dense(weight), dense(bias), dense(other)
+    x, weight, bias, other = row_major(x), row_major(weight), row_major(bias), row_major(other)
     rows, n = _rows(x, dims)
     shape = x.shape[: x.ndim - dims] + (1,) * dims
     out = cupy.ndarray(x.shape, x.dtype)
@@ -86,8 +82,8 @@ def normalise_grad(
         return NotImplemented
     if more is not None and (more.shape != x.shape or more.dtype != x.dtype):
         return NotImplemented
-    gy, x, weight, more = dense(gy), dense(x), dense(weight), dense(more)
-    mean, rstd = dense(mean), dense(rstd)
+    gy, x, weight, more = row_major(gy), row_major(x), row_major(weight), row_major(more)
+    mean, rstd = row_major(mean), row_major(rstd)
     rows, n = _rows(x, dims)
     options = {"NW": kind, "RMS": rms, "TEAM": int(n <= _WARP_ROW)}
     gx = cupy.ndarray(x.shape, x.dtype)

@@ -14,6 +14,7 @@ from ....base.shapes import broadcast_shapes
 from ...door import kernel_for
 from ..library.cublaslt import TF32, TYPES, Matrix, Plan, Product, is_capturing, library
 from ..small import dense
+from .fills import copied, row_major
 from .reduce import reduce
 
 # cuBLASLt counts columns first. A row-major product out = x y is its out' = y' x', so operand A is y and
@@ -140,10 +141,10 @@ def product(
     if recipe.plan is None:
         return None
     if recipe.copy_x:
-        x = cupy.ascontiguousarray(x)
+        x = copied(x)
         px = x.data.ptr
     if recipe.copy_y:
-        y = cupy.ascontiguousarray(y)
+        y = copied(y)
         py = y.data.ptr
     out = cupy.ndarray(recipe.shape, x.dtype)
     if recipe.fill_bias:
@@ -202,11 +203,18 @@ def _of_batches(x: Any, y: Any, flip_x: bool, flip_y: bool) -> Any:
             x = cupy.broadcast_to(x, (*lead, *x.shape[-2:]))
         if prod(lead_y) != 1:
             y = cupy.broadcast_to(y, (*lead, *y.shape[-2:]))
-    out = product(
-        x.reshape(prod(x.shape[:-2]), *x.shape[-2:]), y.reshape(prod(y.shape[:-2]), *y.shape[-2:]),
-        flip_x, flip_y,
-    )  # fmt: skip
+    out = product(_side_by_side(x, 2), _side_by_side(y, 2), flip_x, flip_y)
     return out.reshape(*lead, *out.shape[-2:])
+
+
+def _side_by_side(x: Any, last: int) -> Any:
+    """All dims but the `last` ones as one, in memory of its own where they do not follow each other."""
+    shape, strides = x.shape, x.strides
+    lead = len(shape) - last
+    follow = all(strides[d] == strides[d + 1] * shape[d + 1] for d in range(lead - 1))
+    if not (follow or x._c_contiguous):
+        x = copied(x)
+    return x.reshape(prod(shape[:lead]), *shape[lead:])
 
 
 _register("mm", False, False)
@@ -223,8 +231,7 @@ def linear(x: Any, w: Any, b: Any, *, activation: str = "") -> Any:
         epilogue = activation
     else:
         epilogue = "bias_" + activation if activation else "bias"
-        if not b._c_contiguous:
-            b = cupy.ascontiguousarray(b)
+        b = row_major(b)
     if x.ndim == 2:
         if activation in ("", "relu"):
             out = dense.linear(x, w, b, activation == "relu")
@@ -232,7 +239,7 @@ def linear(x: Any, w: Any, b: Any, *, activation: str = "") -> Any:
                 return out
         return product(x, w, False, True, b, epilogue)
     shape = x.shape
-    rows = x.reshape(prod(shape[:-1]), shape[-1])
+    rows = _side_by_side(x, 1)
     return product(rows, w, False, True, b, epilogue).reshape(*shape[:-1], w.shape[0])
 
 

@@ -9,6 +9,7 @@ import cupy
 
 from ...door import kernel_for
 from ..code.sources import NUMBERS, load
+from .fills import row_major
 
 _LONG = 2048  # rows from here on take a whole block
 _COUNT_ONCE = (
@@ -17,15 +18,11 @@ _COUNT_ONCE = (
 _MODES = {"none": 0, "mean": 1, "sum": 2}
 
 
-def _dense(a: Any) -> Any:
-    return a if a._c_contiguous else cupy.ascontiguousarray(a)
-
-
 def _along(kind: int, stem: str, arrays: tuple, dim: int) -> Any:
     """Launch the kernel of `stem` over the dim of equally shaped arrays."""
     shape = arrays[0].shape
     dim %= len(shape)
-    arrays = tuple([_dense(a) for a in arrays])
+    arrays = tuple([row_major(a) for a in arrays])
     out = cupy.ndarray(shape, arrays[0].dtype)
     n, inner = shape[dim], prod(shape[dim + 1 :])
     rows = prod(shape[:dim])

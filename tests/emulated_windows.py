@@ -1,0 +1,75 @@
+"""Gradients of slices and rows side by side on the emulated GPU, beside NumPy; run by test_eager_ways.py."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import emulated_capture
+import numpy as np
+
+import rushlight as rl
+from rushlight.runtime.cuda.bodies.fills import row_major
+from rushlight.runtime.cuda.bodies.products import _side_by_side
+from rushlight.runtime.devices import overrides
+from rushlight.runtime.door import KERNELS, run
+
+random = np.random.default_rng(0)
+
+
+def floats(*shape: int) -> np.ndarray:
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def on_gpu(a: np.ndarray) -> Any:
+    return rl.tensor(a).to("cuda")._a
+
+
+def on_host(a: Any) -> np.ndarray:
+    return emulated_capture.on_host(a).copy()  # while `a` is alive
+
+
+def unwindowed() -> None:
+    whole = (None, None, None)
+    for index, shape in (
+        ((whole, (2, 5, 1)), (3, 7)), ((whole, (1, None, 2), 3), (2, 7, 5)), ((4,), (6, 3)),
+        ((None, (0, 3, 1)), (3, 4)), (((2, 2, 1),), (4, 2)), ((), (3, 4)),
+    ):  # fmt: skip
+        part = np.zeros(shape)[(*[slice(*e) if isinstance(e, tuple) else e for e in index], ...)]
+        g = floats(*part.shape)
+        expected = run(KERNELS["unwindow"], np.ndarray, (g,), {"index": index, "shape": shape})
+        there = overrides("cuda")["unwindow"](on_gpu(g), index=index, shape=shape)
+        np.testing.assert_array_equal(on_host(there), expected)
+
+
+def side_by_side() -> None:
+    x = floats(4, 5, 6, 8)
+    there = on_gpu(x)
+    for turn in ((0, 1, 2, 3), (1, 0, 2, 3), (2, 0, 1, 3), (0, 1, 3, 2)):
+        for last in (1, 2):
+            got = _side_by_side(there.transpose(turn), last)
+            expected = x.transpose(turn)
+            expected = expected.reshape(-1, *expected.shape[4 - last :])
+            np.testing.assert_array_equal(on_host(row_major(got)), expected)
+    joined = _side_by_side(there[:, :, :, :4], 1)  # rows with gaps between them stay where they are
+    assert joined.data.ptr == there.data.ptr and joined.strides == (32, 4)
+    assert row_major(None) is None and row_major(there) is there
+
+
+def embedded() -> None:
+    g, index = floats(3, 7, 5), random.integers(0, 9, (7, 3))
+    how = {"rows": 9, "padding_idx": 2, "scale_by_freq": False}
+    g = np.ascontiguousarray(g.transpose(1, 0, 2))
+    there = on_gpu(np.ascontiguousarray(g.transpose(1, 0, 2))).transpose(1, 0, 2)
+    expected = run(KERNELS["embedding_grad"], np.ndarray, (g, index), how)
+    found = overrides("cuda")["embedding_grad"](there, on_gpu(index), **how)
+    np.testing.assert_allclose(on_host(found), expected, rtol=1e-5, atol=1e-5)
+
+
+unwindowed()
+side_by_side()
+embedded()
+print("equal")
