@@ -105,3 +105,25 @@ def test_large_programs_have_one_lane(program, monkeypatch):
 def test_a_function_without_an_update_has_one_lane():
     program = program_of(lambda x: (x @ x).relu().sum(), torch.randn(4, 4))
     assert not any(Branches(program, program.instructions).lane)
+
+
+def test_what_a_branch_reads_is_not_written_over_before_it_ends():
+    """A result made of a parameter, which the update then changes."""
+    torch.manual_seed(0)
+    net = nn.Linear(6, 5)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def step(x, y):
+        opt.zero_grad()
+        loss = nn.functional.cross_entropy(net(x), y)
+        before = net.weight.detach().abs()
+        loss.backward()
+        opt.step()
+        return loss, before
+
+    program = program_of(step, torch.randn(4, 6), torch.tensor([0, 1, 2, 3]))
+    code = program.instructions
+    branches = Branches(program, code)
+    at = next(i for i, ins in enumerate(code) if ins.name == "abs")
+    update = next(i for i, ins in enumerate(code) if ins.name == "sgd_update")
+    assert branches.until.get(at, at) <= update

@@ -8,8 +8,10 @@ import torch as oracle
 
 import rushlight as torch
 import rushlight.nn.functional as F
+from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.capture.passes import optimise
 from rushlight.capture.passes.entropy import drop_entropy_casts
+from rushlight.capture.passes.over import write_over
 from test_capture_passes import check, for_gpu, names, record
 
 HALVES = ["bfloat16", "float16"]
@@ -226,3 +228,73 @@ def test_short_rows_under_autocast_are_one_kernel_for_a_gpu():
     made = for_gpu(optimise, program)
     assert "cross_entropy_step" in names(made)
     check(fn, made, *arrays(torch.bfloat16), rtol=1e-2)
+
+
+# -- the gradient in the logits' place -----------------------------------------------------------------
+
+
+def doubled(x, t, seen=None):
+    """A step whose logits are made by the program; `seen` makes a further result of them."""
+    x = x.detach().requires_grad_()
+    z = x * 2
+    loss = F.cross_entropy(z.view(-1, z.shape[-1]), t)
+    more = [] if seen is None else [seen(z.detach())]
+    out = loss.detach(), *torch.autograd.grad(loss, [x])
+    return (*out, *more)
+
+
+def cubes():
+    return torch.randn(2, 3, 9), torch.randint(0, 9, (6,))
+
+
+def test_the_gradient_is_written_over_the_logits():
+    program = record(doubled, *cubes())
+    made = write_over(program, force=True)
+    assert "cross_entropy_grad_over" in names(made)
+    assert "cross_entropy_grad" not in names(made)
+    check(doubled, made, *cubes(), rtol=1e-6)
+    assert made.peak()[0] < program.peak()[0]
+
+
+def test_a_device_is_asked_whether_memory_is_worth_it():
+    program = record(doubled, *cubes())
+    assert names(for_gpu(write_over, program)) == names(program)  # small
+    assert names(write_over(program)) == names(program)  # a CPU's program
+
+
+@pytest.mark.parametrize(
+    "seen", [lambda z: z, lambda z: z.view(-1), lambda z: z[0]], ids=["itself", "view", "part"]
+)
+def test_logits_that_are_seen_keep_their_place(seen):
+    program = record(lambda x, t: doubled(x, t, seen), *cubes())
+    assert names(write_over(program, force=True)) == names(program)
+
+
+def test_logits_that_are_read_later_keep_their_place():
+    def fn(x, t):
+        x = x.detach().requires_grad_()
+        z = x * 2
+        (g,) = torch.autograd.grad(F.cross_entropy(z, t), [z])
+        return g * z.detach()
+
+    program = record(fn, *arrays(torch.float32))
+    assert names(write_over(program, force=True)) == names(program)
+
+
+def test_arguments_and_results_are_not_written_over():
+    def fn(x, t):
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(F.cross_entropy(x, t), [x])[0] * 2
+
+    def handed(x, t):
+        z = (x * 2).detach().requires_grad_()
+        return torch.autograd.grad(F.cross_entropy(z, t), [z])[0]
+
+    for f in (fn, handed):
+        program = record(f, *arrays(torch.float32))
+        assert names(write_over(program, force=True)) == names(program)
+
+
+@needs_compiler
+def test_long_rows_on_the_emulated_gpu():
+    runs_on_the_emulated_gpu("emulated_entropy.py")

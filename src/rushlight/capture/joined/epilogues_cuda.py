@@ -43,3 +43,11 @@ def linear_backward(g: Any, x: Any, w: Any, y: Any) -> Any:
 def cross_entropy_step(x: Any, target: Any, gy: Any, *, ignore_index: int, reduction: str) -> Any:
     """The loss and its gradient by the logits."""
     return cross_entropy.step(x, target, gy, ignore_index, reduction)
+
+
+@kernel_for("cuda", "cross_entropy_grad_over")
+def cross_entropy_grad_over(
+    gy: Any, x: Any, stats: Any, target: Any, *, ignore_index: int, reduction: str
+) -> Any:
+    """The gradient by the logits in their place."""
+    return cross_entropy.grad_over(gy, x, stats, target, ignore_index, reduction)

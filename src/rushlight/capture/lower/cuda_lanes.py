@@ -27,6 +27,10 @@ class Branches:
         read = readers(instructions)
         results = program.result_storages()
         ends = {at for at, ins in enumerate(instructions) if ins.writes and not ins.outputs}
+        written: dict[int, list[int]] = {}
+        for at, ins in enumerate(instructions):
+            for s in ins.writes:
+                written.setdefault(s.storage.number, []).append(at)
         turn = 0
         for at, ins in enumerate(instructions):
             if ins.has_effect or ins.is_view or not ins.outputs:
@@ -37,7 +41,9 @@ class Branches:
                 continue
             self.lane[at] = 1 + turn % LANES
             turn += 1
-            self.until[at] = min(places, default=len(instructions))
+            # What it reads may be written over later: not before it has ended.
+            over = [w for s in ins.reads for w in written.get(s.storage.number, ()) if w > at]
+            self.until[at] = min([*places, *over], default=len(instructions))
         self._stay_where_nothing_follows(instructions)
         self.waits = set(self.until.values())
 

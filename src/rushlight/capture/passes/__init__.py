@@ -18,6 +18,7 @@ from .group_norm import join_group_norms
 from .layout import choose_layout
 from .lookup import join_lookups
 from .norm import join_norms
+from .over import write_over
 from .residual import join_residuals
 from .rotary import join_rotary
 from .small.conv_pool import join_conv_grads, join_conv_pools
@@ -49,6 +50,7 @@ PASSES = [
     ("classifier's head", join_heads, False),
     ("pointwise fusion", fuse_pointwise, False),
     ("views left over", drop_dead, True),
+    ("gradients in their place", write_over, True),
 ]
 
 

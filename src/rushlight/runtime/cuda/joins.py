@@ -93,6 +93,7 @@ declare("cuda", "linear_backward", fits=_backward_fits)
 
 _MOST_CLASSES, _MOST_ROWS = 2047, 8192  # of the kernel that gives loss and gradient at once
 _LABELS = frozenset(("int64", "uint8"))
+_LARGE = 32 << 20  # bytes of a gradient that are worth to be saved
 
 
 def _loss_fits(made: Any) -> bool:
@@ -122,6 +123,9 @@ def _head_fits(made: Any) -> bool:
 
 declare("cuda", "cross_entropy_step", fits=_loss_fits)
 declare("cuda", "cross_entropy_fused", "cross_entropy_grad")  # of logits as they are, without a cast
+declare(  # it saves memory, no time
+    "cuda", "cross_entropy_grad_over", fits=lambda made: made.inputs[1].nbytes >= _LARGE
+)
 declare("cuda", "head_step", "head_whole", fits=_head_fits)
 
 # -- convolutions ---------------------------------------------------------------------------------

@@ -117,18 +117,36 @@ def step(x: Any, target: Any, gy: Any, ignore_index: int, reduction: str) -> Any
     return out, gx
 
 
+def _grad_shape(rows: int, n: int) -> tuple[str, int, int]:
+    """The derivative's kernel for a shape, its blocks and their threads."""
+    blocks = blocks_for(rows * n)
+    if n < _LONG:
+        return "cross_entropy_grad", blocks, 256
+    return "cross_entropy_grad_block", min(rows, blocks), 512
+
+
 def _grad_launch(
     rows: int, n: int, dtype: Any, label: str, ignore: int, mode: int, wide: int
 ) -> Any:
     """The derivative of one shape, ready to launch."""
-    if n < _LONG:
-        name, blocks, threads = "cross_entropy_grad", blocks_for(rows * n), 256
-    else:
-        name, blocks, threads = "cross_entropy_grad_block", min(rows, blocks_for(rows * n)), 512
+    name, blocks, threads = _grad_shape(rows, n)
     launch = load("cross_entropy.cu", name, _BACKWARD, dtype.char, LABEL=label, WIDE=wide)
     return launch.prepared(
         (blocks, 1, 1), (threads, 1, 1), 0, 6, (Result(4, (rows, n), dtype),), rows, n, ignore, mode
     )
+
+
+def _seen(target: Any, n: int, dtype: Any, char: str, ignore: int, mode: int) -> Any:
+    """The number of valid targets, where blocks should not count them themselves; None elsewhere."""
+    rows = target.shape[0]
+    if mode != 1 or rows <= (_COUNT_ONCE if n < _LONG else _COUNT_ONCE_LONG):
+        return None
+    seen = cupy.ndarray((), dtype)
+    label = LABELS[target.dtype.char]
+    load("cross_entropy.cu", "count_valid", ("P", "P", "q", "q"), char, LABEL=label)(
+        1, 1024, target.data.ptr, seen.data.ptr, rows, ignore
+    )
+    return seen
 
 
 @kernel_for("cuda", "cross_entropy_grad")
@@ -145,10 +163,20 @@ def cross_entropy_grad(
     go = _grads.get(key)
     if go is None:
         go = _grads[key] = _grad_launch(rows, n, x.dtype, label, ignore_index, mode, wide)
-    seen = None
-    if mode == 1 and rows > (_COUNT_ONCE if n < _LONG else _COUNT_ONCE_LONG):
-        seen = cupy.ndarray((), stats.dtype)
-        load("cross_entropy.cu", "count_valid", ("P", "P", "q", "q"), char, LABEL=label)(
-            1, 1024, target.data.ptr, seen.data.ptr, rows, ignore_index
-        )
-    return go(gy, x, stats, target, seen)
+    return go(gy, x, stats, target, _seen(target, n, stats.dtype, char, ignore_index, mode))
+
+
+def grad_over(gy: Any, x: Any, stats: Any, target: Any, ignore_index: int, reduction: str) -> Any:
+    """The derivative by the logits in their place."""
+    char, label, wide = x.dtype.char, LABELS.get(target.dtype.char), _is_wide(x, gy.dtype)
+    if char not in NUMBERS or label is None or not x.size or wide is None or not x._c_contiguous:
+        return NotImplemented
+    gy, stats, target = _dense(gy), _dense(stats), _dense(target)
+    (rows, n), mode = x.shape, MODES[reduction]
+    seen = _seen(target, n, stats.dtype, char, ignore_index, mode)
+    name, blocks, threads = _grad_shape(rows, n)
+    load("cross_entropy.cu", name, _BACKWARD, char, LABEL=label, WIDE=wide)(
+        blocks, threads, gy.data.ptr, x.data.ptr, stats.data.ptr, target.data.ptr, x.data.ptr,
+        0 if seen is None else seen.data.ptr, rows, n, ignore_index, mode,
+    )  # fmt: skip
+    return None

@@ -231,8 +231,9 @@ __device__ __forceinline__ A divisor(const LABEL* target, const A* seen, i64 row
     return seen ? *seen : count_targets(target, rows, ignore, hold);
 }
 
-KERNEL(cross_entropy_grad)(const L* __restrict__ gy, const T* __restrict__ x, const A* __restrict__ stats,
-                           const LABEL* __restrict__ target, T* __restrict__ gx, const A* seen, i64 rows, int n,
+// Of both kernels: gx may be x, since every thread writes what it has read, and nothing else.
+KERNEL(cross_entropy_grad)(const L* __restrict__ gy, const T* x, const A* __restrict__ stats,
+                           const LABEL* __restrict__ target, T* gx, const A* seen, i64 rows, int n,
                            i64 ignore, int mode) {
     depend();
     const A by = divisor(target, seen, rows, ignore, mode);
@@ -247,8 +248,8 @@ KERNEL(cross_entropy_grad)(const L* __restrict__ gy, const T* __restrict__ x, co
 }
 
 // Long rows: a block per row.
-KERNEL(cross_entropy_grad_block)(const L* __restrict__ gy, const T* __restrict__ x, const A* __restrict__ stats,
-                                 const LABEL* __restrict__ target, T* __restrict__ gx, const A* seen, i64 rows,
+KERNEL(cross_entropy_grad_block)(const L* __restrict__ gy, const T* x, const A* __restrict__ stats,
+                                 const LABEL* __restrict__ target, T* gx, const A* seen, i64 rows,
                                  int n, i64 ignore, int mode) {
     depend();
     const A by = divisor(target, seen, rows, ignore, mode);

@@ -1,0 +1,19 @@
+"""Kernels that write their result over one of their inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...runtime.door import KERNELS, Kernel
+
+
+def _cross_entropy_grad_over(
+    xp: Any, gy: Any, x: Any, stats: Any, target: Any, *, ignore_index: int, reduction: str
+) -> None:
+    how = {"ignore_index": ignore_index, "reduction": reduction}
+    x[...] = KERNELS["cross_entropy_grad"].generic(xp, gy, x, stats, target, **how)
+
+
+CROSS_ENTROPY_GRAD_OVER = Kernel("cross_entropy_grad_over", _cross_entropy_grad_over, mutates=(1,))
+
+OVER = {"cross_entropy_grad": (CROSS_ENTROPY_GRAD_OVER, 1)}  # and which input goes
