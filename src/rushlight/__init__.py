@@ -10,7 +10,7 @@ from .base import dtypes as _dtypes
 from .base import formats as _formats
 from .base.device import device, get_default_device, set_default_device
 from .base.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
-from .base.errors import OutOfMemoryError
+from .base.errors import AcceleratorError, OutOfMemoryError
 from .base.formats import layout, memory_format
 from .base.shapes import Size
 from .core.compiling import meeting as _meeting
@@ -42,6 +42,7 @@ pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
 
 __all__ = [
+    "AcceleratorError",
     "OutOfMemoryError",
     "Size",
     "Tensor",

@@ -9,6 +9,12 @@ class OutOfMemoryError(RuntimeError):
     """Device memory is exhausted; the message says what was asked and who holds the rest."""
 
 
+class AcceleratorError(RuntimeError):
+    """A device failed; after most of these it is lost to this process, which must be restarted."""
+
+    error_code: int | None = None
+
+
 class NoGpuError(RuntimeError, AssertionError):
     """A GPU was asked for and there is none; PyTorch raises either kind, depending on the call."""
 

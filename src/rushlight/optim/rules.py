@@ -44,7 +44,7 @@ class SGD(Rule):
             self._launch(group, params, [], [], flags)
             return
         state = self.state
-        buffers = [(state.get(p) or {}).get("momentum_buffer") for p in params]
+        buffers: list[Any] = [(state.get(p) or {}).get("momentum_buffer") for p in params]
         fresh = [p for p, buffer in zip(params, buffers) if buffer is None]
         if fresh:
             pairs = [(p, buffer) for p, buffer in zip(params, buffers) if buffer is not None]

@@ -19,6 +19,7 @@ from . import processors
 from .arrays import CUPY
 from .memory import host_copies as transfer
 from .memory import pool as memory
+from .memory.lost import explaining
 
 # Every file that registers kernels of its own; those of other families join when they are there.
 _FAMILIES = (
@@ -109,7 +110,7 @@ class CudaBackend:
         return value if value.__class__ is cupy.ndarray else cupy.asarray(value)
 
     def synchronize(self, d: device) -> None:
-        with cupy.cuda.Device(d.index or 0):
+        with cupy.cuda.Device(d.index or 0), explaining():
             runtime.deviceSynchronize()
 
     def stream(self, d: device) -> Any:

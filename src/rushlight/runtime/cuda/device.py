@@ -10,6 +10,7 @@ from cupy.cuda import runtime
 
 from .memory import pool as memory
 from .memory.host_copies import is_pinned, keep_until, pin  # noqa: F401
+from .memory.lost import explaining
 from .memory.streams import (  # noqa: F401 - part of this module's interface
     current_stream,
     default_stream,
@@ -86,7 +87,7 @@ def can_access_peer(index: int, peer: int) -> bool:
 
 def synchronize(index: int) -> None:
     """Wait for everything a GPU was given."""
-    with cupy.cuda.Device(check_index(index)):
+    with cupy.cuda.Device(check_index(index)), explaining():
         runtime.deviceSynchronize()
 
 

@@ -9,6 +9,7 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from .lost import CUDA_ERRORS, explained
 from .streams import current
 
 _TO_DEVICE, _TO_HOST, _PEER = 1, 2, 3
@@ -80,13 +81,16 @@ def to_device(a: np.ndarray, index: int, non_blocking: bool = False) -> cupy.nda
     a, order = _dense(a)
     out = cupy.ndarray(a.shape, a.dtype)
     if a.size:
-        runtime.memcpyAsync(out.data.ptr, _address(a), a.nbytes, _TO_DEVICE, current.ptr)
-        if non_blocking:
-            if _in_flight:
-                _forget_finished()
-            _keep_until_done(a)
-        elif a.base is not None and is_pinned(a):  # what NumPy allocated itself is pageable
-            runtime.streamSynchronize(current.ptr)
+        try:
+            runtime.memcpyAsync(out.data.ptr, _address(a), a.nbytes, _TO_DEVICE, current.ptr)
+            if non_blocking:
+                if _in_flight:
+                    _forget_finished()
+                _keep_until_done(a)
+            elif a.base is not None and is_pinned(a):  # what NumPy allocated itself is pageable
+                runtime.streamSynchronize(current.ptr)
+        except CUDA_ERRORS as error:
+            raise explained(error) from error
     return out if order is None else out.transpose(order)
 
 
@@ -115,12 +119,15 @@ def to_host(a: cupy.ndarray, non_blocking: bool = False) -> np.ndarray:
             a = cupy.ascontiguousarray(a)
     out = pinned_empty(a.shape, a.dtype) if non_blocking else np.empty(a.shape, a.dtype)
     if a.size:
-        runtime.memcpyAsync(_address(out), a.data.ptr, a.nbytes, _TO_HOST, current.ptr)
-        if non_blocking:
-            _forget_finished()
-            _keep_until_done((out, a))
-        else:
-            runtime.streamSynchronize(current.ptr)
+        try:
+            runtime.memcpyAsync(_address(out), a.data.ptr, a.nbytes, _TO_HOST, current.ptr)
+            if non_blocking:
+                _forget_finished()
+                _keep_until_done((out, a))
+            else:
+                runtime.streamSynchronize(current.ptr)
+        except CUDA_ERRORS as error:
+            raise explained(error) from error
     return out if order is None else out.transpose(order)
 
 

@@ -12,6 +12,7 @@ from cupy.cuda import runtime
 from ....base.dtypes import from_np
 from ....base.errors import OutOfMemoryError
 from ..code.launch import forget_idle, idle_bytes
+from .lost import CUDA_ERRORS, explained
 
 _MIB = 2**20
 
@@ -52,6 +53,8 @@ def _allocate_single(size: int) -> Any:
         found = _pool.malloc(size)
     except _cupy_memory.OutOfMemoryError:
         found = _second_try(size, gauge, 0)
+    except CUDA_ERRORS as error:
+        raise explained(error) from error
     gauge.bound += size + 511 & ~511
     if gauge.bound > gauge.peak:
         _measure(gauge)
@@ -65,6 +68,8 @@ def _allocate(size: int) -> Any:
         found = _pool.malloc(size)
     except _cupy_memory.OutOfMemoryError:
         found = _second_try(size, gauge, index)
+    except CUDA_ERRORS as error:
+        raise explained(error) from error
     gauge.bound += size + 511 & ~511
     if gauge.bound > gauge.peak:
         _measure(gauge)
