@@ -378,3 +378,22 @@ def test_storage_of_a_file(tmp_path: Path) -> None:
         assert part.tolist() == [2, 3, 4] and len(storage) == 24
         part[0] = 9.0  # in memory only: the file is not shared
     assert np.fromfile(tmp_path / "numbers", np.float32)[2] == 2
+
+
+@pytest.mark.parametrize("form", ["covariance_matrix", "precision_matrix", "scale_tril"])
+def test_wishart_against_pytorchs(form: str) -> None:
+    given = np.array([[2.0, 0.0, 0.0], [0.3, 1.0, 0.0], [0.1, 0.2, 1.5]], "f")
+    given = given if form == "scale_tril" else given @ given.T
+    value = np.array([[8.0, 1.0, 0.5], [1.0, 5.0, 0.3], [0.5, 0.3, 6.0]], "f")
+    ours, theirs = [
+        m.distributions.Wishart(m.tensor([5.0, 7.0]), **{form: m.tensor(given)})
+        for m in (rl, torch)
+    ]
+    for name in ("mean", "mode", "variance", "covariance_matrix", "precision_matrix", "scale_tril"):
+        want = getattr(theirs, name).numpy()
+        np.testing.assert_allclose(getattr(ours, name).numpy(), want, rtol=1e-4, atol=1e-5)
+    want = theirs.log_prob(torch.tensor(value)).numpy()
+    np.testing.assert_allclose(ours.log_prob(rl.tensor(value)).numpy(), want, rtol=1e-5)
+    rl.manual_seed(0)
+    drawn = ours.sample((4000,)).mean(0) - ours.mean
+    assert (drawn.abs() < 5 * (ours.variance / 4000).sqrt()).all()

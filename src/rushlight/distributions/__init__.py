@@ -63,6 +63,7 @@ from .transforms import (
 )
 from .uniform import Uniform
 from .weibull import Weibull
+from .wishart import Wishart
 
 __all__ = [
     "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform",
@@ -76,13 +77,13 @@ __all__ = [
     "PositiveDefiniteTransform", "PowerTransform", "RelaxedBernoulli", "RelaxedOneHotCategorical",
     "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform",
     "StackTransform", "StickBreakingTransform", "StudentT", "TanhTransform", "Transform",
-    "TransformedDistribution", "Uniform", "Weibull", "biject_to", "constraints", "identity_transform",
+    "TransformedDistribution", "Uniform", "Weibull", "Wishart", "biject_to", "constraints", "identity_transform",
     "kl_divergence", "register_kl", "transform_to", "transforms",
 ]  # fmt: skip
 
 _ABSENT = (
     "ContinuousBernoulli", "GeneralizedPareto", "LKJCholesky", "LowRankMultivariateNormal",
-    "VonMises", "Wishart",
+    "VonMises",
 )  # fmt: skip
 
 
