@@ -328,3 +328,12 @@ def test_everything_listed_is_there():
     missing = [name for name in LISTED.split() if not hasattr(F, name)]
     assert not missing
     assert sorted(F.__all__) == sorted([*LISTED.split(), "batch_norm", "concat"])
+
+
+def test_sum_to_leaves_other_axes_as_they_are() -> None:
+    from rushlight.dezero import functions, utils
+
+    x = np.arange(24.0).reshape(2, 3, 4)
+    assert functions.sum_to(x, (2,)).shape == (4,)  # as in the original, which compares nothing
+    np.testing.assert_array_equal(utils.sum_to(x, (1, 4)), x.sum((0, 1)).reshape(1, 4))
+    np.testing.assert_array_equal(utils.sum_to(x, (2, 1, 4)), x.sum(1, keepdims=True))
