@@ -7,6 +7,7 @@
     python tools/trust.py determinism           the same bits for 1, 2 and 4 threads, and run to run
     python tools/trust.py soak 60               minutes of training in pieces: no growth, no drift
     python tools/trust.py sanitizers            the native engine under the address and undefined sanitizers
+    python tools/trust.py threads               its pool and threads under the thread sanitizer
     python tools/trust.py supply                bounds of dependencies, the lock file, known holes
 
 Each prints one line of figures and ends with 1 when something failed. Figures of real runs with their
@@ -22,8 +23,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-CI = {"files": 20_000, "kill": 20, "disk": 10, "determinism": 0, "soak": 1, "supply": 0}
-BY_HAND = {**CI, "files": 1_000_000, "kill": 1000, "disk": 100, "soak": 60, "sanitizers": 0}
+CI = {"files": 20_000, "kill": 20, "disk": 5, "determinism": 0, "soak": 1, "supply": 0}
+BY_HAND = {
+    **CI,
+    "files": 1_000_000,
+    "kill": 1000,
+    "disk": 100,
+    "soak": 60,
+    "sanitizers": 0,
+    "threads": 0,
+}
 
 
 def prove(name: str, count: int, seed: int) -> bool:
@@ -40,6 +49,8 @@ def prove(name: str, count: int, seed: int) -> bool:
         from trust_numbers import soak as proof
     elif name == "sanitizers":
         from trust_build import sanitizers as proof
+    elif name == "threads":
+        from trust_build import threads as proof
     else:
         from trust_build import supply as proof
     begin = time.monotonic()

@@ -12,25 +12,22 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FLAGS = (
-    "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1"
-)
+ADDRESS = "-fsanitize=address,undefined"
+THREAD = "-fsanitize=thread"
 TESTS = ["tests/test_cpu_engine.py", "tests/test_threads.py", "tests/test_pool_order.py", "tests/test_matmul.py"]  # fmt: skip
+THREADED = ["tests/test_threads.py", "tests/test_cpu_engine.py", "tests/test_pool_order.py"]  # fmt: skip
 
 
-def _libraries() -> str:
+def _libraries(*names: str) -> str:
     found = [
         subprocess.check_output(["gcc", f"-print-file-name=lib{name}.so"], text=True).strip()
-        for name in ("asan", "ubsan")
+        for name in names
     ]
     return " ".join(f for f in found if os.path.isabs(f))
 
 
-def sanitizers(count: int, seed: int) -> tuple[str, bool]:
-    """Build the engine with the address and undefined sanitizers beside the sources, run its tests."""
-    preload = _libraries()
-    if not preload:
-        return "this gcc has no sanitizers, nothing was run", True
+def _tested(sanitizer: str, preload: str, options: dict[str, str], tests: list[str], log: str) -> tuple[str, bool]:  # fmt: skip
+    """Build a copy of the tree with a sanitizer, run tests there; what it found and whether that is nothing."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "tree"
         copy.mkdir()
@@ -38,21 +35,47 @@ def sanitizers(count: int, seed: int) -> tuple[str, bool]:
         subprocess.run(["tar", "x", "-C", str(copy)], input=archive, check=True)
         setup = copy / "setup.py"  # at -O3 the sanitizers' checks take many minutes to compile
         setup.write_text(setup.read_text().replace('"-O3"', '"-O1"'))
-        env = {**os.environ, "CFLAGS": FLAGS, "LDFLAGS": "-fsanitize=address,undefined"}
+        flags = f"{sanitizer} -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1"
+        env = {**os.environ, "CFLAGS": flags, "LDFLAGS": sanitizer}
         build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "-j", "2"]
         subprocess.run(build, cwd=copy, env=env, check=True, stdout=subprocess.DEVNULL)
-        env = {**os.environ, "PYTHONPATH": str(copy / "src"), "LD_PRELOAD": preload,
-               "PYTHONMALLOC": "malloc", "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-               "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:halt_on_error=1"}  # fmt: skip
-        done = subprocess.run([sys.executable, "-m", "pytest", *TESTS], cwd=copy, env=env,
-                              capture_output=True, text=True)  # fmt: skip
-    text = done.stdout + done.stderr
-    found = re.findall(r"(?:runtime error:|ERROR: AddressSanitizer).*", text)
-    last = text.strip().splitlines()[-1] if text.strip() else ""
-    if done.returncode:
+        options = {k: v.replace("LOG", str(Path(folder) / "log")) for k, v in options.items()}
+        env = {**os.environ, "PYTHONPATH": str(copy / "src"), "LD_PRELOAD": preload, "PYTHONMALLOC": "malloc", **options}  # fmt: skip
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests]
+        done = subprocess.run(command, cwd=copy, env=env, capture_output=True, text=True)
+        logs = "".join([f.read_text(errors="replace") for f in Path(folder).glob("log*")])
+    text = done.stdout + done.stderr + logs
+    found = re.findall(log, text)
+    last = next((line for line in text.splitlines() if "tests ran" in line), "nothing ran")
+    if done.returncode or found:
         print(text[-4000:], file=sys.stderr)
     whole = done.returncode in (0, 1)  # a test that fails for another reason is the suite's to tell
-    return f"{' '.join(TESTS)}: {len(found)} findings ({last})", whole and not found
+    return f"{' '.join(tests)}: {len(found)} findings ({last})", whole and not found
+
+
+def sanitizers(count: int, seed: int) -> tuple[str, bool]:
+    """The engine and its tests under the address and undefined sanitizers."""
+    preload = _libraries("asan", "ubsan")
+    if not preload:
+        return "this gcc has no sanitizers, nothing was run", True
+    options = {"UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+               "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:halt_on_error=1"}  # fmt: skip
+    return _tested(
+        ADDRESS, preload, options, TESTS, r"(?:runtime error:|ERROR: AddressSanitizer).*"
+    )
+
+
+def threads(count: int, seed: int) -> tuple[str, bool]:
+    """The engine's pool and the tests of threads under the thread sanitizer, which cannot follow a fork."""
+    preload = _libraries("tsan")
+    if not preload:
+        return "this gcc has no thread sanitizer, nothing was run", True
+    ours = (
+        f"suppressions={ROOT / 'tools' / 'tsan.txt'} log_path=LOG ignore_noninstrumented_modules=1"
+    )
+    options = {"TSAN_OPTIONS": f"{ours} report_signal_unsafe=0"}
+    chosen = [*THREADED, "-k", "(thread or pool or order) and not fork"]
+    return _tested(THREAD, preload, options, chosen, r"WARNING: ThreadSanitizer.*")
 
 
 def supply(count: int, seed: int) -> tuple[str, bool]:
