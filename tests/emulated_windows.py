@@ -1,4 +1,4 @@
-"""Gradients of slices and rows side by side on the emulated GPU, beside NumPy; run by test_eager_ways.py."""
+"""Gradients of slices, casts and rows side by side on the emulated GPU, beside NumPy; run by test_eager_ways.py."""
 
 from __future__ import annotations
 
@@ -69,7 +69,26 @@ def embedded() -> None:
     np.testing.assert_allclose(on_host(found), expected, rtol=1e-5, atol=1e-5)
 
 
+def cast() -> None:
+    """The short way for contiguous memory, and what must leave it: other orders, odd addresses, nothing."""
+    body = overrides("cuda")["cast"]
+    x = floats(7, 12) * 9
+    for kind in (np.float32, np.float64, np.int32, np.bool_):
+        there = on_gpu(x.astype(kind))
+        for to in (rl.float32, rl.float64, rl.int64):
+            for a, b in (
+                (there, x.astype(kind)), (there.T, x.astype(kind).T),
+                (there.reshape(-1)[3:], x.astype(kind).reshape(-1)[3:]),
+                (there[:0], x.astype(kind)[:0]),
+            ):  # fmt: skip
+                for _ in range(2):
+                    got = body(a, to=to, source=None)
+                    assert got.dtype == to.np and got.shape == b.shape
+                    np.testing.assert_array_equal(on_host(got), b.astype(to.np))
+
+
 unwindowed()
+cast()
 side_by_side()
 embedded()
 print("equal")

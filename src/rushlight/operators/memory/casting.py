@@ -29,9 +29,8 @@ _cast_op.derivative(x=lambda g, source: cast_to(g, source))
 
 def cast_to(x: Tensor, d: dtype) -> Tensor:
     """`x` in dtype `d`; x itself when it is already."""
-    if x._a.dtype == d.np:
-        return x
-    return _cast_op(x, to=d, source=x.dtype)
+    source = x.dtype
+    return x if source is d else _cast_op(x, to=d, source=source)
 
 
 def _move(xp: Any, x: Any, *, to: device, source: device, non_blocking: bool) -> Any:
