@@ -103,6 +103,10 @@ FAMILIES = {
         {"CLASSES": 3, "TEAM": 64, "TEAMS": 8, "ROWS": 1, "LABEL": "i64"},
     ],
     "recurrent": [{}],
+    "index_rows": [
+        {"UNIT": "bytes_16", "LANES": 32, "FOUR": 1, "X": "i64"},
+        {"UNIT": "u8", "LANES": 1, "FOUR": 0, "X": "int"},
+    ],
     "layer_norm": [{"NW": "NT", "RMS": 0, "TEAM": 1}, {"NW": "float", "RMS": 1, "TEAM": 0}],
     "group_norm": [{"NW": "NT"}, {"NW": "float"}],
     "rotary": [{}],
