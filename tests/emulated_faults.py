@@ -33,7 +33,7 @@ def main() -> None:
         assert check_optimiser("cuda", name, allocation_fails, rl.OutOfMemoryError) >= 4, name
     assert check_training("cuda", allocation_fails, rl.OutOfMemoryError) >= 1
     emulated_capture.install()
-    assert check_compiled("cuda", allocation_fails, rl.OutOfMemoryError, most=12) >= 2
+    assert check_compiled("cuda", allocation_fails, rl.OutOfMemoryError, most=5) >= 2
     check_device_lost()
     print("equal")
 

@@ -70,11 +70,9 @@ def threads(count: int, seed: int) -> tuple[str, bool]:
     preload = _libraries("tsan")
     if not preload:
         return "this gcc has no thread sanitizer, nothing was run", True
-    ours = (
-        f"suppressions={ROOT / 'tools' / 'tsan.txt'} log_path=LOG ignore_noninstrumented_modules=1"
-    )
+    ours = f"suppressions={ROOT / 'tools' / 'tsan.txt'} log_path=LOG"
     options = {"TSAN_OPTIONS": f"{ours} report_signal_unsafe=0"}
-    chosen = [*THREADED, "-k", "(thread or pool or order) and not fork"]
+    chosen = [*THREADED, "-k", "(thread or pool or order) and not fork and not another_library"]
     return _tested(THREAD, preload, options, chosen, r"WARNING: ThreadSanitizer.*")
 
 
