@@ -220,6 +220,8 @@ def norm(d: Draw) -> Iterator[Case]:
     yield "layer_norm", (x, w, b), how, 1e-4
     _, mean, rstd = numpy_body("layer_norm")(x, w, b, **how)
     yield "layer_norm_grad", (d.floats(*shape), x, w, mean, rstd), how, 1e-4
+    yield "add_layer_norm", (x, d.floats(*shape), w, b), how, 1e-4
+    yield "layer_norm_grad_add", (d.floats(*shape), x, w, mean, rstd, d.floats(*shape)), how, 1e-4
 
 
 def reduce(d: Draw) -> Iterator[Case]:

@@ -108,10 +108,10 @@ def test_a_right_call_runs_the_same_instructions() -> None:
 
     before = plain.__code__
     plain.__annotations__["input"] = "Tensor"
-    explain.explain_failures(plain)
+    explain.explain_failures(plain, plain.__name__)
     after = plain.__code__
     assert after is not before and after.co_code.startswith(before.co_code)
-    explain.explain_failures(plain)
+    explain.explain_failures(plain, plain.__name__)
     assert plain.__code__ is after
 
 
@@ -156,7 +156,7 @@ def test_what_a_function_catches_itself_stays_caught() -> None:
     catches, opens = _samples()
     for fn in (catches, opens):
         fn.__annotations__["input"] = "Tensor"
-        explain.explain_failures(fn)
+        explain.explain_failures(fn, fn.__name__)
     assert catches(3) == "caught"
     with pytest.raises(TypeError, match=r"catches\(\): argument 'input' \(position 1\)"):
         catches(3, "again")
@@ -180,6 +180,6 @@ def test_ctrl_c_is_not_explained_away() -> None:
         raise KeyboardInterrupt
 
     waits.__annotations__["input"] = "Tensor"
-    explain.explain_failures(waits)
+    explain.explain_failures(waits, waits.__name__)
     with pytest.raises(KeyboardInterrupt):
         waits(1)

@@ -25,13 +25,13 @@ _KNOWN = sys.implementation.name == "cpython" and (3, 11) <= sys.version_info < 
 Range = tuple[int, int, int, int]
 
 
-def explain_failures(fn: Any) -> None:
-    """Let `fn`, and what it wraps, say which argument should have been a tensor when it fails."""
+def explain_failures(fn: Any, name: str) -> None:
+    """Let `fn`, public as `name`, and what it wraps, say which argument should have been a tensor."""
     while _KNOWN and isinstance(fn, FunctionType):
         code = fn.__code__
         done = code.co_consts and isinstance(code.co_consts[-1], _Explain)  # under another name
         if "Tensor" in fn.__annotations__.values() and not done:
-            fn.__code__ = _with_handler(code, _Explain(fn))
+            fn.__code__ = _with_handler(code, _Explain(fn, name))
         fn = getattr(fn, "__wrapped__", None)
 
 
@@ -65,16 +65,16 @@ def _tensors(value: Any) -> bool:
 class _Explain:
     """Called in the frame of a function that fails: raises when an argument is the reason."""
 
-    __slots__ = ("fn",)
+    __slots__ = ("fn", "name")
 
-    def __init__(self, fn: FunctionType) -> None:
-        self.fn = fn
+    def __init__(self, fn: FunctionType, name: str) -> None:
+        self.fn, self.name = fn, name
 
     def __call__(self) -> None:
         error = sys.exc_info()[1]
-        if not isinstance(error, Exception):
-            return  # Ctrl-C and its like
-        if isinstance(error, TypeError) and str(error).startswith(self.fn.__name__ + "()"):
+        if not isinstance(error, Exception) or isinstance(error, NotImplementedError):
+            return  # Ctrl-C and its like; what somebody refused on purpose
+        if isinstance(error, TypeError) and str(error).startswith(self.name + "()"):
             return  # a rule of its own has said what it wants
         asked = getattr(error, "obj", self)  # of an AttributeError: what was asked for one
         fn = self.fn
@@ -85,7 +85,7 @@ class _Explain:
                 continue
             if fn.__annotations__.get(name) == "Tensor" or given[name] is asked:
                 public = "input" if name == "self" else name
-                raise not_a_tensor(fn.__name__, public, i + 1, given[name]) from None
+                raise not_a_tensor(self.name, public, i + 1, given[name]) from None
         if code.co_flags & 0x04:  # *tensors
             name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
             for i, value in enumerate(given.get(name, ())):

@@ -33,7 +33,7 @@ def public(
 def publish(place: str, name: str, fn: Any) -> None:
     names = NAMESPACES.setdefault(place, {})
     names[name] = fn
-    explain_failures(fn)
+    explain_failures(fn, name)
     if place == "Tensor":
         setattr(Tensor, name, fn)
 

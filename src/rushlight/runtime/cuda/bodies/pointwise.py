@@ -7,6 +7,7 @@ from typing import Any
 
 import cupy
 
+from ....base.bounded import Bounded
 from ....base.dtypes import finfo, from_np
 from ...door import kernel_for
 from ...thread import here
@@ -238,7 +239,7 @@ def _nan_to_num(x: Any, *, nan: float, posinf: Any, neginf: Any) -> Any:
     return compute("nan_to_num", (x,), (nan, high, low))
 
 
-_casts: dict[Any, Any] = {}
+_casts: dict[Any, Any] = Bounded(_MOST)  # prepared launches by shape and dtypes
 
 
 def _cast(x: Any, *, to: Any, source: Any) -> Any:
@@ -246,8 +247,6 @@ def _cast(x: Any, *, to: Any, source: Any) -> Any:
         key = (x.shape, x.dtype, to)
         call = _casts.get(key)
         if call is None:
-            if len(_casts) > _MOST:
-                _casts.clear()
             plan = plan_for("cast", (x.dtype,), (ARRAY,), to.name)
             call = _casts[key] = _prepared(plan, x.shape, x.size, 1)
         if call:
