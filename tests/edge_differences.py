@@ -75,4 +75,11 @@ KNOWN: list[tuple[str, str, str]] = [
 ALLOWED = {(op, kind) for _, kinds, ops in KNOWN for op in ops.split() for kind in kinds.split()}
 
 # The oracle itself ends the process: an index made of NaN, a batch of nothing.
-CRASHES = {"F.grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "F.ctc_loss", "ctc_loss"}
+CRASHES = {
+    "F.grid_sample",
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
+    "F.ctc_loss",
+    "ctc_loss",
+}

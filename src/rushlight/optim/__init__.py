@@ -6,7 +6,7 @@ from .lbfgs import LBFGS
 from .muon import Muon
 from .optimizer import Optimizer
 from .rules import SGD, Adam, Adamax, AdamW, NAdam, RAdam
-from .rules_more import ASGD, Adadelta, Adagrad, RMSprop, Rprop
+from .rules_older import ASGD, Adadelta, Adagrad, RMSprop, Rprop
 
 __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",

@@ -122,7 +122,9 @@ def _head_fits(made: Any) -> bool:
 
 
 declare("cuda", "cross_entropy_step", fits=_loss_fits)
-declare("cuda", "cross_entropy_fused", "cross_entropy_grad")  # of logits as they are, without a cast
+declare(
+    "cuda", "cross_entropy_fused", "cross_entropy_grad"
+)  # of logits as they are, without a cast
 declare(  # it saves memory, no time
     "cuda", "cross_entropy_grad_over", fits=lambda made: made.inputs[1].nbytes >= _LARGE
 )
