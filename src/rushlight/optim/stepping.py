@@ -81,6 +81,8 @@ class Rule(Optimizer):
                 self._undo.append(partial(a.__setitem__, ..., a.copy()))
         for call in calls:
             call.go()
+        for call in calls:  # not before the last one has run: a step that is undone has changed nothing
+            call.raise_versions()
 
     def _prepare(self) -> None:
         """Make the states and launches of all groups: what can run out of memory does so before any change."""
@@ -197,6 +199,9 @@ class _Call:
     def go(self) -> None:
         """Change parameters and states."""
         run(self.kernel, self.cls, self.arrays, self.flags)
+
+    def raise_versions(self) -> None:
+        """Tell those who saved parameters or states that they are others now."""
         params, *states = self.changed
         bump_all(params)
         for tensors in states:
