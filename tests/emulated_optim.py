@@ -69,7 +69,7 @@ def clipping() -> None:
 
 def lists() -> None:
     rng = np.random.RandomState(3)
-    values = [rng.randn(*s) for s in [(70,), (3, 5), (0,), (2, 9000), *[(2,)] * 14]]
+    values = [rng.randn(*s) for s in [(70,), (3, 5), (2, 9000), *[(2,)] * 14]]
     both = [[rl.tensor(v, dtype=rl.float32, device=d) for v in values] for d in ("cpu", "cuda")]
     for act in (
         lambda ts: rl._foreach_mul_(ts, rl.tensor(0.5, device=ts[0].device)),

@@ -458,7 +458,10 @@ def test_a_training_step_allocates_nothing():
     low = step.replays[-1].lowered
     made = [s for s in step.program().storages if s.kind == "made"]
     outside = [s for s in made if s.number not in low.static]
-    assert {s.nbytes for s in outside} <= {4, 5 * 2 * 4}  # the loss the caller keeps, two numbers a row
+    assert {s.nbytes for s in outside} <= {
+        4,
+        5 * 2 * 4,
+    }  # the loss the caller keeps, two numbers a row
     assert low.arena_bytes > 0
 
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 import rushlight as rl
 from rushlight.operators.random import gamma_draws
 from side_by_side import agree
+
+
+@pytest.fixture(autouse=True)
+def _validated():
+    """PyTorch's compiler switches validation off when another test imports it."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.distributions.Distribution.set_default_validate_args(True)
+
 
 T = "torch.tensor"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 import rushlight as rl
@@ -44,7 +46,8 @@ def test_jit_marks_change_nothing() -> None:
     assert rl.jit.ignore(drop=True)(fn) is fn
     assert rl.jit.export(fn) is fn
     assert rl.jit.is_scripting() is False
-    with pytest.raises(NotImplementedError, match="no TorchScript"):
-        rl.jit.script(fn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that nothing is compiled is said once in a process
+        assert rl.jit.script(fn) is fn
     with pytest.raises(AssertionError, match="why"):
         rl._assert(False, "why")

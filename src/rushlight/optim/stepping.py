@@ -81,7 +81,9 @@ class Rule(Optimizer):
                 self._undo.append(partial(a.__setitem__, ..., a.copy()))
         for call in calls:
             call.go()
-        for call in calls:  # not before the last one has run: a step that is undone has changed nothing
+        for (
+            call
+        ) in calls:  # not before the last one has run: a step that is undone has changed nothing
             call.raise_versions()
 
     def _prepare(self) -> None:

@@ -65,7 +65,9 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
     else:
         a = self._host()
         data = _order_and_bytes(a)
-    state = (type(self), data, tuple(self._a.shape), self.dtype, str(self.device),
+    # A plain tensor is not named: as `torch` its class has PyTorch's name, and whoever reads this may have PyTorch.
+    cls = None if type(self) is Tensor else type(self)
+    state = (cls, data, tuple(self._a.shape), self.dtype, str(self.device),
              self.requires_grad, self.__dict__ or None)  # fmt: skip
     return _rebuild, state
 
@@ -77,7 +79,7 @@ def _order_and_bytes(a: np.ndarray) -> tuple[tuple[int, ...], bytearray]:
 
 
 def _rebuild(
-    cls: type, data: Any, shape: tuple, d: dtypes.dtype, where: str, grad: bool, extra: Any
+    cls: type | None, data: Any, shape: tuple, d: dtypes.dtype, where: str, grad: bool, extra: Any
 ) -> Tensor:
     if data is None:
         from ..create.filled import empty
@@ -90,7 +92,7 @@ def _rebuild(
         t = wrap(flat.reshape([shape[i] for i in order]).transpose(inverse))
         if where != "cpu":
             t = t.to(where)
-    if cls is not Tensor:
+    if cls is not None:
         t = as_subclass(t, cls)
     if extra:
         t.__dict__.update(extra)
