@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..core.inplace import bump_all
-from ..core.modes import set_grad_enabled
 from ..core.tensor import Tensor
 from ..operators import update
 from ..operators.create.like import zeros_like
@@ -17,6 +16,7 @@ from ..operators.pointwise.complex import view_as_real
 from ..runtime import devices
 from ..runtime.cpu import scalars
 from ..runtime.door import Kernel, each_replay, replay_hooks, run
+from ..runtime.thread import GRAD, swap
 from .differentiable import TENSORS
 from .optimizer import Optimizer, scalar
 
@@ -58,8 +58,9 @@ class Rule(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters once; `closure` recomputes the loss first."""
-        with set_grad_enabled(self.defaults.get("differentiable", False)):
-            loss = self._closure(closure)
+        before = swap(GRAD, GRAD if self.defaults.get("differentiable") else 0)
+        try:
+            loss = None if closure is None else self._closure(closure)
             self._waiting, self._undo = [], []
             try:
                 self._prepare()
@@ -70,6 +71,8 @@ class Rule(Optimizer):
                 raise
             finally:
                 del self._waiting, self._undo
+        finally:
+            swap(GRAD, before)
         return loss
 
     def _go(self) -> None:
