@@ -10,8 +10,9 @@
     python tools/trust.py threads               its pool and threads under the thread sanitizer
     python tools/trust.py supply                bounds of dependencies, the lock file, known holes
 
-Each prints one line of figures and ends with 1 when something failed. Figures of real runs with their
-dates stand in docs/trust.md.
+Each prints one line of figures and ends with 1 when something failed. With `--record` a long proof is run in
+pieces: it goes on where the last piece stopped and adds its figures to benchmarks/results/trust.json. Figures
+of real runs with their dates stand in docs/trust.md.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+from trust_record import RECORD, Record
 
 CI = {"files": 20_000, "kill": 20, "disk": 5, "determinism": 0, "soak": 1, "supply": 0}
 BY_HAND = {
@@ -35,8 +38,8 @@ BY_HAND = {
 }
 
 
-def prove(name: str, count: int, seed: int) -> bool:
-    """One proof; whether it held."""
+def prove(name: str, count: int, seed: int, path: Path | None = None) -> bool:
+    """One proof; whether it held. With the path of a record it goes on where the last run stopped."""
     if name == "files":
         from trust_files import files as proof
     elif name == "kill":
@@ -54,7 +57,7 @@ def prove(name: str, count: int, seed: int) -> bool:
     else:
         from trust_build import supply as proof
     begin = time.monotonic()
-    said, right = proof(count, seed)
+    said, right = proof(count, seed, Record(name, path))
     verdict = "holds" if right else "FAILED"
     print(f"{name}: {verdict}: {said} ({time.monotonic() - begin:.0f} s)", flush=True)
     return right
@@ -65,11 +68,13 @@ def main() -> int:
     parser.add_argument("proof", choices=["ci", "all", *BY_HAND])
     parser.add_argument("count", type=int, nargs="?", help="how many, or minutes of soak")
     parser.add_argument("--seed", type=int, default=0, help="of everything that is random")
+    parser.add_argument("--record", type=Path, nargs="?", const=RECORD, metavar="FILE",
+                        help="go on where FILE says that the last run stopped, and add to its sums")  # fmt: skip
     args = parser.parse_args()
     several = {"ci": CI, "all": BY_HAND}.get(args.proof)
     if several is None:
         count = BY_HAND[args.proof] if args.count is None else args.count
-        return 0 if prove(args.proof, count, args.seed) else 1
+        return 0 if prove(args.proof, count, args.seed, args.record) else 1
     results = [prove(name, count, args.seed) for name, count in several.items()]
     return 0 if all(results) else 1
 

@@ -11,6 +11,8 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+from trust_record import Record
+
 ROOT = Path(__file__).resolve().parents[1]
 ADDRESS = "-fsanitize=address,undefined"
 THREAD = "-fsanitize=thread"
@@ -53,7 +55,7 @@ def _tested(sanitizer: str, preload: str, options: dict[str, str], tests: list[s
     return f"{' '.join(tests)}: {len(found)} findings ({last})", whole and not found
 
 
-def sanitizers(count: int, seed: int) -> tuple[str, bool]:
+def sanitizers(count: int, seed: int, record: Record) -> tuple[str, bool]:
     """The engine and its tests under the address and undefined sanitizers."""
     preload = _libraries("asan", "ubsan")
     if not preload:
@@ -65,7 +67,7 @@ def sanitizers(count: int, seed: int) -> tuple[str, bool]:
     )
 
 
-def threads(count: int, seed: int) -> tuple[str, bool]:
+def threads(count: int, seed: int, record: Record) -> tuple[str, bool]:
     """The engine's pool and the tests of threads under the thread sanitizer, which cannot follow a fork."""
     preload = _libraries("tsan")
     if not preload:
@@ -76,7 +78,7 @@ def threads(count: int, seed: int) -> tuple[str, bool]:
     return _tested(THREAD, preload, options, chosen, r"WARNING: ThreadSanitizer.*")
 
 
-def supply(count: int, seed: int) -> tuple[str, bool]:
+def supply(count: int, seed: int, record: Record) -> tuple[str, bool]:
     """Bounds of every dependency, a lock file of exact versions, and pip-audit where it is installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     listed = [*project["dependencies"], *(d for group in project["optional-dependencies"].values() for d in group)]  # fmt: skip

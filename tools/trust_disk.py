@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from trust_record import Record
 from trust_train import SORTS, arguments, ended, fingerprint, loadable, start, write_pictures
 
 import rushlight as rl
@@ -171,7 +172,7 @@ def terminated(root: Path, want: tuple, sort: int, rng: random.Random, number: i
     return "" if fingerprint(out) == want else "losses or weights differ"
 
 
-def disk(count: int, seed: int) -> tuple[str, bool]:
+def disk(count: int, seed: int, record: Record) -> tuple[str, bool]:
     """Every scene, then `count` trainings that get SIGTERM."""
     rng = random.Random(seed)
     wrong: list[str] = []

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from trust_record import Record
 from trust_samples import KINDS, Kind
 
 BATCH = 250  # files that one process reads
@@ -131,32 +132,36 @@ def _fork(work: Callable[[], None]) -> int:
     return os.waitpid(pid, 0)[1]
 
 
-def files(count: int, seed: int) -> tuple[str, bool]:
-    """Read `count` mutated files, the kinds in turn."""
-    totals: Counter = Counter()
+def files(count: int, seed: int, record: Record) -> tuple[str, bool]:
+    """Read `count` mutated files, the kinds in turn, from the first batch on that the record does not have."""
     page = mmap.mmap(-1, 64)
     batches = max(len(KINDS), -(-count // BATCH))
     kinds = [make() for make in KINDS]
     with tempfile.TemporaryDirectory() as scratch:
-        for number in range(batches):
-            kind = kinds[number % len(kinds)]
-            folder = Path(scratch) / "inner"
-            folder.mkdir()
-            page[:16] = bytes(16)
-            status = _fork(lambda k=kind, n=number, f=folder: _batch(k, seed * 10**6 + n, page, f))
-            at, read, refused, wrong = struct.unpack("<4i", page[:16])
-            if status:
-                wrong += 1
-                print(f"{kind.name}, batch {seed * 10**6 + number}, file {at}: the process ended "
-                      f"with status {status}", file=sys.stderr, flush=True)  # fmt: skip
-            totals.update(files=BATCH, read=read, refused=refused, wrong=wrong)
-            shutil.rmtree(folder)
-            outside = os.listdir(scratch)
-            if outside:
-                totals["wrong"] += 1
-                print(f"{kind.name} wrote outside of its folder: {outside}", file=sys.stderr)
+        for _ in range(batches):
+            kind = kinds[record.next % len(kinds)]
+            record.add("files", **_one_batch(kind, seed * 10**6 + record.next, page, Path(scratch)))
+    found = record.counts
     said = (
-        f"{totals['files']:,} mutated files of {len(kinds)} kinds, {totals['read']:,} read, "
-        f"{totals['refused']:,} refused, {totals['wrong']:,} otherwise"
+        f"{found['files']:,} mutated files of {len(kinds)} kinds, {found['read']:,} read, "
+        f"{found['refused']:,} refused, {found['otherwise']:,} otherwise"
     )
-    return said, totals["wrong"] == 0
+    return said, found["otherwise"] == 0
+
+
+def _one_batch(kind: Kind, seed: int, page: mmap.mmap, scratch: Path) -> dict[str, int]:
+    """BATCH files in a forked process; what came of them."""
+    folder = scratch / "inner"
+    folder.mkdir()
+    page[:16] = bytes(16)
+    status = _fork(lambda: _batch(kind, seed, page, folder))
+    at, read, refused, wrong = struct.unpack("<4i", page[:16])
+    if status:
+        wrong += 1
+        print(f"{kind.name}, batch {seed}, file {at}: the process ended with status {status}",
+              file=sys.stderr, flush=True)  # fmt: skip
+    shutil.rmtree(folder)
+    if outside := os.listdir(scratch):
+        wrong += 1
+        print(f"{kind.name} wrote outside of its folder: {outside}", file=sys.stderr)
+    return {"files": BATCH, "read": read, "refused": refused, "otherwise": wrong}

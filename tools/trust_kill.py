@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from trust_record import Record
 from trust_train import SORTS, arguments, ended, fingerprint, loadable, start, write_pictures
 
 POINTS = ("fsync", "chmod", "replace", "write")
@@ -80,11 +82,9 @@ def _one_run(root: Path, out: Path, sort: int, rng: random.Random, want: tuple, 
         done += 1
 
 
-def kill(count: int, seed: int) -> tuple[str, bool]:
+def kill(count: int, seed: int, record: Record) -> tuple[str, bool]:
     """`count` kills over runs of three sorts."""
-    rng = random.Random(seed)
-    total = runs = 0
-    wrong: list[str] = []
+    total = 0
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         write_pictures(root / "pictures")
@@ -93,13 +93,14 @@ def kill(count: int, seed: int) -> tuple[str, bool]:
             assert ended(start(arguments(root, root / f"whole{sort}", sort))) == 0
             wants.append(fingerprint(root / f"whole{sort}"))
         while total < count:
-            sort = runs % len(SORTS)
-            out = root / f"run{runs}"
+            number = record.next
+            sort, rng, out = number % len(SORTS), random.Random(f"{seed} {number}"), root / "run"
             done, why = _one_run(root, out, sort, rng, wants[sort], min(6, count - total))
-            total += done
-            runs += 1
             if why:
-                wrong.append(why)
-                print(f"run {runs} of sort {sort}: {why}", file=sys.stderr, flush=True)
-    said = f"{total} kills in {runs} trainings, {len(wrong)} of them damaged or different"
-    return said, not wrong
+                print(f"training {number} of sort {sort}: {why}", file=sys.stderr, flush=True)
+            shutil.rmtree(out, ignore_errors=True)
+            total += done
+            record.add("kills", kills=done, trainings=1, wrong=bool(why))
+    found = record.counts
+    said = f"{found['kills']:,} kills in {found['trainings']:,} trainings, {found['wrong']} of them damaged or different"
+    return said, not found["wrong"]

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from trust_record import Record
+
 import rushlight as rl
 from rushlight import nn
 
@@ -105,7 +107,7 @@ def _all_sums(threads: int, strict: bool) -> dict[str, str]:
     return json.loads(done.stdout)
 
 
-def determinism(count: int, seed: int) -> tuple[str, bool]:
+def determinism(count: int, seed: int, record: Record) -> tuple[str, bool]:
     """1, 2 and 4 threads in deterministic mode; twice the same run without it."""
     strict = {n: _all_sums(n, True) for n in (1, 2, 4)}
     wrong = [f"{name} with {n} threads" for n in (2, 4) for name in strict[1] if strict[n][name] != strict[1][name]]  # fmt: skip
@@ -120,30 +122,38 @@ def _resident() -> int:
         return int(f.read().split()[1]) * resource.getpagesize()
 
 
-def soak(minutes: int, seed: int) -> tuple[str, bool]:
+def soak(minutes: int, seed: int, record: Record) -> tuple[str, bool]:
     """Train every network again and again, eager, compiled and behind workers, for so many minutes."""
     until = time.monotonic() + 60 * minutes
     first: dict[tuple[str, bool], str] = {}
     sizes: list[int] = []
-    rounds = 0
-    drift = []
-    while rounds < 3 or time.monotonic() < until:
-        for name in NETS:
-            for compiled in (False, True):
-                found = trained(name, 6, compiled)
-                if first.setdefault((name, compiled), found) != found:
-                    drift.append(f"{name} in round {rounds}")
-        data = rl.utils.data.TensorDataset(rl.arange(64.0).reshape(16, 4))
-        loader = rl.utils.data.DataLoader(data, 4, num_workers=2, collate_fn=_stacked)
-        if float(sum(batch.sum() for batch in loader)) != 2016.0:
-            drift.append(f"workers in round {rounds}")
+    drift: list[str] = []
+    while len(sizes) < 3 or time.monotonic() < until:
+        drift += [f"{what} in round {len(sizes)}" for what in _round(first)]
         gc.collect()
         sizes.append(_resident())
-        rounds += 1
     half = len(sizes) // 2
-    grown = (max(sizes[half:]) - max(sizes[1 : half + 1])) >> 10
-    said = f"{rounds} rounds in {minutes} minutes, memory grew by {max(grown, 0)} kB after the first half"
-    return said + (f"; drift: {drift[:3]}" if drift else ""), not drift and grown < 8192
+    grown = max(0, max(sizes[half:]) - max(sizes[1 : half + 1])) >> 10
+    right = not drift and grown < 8192
+    record.add("rounds", rounds=len(sizes), pieces_that_grew_or_drifted=not right)
+    found = record.counts
+    said = f"{found['rounds']:,} rounds in {record.line['seconds'] / 60:,.0f} minutes, memory grew by {grown} kB in the second half"
+    return said + (f"; drift: {drift[:3]}" if drift else ""), right
+
+
+def _round(first: dict[tuple[str, bool], str]) -> list[str]:
+    """Every network eager and compiled, and a loader with workers; what is not as it was at `first`."""
+    other = []
+    for name in NETS:
+        for compiled in (False, True):
+            found = trained(name, 6, compiled)
+            if first.setdefault((name, compiled), found) != found:
+                other.append(name)
+    data = rl.utils.data.TensorDataset(rl.arange(64.0).reshape(16, 4))
+    loader = rl.utils.data.DataLoader(data, 4, num_workers=2, collate_fn=_stacked)
+    if float(sum(batch.sum() for batch in loader)) != 2016.0:
+        other.append("workers")
+    return other
 
 
 def _stacked(rows: Any) -> Any:
