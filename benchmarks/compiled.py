@@ -219,6 +219,8 @@ def launched(low: Any, program: Any) -> int:
     """Kernels of one replay: on a GPU those in the graph and beside it, views apart."""
     code = program.instructions
     graphs = [g for g in (getattr(low, "first", None), getattr(low, "second", None)) if g]
+    if len(graphs) == 2 and graphs[0] is graphs[1]:
+        del graphs[1]
     if graphs:
         code = [i for g in graphs for i in (*g.phases.before, *g.phases.graph, *g.phases.after)]
     return sum(not ins.is_view for ins in code)
@@ -245,10 +247,10 @@ def report(row: str, found: dict[str, dict], device: str) -> None:
     peer = us.get("torch graph") or us.get("torch") or float("nan")
     goal = GOALS[device].get(row)
     line = "".join(f"{us.get(s, float('nan')):>13.1f}" for s in us)
-    told = f"{peer / us['compiled']:>8.2f}x"
+    told = f"{peer / us['compiled']:>8.2f}x" if "compiled" in us else ""
     if goal is not None:
         told += f"   goal {goal:.4g}{'x' if device == 'cpu' else ' us'}"
-    if row == "resnet":
+    if row == "resnet" and "compiled" in us:
         told += f"   {ROWS[row][1] / us['compiled'] * 1e6:,.0f} images/s"
     print(f"{row:<10}{line}{told}", flush=True)
 

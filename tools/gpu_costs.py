@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -157,13 +157,35 @@ def products(kinds: list[str]) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
+def gradients(kinds: list[str]) -> Iterator[dict[str, Any]]:
+    """All gradients of a dense layer of few rows: one launch of ours, or two products and a sum."""
+    import cupy
+
+    from rushlight.runtime.cuda.bodies import products as body
+    from rushlight.runtime.cuda.bodies.reduce import reduce
+    from rushlight.runtime.cuda.small import dense, dense_sizes
+
+    for dtype, m, (k, n) in product(kinds, [r for r in ROWS if r <= dense_sizes.FEW], WIDTHS):
+        x, w, g = [cupy.zeros(s, dtype) for s in ((m, k), (n, k), (m, n))]
+
+        def library() -> Any:
+            to_input = body.product(g, w, False, False)
+            return to_input, body.product(g, x, True, False), reduce("sum", g, (0,), False)
+
+        yield {
+            "what": "linear backward", "dtype": dtype, "sizes": [m, n, k],
+            "chosen": dense_sizes.is_few(m, n, k, x.dtype.char), "library": tried(lambda: library),
+            "ours": tried(lambda: lambda: dense._backward_few(g, x, w, None, True)),
+        }  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path)
     parser.add_argument("--dtypes", nargs="+", default=["float32"])
     args = parser.parse_args()
     rows = []
-    for row in (*products(args.dtypes), *convolutions(args.dtypes)):
+    for row in chain(products(args.dtypes), gradients(args.dtypes), convolutions(args.dtypes)):
         rows.append(row)
         times = [t for t in (row["ours"], row["library"]) if t is not None]
         taken = row["ours"] if row["chosen"] and row["ours"] is not None else row["library"]
