@@ -19,9 +19,9 @@ from ..runtime.thread import here
 from .record.effects import RANDOM_STATE
 from .record.recorder import CannotCapture
 from .record.recording import Recording, check
-from .replay.replay import Replay
+from .replay.replay import Replay, SharedArguments
 from .state import tree
-from .state.keys import like_these, mode, signature
+from .state.keys import arguments_overlap, like_these, mode, signature
 from .state.watch import NotReady
 from .trace.segment import Segment
 from .trace.tracer import Tracer
@@ -171,6 +171,7 @@ class Entry:
         self.churn = 0
         self.eager: str | None = None
         self.split: Tracer | None = None  # runs it when Python has to
+        self.careful = False  # whether calls whose arguments share memory run as they are
         # Whether arguments are of this kind, where they are tensors and nothing else.
         self.like: Callable[[tuple], bool] | None = None
 
@@ -179,6 +180,8 @@ class Entry:
             if program.obstacle(tensors) is None:
                 return program(tensors)
         if self.eager is not None:
+            return self.owner.fn(*args, **kwargs)
+        if self.careful and arguments_overlap(tensors):
             return self.owner.fn(*args, **kwargs)
         if self.split is not None:
             return self._call_split(args, kwargs)
@@ -210,6 +213,11 @@ class Entry:
         recording.call(self.owner.fullgraph)
         try:
             self._consider(recording)
+        except SharedArguments as error:
+            if self.owner.fullgraph:
+                raise
+            self.careful = True
+            self.owner.tell(f"calls like this one run eagerly, because {error}")
         except Exception as error:  # noqa: BLE001 - whatever fails here, the call itself is done
             self._give_up(error, bool(recording.watch.mentioned & RANDOM_STATE))
         result = recording.plain_result()

@@ -29,7 +29,7 @@ class CpuReplay:
 
     def __init__(self, program: Program, exclusive: set[int], seeds: list[int]) -> None:
         self.program = program
-        self.names: dict[str, Any] = {"copyto": np.copyto}
+        self.names: dict[str, Any] = {"copyto": np.copyto, "asarray": np.asarray}
         self.statics: dict[int, np.ndarray] = {}
         self.user: Any = None  # a weak reference to the node whose backward is still to come
         self.cut = program.hand_over
@@ -38,6 +38,7 @@ class CpuReplay:
         self.arguments = [self.array(s) for s in program.arguments]
         self.seeds = [self.arguments[i] for i in seeds]
         self.fresh = [s.storage.number not in self.static for s in program.results]
+        self.written = {s.storage.number for ins in program.instructions for s in ins.writes}
         self._emit_all()
 
     fill = staticmethod(np.copyto)
@@ -201,6 +202,9 @@ class CpuReplay:
         else:
             left = ", ".join(targets) + ("," if ins.several and len(targets) == 1 else "")
             self.lines.append(f"{left} = {call}({given})")
+            for s, target in zip(ins.outputs, targets):
+                if target != "_" and not s.shape and s.storage.number in self.written:
+                    self.lines.append(f"{target} = asarray({target})")  # NumPy's scalars are fixed
 
     def _function(self, parameter: str, results: list[str]) -> Callable[..., tuple]:
         body = [*self.lines, f"return {_tuple(results)}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import copysign
 from typing import Any
 
@@ -254,6 +254,22 @@ def reach(a: Any) -> tuple[type, int, int]:
     low, span = extent(a)
     start = data_pointer(a) + low
     return a.__class__, start, start + span
+
+
+def overlap(a: tuple, b: tuple) -> bool:
+    """Whether the stretches of memory that two arrays reach over have bytes in common."""
+    return a[0] is b[0] and a[1] < b[2] and b[1] < a[2]
+
+
+def touches(a: Any, root: Any, others: Iterable[Any]) -> bool:
+    """Whether an array lies over memory of others, told by addresses where its owner is no array.
+
+    Two tensors from one buffer (`frombuffer`, DLPack) have no array in common.
+    """
+    if root.base is None:
+        return False  # memory of its own: who shares it has the same root
+    span = reach(a)
+    return any(overlap(span, reach(b)) for b in others)
 
 
 def user_line() -> str:

@@ -18,7 +18,7 @@ from ..lower.choose import lower
 from ..passes import again, optimise
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
 from ..record.backward import ReplayNode
-from ..record.recorder import CannotCapture, WrongKernel
+from ..record.recorder import CannotCapture, WrongKernel, overlap, reach, touches
 from ..record.recording import Recording
 from ..state import tree
 from .gradients import Gradients
@@ -44,6 +44,10 @@ class SpentNode(Node):
             "function that has called backward() itself. Differentiate inside that function, or "
             "leave the whole backward outside of it."
         )
+
+
+class SharedArguments(CannotCapture):
+    """This call's arguments share memory that is written: others' may not."""
 
 
 class Replay:
@@ -160,8 +164,8 @@ class Replay:
         self.written = [i for i, s in enumerate(slots) if s.storage.number in written]
         for i in self.written:
             for j, other in enumerate(r.reaches):
-                if j != i and slots[i] is not slots[j] and _overlap(r.reaches[i], other):
-                    raise CannotCapture("it changes an argument that shares memory with another")
+                if j != i and slots[i] is not slots[j] and overlap(r.reaches[i], other):
+                    raise SharedArguments("it changes an argument that shares memory with another")
 
     def _way(self, slot: Slot, r: Recording) -> Any:
         """How a result leaves the program: None as it is, or what must be done to it."""
@@ -199,26 +203,47 @@ class Replay:
 
     def _note_memory(self, r: Recording) -> None:
         """Which memory is the function's own; an argument that lies there is known by identity."""
-        kept = [*r.watch.owned_arrays(), *[t._a for t in r.watch.held]]
-        self.own = {id(root_array(a)) for a in kept}
+        self.kept = [*r.watch.owned_arrays(), *[t._a for t in r.watch.held]]
+        self.own = {id(root_array(a)) for a in self.kept}
         arrays = [t._a for t in r.tensors]
         self.inside = [a if id(root_array(a)) in self.own else None for a in arrays]
-        self.roots = len({id(root_array(a)) for a in arrays})
-        self.apart = not self.written and not any(a is not None for a in self.inside)
+        self.alien = not self.written and not any(a is not None for a in self.inside)
 
     def _shared(self, tensors: Sequence[Tensor]) -> bool:
         """Whether memory is shared otherwise than it was when the call was recorded."""
         own = self.own
-        if self.apart:  # the usual case
+        if self.alien:  # the usual case
             for t in tensors:
                 a = t._a
-                if id(a if a.base is None else root_array(a)) in own:
+                if a.base is None:
+                    if id(a) in own:
+                        return True
+                elif self._is_own(a):
                     return True
             return False
         for t, same in zip(tensors, self.inside):
-            if t._a is not same and (same is not None or id(root_array(t._a)) in own):
+            if t._a is not same and (same is not None or self._is_own(t._a)):
                 return True
-        return bool(self.written) and len({id(root_array(t._a)) for t in tensors}) != self.roots
+        return bool(self.written) and self._overlapping(tensors)
+
+    def _is_own(self, a: Any) -> bool:
+        """Whether an array lies in memory of the function's own."""
+        root = root_array(a)
+        return id(root) in self.own or touches(a, root, self.kept)
+
+    def _overlapping(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether an argument that is written has bytes in common with another one.
+
+        None had when the call was recorded, but for one array given twice, which is part of the key.
+        """
+        arrays = [t._a for t in tensors]
+        spans = [reach(a) for a in arrays]
+        return any(
+            arrays[i] is not a and overlap(spans[i], span)
+            for i in self.written
+            if i < len(arrays)
+            for a, span in zip(arrays, spans)
+        )
 
     # -- the call -------------------------------------------------------------------------------
 
@@ -338,11 +363,6 @@ def _used_after(program: Any, t: Tensor) -> bool:
     """Whether the backward half reads a tensor that outlives the call."""
     cut = program.hand_over
     return any(s.array is t._a for ins in program.instructions[cut + 1 :] for s in ins.reads)
-
-
-def _overlap(a: tuple, b: tuple) -> bool:
-    """Whether the stretches of memory that two arrays reach over have bytes in common."""
-    return a[0] is b[0] and a[1] < b[2] and b[1] < a[2]
 
 
 def _look(a: Any, shift: int, slot: Slot) -> Any:

@@ -10,6 +10,7 @@ from ...base.config import settings
 from ...core.tape import AccumulateGrad
 from ...core.tensor import Tensor
 from ...runtime.thread import CASTING, GRAD, INFERENCE, here
+from ..record.recorder import overlap, reach
 
 
 def signature(tensors: Sequence[Tensor]) -> tuple:
@@ -19,10 +20,23 @@ def signature(tensors: Sequence[Tensor]) -> tuple:
     for i, t in enumerate(tensors):
         a = t._a
         found.append((a.__class__, a.shape, a.dtype, a.strides, role(t)))
-        first = seen.setdefault(id(a), i)
-        if first != i:
-            found.append(first)
+        for thing in (t, a):  # one tensor twice is not two tensors over one array
+            first = seen.setdefault(id(thing), i)
+            if first != i:
+                found.append((thing is t, first))
     return tuple(found)
+
+
+def arguments_overlap(tensors: Sequence[Tensor]) -> bool:
+    """Whether two of the arguments, other than one given twice, have bytes in common."""
+    arrays = {id(t._a): t._a for t in tensors}
+    spans = sorted([reach(a) for a in arrays.values()], key=lambda s: (s[0].__name__, s[1]))
+    end: tuple | None = None
+    for span in spans:
+        if end is not None and overlap(span, end):
+            return True
+        end = span if end is None or span[0] is not end[0] or span[2] > end[2] else end
+    return False
 
 
 def role(t: Tensor) -> int:

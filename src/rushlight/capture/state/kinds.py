@@ -70,13 +70,19 @@ def content(cell: Any) -> Any:
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Equality of plain values; other objects must be the same."""
-    if type(a) is not type(b) or not isinstance(a, PLAIN + (tuple,)):
+    """Whether two plain values are one and the same to any code; other objects must be identical."""
+    if a is b:
+        return True
+    cls = a.__class__
+    if cls is not b.__class__:
         return False
-    try:
-        return bool(a == b) or (a != a and b != b)
-    except Exception:  # noqa: BLE001 - tuples may hold anything
-        return False
+    if cls is float:
+        return a.hex() == b.hex()  # 0.0 equals -0.0, NaN not even itself
+    if cls is complex:
+        return equal(a.real, b.real) and equal(a.imag, b.imag)
+    if cls is tuple:
+        return len(a) == len(b) and all(map(equal, a, b))
+    return cls in PLAIN and a == b
 
 
 def hooks_on(node: Any) -> tuple:

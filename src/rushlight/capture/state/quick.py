@@ -10,7 +10,7 @@ from ...core.changes import changes
 from .kinds import group_shape, hooks_on
 
 _LOOK_EVERY = 16  # calls after which modules are looked at though nobody announced a change
-_NUMERIC = (int, float, complex, tuple)
+_NUMERIC = (int, float, complex, tuple, frozenset)
 
 
 class Quick:

@@ -30,6 +30,10 @@ def flatten(value: Any, tensors: list[Tensor]) -> Any:
         tensors.append(value)
         return Tensor
     cls = value.__class__
+    if cls is float:
+        return (cls, value.hex())  # 0.0 equals -0.0, and NaN not even itself
+    if cls is complex:
+        return (cls, value.real.hex(), value.imag.hex())
     if cls in _PLAIN:
         return (cls, value)
     if isinstance(value, (tuple, list)):

@@ -20,7 +20,7 @@ from ..lower.choose import lower
 from ..passes import again, optimise
 from ..program.instructions import Instruction
 from ..program.slots import ARGUMENT
-from ..record.recorder import CannotCapture, Recorder, WrongKernel, extent, is_array, same
+from ..record.recorder import CannotCapture, Recorder, WrongKernel, extent, is_array, same, touches
 from .books import Books, references
 from .stretch import Pairing, Step, Stretch, alike
 
@@ -266,6 +266,8 @@ class Segment:
             return True
         root = root_array(a)
         if id(root) in self.state_roots:
+            return False
+        if touches(a, root, (*self.kept_states, *bound.values())):
             return False
         return not self.written or all(root_array(b) is not root for b in bound.values())
 
