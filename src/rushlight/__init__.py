@@ -23,6 +23,7 @@ from .core.modes import (
     no_grad,
     set_grad_enabled,
 )
+from .core.overriding import arming as _arming
 from .core.public import NAMESPACES as _NAMESPACES
 from .core.tensor import Tensor
 from .runtime import cpu as _cpu  # noqa: F401 - registers the CPU
@@ -36,7 +37,15 @@ def _compile(*args: _Any, **kwargs: _Any) -> _Any:
     return compile(*args, **kwargs)
 
 
+def _arm(cls: _Any) -> None:
+    """Loads what makes public functions ask their arguments' classes, for programs that have such a class."""
+    from .core.arming import arm
+
+    arm(cls)
+
+
 _meeting.compile = _compile
+_arming.arm = _arm
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None

@@ -4,36 +4,49 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from contextlib import contextmanager
 from typing import Any
 
-from .base.errors import NotYet
+from .core.arming import UNASKED
+from .core.overriding import (
+    ALL_OFF,
+    MODES,
+    DisableTorchFunctionSubclass,
+    arming,
+    ask,
+    asked_among,
+    no_implementation,
+    notice,
+)
+from .core.overriding import DisableTorchFunction as DisableTorchFunction
+from .core.overriding import (
+    disabled as _disabled_torch_function_impl,  # noqa: F401 - asked for here
+)
+from .core.public import NAMESPACES
 from .core.tensor import Tensor
+from .operators.late import load_all
+from .runtime.thread import here
 
 __all__ = [
-    "DisableTorchFunctionSubclass", "TorchFunctionMode", "handle_torch_function", "has_torch_function",
+    "BaseTorchFunctionMode", "DisableTorchFunctionSubclass", "TorchFunctionMode", "get_ignored_functions",
+    "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function",
     "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
     "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
 ]  # fmt: skip
 
 
-def _disabled_torch_function_impl(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # fmt: skip
-    """The `__torch_function__` of a class that does not want to be asked."""
-    return func(*args, **(kwargs or {}))
-
-
-def _asks(value: Any) -> bool:
-    method = getattr(type(value), "__torch_function__", _disabled_torch_function_impl)
-    return getattr(method, "__func__", method) is not _disabled_torch_function_impl
-
-
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of the arguments has a `__torch_function__` of its own."""
-    return any(_asks(a) for a in relevant_args)
+    """Whether one of the arguments has a `__torch_function__` of its own, or a mode is at work."""
+    if here.unasked == ALL_OFF:
+        return False
+    if here.function_modes:
+        return True
+    return not here.unasked and any(notice(type(a)) for a in relevant_args)
 
 
 def has_torch_function_unary(value: Any) -> bool:
     """`has_torch_function` of one argument."""
-    return _asks(value)
+    return has_torch_function((value,))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
@@ -41,32 +54,15 @@ def has_torch_function_variadic(*args: Any) -> bool:
     return has_torch_function(args)
 
 
-def _in_order(args: Iterable[Any]) -> list[Any]:
-    """One argument of each class that asks, subclasses before their bases, else as given."""
-    chosen: list[Any] = []
-    for arg in args:
-        if not _asks(arg) or any(type(arg) is type(c) for c in chosen):
-            continue
-        at = next((i for i, c in enumerate(chosen) if issubclass(type(arg), type(c))), len(chosen))
-        chosen.insert(at, arg)
-    return chosen
-
-
 def handle_torch_function(
     public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Ask the arguments' classes in turn; the first that does not answer NotImplemented decides."""
-    asked = _in_order(relevant_args)
-    types = tuple(map(type, asked))
-    for arg in asked:
-        answer = arg.__torch_function__(public_api, types, args, kwargs)
-        if answer is not NotImplemented:
-            return answer
-    name = f"{public_api.__module__}.{public_api.__name__}"
-    raise TypeError(
-        f"no implementation found for '{name}' on types that implement __torch_function__: "
-        f"{list(types)}"
-    )
+    """Ask the modes and the arguments' classes; the first that does not answer NotImplemented decides."""
+    asked = asked_among(relevant_args, 0)
+    answer = ask(public_api, asked, args, kwargs)
+    if answer is NotImplemented:
+        raise no_implementation(public_api, asked)
+    return answer
 
 
 def wrap_torch_function(dispatcher: Callable) -> Callable:
@@ -94,7 +90,8 @@ def is_tensor_like(inp: Any) -> bool:
 
 def is_tensor_method_or_property(func: Callable) -> bool:
     """Whether a function is a method of tensors or the getter of a property."""
-    return func.__name__ == "__get__" or getattr(Tensor, func.__name__, None) is func
+    name = getattr(func, "__name__", "")
+    return name in ("__get__", "__set__") or getattr(Tensor, name, None) is func
 
 
 def resolve_name(f: Any) -> str | None:
@@ -102,29 +99,109 @@ def resolve_name(f: Any) -> str | None:
     if isinstance(f, str):
         return f
     if is_tensor_method_or_property(f):
-        return f"torch.Tensor.{f.__name__}"
+        owner = getattr(f, "__self__", None)
+        held = next((n for n, v in vars(Tensor).items() if v is owner), None) if owner else None
+        return f"torch.Tensor.{held}.{f.__name__}" if held else f"torch.Tensor.{f.__name__}"
+    name = getattr(f, "__name__", "")
+    for place, home in _HOMES.items():
+        if NAMESPACES.get(place, {}).get(name) is f:
+            return f"{home}.{name}"
     module = inspect.getmodule(f)
     return None if module is None else f"{f.__module__}.{f.__qualname__}"
 
 
-class DisableTorchFunctionSubclass:
-    """A block without `__torch_function__`: rushlight's own functions never ask for it."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *exc: Any) -> None:
-        return None
-
-
 class TorchFunctionMode:
-    """Refused when entered: rushlight's functions call nobody before they compute."""
+    """A block in which every public function asks this object's `__torch_function__` first."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError
 
     def __enter__(self) -> Any:
-        raise NotYet(
-            "overrides.TorchFunctionMode: rushlight's functions cannot be intercepted; see "
-            "rushlight.profiler for what ran, and forward hooks for the inside of a model."
-        )
+        arming.arm(None)
+        here.function_modes = (*here.function_modes, self)
+        MODES.append(self)
+        return self
 
     def __exit__(self, *exc: Any) -> None:
-        return None
+        MODES.remove(self)
+        here.function_modes = here.function_modes[:-1]
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """An object of this class; `with Mode():` does the same."""
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that changes nothing."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def _enable_torch_function() -> Any:
+    """A block in which classes and modes are asked again."""
+    before, here.unasked = here.unasked, 0
+    try:
+        yield
+    finally:
+        here.unasked = before
+
+
+# -- what can be overridden ------------------------------------------------------------------------
+
+_HOMES = {
+    "torch": "torch", "functional": "torch.nn.functional", "linalg": "torch.linalg", "fft": "torch.fft",
+    "special": "torch.special", "autograd": "torch.autograd",
+}  # fmt: skip
+
+
+def _all_of(place: str) -> list[Any]:
+    load_all()
+    names = NAMESPACES.get(place, {})
+    found = [
+        f for n, f in names.items() if callable(f) and n not in UNASKED and not n.startswith("_")
+    ]
+    if place == "Tensor":
+        found = [f for n, f in names.items() if callable(f) and n not in UNASKED]
+        found += [v.__get__ for v in vars(Tensor).values() if isinstance(v, property)]
+    return found
+
+
+def get_overridable_functions() -> dict[Any, list[Callable]]:
+    """The functions that ask `__torch_function__`, by the module (or class) they are in."""
+    from importlib import import_module
+
+    root = __name__.partition(".")[0]
+    answer: dict[Any, list[Callable]] = {
+        import_module(root + home.removeprefix("torch")): _all_of(place)
+        for place, home in _HOMES.items()
+    }
+    return answer | {Tensor: _all_of("Tensor")}
+
+
+def get_ignored_functions() -> set[Callable]:
+    """Public functions that never ask."""
+    names = [NAMESPACES[p].get(n) for p in ("torch", "Tensor") for n in UNASKED]
+    return {f for f in names if f is not None and callable(f)}
+
+
+def get_testing_overrides() -> dict[Callable, Callable]:
+    """For each function that asks a function of the same arguments that answers -1."""
+    functions = [f for group in get_overridable_functions().values() for f in group]
+    return {f: _same_arguments(f) for f in functions}
+
+
+def _same_arguments(fn: Callable) -> Callable:
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):
+        signature = None
+
+    def answer(*args: Any, **kwargs: Any) -> int:
+        if signature is not None:
+            signature.bind(*args, **kwargs)
+        return -1
+
+    return answer

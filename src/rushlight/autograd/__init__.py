@@ -10,10 +10,14 @@ from ..core.modes import (
     set_detect_anomaly,
     set_grad_enabled,
 )
+from ..core.public import publish
 from ..profiler import ProfilerActivity
 from . import function, functional, graph, profiler
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .variable import Variable
+
+publish("autograd", "backward", backward)  # the classes of their arguments may answer for them
+publish("autograd", "grad", grad)
 
 __all__ = [
     "Function", "FunctionCtx", "GradcheckError", "ProfilerActivity", "Variable", "backward", "detect_anomaly",

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime.thread import here
+from .overriding import SPECIAL, notice
 from .tensor import Tensor
 
 # Interpreters whose code is known to be laid out as below, each tried by `tests/test_wrong_arguments.py`; on others wrong
@@ -65,21 +67,45 @@ def _tensors(value: Any) -> bool:
 class _Explain:
     """Called in the frame of a function that fails: raises when an argument is the reason."""
 
-    __slots__ = ("fn", "name")
+    __slots__ = ("defaults", "fn", "name")
 
     def __init__(self, fn: FunctionType, name: str) -> None:
         self.fn, self.name = fn, name
+        self.defaults = (fn.__defaults__ or (), fn.__kwdefaults__ or {})
 
-    def __call__(self) -> None:
+    def __call__(self, then: Any = None) -> Any:
+        """Whether somebody else answers; called again, the answer."""
+        frame = sys._getframe(1)
+        if then is not None:
+            return self._answer(frame.f_code, frame.f_locals)
         error = sys.exc_info()[1]
-        if not isinstance(error, Exception) or isinstance(error, NotImplementedError):
-            return  # Ctrl-C and its like; what somebody refused on purpose
-        if isinstance(error, TypeError) and str(error).startswith(self.name + "()"):
-            return  # a rule of its own has said what it wants
-        asked = getattr(error, "obj", self)  # of an AttributeError: what was asked for one
+        if not isinstance(error, Exception):
+            return False  # Ctrl-C and its like
+        if self._has_stranger(frame.f_code, frame.f_locals):
+            return True
+        if isinstance(error, NotImplementedError):
+            return False  # what somebody refused on purpose
+        if not (isinstance(error, TypeError) and str(error).startswith(self.name + "()")):
+            self._say(getattr(error, "obj", self), frame.f_code, frame.f_locals)
+        return False  # a rule of its own has said what it wants
+
+    def _has_stranger(self, code: CodeType, given: dict) -> bool:
+        """Whether an argument is of a class that wants to be asked and was not seen before."""
+        if here.unasked:
+            return False
+        args, kwargs = _arguments(self.defaults, code, given)
+        flat = [
+            v for a in (*args, *kwargs.values()) for v in (a if type(a) in (list, tuple) else (a,))
+        ]
+        new = {type(v) for v in flat if type(v) not in SPECIAL and not isinstance(v, Tensor)}
+        return any(notice(cls) for cls in new)
+
+    def _answer(self, code: CodeType, given: dict) -> Any:
+        args, kwargs = _arguments(self.defaults, code, given)
+        return self.fn(*args, **kwargs)
+
+    def _say(self, asked: Any, code: CodeType, given: dict) -> None:
         fn = self.fn
-        given = sys._getframe(1).f_locals
-        code = fn.__code__
         for i, name in enumerate(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]):
             if name not in given or isinstance(given[name], Tensor):
                 continue
@@ -93,6 +119,25 @@ class _Explain:
                     raise TypeError(
                         f"expected Tensor as element {i} in argument 0, but got {_label(value)}"
                     ) from None
+
+
+def _arguments(usual: tuple[tuple, dict], code: CodeType, given: dict) -> tuple[list, dict]:
+    """What a function that fails was called with: those that differ from the defaults."""
+    names = code.co_varnames
+    count, last = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    defaults = dict(zip(reversed(names[:count]), reversed(usual[0]))) | usual[1]
+    args = [given.get(n) for n in names[:count]]
+    if code.co_flags & 0x04:  # *args
+        args += given.get(names[last], ())
+        last += 1
+    else:
+        while (
+            args and names[len(args) - 1] in defaults and args[-1] is defaults[names[len(args) - 1]]
+        ):
+            args.pop()
+    kwargs = {n: given[n] for n in names[count : count + code.co_kwonlyargcount]
+              if n in given and given[n] is not defaults.get(n, usual)}  # fmt: skip
+    return args, kwargs | (given.get(names[last], {}) if code.co_flags & 0x08 else {})
 
 
 # -- a table of exceptions and its code (CPython: Objects/exception_handling_notes.txt) ---------------
@@ -135,13 +180,16 @@ def _gaps(ranges: list[Range], first: int, end: int) -> list[tuple[int, int]]:
     return [*found, (first, end)] if first < end else found
 
 
+_HANDLER = "def f():\n try: g()\n except:\n  if '?'(): return '?'('?')\n  raise"
+
+
 class _Template:
-    """The instructions of `except: explain(); raise`, as this interpreter compiles them."""
+    """The instructions of `except: if explain(): return explain(...)`, else `raise`, as this interpreter compiles them."""
 
     def __init__(self) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a string cannot be called is known
-            module = compile("def f():\n try: g()\n except:\n  '?'()\n  raise", __file__, "exec")
+            module = compile(_HANDLER, __file__, "exec")
         code: Any = next(c for c in module.co_consts if isinstance(c, CodeType))
         ranges = _ranges(code.co_exceptiontable)
         start = ranges[0][2]

@@ -11,6 +11,7 @@ from .tensor import Tensor
 
 # namespace -> name -> function; "torch" is the top module, "functional" is nn.functional
 NAMESPACES: dict[str, dict[str, Any]] = {}
+when_published: list[Callable[[str, str, Any], None]] = []  # see core/arming.py
 
 
 def public(
@@ -36,6 +37,8 @@ def publish(place: str, name: str, fn: Any) -> None:
     explain_failures(fn, name)
     if place == "Tensor":
         setattr(Tensor, name, fn)
+    for hear in when_published:
+        hear(place, name, fn)
 
 
 def publish_inplace(name: str, fn: Callable, places: tuple[str, ...]) -> None:

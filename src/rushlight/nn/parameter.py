@@ -9,6 +9,7 @@ from ..base.config import settings
 from ..base.device import as_device
 from ..base.dtypes import FLOATING, as_dtype, get_default_dtype
 from ..core.modes import no_grad
+from ..core.overriding import disabled, notice
 from ..core.tensor import Tensor
 from ..core.views import Extra
 from ..operators.create.filled import empty
@@ -39,6 +40,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     """A tensor that is a module's parameter: assigned as an attribute, it is registered."""
 
     __slots__ = ()
+    __torch_function__ = disabled
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -74,6 +76,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 def _over(cls: type, array: Any, requires_grad: bool) -> Any:
     """A leaf of class `cls` over an array, sharing its memory."""
+    notice(cls)
     p: Any = object.__new__(cls)
     p._a = array
     p._edge = None
@@ -123,6 +126,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     """A tensor that becomes a module's buffer when it is assigned as an attribute."""
 
     __slots__ = ()
+    __torch_function__ = disabled
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         if data is None:
@@ -227,6 +231,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
     """A buffer whose shape is known after the first forward."""
 
     __slots__ = ()
+    __torch_function__ = disabled
     cls_to_become = Tensor
 
     def __new__(

@@ -15,6 +15,8 @@ INFERENCE = 2  # results may never enter a graph; nothing is put on the tape, wh
 CASTING = 4  # `casts` gives every op its inputs in other dtypes
 WATCHED = 8  # `listeners` see every computation
 PARTS = 16  # one of them wants to see the parts of what could be computed in one kernel
+TRACED = 32  # kernels are given to `tracer`, which may put them off
+FOREIGN = 64  # another thread may have put off what this one is about to see
 
 TAPE = (
     GRAD | INFERENCE
@@ -31,7 +33,10 @@ class _Here(threading.local):
     replay_hooks: Any = None  # what the recording at work collects, see `door.each_replay`
     recorder: Any = None  # the innermost recording this thread is inside of
     notice: Callable[[str], None] | None = None  # told of prints, files and logs while recording
+    function_modes: tuple[Any, ...] = ()  # the innermost last, see core/overriding.py
+    unasked = 0  # whether classes of arguments, or nobody at all, answer for public functions
     stance = "default"  # what compiled functions do, see `compiler.set_stance`
+    tracer: Any = None  # who looks for loops in this thread, see core/hot.py
 
     @property
     def grad(self) -> bool:
@@ -50,6 +55,24 @@ class _Here(threading.local):
 
 
 here = _Here()
+
+
+def settle() -> None:
+    """Have everything computed that was put off, before memory is looked at without passing the door."""
+    if here.tracer is not None:
+        here.tracer.settle()
+    elif here.state & FOREIGN:
+        settle_others()
+
+
+def settle_others() -> None:
+    """The same for what the thread that traces has put off; from then on it puts nothing off."""
+    here.state &= ~FOREIGN
+    for tracer in list(tracers):
+        tracer.settle_from_outside()
+
+
+tracers: list[Any] = []  # those that may have put something off
 
 
 def swap(bits: int, to: int) -> int:

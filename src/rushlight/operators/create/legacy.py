@@ -11,6 +11,7 @@ from ...base.config import settings
 from ...base.device import CPU, device, get_default_device, set_default_device
 from ...base.dtypes import as_dtype, dtype, title
 from ...base.errors import NoGpuError
+from ...core.overriding import notice
 from ...core.public import public, publish
 from ...core.tensor import Tensor, wrap
 from ...runtime import devices
@@ -119,8 +120,9 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
     """The same memory and history as an object of a subclass of Tensor."""
     if not issubclass(cls, Tensor):
         raise TypeError(f"{cls.__name__} is not a subclass of Tensor")
+    notice(cls)
     t = object.__new__(cls)
-    t._a, t._edge, t.grad, t._ver, t._ext = self._a, self._edge, None, self._ver, None
+    t._a, t._edge, t._grad, t._ver, t._ext = self._a, self._edge, None, self._ver, None
     if self._edge is not None and self.is_leaf:
         t._edge = None
         t.requires_grad_()

@@ -10,6 +10,7 @@ import numpy as np
 from ...base.shapes import broadcast_shapes
 from ...core.inplace import change
 from ...core.op import Op
+from ...core.overriding import foreign
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor, wrap
 from .promotion import promote, promote_unary_float
@@ -139,18 +140,18 @@ def dunder(name: str, op: Op, *, floats: bool = True) -> None:
             return op.pair(self, other) if floats else op(self, other)
         if other.__class__ not in _NUMBERS:
             if not isinstance(other, _OPERANDS):
-                return NotImplemented
+                return foreign(f"__{name}__", self, other)
             other = operand(other)
         return op(self, other)
 
     def backward(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
-            return NotImplemented
+            return foreign(f"__r{name}__", self, other)
         return op(operand(other), self)
 
     def assign(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
-            return NotImplemented
+            return foreign(f"__i{name}__", self, other)
         return change(self, op, operand(other))
 
     publish("Tensor", f"__{name}__", forward)

@@ -10,6 +10,7 @@ from ...base.dtypes import c_name, title
 from ...base.errors import NotYet
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
+from ...core.overriding import foreign
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
 from ...runtime.thread import here
@@ -285,7 +286,7 @@ def add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor
 
 def _at(self: Tensor, other: Any) -> Any:
     if not isinstance(other, Tensor):
-        return NotImplemented
+        return foreign("__matmul__", self, other)
     a, b = self._a, other._a
     dtype = a.dtype
     if a.ndim == 2 and b.ndim == 2 and a.shape[1] == b.shape[0] and dtype is b.dtype:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
+from ...core.overriding import foreign
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
 from ..made_of.guards import invalid_arguments, not_a_tensor, tensors_only, title, unsupported
@@ -37,7 +38,7 @@ def _comparison(name: str, ufunc: str, dunder: str, alias: str | None, doc: str)
 
     def operator(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
-            return NotImplemented
+            return foreign(f"__{dunder}__", self, other)
         return op(self, operand(other))
 
     publish("Tensor", f"__{dunder}__", operator)

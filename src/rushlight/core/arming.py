@@ -1,0 +1,196 @@
+"""Telling every public function to ask its arguments' classes first, once a program has such a class.
+
+A function keeps its identity: users hold it, and tables of theirs are keyed by it. Its code is exchanged for
+one that looks at the classes of the arguments and calls a copy of the function as it was.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from types import CodeType, FunctionType
+from typing import Any
+
+from .overriding import MODES, NESTED, SPECIAL, dispatch
+from .public import NAMESPACES, when_published
+from .tensor import Tensor
+
+# Answered without asking: they make tensors of numbers, are about classes, or tell of the process.
+UNASKED = frozenset("""
+    _make_subclass as_subclass as_tensor asarray can_cast from_dlpack from_numpy frombuffer get_rng_state
+    initial_seed is_storage is_tensor manual_seed promote_types seed set_rng_state tensor typename __new__
+    __hash__ __dir__ __getattr__ __iter__ broadcast_shapes
+""".split())  # fmt: skip
+# The function that an operator stands for, where PyTorch says another than the operator itself.
+OPERATORS = {
+    "add": "add", "radd": "add", "iadd": "add_", "sub": "sub", "isub": "sub_", "mul": "mul", "rmul": "mul",
+    "imul": "mul_", "truediv": "div", "itruediv": "div_", "ifloordiv": "floor_divide_", "mod": "remainder",
+    "imod": "remainder_", "pow": "pow", "ipow": "pow_", "matmul": "matmul", "ne": "ne", "lt": "lt", "le": "le",
+    "gt": "gt", "ge": "ge", "ror": "bitwise_or", "rand": "bitwise_and", "rxor": "bitwise_xor", "neg": "neg",
+    "abs": "abs", "pos": "positive",
+}  # fmt: skip
+# Their arguments may be lists, or tuples, of tensors.
+_LISTS = frozenset(
+    ("tensors", "tensor", "operands", "indices", "index", "matrices", "inputs", "outputs")
+)
+
+_originals: dict[FunctionType, FunctionType] = {}  # by the function that asks: what it was before
+_methods: dict[tuple[str, FunctionType], FunctionType] = {}  # by the function of the same body
+
+
+def arm(cls: type | None) -> None:
+    """Let every public function, those of now and those of later, look at its arguments."""
+    if cls is not None:
+        overlay(cls)
+    if when_published:
+        return
+    when_published.append(_arm_one)
+    for place in sorted(NAMESPACES, key="Tensor".__eq__):  # methods last
+        for name, fn in list(NAMESPACES[place].items()):
+            _arm_one(place, name, fn)
+
+
+def _arm_one(place: str, name: str, fn: Any) -> None:
+    if not isinstance(fn, FunctionType) or name in UNASKED or place == "return_types":
+        return
+    if place == "Tensor" and fn in _originals:
+        # A method is a function of its own, as in PyTorch, where `torch.add` is not `Tensor.add`.
+        key = (name if name.startswith("__") else "", fn)
+        fn = _methods.setdefault(key, _copy(_originals[fn]))
+        NAMESPACES[place][name] = fn
+        setattr(Tensor, name, fn)
+    if fn not in _originals:
+        exchange(fn, _stands_for(place, name) or fn)
+        fn.__name__ = name  # tables of users are keyed by it, too
+
+
+def _stands_for(place: str, name: str) -> Any:
+    if place == "Tensor" and name.startswith("__"):
+        other = OPERATORS.get(name.strip("_"))
+        return None if other is None else _Late(other)
+    return None
+
+
+class _Late:
+    """A method of Tensor by its name: it may be published after the operator that stands for it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, original: Any, args: tuple, kwargs: dict) -> Any:
+        return dispatch(getattr(Tensor, self.name), original, args, kwargs)
+
+
+def _copy(fn: FunctionType) -> FunctionType:
+    made = FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
+    made.__kwdefaults__ = fn.__kwdefaults__
+    made.__annotations__ = fn.__annotations__
+    made.__qualname__, made.__doc__, made.__module__ = fn.__qualname__, fn.__doc__, fn.__module__
+    made.__dict__.update(fn.__dict__)
+    return made
+
+
+def exchange(fn: FunctionType, public: Any) -> None:
+    """Let `fn` ask first, in the name of `public`."""
+    original = _originals[fn] = _copy(fn)
+    code = original.__code__
+    first = code.co_varnames[: min(2, code.co_argcount)]
+    rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][: code.co_flags >> 2 & 1]
+    lists = not _LISTS.isdisjoint(first + rest)
+    said = public if isinstance(public, _Late) else _Plainly(public)
+    template = _template(len(code.co_freevars))
+    values = {
+        "?modes": MODES.__len__,
+        "?none": (NESTED if lists else SPECIAL).isdisjoint,
+        "?some": SPECIAL.isdisjoint,
+        "?map": map,
+        "?type": type,
+        "?ask": said,
+        "?original": original,
+    }
+    consts = tuple([values.get(c, c) if isinstance(c, str) else c for c in template.co_consts])
+    fn.__code__ = template.replace(
+        co_consts=consts, co_name=code.co_name, co_filename=code.co_filename,
+        co_firstlineno=code.co_firstlineno,
+    )  # fmt: skip
+    fn.__defaults__ = fn.__kwdefaults__ = None
+    fn.__wrapped__ = original  # type: ignore[attr-defined]  # where `inspect` finds the signature
+
+
+class _Plainly:
+    """Asks in the name of one function."""
+
+    def __init__(self, public: Any) -> None:
+        self.public = public
+
+    def __call__(self, original: Any, args: tuple, kwargs: dict) -> Any:
+        return dispatch(self.public, original, args, kwargs)
+
+
+_TEXT = """
+def outer({free}):
+    def call(*args, **kwargs):
+        if (
+            '?modes'()
+            or not '?none'('?map'('?type', args))
+            or kwargs and not '?some'('?map'('?type', kwargs.values()))
+        ):
+            return '?ask'('?original', args, kwargs)
+        return '?original'(*args, **kwargs)
+        {free}
+"""
+
+
+@lru_cache(32)
+def _template(free: int) -> CodeType:
+    """The code with as many free variables as the function has cells, which have to agree."""
+    names = ", ".join([f"_{i}" for i in range(free)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a string cannot be called is known
+        module = compile(_TEXT.replace("{free}", names), __file__, "exec")
+    outer: Any = next(c for c in module.co_consts if isinstance(c, CodeType))
+    return next(c for c in outer.co_consts if isinstance(c, CodeType))
+
+
+# -- what only objects of a special class are asked for --------------------------------------------
+
+_METHODS = frozenset("""
+    size dim ndimension numel nelement element_size stride storage_offset data_ptr get_device is_floating_point
+    is_complex is_signed requires_grad_ is_inference retain_grad register_hook item tolist numpy __array__ __bool__
+    __float__ __int__ __complex__ __index__ __len__ __contains__ __format__ __repr__ backward
+    register_post_accumulate_grad_hook
+""".split())  # fmt: skip
+
+
+def overlay(cls: type) -> None:
+    """Let the properties and plain methods of a subclass of Tensor ask it, unless it has its own."""
+    for name in dir(Tensor):
+        mine = _in_class(Tensor, name)
+        if _in_class(cls, name) is not mine:
+            continue
+        if isinstance(mine, property):
+            setattr(cls, name, _property(mine))
+        elif name in _METHODS and isinstance(mine, FunctionType):
+            setattr(cls, name, _method(mine))
+
+
+def _in_class(cls: type, name: str) -> Any:
+    return next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
+
+
+def _property(mine: property) -> property:
+    def get(self: Any) -> Any:
+        return dispatch(mine.__get__, mine.__get__, (self,), {})
+
+    def put(self: Any, value: Any) -> None:
+        dispatch(mine.__set__, mine.__set__, (self, value), {})
+
+    return property(get, mine.fset and put, mine.fdel, mine.__doc__)
+
+
+def _method(mine: FunctionType) -> Any:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return dispatch(mine, mine, (self, *args), kwargs)
+
+    call.__name__, call.__qualname__, call.__doc__ = mine.__name__, mine.__qualname__, mine.__doc__
+    return call
