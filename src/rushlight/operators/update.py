@@ -48,6 +48,11 @@ def _regularised(g: Any, p: Any, decay: float, maximize: bool) -> Any:
     return g + decay * p if decay else g
 
 
+def _lerp(start: Any, end: Any, weight: float) -> Any:
+    """Between two arrays, as PyTorch from the nearer one: it decides what an infinite gradient leaves."""
+    return start + weight * (end - start) if weight < 0.5 else end - (1 - weight) * (end - start)
+
+
 def _cut(g: Any) -> Any:
     """The values alone: a first momentum has no history in PyTorch either."""
     return g.detach() if hasattr(g, "detach") else g
@@ -82,7 +87,7 @@ def ADAM(
             p *= 1 - lr * decay
         decay = 0.0
     g = _regularised(g, p, decay, maximize)
-    m += (1 - beta1) * (g - m)
+    m[...] = _lerp(m, g, 1 - beta1)
     v *= beta2
     v += ((1 - beta2) * g) * g
     if largest:
@@ -96,7 +101,7 @@ def ADAMAX(xp: Any, h: list, p: Any, g: Any, m: Any, u: Any, *, maximize: bool) 
     """h: lr, weight decay, beta1, beta2, eps, 1 - beta1^t."""
     lr, decay, beta1, beta2, eps, c1 = h
     g = _regularised(g, p, decay, maximize)
-    m += (1 - beta1) * (g - m)
+    m[...] = _lerp(m, g, 1 - beta1)
     xp.maximum(beta2 * u, xp.abs(g) + eps, out=u)
     p -= (lr / c1) * m / u
 
@@ -111,7 +116,7 @@ def NADAM(
         p *= 1 - lr * decay
         decay = 0.0
     g = _regularised(g, p, decay, maximize)
-    m += (1 - beta1) * (g - m)
+    m[...] = _lerp(m, g, 1 - beta1)
     v *= beta2
     v += (1 - beta2) * g * g
     scale = xp.sqrt(v / c2) + eps
@@ -129,7 +134,7 @@ def RADAM(
         p *= 1 - lr * decay
         decay = 0.0
     g = _regularised(g, p, decay, maximize)
-    m += (1 - beta1) * (g - m)
+    m[...] = _lerp(m, g, 1 - beta1)
     v *= beta2
     v += (1 - beta2) * g * g
     step = m / c1
@@ -158,7 +163,7 @@ def RMSPROP(
     scale = v
     if centered:
         mean = rest[0]
-        mean += (1 - alpha) * (g - mean)
+        mean[...] = _lerp(mean, g, 1 - alpha)
         scale = v - mean * mean
     step = g / (xp.sqrt(scale) + eps)
     if momentum:
@@ -201,7 +206,7 @@ def RPROP(xp: Any, h: list, p: Any, g: Any, before: Any, size: Any, *, maximize:
     size *= xp.where(agree > 0, grow * one, xp.where(agree < 0, shrink * one, one))
     xp.clip(size, smallest, largest, out=size)
     g = xp.where(agree < 0, xp.zeros_like(g), g)
-    p -= xp.sign(g) * size
+    p -= xp.where(g > 0, size, xp.where(g < 0, -size, xp.zeros_like(size)))  # 0 at NaN
     before[...] = g
 
 
@@ -229,20 +234,20 @@ def ADAFACTOR(xp: Any, h: list, p: Any, g: Any, *variance: Any, maximize: bool) 
         g = -g
     if eps1 < 0:
         eps1 = _smallest(p.dtype)
-    length = xp.maximum(_rms(xp, p), eps2) * rho
+    length = xp.fmax(_rms(xp, p), eps2) * rho  # of NaN: the other, as Python's max in PyTorch
     if decay:
         p *= 1 - lr * decay
     if len(variance) == 2:
         row, col = variance
         square = g * g
-        row += share * (square.mean(axis=-1, keepdims=True) - row)
-        col += share * (square.mean(axis=-2, keepdims=True) - col)
+        row[...] = _lerp(row, square.mean(axis=-1, keepdims=True), share)
+        col[...] = _lerp(col, square.mean(axis=-2, keepdims=True), share)
         estimate = (row @ col) / xp.maximum(row.mean(axis=-2, keepdims=True), eps1)
     else:
         (estimate,) = variance
-        estimate += share * (g * g - estimate)
+        estimate[...] = _lerp(estimate, g * g, share)
     step = g / xp.sqrt(xp.maximum(estimate, eps1 * eps1))
-    clipped = length / xp.maximum(_rms(xp, step) / threshold, 1.0)
+    clipped = length / xp.fmax(_rms(xp, step) / threshold, 1.0)
     p -= (clipped * step).astype(p.dtype)
 
 
@@ -263,8 +268,8 @@ def _rms(xp: Any, x: Any) -> Any:
 def MUON_MOMENTUM(xp: Any, h: list, out: Any, g: Any, b: Any, *, nesterov: bool) -> None:
     """h: momentum; `out` is what is made orthogonal, `b` the running mean of gradients."""
     (momentum,) = h
-    b += (1 - momentum) * (g - b)
-    out[...] = g + momentum * (b - g) if nesterov else b
+    b[...] = _lerp(b, g, 1 - momentum)
+    out[...] = _lerp(g, b, momentum) if nesterov else b
 
 
 @update("muon_update")

@@ -17,6 +17,7 @@ from ..core.tape import RemovableHandle
 from ..core.tensor import Tensor, tensor_over
 from ..operators.foreach import _foreach_zero_
 from ..runtime.door import each_replay
+from ..runtime.thread import here
 
 required = object()
 
@@ -52,7 +53,7 @@ class Optimizer:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
-                f"but got {type(params).__name__}"
+                f"but got {params.type()}"
             )
         self.state: dict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
@@ -314,6 +315,13 @@ def _take_names(group: dict[str, Any]) -> None:
         group["param_names"] = names
 
 
+def _counted(step: Callable, optimizer: Optimizer, args: tuple, kwargs: dict) -> Any:
+    out = step(*args, **kwargs)
+    optimizer._count()
+    each_replay(optimizer._count)
+    return out
+
+
 def _with_hooks(step: Callable) -> Callable:
     """Wrap a subclass's step: hooks, and the count that schedulers look at."""
     if getattr(step, "hooked", False):
@@ -333,9 +341,12 @@ def _with_hooks(step: Callable) -> Callable:
                         f"{replaced}."
                     )
                 args, kwargs = replaced
-        out = step(*args, **kwargs)
-        self._count()
-        each_replay(self._count)
+        if here.tracer is None:
+            out = _counted(step, self, args, kwargs)
+        else:
+            alone = len(args) == 1 and not kwargs  # no closure, no scaler's numbers
+            go = functools.partial(_counted, step, self, args, kwargs)
+            out = here.tracer.step(go, self, alone)
         if _global_post_hooks or self._post_hooks:
             for hook in (*self._post_hooks.values(), *_global_post_hooks.values()):
                 hook(self, args, kwargs)

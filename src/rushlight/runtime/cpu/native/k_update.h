@@ -36,12 +36,17 @@ static void K(sgd)(float *p, const float *g, float *b, idx n, const float *h, in
                store_some(p + i, u, left); store_some(b + i, w, left);)
 }
 
+/* PyTorch's lerp: from the nearer end, which decides what an infinite gradient leaves. */
+INLINE vf toward(vf from, vf to, float weight) {
+    return weight < 0.5f ? from + spread(weight) * (to - from) : to - spread(1.0f - weight) * (to - from);
+}
+
 /* h: 1 - lr * decay (decoupled), decay, 1 - beta1, beta2, 1 - beta2, lr / c1, 1 / c2, eps */
 INLINE void adam_vector(vf *p, vf g, vf *m, vf *v, vf *top, int has_top, const float *h, int flags) {
     if (flags & DECOUPLED) *p = *p * spread(h[0]);
     if (flags & MAXIMIZE) g = -g;
     if (flags & DECAYS && !(flags & DECOUPLED)) g = g + spread(h[1]) * *p;
-    *m = *m + spread(h[2]) * (g - *m);
+    *m = toward(*m, g, h[2]);
     *v = *v * spread(h[3]) + (spread(h[4]) * g) * g;
     vf most = *v;
     if (has_top) most = *top = nan_max(*top, *v);
@@ -79,8 +84,7 @@ static void K(rmsprop)(float *p, const float *g, float *v, float *mean, float *b
         vf scale = GET(v + i) * spread(h[2]) + spread(h[3]) * d * d;
         PUT(v + i, scale);
         if (mean) {
-            vf m = GET(mean + i);
-            m = m + spread(h[3]) * (d - m);
+            const vf m = toward(GET(mean + i), d, h[3]);
             PUT(mean + i, m);
             scale = scale - m * m;
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 # kernel -> (names of h in order, statements over p, g and the states a, b, c). Numbers are double, T is how
 # arrays are stored and A what is computed with; arithmetic on numbers alone stays double.
 _DECAY = "if (MAXIMIZE) g = -g; if (decay != 0) g += (A)decay * p;"
-_MOMENTS = "a += (A)(1 - beta1) * (g - a); b = b * (A)beta2 + (A)(1 - beta2) * g * g;"
+_MOMENTS = "a = toward(a, g, 1 - beta1); b = b * (A)beta2 + (A)(1 - beta2) * g * g;"
 _SHRINK = "double decay = h[1]; if (DECOUPLED) { p *= (A)(1 - lr * decay); decay = 0; }"
 RULES: dict[str, tuple[str, str]] = {
     "sgd_update": (
@@ -28,7 +28,7 @@ RULES: dict[str, tuple[str, str]] = {
     "adamax_update": (
         "lr decay beta1 beta2 eps c1",
         f"""{_DECAY}
-        a += (A)(1 - beta1) * (g - a);
+        a = toward(a, g, 1 - beta1);
         b = max_of((A)beta2 * b, abs_of(g) + (A)eps);
         p -= (A)(lr / c1) * a / b;""",
     ),
@@ -51,7 +51,7 @@ RULES: dict[str, tuple[str, str]] = {
         f"""{_DECAY}
         a = a * (A)alpha + (A)(1 - alpha) * g * g;
         A scale = a;
-        if (CENTERED) {{ b += (A)(1 - alpha) * (g - b); scale = a - b * b; }}
+        if (CENTERED) {{ b = toward(b, g, 1 - alpha); scale = a - b * b; }}
         A step = g / (root(scale) + (A)eps);
         if (MOMENTUM) {{
             A& held = CENTERED ? c : b;
@@ -88,7 +88,7 @@ RULES: dict[str, tuple[str, str]] = {
     ),
     "muon_momentum_update": (
         "momentum",
-        "a += (A)(1 - momentum) * (g - a); p = NESTEROV ? g + (A)momentum * (a - g) : a;",
+        "a = toward(a, g, 1 - momentum); p = NESTEROV ? toward(g, a, momentum) : a;",
     ),
     "muon_update": ("lr decay", "p *= (A)(1 - lr * decay); p -= (A)lr * g;"),
 }
