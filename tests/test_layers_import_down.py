@@ -18,7 +18,7 @@ LAYERS = (
     "runtime",
     "core",
     "operators",
-    "_names",
+    "_names futures",
     "distributed profiler",
     "autograd nn optim data io amp capture distributions",
     "utils",  # and every other name at the top: what else PyTorch has public, see FACADES

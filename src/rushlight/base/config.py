@@ -55,3 +55,13 @@ settings = Settings()
 def launcher(name: str) -> str | None:
     """What a launcher of several processes says of this one: RANK, WORLD_SIZE, LOCAL_RANK."""
     return os.environ.get(name)
+
+
+def adopt(variables: dict[str, str]) -> None:
+    """Take variables over into the environment of this process, for libraries that read it."""
+    os.environ.update(variables)
+
+
+def inherited(**more: str) -> dict[str, str]:
+    """The environment for a process that this one starts."""
+    return {**os.environ, **more}

@@ -1,0 +1,207 @@
+"""One way for every collective: counted, checked, done here or in the group's thread, seen at the door."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.inplace import bump
+from ..core.tensor import Tensor
+from ..runtime.door import Kernel, run
+from ..runtime.thread import here
+from . import compare
+from .groups import GroupMember, ProcessGroup
+from .reduce_op import ReduceOp
+from .works import StreamWork, Work
+
+__all__ = ["Call", "begin", "collective", "end"]
+
+
+class Call(NamedTuple):
+    """A collective as the door sees it: equal calls of two steps are equal."""
+
+    group: str
+    name: str
+    op: ReduceOp | None = None
+    root: int = 0
+    received: tuple[int, ...] = ()
+    sent: tuple[int, ...] = ()
+    token: int = 0  # of a call whose end is another instruction
+
+    def args(self) -> list[Any]:
+        """What the engine's method is given behind the arrays."""
+        if self.name == "all_to_all":
+            return [self.received, self.sent]
+        more: list[Any] = []
+        if self.name in ("broadcast", "reduce", "gather", "scatter"):
+            more.append(self.root)
+        if self.op is not None:
+            more.append(self.op)
+        return more
+
+
+def _group(call: Call) -> ProcessGroup:
+    world = GroupMember.WORLD
+    if world is None or call.group not in world.world.groups:
+        raise ValueError(f"process group {call.group!r} of this {call.name} was destroyed")
+    return world.world.groups[call.group]
+
+
+def _on_host(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> None:
+    """The collective over NumPy arrays in the calling thread."""
+    engine = group.engine("cpu")
+    rows = [None if a is None else np.ascontiguousarray(a) for a in arrays]
+    if arrays[0] is not None and rows[0].ndim != arrays[0].ndim:  # ascontiguousarray makes 0-d 1-d
+        rows[0] = rows[0].reshape(arrays[0].shape)
+    getattr(engine, call.name)(*rows, *call.args())
+    if arrays[0] is not None and not np.may_share_memory(rows[0], arrays[0]):
+        np.copyto(arrays[0], rows[0])
+
+
+def _on_gpu(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> None:
+    """The collective over CuPy arrays: NCCL in the current stream, or through the host."""
+    engine = group.engine("cuda")
+    some = next(a for a in arrays if a is not None)
+    if engine.kind == "self":
+        return getattr(engine, call.name)(*arrays, *call.args())
+    if engine.kind != "nccl" or not engine.has(call.name, some.dtype, call.op):
+        from .gpus import through_the_host
+
+        return through_the_host(lambda hosts: _on_host(group, call, hosts), list(arrays))
+    import cupy
+
+    rows = [None if a is None else cupy.ascontiguousarray(a) for a in arrays]
+    getattr(engine, call.name)(*rows, *call.args())
+    if arrays[0] is not None and rows[0].data.ptr != arrays[0].data.ptr:
+        cupy.copyto(arrays[0], rows[0])
+
+
+def _perform(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> None:
+    some = next(a for a in arrays if a is not None)
+    (_on_host if isinstance(some, np.ndarray) else _on_gpu)(group, call, arrays)
+
+
+def _whole(xp: Any, *arrays: Any, call: Call) -> Any:
+    """The body of a collective that is done when it returns."""
+    group = _group(call)
+    group.begin(call.name)
+    if group.world.detail:
+        compare.same_everywhere(group, call, arrays)
+    if group.worker.idle or not isinstance(_some(arrays), np.ndarray):
+        _perform(group, call, arrays)
+    else:  # what was begun before goes first, on every rank
+        group.worker.submit(lambda: _perform(group, call, arrays), call.name).wait()
+    return arrays[0]
+
+
+def _some(arrays: Sequence[Any]) -> Any:
+    return next(a for a in arrays if a is not None)
+
+
+def _written(arrays: Sequence[Any], attrs: dict[str, Any]) -> list[int]:
+    return [] if arrays[0] is None else [0]
+
+
+_under_way: dict[int, Work] = {}  # works whose end is another instruction, by token
+_tokens = itertools.count(1)
+
+
+def _start(xp: Any, *arrays: Any, call: Call) -> Any:
+    """The body of a collective that goes on beside what follows."""
+    _under_way[call.token] = _launch(_group(call), call, arrays)
+    return arrays[0]
+
+
+def _finish(xp: Any, a: Any, *, call: Call) -> Any:
+    """The body of its end."""
+    _under_way.pop(call.token).wait()
+    return a
+
+
+def _launch(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> Work:
+    group.begin(call.name)
+    if group.world.detail:
+        compare.same_everywhere(group, call, arrays)
+    if isinstance(_some(arrays), np.ndarray):
+        if group.size() == 1:
+            _perform(group, call, arrays)
+            return Work()
+        return group.worker.submit(lambda: _perform(group, call, arrays), call.name)
+    return _launch_gpu(group, call, arrays)
+
+
+def _launch_gpu(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> Work:
+    """In a stream beside the current one: NCCL's work, or the group's thread with the copies."""
+    import cupy
+
+    from ..runtime.cuda.memory.streams import new_stream, using
+
+    index = _some(arrays).device.id
+    side = group.sides.get(index)
+    if side is None:
+        side = group.sides[index] = new_stream(index, priority=-1)
+    current = cupy.cuda.get_current_stream()
+    before = cupy.cuda.Event(disable_timing=True)
+    before.record(current)
+    side.wait_event(before)
+    engine = group.engine("cuda")
+    if engine.kind == "mpi" or not hasattr(engine, "has"):
+
+        def job() -> None:
+            with cupy.cuda.Device(index), using(side):
+                _on_gpu(group, call, arrays)
+
+        return group.worker.submit(job, call.name) if engine.kind == "mpi" else _at_once(job)
+    with using(side):
+        _on_gpu(group, call, arrays)
+        after = cupy.cuda.Event(disable_timing=True)
+        after.record(side)
+    return StreamWork(after, cupy.cuda.get_current_stream, arrays)
+
+
+def _at_once(job: Any) -> Work:
+    job()
+    return Work()
+
+
+_WHOLE = Kernel("collective", _whole, mutates=_written)
+_START = Kernel("collective_begin", _start, mutates=(0,))
+_END = Kernel("collective_end", _finish, mutates=(0,))
+
+
+def collective(
+    group: ProcessGroup, call: Call, tensors: Sequence[Tensor | None], async_op: bool = False
+) -> Work | None:
+    """Do a collective over tensors; the first is written. With `async_op` a work to wait for."""
+    arrays = [None if t is None else t._a for t in tensors]
+    some = _some(arrays)
+    if here.recorder is not None and call.name == "gather" and here.notice is not None:
+        here.notice("gather() between processes")
+    if async_op and here.recorder is None:
+        work = _launch(group, call, arrays)
+    else:
+        run(_WHOLE, some.__class__, arrays, {"call": call})
+        work = Work()
+    if tensors[0] is not None:
+        bump(tensors[0])
+    if not async_op:
+        return None
+    work._results = [tensors[0]]
+    return work
+
+
+def begin(group: ProcessGroup, call: Call, tensor: Tensor) -> Call:
+    """Start a collective whose `end` is called later; both can be recorded."""
+    if call.token == 0:
+        call = call._replace(token=next(_tokens))
+    run(_START, tensor._a.__class__, (tensor._a,), {"call": call})
+    return call
+
+
+def end(call: Call, tensor: Tensor) -> None:
+    """Wait for what `begin` started."""
+    run(_END, tensor._a.__class__, (tensor._a,), {"call": call})
+    bump(tensor)

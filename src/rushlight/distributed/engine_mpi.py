@@ -1,0 +1,170 @@
+"""The engine between hosts: collectives over NumPy arrays by MPI's non-blocking calls.
+
+Every call is started without blocking and waited for by `patience.py`, so that a rank that never comes is a
+timeout with names and not a hang. Dtypes and reductions that MPI has are its own; everything else (bfloat16,
+float16, bool, averages of integers) is exchanged as bytes and combined by `reduce_op.combine`: first every rank
+gets one share of all ranks' arrays, then everybody gets the results. That moves as many bytes as a ring does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .reduce_op import AVG, PREMUL_SUM, ReduceOp, combine, finish, prepare
+
+__all__ = ["MpiEngine"]
+
+# MPI counts in a C int; larger arrays go in pieces.
+_MOST = 1 << 30
+_NATIVE = {np.dtype(c) for c in "bBhHiIlLqQfdFD"}
+
+
+class MpiEngine:
+    """The collectives of one group of ranks over one communicator."""
+
+    kind = "mpi"
+
+    def __init__(self, comm: Any, wait: Callable[[Any, str], None]) -> None:
+        from mpi4py import MPI
+
+        self.mpi = MPI
+        self.comm = comm  # collectives; a second one keeps messages between two ranks apart
+        self.pairs = comm.Dup()
+        self.rank, self.size = comm.Get_rank(), comm.Get_size()
+        self._wait = wait
+
+    def _op(self, op: ReduceOp, dtype: np.dtype) -> Any:
+        """MPI's own reduction, or None."""
+        if dtype not in _NATIVE:
+            return None
+        m = self.mpi
+        return {
+            "SUM": m.SUM, "AVG": m.SUM, "PREMUL_SUM": m.SUM, "PRODUCT": m.PROD, "MIN": m.MIN,
+            "MAX": m.MAX, "BAND": m.BAND, "BOR": m.BOR, "BXOR": m.BXOR,
+        }[op.kind.name]  # fmt: skip
+
+    def _bytes(self, a: np.ndarray) -> Any:
+        """An array as MPI sees it when it only moves: the widest unit that fits, to count less."""
+        raw = a.reshape(-1).view(np.uint8)
+        for unit, kind in ((8, self.mpi.INT64_T), (4, self.mpi.INT32_T)):
+            if a.dtype.itemsize % unit == 0:
+                return [raw, raw.size // unit, kind]
+        return [raw, raw.size, self.mpi.BYTE]
+
+    # -- reductions -------------------------------------------------------------------------------
+
+    def all_reduce(self, a: np.ndarray, op: ReduceOp) -> None:
+        """Every rank's `a` becomes the reduction of all."""
+        native = self._op(op, a.dtype)
+        if native is None:
+            return self._exchange_and_reduce(a, op)
+        if op.kind is PREMUL_SUM:
+            a[...] = prepare(op, a)
+        flat = a.reshape(-1)
+        for at in range(0, max(flat.size, 1), _MOST):
+            part = flat[at : at + _MOST]
+            self._wait(self.comm.Iallreduce(self.mpi.IN_PLACE, part, native), "all_reduce")
+        if op.kind is AVG:
+            finish(op, a, self.size)
+
+    def _exchange_and_reduce(self, a: np.ndarray, op: ReduceOp) -> None:
+        share = -(-a.size // self.size)
+        mine = np.zeros(share * self.size, a.dtype)
+        mine[: a.size] = prepare(op, a).reshape(-1)
+        theirs = np.empty_like(mine)
+        self._wait(self.comm.Ialltoall(self._shares(mine), self._shares(theirs)), "all_reduce")
+        part = combine(op, list(theirs.reshape(self.size, share)))
+        self._wait(self.comm.Iallgather(self._bytes(part), self._shares(mine)), "all_reduce")
+        a.reshape(-1)[...] = mine[: a.size]
+
+    def _shares(self, a: np.ndarray) -> Any:
+        """A flat array as one equal share for each rank."""
+        buffer = self._bytes(a)
+        return [buffer[0], buffer[1] // self.size, buffer[2]]
+
+    def reduce(self, a: np.ndarray, root: int, op: ReduceOp) -> None:
+        """Rank `root`'s `a` becomes the reduction of all; the others' stay."""
+        native = self._op(op, a.dtype)
+        mine = prepare(op, a)
+        if native is None:
+            parts = np.empty((self.size, a.size), a.dtype) if self.rank == root else None
+            self.gather(parts, np.ascontiguousarray(mine).reshape(-1), root)
+            if parts is not None:
+                a.reshape(-1)[...] = combine(op, list(parts))
+            return
+        out = np.empty(a.size, a.dtype) if self.rank == root else None
+        flat = np.ascontiguousarray(mine).reshape(-1)
+        for at in range(0, max(flat.size, 1), _MOST):
+            part = slice(at, at + _MOST)
+            into = None if out is None else out[part]
+            self._wait(self.comm.Ireduce(flat[part], into, native, root), "reduce")
+        if out is not None:
+            finish(op, out, self.size)
+            a.reshape(-1)[...] = out
+
+    def reduce_scatter(self, out: np.ndarray, a: np.ndarray, op: ReduceOp) -> None:
+        """Each rank gets its share, by number, of the reduction of all ranks' `a`."""
+        native = self._op(op, a.dtype)
+        if native is not None:
+            mine = np.ascontiguousarray(prepare(op, a)).reshape(-1)
+            call = self.comm.Ireduce_scatter_block(mine, out.reshape(-1), native)
+            self._wait(call, "reduce_scatter")
+            return finish(op, out, self.size)
+        mine, theirs = np.ascontiguousarray(prepare(op, a)), np.empty(a.size, a.dtype)
+        self._wait(self.comm.Ialltoall(self._shares(mine), self._shares(theirs)), "reduce_scatter")
+        out.reshape(-1)[...] = combine(op, list(theirs.reshape(self.size, -1)))
+
+    # -- moves ------------------------------------------------------------------------------------
+
+    def broadcast(self, a: np.ndarray, root: int) -> None:
+        raw, count, kind = self._bytes(a)
+        unit = raw.size // count if count else 1
+        for at in range(0, max(count, 1), _MOST):
+            part = raw[at * unit : (at + _MOST) * unit]
+            self._wait(self.comm.Ibcast([part, part.size // unit, kind], root), "broadcast")
+
+    def all_gather(self, out: np.ndarray, a: np.ndarray) -> None:
+        """`out` holds all ranks' `a`, one after the other."""
+        self._wait(self.comm.Iallgather(self._bytes(a), self._shares(out)), "all_gather")
+
+    def gather(self, out: np.ndarray | None, a: np.ndarray, root: int) -> None:
+        into = None if out is None else self._shares(out)
+        self._wait(self.comm.Igather(self._bytes(a), into, root), "gather")
+
+    def scatter(self, out: np.ndarray, a: np.ndarray | None, root: int) -> None:
+        given = None if a is None else self._shares(a)
+        self._wait(self.comm.Iscatter(given, self._bytes(out), root), "scatter")
+
+    def all_to_all(
+        self, out: np.ndarray, a: np.ndarray, received: Sequence[int], sent: Sequence[int]
+    ) -> None:
+        """Elements `sent[r]` of the flat `a` go to rank r, which has room for them in its `out`."""
+        call = self.comm.Ialltoallv(self._pieces(a, sent), self._pieces(out, received))
+        self._wait(call, "all_to_all")
+
+    def _pieces(self, a: np.ndarray, counts: Sequence[int]) -> Any:
+        raw, count, kind = self._bytes(a)
+        per = count // a.size if a.size else 1  # units in one element
+        sizes = [n * per for n in counts]
+        starts = [sum(sizes[:i]) for i in range(len(sizes))]
+        return [raw, (sizes, starts), kind]
+
+    def barrier(self) -> None:
+        self._wait(self.comm.Ibarrier(), "barrier")
+
+    # -- between two ranks ------------------------------------------------------------------------
+
+    def start_send(self, a: np.ndarray, to: int, tag: int) -> Any:
+        return self.pairs.Isend(self._bytes(a), to, tag)
+
+    def start_receive(self, a: np.ndarray, of: int | None, tag: int) -> Any:
+        source = self.mpi.ANY_SOURCE if of is None else of
+        return self.pairs.Irecv(self._bytes(a), source, tag)
+
+    def close(self) -> None:
+        """Give the communicators back; every rank of the group does it."""
+        self.pairs.Free()
+        self.comm.Free()

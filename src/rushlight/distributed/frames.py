@@ -1,0 +1,55 @@
+"""Messages of the rendezvous over a socket: a few byte strings each, with a bound on their size."""
+
+from __future__ import annotations
+
+import socket
+import struct
+
+__all__ = ["receive", "send"]
+
+_COUNT = struct.Struct("!I")
+_LENGTH = struct.Struct("!Q")
+_MOST_FIELDS = 1 << 20
+_MOST_BYTES = 1 << 30
+
+
+def send(to: socket.socket, *fields: bytes | str) -> None:
+    """Send one message."""
+    raw = [f.encode() if isinstance(f, str) else bytes(f) for f in fields]
+    to.sendall(_COUNT.pack(len(raw)) + b"".join(_LENGTH.pack(len(f)) + f for f in raw))
+
+
+def receive(of: socket.socket) -> list[bytes] | None:
+    """The next message, or None when the other side is gone."""
+    head = _exactly(of, _COUNT.size)
+    if head is None:
+        return None
+    (count,) = _COUNT.unpack(head)
+    if count > _MOST_FIELDS:
+        raise ConnectionError(f"{count} fields in one message: this is no rendezvous of rushlight")
+    fields = []
+    for _ in range(count):
+        head = _exactly(of, _LENGTH.size)
+        if head is None:
+            return None
+        (length,) = _LENGTH.unpack(head)
+        if length > _MOST_BYTES:
+            raise ConnectionError(f"a value of {length} bytes is over the store's limit of 1 GiB")
+        body = _exactly(of, length)
+        if body is None:
+            return None
+        fields.append(body)
+    return fields
+
+
+def _exactly(of: socket.socket, count: int) -> bytes | None:
+    got = bytearray()
+    while len(got) < count:
+        try:
+            part = of.recv(min(count - len(got), 1 << 20))
+        except (ConnectionResetError, BrokenPipeError):
+            return None
+        if not part:
+            return None
+        got += part
+    return bytes(got)

@@ -1,0 +1,224 @@
+"""Process groups: which ranks belong together, and the engines that serve them."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..base.config import launcher
+from .engine_self import SelfEngine
+from .errors import DistBackendError
+from .patience import wait_until
+from .store import Store, seconds
+from .works import Worker
+
+__all__ = ["GroupMember", "ProcessGroup", "World", "world_or_none"]
+
+DEFAULT_TIMEOUT = datetime.timedelta(minutes=30)
+
+
+class ProcessGroup:
+    """Ranks that do collectives together; `ranks` are their numbers in the world."""
+
+    def __init__(
+        self,
+        world: World,
+        ranks: Sequence[int],
+        name: str,
+        backend: str,
+        timeout: datetime.timedelta,
+        comm: Any = None,
+    ) -> None:
+        self.world = world
+        self.ranks = list(ranks)
+        self.group_name = name
+        self.group_desc = name
+        self.backend = backend
+        self.timeout = timeout
+        self.comm = comm  # MPI's communicator, or None in a group of one
+        self.worker = Worker(f"group {name}")
+        self.number = 0  # of the last collective that was begun
+        self.doing = ""
+        self._rank = self.ranks.index(world.rank) if world.rank in self.ranks else -1
+        self._engines: dict[str, Any] = {}
+        self._checks: Any = None
+        self.sides: dict[int, Any] = {}  # a stream beside the current one, by GPU
+        self.monitored = itertools.count()  # of barriers that name who is missing
+        self.unread: list[Any] = []  # answers to ranks that came too late for one
+
+    # -- what PyTorch's groups answer -------------------------------------------------------------
+
+    def rank(self) -> int:
+        return self._rank
+
+    def size(self) -> int:
+        return len(self.ranks)
+
+    def name(self) -> str:
+        return self.backend
+
+    def __repr__(self) -> str:
+        return f"<ProcessGroup {self.group_name!r}: ranks {self.ranks}, {self.backend}>"
+
+    def __deepcopy__(self, memo: Any) -> ProcessGroup:
+        return self  # a copied module talks to the same ranks
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a ProcessGroup belongs to the processes of one run and cannot be pickled")
+
+    # -- engines ----------------------------------------------------------------------------------
+
+    def engine(self, device: str) -> Any:
+        """The engine for a kind of device: MPI's for the host, NCCL's for GPUs that are apart."""
+        found = self._engines.get(device)
+        if found is None:
+            found = self._engines[device] = self._open(device)
+        return found
+
+    def _open(self, device: str) -> Any:
+        if device == "cuda" and ("nccl" in self.backend or self.backend == "undefined"):
+            from .gpus import nccl_engine
+
+            found = nccl_engine(self)
+            if found is not None:
+                return found
+        if device != "cpu":
+            return self.engine("cpu")
+        if self.comm is None:
+            return SelfEngine()
+        from .engine_mpi import MpiEngine
+
+        return MpiEngine(self.comm, self.wait_for)
+
+    def checks(self) -> Any:
+        """A communicator of its own for what `TORCH_DISTRIBUTED_DEBUG` compares."""
+        if self._checks is None and self.comm is not None:
+            self._checks = self.comm.Dup()
+        return self._checks
+
+    # -- waiting ----------------------------------------------------------------------------------
+
+    def wait_for(self, request: Any, doing: str, limit: float | None = None) -> None:
+        """Wait for one of MPI's requests; an error names the ranks that did not come."""
+        self.wait_until(request.Test, doing, limit)
+
+    def wait_until(self, done: Callable[[], bool], doing: str, limit: Any = None) -> None:
+        limit = seconds(limit, self.timeout)
+        number = self.number
+        wait_until(
+            done,
+            limit,
+            lambda: self.world.alive(f"{doing} #{number} of group {self.group_name!r}"),
+            lambda: self._late(doing, number, limit),
+        )
+
+    def _late(self, doing: str, number: int, limit: float) -> None:
+        """Time is up: say who did not come."""
+        told = self.world.where()
+        missing, quiet = [], []
+        for rank in self.ranks:
+            at = told["at"].get(str(rank))
+            if rank == self.world.rank:
+                continue
+            if at is None:
+                quiet.append(f"rank {rank} does not answer")
+                continue
+            theirs, last = at.get(self.group_name, (0, "nothing yet"))
+            if theirs < number:
+                missing.append(f"rank {rank} did not come (its last was {last} #{theirs})")
+            elif theirs == number and last != doing:
+                missing.append(f"rank {rank} is in {last} instead")
+        who = "; ".join(missing + quiet) or "all ranks have come, and it does not end"
+        raise DistBackendError(
+            f"[Rank {self.world.rank}] {doing} #{number} of group {self.group_name!r} did not end "
+            f"within {limit:g} s: {who}."
+        )
+
+    def begin(self, doing: str) -> None:
+        """Count a collective, so that others can be told how far this rank has come."""
+        self.number += 1
+        self.doing = doing
+
+    def close(self) -> None:
+        self.worker.close()
+        for engine in {id(e): e for e in self._engines.values()}.values():
+            if engine.kind == "nccl":
+                engine.close()
+        self._engines = {}
+
+
+class World:
+    """What one process knows of all: its place, its groups, its line to the others."""
+
+    def __init__(self, rank: int, size: int, store: Store | None) -> None:
+        self.rank, self.size, self.store = rank, size, store
+        self.presence: Any = None
+        self.groups: dict[str, ProcessGroup] = {}
+        self.names = itertools.count(1)
+        self.pid = os.getpid()
+        self.detail = (launcher("TORCH_DISTRIBUTED_DEBUG") or "OFF").upper() == "DETAIL"
+
+    def alive(self, doing: str) -> None:
+        """Raise when a rank has died."""
+        if self.presence is not None:
+            self.presence.check(doing)
+
+    def where(self) -> dict[str, Any]:
+        return self.presence.where() if self.presence is not None else {"at": {}, "gone": {}}
+
+    def progress(self) -> dict[str, Any]:
+        """How far this rank has come in each of its groups."""
+        return {name: (g.number, g.doing) for name, g in list(self.groups.items())}
+
+
+class GroupMember:
+    """Names for the groups."""
+
+    WORLD: ProcessGroup | None = None
+    NON_GROUP_MEMBER = -100
+
+
+def world_or_none() -> ProcessGroup | None:
+    """The group of all ranks, where there is one."""
+    return GroupMember.WORLD
+
+
+def group_of(group: Any = None) -> ProcessGroup:
+    """The group a caller means: the one given, or that of all ranks."""
+    if group is None:
+        if GroupMember.WORLD is None:
+            raise ValueError(
+                "Default process group has not been initialized, please make sure to call "
+                "init_process_group."
+            )
+        return GroupMember.WORLD
+    if isinstance(group, ProcessGroup):
+        return group
+    mesh_group = getattr(group, "get_group", None)
+    if mesh_group is not None:  # a mesh of one dim stands for its group
+        return mesh_group()
+    raise TypeError(f"expected a ProcessGroup, got {type(group).__name__}")
+
+
+def not_in(group: Any) -> bool:
+    """Whether this rank is outside of the group, where collectives do nothing."""
+    return group == GroupMember.NON_GROUP_MEMBER
+
+
+def rank_in(group: ProcessGroup, global_rank: int | None, group_rank: int | None, name: str) -> int:
+    """The place inside the group of the rank that a caller names in one of two ways."""
+    if global_rank is not None and group_rank is not None:
+        raise ValueError("Can't specify both group_rank and global_rank")
+    if global_rank is None and group_rank is None:
+        raise ValueError("Must specify global_rank or group_rank")
+    if group_rank is not None or group is GroupMember.WORLD:
+        place = group_rank if group_rank is not None else global_rank
+        if place is None or not 0 <= place < group.size():
+            raise RuntimeError(f"ProcessGroup::{name}: invalid root rank: {place}")
+        return place
+    if global_rank not in group.ranks:
+        raise ValueError(f"Global rank {global_rank} is not part of group {group}")
+    return group.ranks.index(global_rank)

@@ -1,0 +1,45 @@
+"""Waiting for other ranks: soon at first, then gently, never longer than the group's timeout."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .errors import DistBackendError
+
+__all__ = ["wait_until"]
+
+_SPINS = 2000  # about a millisecond: what is quick is not slowed down by sleeping
+_YIELDS = 200  # from here on other processes of this core go first
+_LONGEST_PAUSE_S = 1e-3
+_LOOK_AROUND_S = 0.1  # how often the waiting rank asks whether all others are alive
+
+
+def wait_until(
+    done: Callable[[], bool],
+    limit: float,
+    alive: Callable[[], None],
+    late: Callable[[], Any],
+) -> None:
+    """Call `done` until it is true; `alive` raises when a rank died, `late` when time is up."""
+    if done():
+        return
+    for turn in range(_SPINS):
+        if turn > _YIELDS:
+            os.sched_yield()
+        if done():
+            return
+    pause, start = 2e-5, time.monotonic()
+    look = start + _LOOK_AROUND_S
+    while not done():
+        time.sleep(pause)
+        pause = min(pause * 1.2, _LONGEST_PAUSE_S)
+        now = time.monotonic()
+        if now >= look:
+            alive()
+            look = now + _LOOK_AROUND_S
+        if now - start > limit:
+            late()
+            raise DistBackendError("a collective did not end in time")

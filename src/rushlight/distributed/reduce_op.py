@@ -1,0 +1,171 @@
+"""ReduceOp: how the tensors of several ranks become one, and the arithmetic of it on host arrays."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["ReduceOp", "combine", "finish", "named", "prepare", "reduce_op"]
+
+
+class _Kind(enum.IntEnum):
+    """PyTorch's reductions, with its numbers."""
+
+    SUM = 0
+    AVG = 1
+    PRODUCT = 2
+    MIN = 3
+    MAX = 4
+    BAND = 5
+    BOR = 6
+    BXOR = 7
+    PREMUL_SUM = 8
+
+
+class ReduceOp:
+    """A reduction; `ReduceOp.SUM` and its kind are constants, PREMUL_SUM also has a factor."""
+
+    __slots__ = ("factor", "kind")
+    RedOpType = _Kind
+
+    SUM: ReduceOp
+    AVG: ReduceOp
+    PRODUCT: ReduceOp
+    MIN: ReduceOp
+    MAX: ReduceOp
+    BAND: ReduceOp
+    BOR: ReduceOp
+    BXOR: ReduceOp
+    PREMUL_SUM: ReduceOp
+
+    def __init__(self, kind: Any = _Kind.SUM, factor: Any = None) -> None:
+        self.kind = kind.kind if isinstance(kind, ReduceOp) else _Kind(kind)
+        self.factor = factor
+
+    @property
+    def op(self) -> _Kind:
+        """The kind alone."""
+        return self.kind
+
+    @property
+    def name(self) -> str:
+        return self.kind.name
+
+    @property
+    def value(self) -> int:
+        return self.kind.value
+
+    def __int__(self) -> int:
+        return self.kind.value
+
+    __index__ = __int__
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, ReduceOp):
+            return self.kind is other.kind and self.factor is other.factor
+        return isinstance(other, int) and self.kind == other
+
+    def __hash__(self) -> int:
+        return hash(self.kind)
+
+    def __repr__(self) -> str:
+        return f"<RedOpType.{self.kind.name}: {self.kind.value}>"
+
+    def __reduce__(self) -> Any:
+        return (ReduceOp, (int(self.kind), self.factor))
+
+
+for _kind in _Kind:
+    setattr(ReduceOp, _kind.name, ReduceOp(_kind))
+
+SUM, AVG, PRODUCT, MIN, MAX = _Kind.SUM, _Kind.AVG, _Kind.PRODUCT, _Kind.MIN, _Kind.MAX
+BAND, BOR, BXOR, PREMUL_SUM = _Kind.BAND, _Kind.BOR, _Kind.BXOR, _Kind.PREMUL_SUM
+
+_BY_NAME = {
+    "sum": SUM, "avg": AVG, "mean": AVG, "product": PRODUCT, "min": MIN, "max": MAX,
+    "band": BAND, "bor": BOR, "bxor": BXOR,
+}  # fmt: skip
+
+# What the truth of several ranks comes to: PyTorch's NCCL reduces bools as one byte, by max and min.
+_OF_BOOLS: dict[_Kind, Callable[..., Any]] = {
+    SUM: np.logical_or, MAX: np.logical_or, BOR: np.logical_or, BXOR: np.logical_xor,
+    PRODUCT: np.logical_and, MIN: np.logical_and, BAND: np.logical_and,
+}  # fmt: skip
+_OF_NUMBERS: dict[_Kind, Callable[..., Any]] = {
+    SUM: np.add, AVG: np.add, PREMUL_SUM: np.add, PRODUCT: np.multiply, MIN: np.minimum, MAX: np.maximum,
+    BAND: np.bitwise_and, BOR: np.bitwise_or, BXOR: np.bitwise_xor,
+}  # fmt: skip
+
+
+def reduce_op(op: Any) -> ReduceOp:
+    """What callers may pass: a ReduceOp, its number, or a name of the functional collectives."""
+    if isinstance(op, ReduceOp):
+        return op
+    if isinstance(op, str) and op.lower() in _BY_NAME:
+        return ReduceOp(_BY_NAME[op.lower()])
+    if isinstance(op, int) and not isinstance(op, bool):
+        return ReduceOp(op)
+    raise TypeError(f"expected a ReduceOp, got {type(op).__name__} {op!r}")
+
+
+def named(op: ReduceOp) -> str:
+    return f"ReduceOp.{op.kind.name}"
+
+
+def check(op: ReduceOp, dtype: np.dtype) -> None:
+    """Refuse what has no meaning for a dtype."""
+    kind, of = op.kind, dtype.kind
+    if kind in (BAND, BOR, BXOR) and of not in "biu":
+        raise RuntimeError(f"Cannot use {named(op)} with non-integral dtype")
+    if dtype == np.bool_ and kind in (AVG, PREMUL_SUM):
+        raise TypeError(f"Cannot use {named(op)} with Boolean inputs")
+    if of == "c" and kind in (MIN, MAX):
+        raise RuntimeError(f"all_reduce does not support {named(op)} on complex tensors")
+    if kind is PREMUL_SUM and op.factor is None:
+        raise ValueError(
+            "ReduceOp.PREMUL_SUM needs a factor: torch.distributed._make_nccl_premul_sum"
+        )
+
+
+def prepare(op: ReduceOp, a: np.ndarray) -> np.ndarray:
+    """What a rank brings: with PREMUL_SUM its tensor times the factor."""
+    if op.kind is not PREMUL_SUM:
+        return a
+    factor = op.factor
+    if hasattr(factor, "numpy"):
+        factor = factor.detach().cpu().numpy()
+    return (a * np.asarray(factor).astype(a.dtype)).astype(a.dtype, copy=False)
+
+
+def finish(op: ReduceOp, a: np.ndarray, size: int) -> None:
+    """What is left after the sum: AVG divides in place, integers towards zero as NCCL does."""
+    if op.kind is not AVG:
+        return
+    if a.dtype.kind in "iu":
+        a[...] = np.sign(a) * (np.abs(a) // size) if a.dtype.kind == "i" else a // size
+    else:
+        np.divide(a, a.dtype.type(size), out=a)
+
+
+def combine(op: ReduceOp, parts: Sequence[np.ndarray]) -> np.ndarray:
+    """The ranks' arrays as one, in the order of the ranks; 16 bits and fewer are summed in float32.
+
+    One rounding at the end instead of one for each rank, and the same bits on every rank.
+    """
+    dtype = parts[0].dtype
+    if dtype == np.bool_:
+        fold = _OF_BOOLS[op.kind]
+    else:
+        fold = _OF_NUMBERS[op.kind]
+    small = dtype.kind not in "biuc" and dtype.itemsize < 4
+    total = parts[0].astype(np.float32) if small else parts[0].copy()
+    for part in parts[1:]:
+        total = fold(total, part.astype(np.float32) if small else part)
+    if op.kind is AVG and small:
+        total /= np.float32(len(parts))
+    elif op.kind is AVG:
+        finish(op, total, len(parts))
+    return total.astype(dtype, copy=False)

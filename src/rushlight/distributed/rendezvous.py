@@ -1,0 +1,144 @@
+"""How ranks find each other: the URL or environment they were given, the store, and the MPI world."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlparse
+
+from ..base.config import launcher
+from . import mpiexec, places
+from .errors import DistBackendError
+from .groups import World
+from .presence import Presence
+from .store import FileStore, Store, TCPStore
+
+__all__ = ["Meeting", "meet", "rendezvous"]
+
+
+class Meeting:
+    """The MPI library of this process, once it is started; it starts once in a process's life."""
+
+    mpi: Any = None
+    presence: Any = None
+
+    @classmethod
+    def start(cls) -> Any:
+        """Start MPI; afterwards this process is a rank of its world."""
+        if cls.mpi is None:
+            import mpi4py
+
+            mpi4py.rc.thread_level = "multiple"
+            mpi4py.rc.finalize = (
+                False  # a rank that failed must not wait for the others: leaving.py
+            )
+            from mpi4py import MPI
+
+            cls.mpi = MPI
+            from .leaving import leave_well
+
+            leave_well()
+        return cls.mpi
+
+
+def _needed(name: str) -> str:
+    value = launcher(name)
+    if value is None:
+        raise ValueError(
+            "Error initializing torch.distributed using env:// rendezvous: environment variable "
+            f"{name} expected, but not set"
+        )
+    return value
+
+
+def numbers(rank: int, size: int, init_method: str | None) -> tuple[int, int]:
+    """Rank and world size: as given, or the URL's, the launcher's, mpiexec's."""
+    asked = parse_qs(urlparse(init_method).query) if init_method else {}
+    place = mpiexec.place()
+    if size == -1:
+        found = asked["world_size"][0] if "world_size" in asked else launcher("WORLD_SIZE")
+        size = int(found) if found is not None else place.size if place else -1
+    if rank == -1:
+        found = asked["rank"][0] if "rank" in asked else launcher("RANK")
+        rank = int(found) if found is not None else place.rank if place else -1
+    if size == -1:
+        _needed("WORLD_SIZE")
+    if rank == -1:
+        _needed("RANK")
+    if not 0 <= rank < size:
+        raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {size - 1}]")
+    return rank, size
+
+
+def store_for(init_method: str | None, rank: int, size: int, timeout: Any) -> Store:
+    """The store that an init_method names."""
+    url = urlparse(init_method or "env://")
+    if url.scheme == "file":
+        return FileStore(url.path, size)
+    if url.scheme == "tcp":
+        if url.port is None:
+            raise ValueError(f"Error initializing torch.distributed using tcp:// rendezvous: port number missing in {init_method}")  # fmt: skip
+        host, port = url.hostname or "", url.port
+    elif url.scheme == "env":
+        host, port = _needed("MASTER_ADDR"), int(_needed("MASTER_PORT"))
+    else:
+        raise RuntimeError(f"No rendezvous handler for {url.scheme}://")
+    served = launcher("RUSHLIGHT_LAUNCHER_STORE") is not None and url.scheme == "env"
+    return TCPStore(host, port, size, rank == 0 and not served, timeout, wait_for_workers=False)
+
+
+def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[Any]:
+    """PyTorch's generator of (store, rank, world size)."""
+    rank, world_size = numbers(rank, world_size, url)
+    yield store_for(url, rank, world_size, kwargs.get("timeout")), rank, world_size
+
+
+def meet(
+    rank: int, size: int, init_method: str | None, given: Store | None, timeout: Any
+) -> tuple[World, Any]:
+    """Find the other ranks: the world, and MPI's communicator in the order of the ranks."""
+    if size == 1:
+        return World(rank, size, given), None
+    reason = mpiexec.why_not() if Meeting.mpi is None else None
+    if reason is not None:
+        raise DistBackendError(f"a world of {size} processes needs MPI, and {reason}")
+    store = given
+    place = mpiexec.place()
+    if Meeting.mpi is None and place is None:
+        store = store or store_for(init_method, rank, size, timeout)
+        places.take(rank, size, store)
+    elif store is None and launcher("MASTER_PORT") is not None:
+        store = store_for(init_method, rank, size, timeout)
+    mpi = Meeting.start()
+    if mpi.COMM_WORLD.Get_size() != size:
+        raise DistBackendError(
+            f"init_process_group: world_size is {size}, but mpiexec started "
+            f"{mpi.COMM_WORLD.Get_size()} processes. Start as many as the script asks for."
+        )
+    comm = mpi.COMM_WORLD.Split(0, rank)
+    world = World(rank, size, store)
+    _be_present(world, comm)
+    return world, comm
+
+
+def _be_present(world: World, comm: Any) -> None:
+    """A line to a store that all ranks reach; where they were given none, rank 0 serves one."""
+    store = world.store
+    while store is not None and not isinstance(store, TCPStore):
+        store = getattr(store, "underlying_store", None)
+    served = comm.allgather(store is not None and (store.host, store.port))
+    if len(set(served)) != 1 or not served[0]:
+        host = socket.gethostname() if len(set(comm.allgather(socket.gethostname()))) > 1 else "localhost"  # fmt: skip
+        if world.rank == 0:
+            store = TCPStore(host, 0, is_master=True, wait_for_workers=False)
+        port = comm.bcast(store.port if world.rank == 0 and store is not None else None)
+        if world.rank != 0:
+            store = TCPStore(host, port, wait_for_workers=False)
+        world.store = world.store or store
+    assert isinstance(store, TCPStore)
+    if Meeting.presence is None:
+        Meeting.presence = Presence(store, world.rank, world.progress)
+    else:  # a second world of this process: the line stays, what it tells is new
+        Meeting.presence._progress = world.progress
+    world.presence = Meeting.presence
