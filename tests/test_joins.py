@@ -14,7 +14,8 @@ from rushlight.base.config import settings
 from rushlight.capture.passes import optimise
 from rushlight.runtime import joins
 from rushlight.runtime.cuda import costs
-from rushlight.runtime.cuda.small import dense_sizes
+from rushlight.runtime.cuda.small import conv_sizes, dense_sizes
+from rushlight.runtime.cuda.small.conv_costs import forward_pays, weight_pays
 from rushlight.runtime.door import KERNELS
 from test_capture_passes import for_gpu, names, record
 
@@ -99,3 +100,38 @@ def test_channels_last_pays_for_large_halves_alone():
     assert not pays(images(32, 64, 28, 28, dtype=torch.float32), (64, 64, 3, 3), (32, 64, 28, 28))
     assert not pays(images(1, 64, 7, 7), (64, 64, 1, 1), (1, 64, 7, 7))
     assert not pays(images(32, 3, 28, 28), (16, 3, 3, 3), (32, 16, 28, 28))
+
+
+@pytest.mark.parametrize(
+    "x, w, forward, weight",
+    [
+        ((4, 3, 32, 32), (6, 3, 5, 5), True, True),  # the first layer of the lab
+        ((512, 3, 32, 32), (6, 3, 3, 3), True, True),
+        ((64, 16, 8, 8), (16, 16, 5, 5), True, True),  # 400 terms: measured 4 times quicker
+        ((16, 32, 96, 96), (32, 32, 3, 3), False, False),
+        ((512, 32, 32, 32), (32, 32, 5, 5), False, False),
+        ((64, 256, 14, 14), (256, 256, 3, 3), False, False),
+    ],
+)
+def test_convolutions_go_where_they_are_quicker(x, w, forward, weight):
+    """As measured on an H200 (tools/gpu_costs.py)."""
+    out = tuple([n - k + 1 for n, k in zip(x[2:], w[2:])])
+    shape = conv_sizes.forward_shape(x, w, out, (1, 1), (0, 0))
+    assert forward_pays(shape) is forward
+    assert weight_pays(shape) is weight
+
+
+@pytest.mark.parametrize(
+    "rows, outputs, inputs, char, forward, back",
+    [
+        (4, 10, 84, "f", True, True),
+        (16, 512, 2048, "f", True, False),
+        (8, 4096, 4096, "f", False, False),
+        (1, 4096, 4096, "e", False, False),
+        (4, 1024, 1024, "f", True, True),
+        (17, 10, 84, "f", False, False),
+    ],
+)
+def test_few_rows_go_where_they_are_quicker(rows, outputs, inputs, char, forward, back):
+    assert dense_sizes.is_few(rows, outputs, inputs, char) is forward
+    assert dense_sizes.is_few_back(rows, outputs, inputs, char) is back

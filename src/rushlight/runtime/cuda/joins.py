@@ -13,8 +13,9 @@ import numpy as np
 
 from ..joins import declare
 from .code.expressions import Expression, expression
-from .costs import figures, moving, of_row_sums, saves
+from .costs import figures, moving, of_row_sums, saves, traffic
 from .small import conv_sizes, dense_sizes, head_sizes
+from .small.conv_costs import forward_pays, weight_pays
 
 _LIBRARY_TYPES = frozenset(("float32", "float16", "bfloat16"))
 _FLOATS = frozenset(("float64", *_LIBRARY_TYPES))
@@ -70,7 +71,7 @@ def _backward_fits(made: Any) -> bool:
     g, _, w = made.inputs[:3]
     if len(g.shape) != 2 or not _one_type(made) or not _all_dense(made):
         return False
-    return dense_sizes.is_few(g.shape[0], w.shape[1], g.shape[1], g.dtype.char)
+    return dense_sizes.is_few_back(g.shape[0], g.shape[1], w.shape[1], g.dtype.char)
 
 
 declare(
@@ -132,32 +133,74 @@ declare("cuda", "head_step", "head_whole", fits=_head_fits)
 
 # -- convolutions ---------------------------------------------------------------------------------
 
+
+def _conv_shape(made: Any) -> conv_sizes.Shape | None:
+    """The convolution in an instruction, forward or one of its gradients; None where our kernels cannot compute it."""
+    how = made.attrs
+    if not _one_type(made):
+        return None
+    if "x_shape" in how:  # the gradient of the input
+        g, w = made.inputs[0], made.inputs[-1]
+        x_shape, w_shape, y = how["x_shape"], w.shape, how.get("y_shape", g.shape)
+    elif "w_shape" in how:
+        x_shape, w_shape = made.inputs[-1].shape, how["w_shape"]
+        y = how.get("y_shape", made.inputs[0].shape)
+    else:
+        x_shape, w_shape, y = made.inputs[0].shape, made.inputs[1].shape, None
+    kind = made.inputs[0].dtype
+    if not conv_sizes.fits(kind, prod(x_shape), w_shape, how["dilation"], how["groups"]):
+        return None
+    place = how["stride"], how["padding"]
+    if y is None:
+        sizes = zip(x_shape[2:], w_shape[2:], *place)
+        y = (0, 0, *[(n + 2 * p - k) // s + 1 for n, k, s, p in sizes])
+    out = y[2:]
+    if "window" in how:  # only whole windows have a part in the result
+        out = tuple([n // k * k for n, k in zip(out, how["window"])])
+    if "x_shape" in how:
+        return conv_sizes.input_shape(x_shape, w_shape, (x_shape[0], w_shape[0], *out), *place)
+    return conv_sizes.forward_shape(x_shape, w_shape, out, *place)
+
+
 _MOST_IN_WINDOW = 16  # a maximum's place is found in a register
+_POOLED = 2  # how a gradient of maxima lies: FROM in conv_small.cu
 
 
 def _is_small_conv(made: Any) -> bool:
-    """Whether our own kernel for few channels computes the convolution in an instruction."""
-    how = made.attrs
-    back = "w_shape" in how
-    x = made.inputs[-1] if back else made.inputs[0]
-    w_shape = how["w_shape"] if back else made.inputs[1].shape
-    if not _one_type(made):
+    """Whether the body of a convolution takes our own kernel for it."""
+    shape = _conv_shape(made)
+    if shape is None:
         return False
-    return conv_sizes.fits(x.dtype, x.size, w_shape, how["dilation"], how["groups"])
+    return weight_pays(shape) if "w_shape" in made.attrs else forward_pays(shape)
 
 
 def _conv_pool_fits(made: Any) -> bool:
     kh, kw = made.attrs["window"]
-    return 1 < kh * kw <= _MOST_IN_WINDOW and _is_small_conv(made)
+    return 1 < kh * kw <= _MOST_IN_WINDOW and _conv_shape(made) is not None
 
 
-def _pooled_grad_fits(made: Any) -> bool:
-    x_shape = made.attrs.get("x_shape")
-    if x_shape is None:
-        return _is_small_conv(made)
-    g, _, w = made.inputs
-    how = made.attrs
-    return conv_sizes.fits(g.dtype, prod(x_shape), w.shape, how["dilation"], how["groups"])
+def _beside(parts: Any, *names: str) -> float:
+    """What the parts of these names cost."""
+    return round(sum(moving(traffic(p)) for p in parts if p.name in names), 1)
+
+
+def _conv_pool_pays(made: Any, parts: Any) -> bool:
+    shape, window = _conv_shape(made), made.attrs["window"]
+    return shape is not None and forward_pays(
+        shape, window, beside=_beside(parts, "max_pool", "relu")
+    )
+
+
+def _pooled_grad_pays(made: Any, parts: Any) -> bool:
+    """Each gradient saves its share of spreading the maxima's gradient over their windows."""
+    shape, window = _conv_shape(made), made.attrs["window"]
+    if shape is None:
+        return False
+    shares = sum(p.name in ("conv_grad_input", "conv_grad_weight") for p in parts)
+    beside = round(_beside(parts, "max_pool_grad", "relu_grad") / max(1, shares), 1)
+    if "w_shape" in made.attrs:
+        return weight_pays(shape, window, beside + _beside(parts, "sum"))
+    return forward_pays(shape, source=_POOLED, beside=beside)
 
 
 def _conv_relu_fits(made: Any) -> bool:
@@ -166,8 +209,11 @@ def _conv_relu_fits(made: Any) -> bool:
 
 
 declare("cuda", "conv_relu", fits=_conv_relu_fits, pays=saves)
-declare("cuda", "conv_pool", fits=_conv_pool_fits, pays=saves)
-declare("cuda", "conv_pool_grad_input", "conv_pool_grads", fits=_pooled_grad_fits)
+declare("cuda", "conv_pool", fits=_conv_pool_fits, pays=_conv_pool_pays)
+declare(
+    "cuda", "conv_pool_grad_input", "conv_pool_grads", pays=_pooled_grad_pays,
+    fits=lambda made: _conv_shape(made) is not None,
+)  # fmt: skip
 declare("cuda", "conv_grads", fits=_is_small_conv, pays=saves)
 
 

@@ -13,6 +13,7 @@ from ...door import kernel_for
 from ..code.sources import NUMBERS, blocks_for, device, load
 from ..library.cudnn import Convolution, Plan, plan_for
 from ..small import conv as small
+from ..small.conv_costs import forward_pays, weight_pays
 from .fills import copied, row_major
 from .pointwise import compute
 from .reduce import reduce
@@ -178,8 +179,9 @@ def _choose_forward(x: Any, w: Any, b: Any, attrs: dict[str, Any]) -> Any:
     if min(out) < 1:
         return None
     if small.takes(x, w.shape, dilation, attrs["groups"]):
-        made = small.Forward(small.forward_shape(x.shape, w.shape, out, stride, padding), x)
-        if made.ok:
+        small_one = small.forward_shape(x.shape, w.shape, out, stride, padding)
+        made = small.Forward(small_one, x) if forward_pays(small_one) else None
+        if made is not None and made.ok:
             return made
     shape = (x.shape[0], w.shape[0], *out)
     return _library("fprop", x, w, shape, attrs, b is not None)
@@ -224,7 +226,7 @@ def _choose_input(gy: Any, w: Any, x_shape: tuple, attrs: dict[str, Any]) -> Any
     stride, padding, dilation = attrs["stride"], attrs["padding"], attrs["dilation"]
     if small.takes(gy, w.shape, dilation, attrs["groups"]):
         shape = small.input_shape(x_shape, w.shape, gy.shape, stride, padding)
-        if shape is not None:
+        if shape is not None and forward_pays(shape):
             made = small.Forward(shape, gy)
             if made.ok:
                 return made
@@ -255,8 +257,8 @@ def _choose_weight(gy: Any, x: Any, w_shape: tuple, attrs: dict[str, Any]) -> An
     stride, padding, dilation = attrs["stride"], attrs["padding"], attrs["dilation"]
     if small.takes(x, w_shape, dilation, attrs["groups"]):
         shape = small.forward_shape(x.shape, w_shape, gy.shape[2:], stride, padding)
-        made = small.Weight(shape, gy.dtype)
-        if made.ok:
+        made = small.Weight(shape, gy.dtype) if weight_pays(shape) else None
+        if made is not None and made.ok:
             return made
     if _out_size(x.shape[2:], w_shape[2:], stride, padding, dilation) != gy.shape[2:]:
         return None

@@ -27,7 +27,7 @@ ANY, DENSE, POOLED = 0, 1, 2  # how an input lies: FROM in the sources
 
 
 def takes(x: Any, w_shape: tuple, dilation: tuple, groups: int) -> bool:
-    """Whether a convolution is one of the small ones."""
+    """Whether our kernels can compute a convolution; `conv_costs` says whether they should."""
     return x.dtype.char in NUMBERS and fits(x.dtype, x.size, w_shape, dilation, groups)
 
 

@@ -1,4 +1,4 @@
-"""Which convolutions are small, and their shapes: known without a GPU."""
+"""Which convolutions our kernels for few channels can compute, and their shapes: known without a GPU."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-# What is taken: beyond this the tensor cores of cuDNN win.
-_MOST_INNER = 200  # channels in x kernel elements
-_MOST_OUTER = 32  # channels out
-_MOST_INNER_BACK = 512
+_LEAST_WINDOW, _MOST_WINDOW = (
+    4,
+    49,
+)  # kernel elements: below are matrix products, above nobody has measured
 _FEW, _MOST_FEW = (
     10,
     40,
@@ -37,14 +37,11 @@ class Shape(NamedTuple):
 
 
 def fits(dtype: np.dtype, size: int, w_shape: tuple, dilation: tuple, groups: int) -> bool:
-    """Whether a convolution of `size` numbers with such a weight is one of the small ones."""
+    """Whether our kernels compute a convolution of `size` numbers with such a weight; `conv_costs` says if they should."""
     if groups != 1 or len(w_shape) != 4 or dtype == np.float64:
         return False
-    o, c, r, s = w_shape
-    return (
-        dilation == (1, 1) and 4 <= r * s <= 49 and c * r * s <= _MOST_INNER and o <= _MOST_OUTER
-        and size > 0
-    )  # fmt: skip
+    window = w_shape[2] * w_shape[3]
+    return dilation == (1, 1) and _LEAST_WINDOW <= window <= _MOST_WINDOW and size > 0
 
 
 def few_gradients(images: int, window: tuple[int, int]) -> bool:
@@ -59,6 +56,6 @@ def forward_shape(x: tuple, w: tuple, out: tuple, stride: tuple, padding: tuple)
 def input_shape(x: tuple, w: tuple, gy: tuple, stride: tuple, padding: tuple) -> Shape | None:
     """The gradient of the input is a convolution of gy, spread by the stride, with the kernel turned."""
     front = tuple([k - 1 - p for k, p in zip(w[2:], padding)])
-    if min(front) < 0 or w[0] * w[2] * w[3] > _MOST_INNER_BACK:
+    if min(front) < 0:
         return None
     return Shape(gy[0], w[0], w[1], w[2:], gy[2:], x[2:], (1, 1), front, stride, True)

@@ -14,7 +14,16 @@ import cupy
 from ....base.bounded import Bounded
 from ..code.launch import Result
 from ..code.sources import counter, device, load, partials
-from .dense_sizes import head_share, is_few, is_head, is_head_input, is_small, is_tiled, tiles
+from .dense_sizes import (
+    head_share,
+    is_few,
+    is_few_back,
+    is_head,
+    is_head_input,
+    is_small,
+    is_tiled,
+    tiles,
+)
 
 _calls: dict[tuple, Any] = Bounded(4096)
 _linears: dict[tuple, Any] = Bounded(4096)
@@ -142,9 +151,9 @@ def product(form: str, x: Any, y: Any, m: int, n: int, k: int, mask: Any = None)
     char = x.dtype.char
     if form == "nt" and mask is None:
         return linear(x, y, None)
-    if form == "tn" and is_few(k, m, n, char):
+    if form == "tn" and is_few_back(k, m, n, char):
         return _backward_few(x, y, None, None, False)[1]
-    if form == "nn" and is_few(m, k, n, char):
+    if form == "nn" and is_few_back(m, k, n, char):
         return _backward_few(x, None, y, mask, False)[0]
     if form == "nn" and is_head_input(m, k, n, char):
         out = _head_input(x, y, mask)
@@ -160,7 +169,7 @@ def backward(g: Any, x: Any, w: Any, mask: Any) -> tuple | None:
     m, n = g.shape
     k = x.shape[1]
     dense = all(a is None or a._c_contiguous for a in (g, x, w, mask))
-    if not dense or not is_few(m, n, k, g.dtype.char):
+    if not dense or not is_few_back(m, n, k, g.dtype.char):
         return None
     return _backward_few(g, x, w, mask, True)
 
@@ -170,7 +179,7 @@ def weight_and_bias(g: Any, x: Any) -> tuple | None:
     (rows, n), k = g.shape, x.shape[1]
     if not (g._c_contiguous and x._c_contiguous):
         return None
-    if is_few(rows, n, k, g.dtype.char):
+    if is_few_back(rows, n, k, g.dtype.char):
         return _backward_few(g, x, None, None, True)[1:]
     if not is_tiled(n, k, rows, g.dtype.char):
         return None

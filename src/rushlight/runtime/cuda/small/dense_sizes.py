@@ -6,23 +6,29 @@ from functools import lru_cache
 
 from ....base.config import settings
 from ..code.room import COUNTERS, PARTIALS
-from ..costs import of_library, of_tiles
+from ..costs import few_grads_pay, few_rows_pay, of_library, of_tiles
 from ..processors import multiprocessors
 
-FEW = 16  # rows up to which every layer is one launch forward and one backward
-_LITTLE = 1 << 20  # ... and multiply-adds
+FEW = 16  # rows that the kernels for few of them keep in registers
 _MOST_ROWS = 1 << 20
-_TYPES = frozenset("fdeE")
-_SIZES = {"f": 4, "e": 2, "E": 2}  # bytes of a number; float64 would not fit beside the rest
+_BYTES = {"f": 4, "d": 8, "e": 2, "E": 2}  # of a number
+_SIZES = {"f": 4, "e": 2, "E": 2}  # ... without float64, which would not fit beside the rest
 _ROOM = 48 * 1024 - 1024  # shared memory that every GPU gives a block
 # Of dense_tile.cu: the tile of a block, the terms it takes at a time, parts that its last block adds up alone.
 _ROWS, _COLUMNS, _TURN, _MOST_PARTS = 64, 32, 32, 8
 _EACH = 2  # blocks on each multiprocessor, what the parts are cut for
 
 
+@lru_cache(4096)
 def is_few(m: int, n: int, k: int, char: str) -> bool:
-    """Whether m rows are few enough for the kernels that keep them in registers."""
-    return m <= FEW and m * n * k <= _LITTLE and char in _TYPES
+    """Whether the kernel that keeps m rows in registers takes a product of m x k by k x n, and is quicker."""
+    return m <= FEW and char in _BYTES and few_rows_pay(m, n, k, char, _BYTES[char])
+
+
+@lru_cache(4096)
+def is_few_back(m: int, n: int, k: int, char: str) -> bool:
+    """The same for the gradients of a layer of k inputs and n outputs."""
+    return m <= FEW and char in _BYTES and few_grads_pay(m, n, k, char, _BYTES[char])
 
 
 def head_share(k: int) -> int:
