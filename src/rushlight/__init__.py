@@ -14,6 +14,8 @@ from .base.errors import AcceleratorError, OutOfMemoryError
 from .base.formats import layout, memory_format
 from .base.shapes import Size
 from .core.compiling import meeting as _meeting
+from .core.hot import meeting as _hot_loops
+from .core.hot import tracing
 from .core.modes import (
     enable_grad,
     inference_mode,
@@ -44,6 +46,14 @@ def _arm(cls: _Any) -> None:
     arm(cls)
 
 
+def _tracer(watch: _Any) -> _Any:
+    """Loads `capture` when a loop repeats, see core/hot.py."""
+    from .capture.loops.tracer import Tracer
+
+    return Tracer(watch)
+
+
+_hot_loops.tracer = _tracer
 _meeting.compile = _compile
 _arming.arm = _arm
 
@@ -78,6 +88,7 @@ __all__ = [
     "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
+    "tracing",
 ]
 
 # float32, int64, ...; `float`, `long`, ...; channels_last, ...; and what every op published.

@@ -12,7 +12,7 @@ from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 from ..base.locks import new_rlock
-from ..runtime.thread import CASTING, GRAD, swap
+from ..runtime.thread import CASTING, GRAD, here, swap
 from .changes import changes
 from .modes import switches
 
@@ -333,6 +333,19 @@ def backward(
 
     Derivatives compute in the dtypes of the forward pass, wherever this is called: without casting.
     """
+    if here.tracer is not None:
+        options = (keep_graph, create_graph, inputs, accumulate)
+        return here.tracer.backward(_backward, roots, options)
+    return _backward(roots, keep_graph, create_graph, inputs, accumulate)
+
+
+def _backward(
+    roots: Sequence[tuple[Edge, Any]],
+    keep_graph: bool,
+    create_graph: bool,
+    inputs: Sequence[Edge] | None,
+    accumulate: bool,
+) -> list[Any] | None:
     targets = only = None
     if inputs is not None:
         ends = {e[0].seq for e in inputs if e is not None}

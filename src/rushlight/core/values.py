@@ -9,6 +9,7 @@ import numpy as np
 from ..runtime import devices
 from ..runtime.door import Kernel, run
 from ..runtime.thread import here
+from .exposed import exposed
 
 
 def _host_read(xp: Any, x: Any) -> np.ndarray:
@@ -34,6 +35,8 @@ class Values:
     unbind: Any
 
     def _host(self) -> np.ndarray:
+        if here.tracer is not None:
+            return here.tracer.read(HOST_READ, self._a)
         return run(HOST_READ, self._a.__class__, (self._a,), {})
 
     def item(self) -> Any:
@@ -62,6 +65,7 @@ class Values:
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy "
                 "the tensor to host memory first."
             )
+        exposed.add(self._a)
         return self._host()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

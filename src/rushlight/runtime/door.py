@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import devices
-from .thread import PARTS, WATCHED, here, swap
+from .thread import FOREIGN, PARTS, TRACED, WATCHED, here, settle_others, swap
 
 # A listener is called as listener(kernel, arrays, attrs, call) and must return call()'s result. One whose
 # `wants_parts` is true is shown the parts of what could be computed in one kernel; the others see exactly the
@@ -83,13 +83,24 @@ def run(
     This is the one place where a body is called, and its fallback when it refuses (and `compute` of
     core/native/call.c is the same in C). `alone` leaves out the listeners.
     """
-    if not alone and here.state & WATCHED:
-        return _watched(kernel, cls, arrays, attrs)
+    if not alone and here.state & (WATCHED | TRACED | FOREIGN):
+        return _unusual(kernel, cls, arrays, attrs)
     body = kernel.impls.get(cls)
     if body is None:
         body = kernel.resolve(cls)
     out = body(*arrays, **attrs)
     return kernel.fallbacks[cls](*arrays, **attrs) if out is NotImplemented else out
+
+
+def _unusual(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
+    """Somebody wants to see this computation, or to put it off."""
+    state = here.state
+    if state & FOREIGN:
+        settle_others()
+        return run(kernel, cls, arrays, attrs)
+    if state & TRACED:
+        return here.tracer.cursor(kernel, cls, arrays, attrs)
+    return _watched(kernel, cls, arrays, attrs)
 
 
 def _watched(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
@@ -114,14 +125,24 @@ def _bind_listener(listener: Listener, kernel: Kernel, arrays: Any, attrs: Any, 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
     """Let `listener` see every computation of this thread inside the block."""
-    _listen((*here.listeners, listener))
+    if here.tracer is not None:
+        here.tracer.interrupt("somebody listens")
+    add_listener(listener)
     try:
         yield
     finally:
-        left = list(here.listeners)
-        at = max(i for i, one in enumerate(left) if one is listener)
-        del left[at]
-        _listen(tuple(left))
+        remove_listener(listener)
+
+
+def add_listener(listener: Listener) -> None:
+    """Let `listener` see every computation of this thread, until it is removed."""
+    _listen((*here.listeners, listener))
+
+
+def remove_listener(listener: Listener) -> None:
+    left = list(here.listeners)
+    del left[max(i for i, one in enumerate(left) if one is listener)]
+    _listen(tuple(left))
 
 
 def _listen(listeners: tuple[Listener, ...]) -> None:

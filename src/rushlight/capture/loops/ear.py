@@ -1,0 +1,89 @@
+"""Hearing a stretch: the kernels between two places of a loop, written down while they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...core.memory import data_pointer, root_array
+from ...core.values import HOST_READ
+from ...runtime.devices import nothing_reused
+from ...runtime.door import Kernel
+from ..program.slots import MADE, STATE, Slot
+from ..record.recorder import Recorder, is_array, user_line, values_decide
+from .fragile import breaks
+from .macros import Macro
+
+LONGEST = 20_000  # kernels of one stretch
+
+
+class Ear(Recorder):
+    """A listener at the door for one stretch; arrays are known while they live and then forgotten.
+
+    Everything that no kernel of the stretch made comes from outside, and is held until two stretches were compared.
+    """
+
+    def __init__(self, tracer: Any) -> None:
+        super().__init__([], {}, [])
+        self.tracer = tracer
+        self.macros: list[Macro] = []
+        self.made: set[int] = set()  # numbers of the slots that kernels made
+        self.live: set[int] = set()  # storages that somebody holds at the end
+        self.odd: str | None = None  # why the stretch is not worth comparing
+        self.idle = 0  # not 0 while what runs is no part of it
+        self._reuse = nothing_reused()
+        self._reuse.__enter__()
+
+    def _outside(self, a: Any) -> Slot:
+        root = root_array(a)
+        storage = self.roots.get(id(root))
+        if storage is None:
+            storage = self._storage(STATE, root, root.nbytes, "from outside")
+            self.roots[id(root)] = storage
+            self._follow(root)
+        return self._slot(a, storage, data_pointer(a) - data_pointer(root))
+
+    def __call__(
+        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
+    ) -> Any:
+        if self.idle or is_transparent(kernel, arrays, attrs):
+            return call()
+        if is_place(kernel, arrays, self._made):
+            return self.tracer.at_kernel(kernel, call)
+        if len(self.instructions) > LONGEST:
+            self.odd = f"more than {LONGEST} kernels between two places"
+            self.tracer.interrupt(self.odd)
+            return call()
+        inputs = self.inputs_of(arrays)
+        out = call()
+        self.note(kernel, arrays, attrs, inputs, out, user_line())
+        return out
+
+    def _made(self, a: Any) -> bool:
+        slot = self.slots.get(id(a))
+        return slot is not None and slot.storage.kind == MADE
+
+    def close(self) -> None:
+        """The stretch is over: see what is still held."""
+        self._reuse.__exit__(None, None, None)
+        self.live = {s.storage.number for s in self.slots.values() if s.storage.kind == MADE}
+        self.forget()
+
+
+def is_place(kernel: Kernel, arrays: Sequence[Any], is_made: Callable[[Any], bool]) -> bool:
+    """Whether a stretch ends in front of a kernel: the host, or the next kernel's shape, needs its values."""
+    if kernel is HOST_READ or values_decide(kernel, arrays) or breaks(kernel, arrays, is_made):
+        return True
+    return kernel.name == "move" and any(is_array(a) and not is_host(a) for a in arrays)
+
+
+def is_transparent(kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
+    """Whether a kernel is run at once wherever it comes: it brings the host's values to a device."""
+    if kernel.name != "move" or not arrays or not is_array(arrays[0]):
+        return False
+    to = attrs.get("to")
+    return is_host(arrays[0]) and getattr(to, "type", "cpu") not in ("cpu", "meta")
+
+
+def is_host(a: Any) -> bool:
+    return a.__class__.__module__ == "numpy"

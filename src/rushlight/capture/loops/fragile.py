@@ -1,0 +1,67 @@
+"""Kernels that may raise because of values: on the CPU they are put off only when they are known not to.
+
+An error must come from the line that made it. So indices that come from outside of a stretch are looked at when the
+kernel is met; a kernel whose values cannot be looked at ends the stretch, and is run at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...runtime.door import Kernel
+
+_NEVER = frozenset(
+    "_sample_dirichlet _standard_gamma bernoulli binomial check copy_slices gather_grad index index_grad index_put "
+    "index_put_into index_select gather scatter scatter_add scatter_reduce multinomial one_hot poisson resize "
+    "ctc_loss ctc_loss_grad histc histogram histogram_edges searchsorted".split()
+)
+_INTEGERS = frozenset("floor_divide remainder fmod trunc_divide gcd lcm pow".split())
+
+
+def _rows(arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
+    weight, indices = arrays[0], arrays[1]
+    return within(indices, weight.shape[0])
+
+
+def _classes(arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
+    x, target = arrays[0], arrays[1]
+    if x.ndim < 2 or within(target, x.shape[1]):
+        return x.ndim > 1
+    ignored = target == attrs.get("ignore_index", -100)
+    return within(target[~ignored], x.shape[1])
+
+
+def within(a: Any, size: int) -> bool:
+    """Whether positions lie in [0, size)."""
+    return a.size == 0 or (int(a.min()) >= 0 and int(a.max()) < size)
+
+
+# kernel -> which operand holds the values, and whether they are harmless
+_CHECKS: dict[str, tuple[int, Callable[[Sequence[Any], dict[str, Any]], bool]]] = {
+    "embedding": (1, _rows),
+    "cross_entropy_fused": (1, _classes),
+    "nll_loss": (1, _classes),
+}
+
+
+def look_of(kernel: Kernel, arrays: Sequence[Any]) -> tuple[int, Callable[..., bool]] | None:
+    """The look that a kernel on the CPU needs before it may be put off, or None."""
+    found = _CHECKS.get(kernel.name)
+    return found if found is not None and arrays[found[0]].__class__ is np.ndarray else None
+
+
+def breaks(kernel: Kernel, arrays: Sequence[Any], is_made: Callable[[Any], bool]) -> bool:
+    """Whether a kernel has to be run where it comes; `is_made` tells what the stretch itself made."""
+    hosts = [a for a in arrays if a.__class__ is np.ndarray]
+    if not hosts:
+        return False
+    name = kernel.name
+    if name in _NEVER or name.startswith("linalg_"):
+        return True
+    if name in _INTEGERS:
+        return all(a.dtype.kind in "iub" for a in hosts)
+    found = look_of(kernel, arrays)
+    return found is not None and is_made(arrays[found[0]])

@@ -1,0 +1,252 @@
+"""`backward()` as one comparison: the graph that lies there is the one that was heard.
+
+What a backward pass computes follows from its graph alone: ops, which inputs want gradients, attributes, what was
+saved, and the `.grad` of the leaves. Where hooks or functions of the user take part it is not a macro: it runs, and
+its kernels are matched one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ...core.node import FREED, OpNode
+from ...core.tape import AccumulateGrad
+from ...core.tensor import Tensor
+from ..record.recorder import same
+from .macros import Macro
+
+
+class Kept(NamedTuple):
+    """Something a node saved: an array (a slot, later its kind and number), or a value."""
+
+    key: Any
+    array: bool
+    what: Any
+
+
+class Seen(NamedTuple):
+    """One node of a graph."""
+
+    op: Any
+    plan: Any
+    attrs: dict[str, Any]
+    edges: tuple  # (index among nodes, output) or (-1 - index among leaves, 0) or None
+    saved: tuple[Kept, ...]
+    outputs: tuple[Kept, ...]
+    shapes: Any
+
+
+class Walk:
+    """The nodes below some roots in an order that only the graph decides; None in `nodes` if one is unusual."""
+
+    def __init__(self, roots: Sequence[Any]) -> None:
+        self.nodes: list[OpNode] = []
+        self.leaves: list[AccumulateGrad] = []
+        self.number: dict[int, int] = {}  # id of a node -> its index, of a leaf -> -1 - index
+        self.usual = self._collect([e[0] for e, _ in roots if e is not None])
+
+    def _collect(self, stack: list[Any]) -> bool:
+        number, nodes = self.number, self.nodes
+        stack = stack[::-1]
+        while stack:
+            node = stack.pop()
+            if id(node) in number:
+                continue
+            if node.__class__ is AccumulateGrad:
+                if node.hooks or node.pre_hooks or node.post_hooks:
+                    return False
+                number[id(node)] = -1 - len(self.leaves)
+                self.leaves.append(node)
+                continue
+            if not isinstance(node, OpNode) or node.hooks or node.pre_hooks:
+                return False
+            number[id(node)] = len(nodes)
+            nodes.append(node)
+            for e in node.edges:
+                if e is not None and id(e[0]) not in number:
+                    stack.append(e[0])
+        return True
+
+    def edges_of(self, node: OpNode) -> tuple:
+        number = self.number
+        return tuple([None if e is None else (number[id(e[0])], e[1]) for e in node.edges])
+
+
+class Backward(Macro):
+    """A backward pass that accumulates into leaves."""
+
+    def __init__(self, ear: Any, roots: Sequence[Any], keep: bool) -> None:
+        self.keep = keep
+        self.walk: Any = Walk(roots)
+        self.why: str | None = None
+        if not self.walk.usual:
+            self.why = "a hook or a function of the user takes part in backward"
+            return
+        w = self.walk
+        self.roots = tuple([None if e is None else (w.number[id(e[0])], e[1]) for e, _ in roots])
+        self.seeds = [ear.slot_of(g._a) for _, g in roots]
+        self.nodes = [self._seen(ear, node) for node in w.nodes]
+        self.leaves = [(node, node.leaf()) for node in w.leaves]
+        self.before = [None if t is None else t._grad for _, t in self.leaves]
+        self.homes = [None if t is None else ear.slot_of(t._a) for _, t in self.leaves]
+        self.old = [None if g is None else ear.slot_of(g._a) for g in self.before]
+        self.versions = [0 if g is None else g._version for g in self.before]
+
+    def _seen(self, ear: Any, node: OpNode) -> Seen:
+        if FREED in (node.saved, node.outputs):
+            self.why = "the graph was freed before"
+        saved = [_kept(ear, key, v) for key, v in (node.saved or {}).items()] if not self.why else []
+        outputs = [_kept(ear, i, v) for i, v in enumerate(node.outputs or ())] if not self.why else []
+        return Seen(
+            node.op, node.plan, node.attrs, self.walk.edges_of(node), tuple(saved), tuple(outputs),
+            None if node.shapes is None else list(node.shapes),
+        )  # fmt: skip
+
+    def done(self, ear: Any) -> None:
+        """The pass is over: see what became of the leaves' gradients and of the nodes."""
+        self.freed = [
+            i for i, n in enumerate(self.walk.nodes) if FREED in (n.saved, n.outputs)
+        ]
+        self.new: list[Any] = []  # per leaf: the slot of a gradient that was made, or None
+        self.bumps: list[int] = []
+        taken: set[int] = set()
+        for (_, t), before, version in zip(self.leaves, self.before, self.versions):
+            after = None if t is None else t._grad
+            slot = None
+            if after is not None and after is not before:
+                slot = ear.slots.get(id(after._a))
+                if before is not None or slot is None or slot.storage.kind != "made":
+                    self.why = "a gradient was replaced in backward"
+                elif slot.storage.number in taken or after.__class__ is not Tensor:
+                    self.why = "two gradients share memory"
+                else:
+                    taken.add(slot.storage.number)
+            self.new.append(slot)
+            kept = after is not None and after is before
+            self.bumps.append(after._version - version if kept else 0)
+        self.had = [g is not None for g in self.before]
+        self.leaves = [n for n, _ in self.leaves]  # their tensors are held weakly by themselves
+        del self.before, self.walk
+
+    # -- comparing two stretches ----------------------------------------------------------------
+
+    def slots(self) -> list[Any]:
+        found = [*self.seeds, *[k.what for n in self.nodes for k in (*n.saved, *n.outputs) if k.array]]
+        return [s for s in (*found, *self.homes, *self.old, *self.new) if s is not None]
+
+    def agrees(self, other: Macro, same_slot: Callable[[Any, Any], bool]) -> bool:
+        if not isinstance(other, Backward) or len(self.nodes) != len(other.nodes):
+            return False
+        if (self.roots, self.keep, self.freed, self.bumps, self.had) != (
+            other.roots, other.keep, other.freed, other.bumps, other.had,
+        ):  # fmt: skip
+            return False
+        if len(self.leaves) != len(other.leaves):
+            return False
+        if any(a is not b for a, b in zip(self.leaves, other.leaves)):
+            return False
+        if [s is None for s in self.new] != [s is None for s in other.new]:
+            return False
+        return all(map(_same_node, self.nodes, other.nodes)) and all(
+            map(same_slot, self.slots(), other.slots())
+        )
+
+    def settle(self, operand: Callable[[Any], tuple[int, Any]]) -> None:
+        self.seeds = [operand(s) for s in self.seeds]
+        self.homes = [None if s is None else operand(s) for s in self.homes]
+        self.old = [None if s is None else operand(s) for s in self.old]
+        self.new = [None if s is None else operand(s)[1] for s in self.new]
+        self.nodes = [
+            n._replace(
+                saved=tuple([k._replace(what=operand(k.what)) if k.array else k for k in n.saved]),
+                outputs=tuple([k._replace(what=operand(k.what)) for k in n.outputs]),
+            )
+            for n in self.nodes
+        ]
+
+    # -- comparing what lies there --------------------------------------------------------------
+
+    def matches(self, roots: Sequence[Any], keep: bool, is_operand: Callable[..., bool]) -> Any:
+        """The walk over the graph if it is the expected one, else None."""
+        if keep != self.keep or len(roots) != len(self.roots):
+            return None
+        w = Walk(roots)
+        if not w.usual or len(w.nodes) != len(self.nodes) or len(w.leaves) != len(self.leaves):
+            return None
+        number = w.number
+        for (e, g), expected, seed in zip(roots, self.roots, self.seeds):
+            if e is None or (number[id(e[0])], e[1]) != expected or not is_operand(seed, g._a):
+                return None
+        for node, mine, home, old, had in zip(w.leaves, self.leaves, self.homes, self.old, self.had):
+            t = node.leaf()
+            if node is not mine or (t is None) != (home is None):
+                return None
+            if t is None:
+                continue
+            if not is_operand(home, t._a) or (t._grad is not None) != had:
+                return None
+            if had and not is_operand(old, t._grad._a):
+                return None
+        for node, n in zip(w.nodes, self.nodes):
+            if not _is_node(w, node, n, is_operand):
+                return None
+        return w
+
+    def carry_out(self, w: Walk, hand_out: Callable[[int], Any]) -> None:
+        """What the pass leaves behind, apart from values."""
+        for node, new, bump in zip(w.leaves, self.new, self.bumps):
+            t = node.leaf()
+            if t is None:
+                continue
+            if new is not None:
+                t._grad = hand_out(new)
+            elif bump:
+                t._grad._ver[0] += bump
+        for i in self.freed:
+            w.nodes[i].release()
+
+
+def _kept(ear: Any, key: Any, value: Any) -> Kept:
+    if value.__class__ is tuple and len(value) == 3 and value[1].__class__ is list:
+        return Kept(key, True, ear.slot_of(value[0]))
+    return Kept(key, False, value)
+
+
+def _same_node(a: Seen, b: Seen) -> bool:
+    if a.op is not b.op or a.plan is not b.plan or a.edges != b.edges or a.shapes != b.shapes:
+        return False
+    if len(a.saved) != len(b.saved) or len(a.outputs) != len(b.outputs):
+        return False
+    if not same(a.attrs, b.attrs):
+        return False
+    return all(
+        x.key == y.key and x.array == y.array and (x.array or same(x.what, y.what))
+        for x, y in zip((*a.saved, *a.outputs), (*b.saved, *b.outputs))
+    )
+
+
+def _is_node(w: Walk, node: OpNode, n: Seen, is_operand: Callable[..., bool]) -> bool:
+    if node.op is not n.op or node.plan is not n.plan:
+        return False
+    if w.edges_of(node) != n.edges or node.shapes != n.shapes:
+        return False
+    if node.attrs is not n.attrs and not same(node.attrs, n.attrs):
+        return False
+    saved, outputs = node.saved, node.outputs
+    if saved is FREED or outputs is FREED:
+        return False
+    if len(saved or ()) != len(n.saved) or len(outputs or ()) != len(n.outputs):
+        return False
+    for key, array, what in n.saved:
+        if not _is_kept(saved.get(key, FREED), array, what, is_operand):
+            return False
+    return all(_is_kept(v, True, k.what, is_operand) for v, k in zip(outputs or (), n.outputs))
+
+
+def _is_kept(value: Any, array: bool, what: Any, is_operand: Callable[..., bool]) -> bool:
+    if not array:
+        return value is what or same(value, what)
+    if value.__class__ is not tuple or len(value) != 3:
+        return False
+    return value[1][0] == value[2] and is_operand(what, value[0])

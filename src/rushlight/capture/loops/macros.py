@@ -1,0 +1,28 @@
+"""Calls that stand for many kernels: what one comparison needs to know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Macro:
+    """A call whose kernels follow from what lies there when it begins.
+
+    While a stretch is heard, arrays are kept as slots; `settle` turns them into what a path compares: the number of
+    an array, or the array itself. `start` and `end` are the places of its kernels in the stretch.
+    """
+
+    start = end = 0
+
+    def agrees(self, other: Macro, same_slot: Callable[[Any, Any], bool]) -> bool:
+        """Whether another stretch's macro is the same."""
+        raise NotImplementedError
+
+    def slots(self) -> list[Any]:
+        """The slots that it compares, and those that it hands out."""
+        raise NotImplementedError
+
+    def settle(self, operand: Callable[[Any], tuple[int, Any]]) -> None:
+        """Know arrays by kind and number from here on."""
+        raise NotImplementedError

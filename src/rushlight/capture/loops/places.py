@@ -1,0 +1,51 @@
+"""Places of a program where stretches begin: what was heard there, and whether listening is still worth it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .ear import Ear
+from .pairing import Pairing
+
+_LISTEN = 4  # stretches heard before a place is given up, and after one that was not expected
+_RECENT = 3  # stretches that wait for one like them
+_MISSES = 16  # more than this, and more than matches: not worth it
+
+
+class Place:
+    """An optimiser's step or a line that reads a value: the stretch that follows begins there."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.seen = self.matches = self.misses = 0
+        self.known = False  # a path begins here
+        self.listen = _LISTEN
+        self.recent: list[Ear] = []
+        self.why: str | None = None  # why nothing is tried here any more
+        self.last: Any = None  # the path that was taken last
+
+    def missed(self, why: str) -> None:
+        """What came was none of the paths."""
+        self.misses += 1
+        self.listen = _LISTEN
+        self.known = False
+        if self.misses > max(_MISSES, self.matches):
+            self.give_up(why)
+
+    def give_up(self, why: str) -> None:
+        self.why = why
+        self.recent.clear()
+
+    def pair_of(self, ear: Ear) -> Ear | None:
+        """A stretch heard before that is like this one; otherwise this one is kept."""
+        self.listen -= 1
+        why = None
+        for other in reversed(self.recent):
+            why = Pairing(other, ear).why
+            if why is None:
+                self.recent.remove(other)
+                return other
+        self.recent = [*self.recent[1 - _RECENT :], ear]
+        if self.listen <= 0 and not self.known:
+            self.give_up(why or "what follows differs from time to time")
+        return None

@@ -1,0 +1,95 @@
+"""Arrays that a path hands out for one result: laid out alike, taken again when nobody holds them."""
+
+from __future__ import annotations
+
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from ..program.slots import Slot
+from ..record.recorder import CannotCapture
+
+_MOST = 4  # arrays that are kept for another time
+
+
+class Pool:
+    """The arrays of one result; `lent` is the program's own, which needs no copy."""
+
+    __slots__ = ("arrays", "free", "lent", "slot")
+
+    def __init__(self, slot: Slot) -> None:
+        if slot.offset or slot.extent() != (0, slot.nbytes) or slot.storage.nbytes != slot.nbytes:
+            raise CannotCapture("a result has gaps in its memory")
+        self.slot = slot
+        self.arrays: list[Any] = []
+        self.free: list[int] = []  # references of each when nobody else has one
+        self.lent: Any = None
+
+    def lend(self, array: Any) -> None:
+        """Hand out the array that a program fills, where it is free."""
+        if not self.arrays:
+            self.lent = array
+            self.arrays.append(array)
+            self.free.append(0)
+            del array
+            self.measure()
+
+    def measure(self) -> None:
+        """Count references now, while nobody else has any."""
+        for i in range(len(self.arrays)):
+            self.free[i] = getrefcount(self.arrays[i])
+
+    def take(self) -> Any:
+        """An array that nobody holds."""
+        arrays, free = self.arrays, self.free
+        for i in range(len(arrays)):
+            if getrefcount(arrays[i]) == free[i]:
+                return arrays[i]
+        made = self.blank(self.slot)
+        if len(arrays) < _MOST:
+            arrays.append(made)
+            free.append(getrefcount(arrays[-1]) - 1)  # without the name here
+        return made
+
+    def is_held(self, array: Any, ours: int) -> bool:
+        """Whether somebody holds an array, beside the pool, this call and `ours`."""
+        for i in range(len(self.arrays)):
+            if self.arrays[i] is array:
+                return getrefcount(self.arrays[i]) > self.free[i] + ours + _CALLED
+        return getrefcount(array) > _ALONE + ours + _CALLED
+
+    @staticmethod
+    def blank(slot: Slot) -> Any:
+        """Memory of its own laid out as a slot."""
+        if slot.storage.device == "cpu":
+            made = np.empty(slot.shape, slot.dtype)
+            if made.strides != slot.strides:
+                memory = np.empty(max(slot.nbytes, 1), np.uint8)
+                made = np.ndarray(slot.shape, slot.dtype, memory, 0, slot.strides)
+            return made
+        import cupy
+
+        return cupy.ndarray(slot.shape, slot.dtype, cupy.cuda.alloc(max(slot.nbytes, 1)), slot.strides)
+
+
+class _Measure(Pool):
+    """Finds how many references a call adds, which differs between versions of Python."""
+
+    def __init__(self) -> None:
+        self.arrays, self.free = [object()], [0]
+        self.measure()
+
+    def added(self, array: Any, ours: int) -> int:
+        return getrefcount(self.arrays[0]) - self.free[0] - ours
+
+
+def _measured() -> tuple[int, int]:
+    found = _Measure()
+    now = [found.arrays[0]]
+    called = found.added(now[0], 1)
+    alone = [object()]
+    return called, getrefcount(alone[0]) - 1
+
+
+_CALLED, _ALONE = _measured()

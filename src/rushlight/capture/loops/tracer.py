@@ -1,0 +1,451 @@
+"""The tracer of one thread: from place to place it hears a stretch, matches it with a path, or leaves it alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ...base.locks import new_rlock
+from ...core.exposed import exposed
+from ...core.hot import Watch, line_of_user
+from ...core.memory import root_array
+from ...core.modes import switches
+from ...core.tensor import tensor_over
+from ...runtime import devices
+from ...runtime.door import (
+    Kernel,
+    add_listener,
+    collecting_replay_hooks,
+    remove_listener,
+    run,
+)
+from ...runtime.thread import PARTS, TRACED, here, swap, tracers
+from ..record.recorder import CannotCapture, is_array, user_line
+from .cursor import Cursor
+from .ear import Ear, is_host, is_place, is_transparent
+from .graphs import Backward
+from .path import FIXED, Path, Step
+from .places import Place
+from .report import Report
+from .updates import Update, is_rule
+
+_WATCH, _HEAR, _MATCH = range(3)
+_PATHS = 16  # kept; the one that was not used for longest goes
+_SHORTEST = 3  # kernels that are worth a program
+
+
+class Tracer:
+    """What `here.tracer` is once a place was passed twice."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.mode = _WATCH
+        self.places: dict[Any, Place] = {}
+        self.place: Place | None = None
+        self.paths: list[Path] = []
+        self.cursor: Any = Cursor(self)
+        self.ear: Ear | None = None
+        self.lock = new_rlock()
+        self.guards = 0  # not 0 while what runs is no part of a stretch
+        self.bound: dict[int, Any] = {}
+        self.inside = 0
+        self.report = Report()
+        self.thread = threading.get_ident()
+        tracers.append(self)
+
+    # -- from place to place --------------------------------------------------------------------
+
+    def begin(self, key: Any) -> None:
+        """A stretch begins behind this place."""
+        place = self.places.get(key)
+        if place is None:
+            place = self.places[key] = Place(_name(key))
+            if len(self.places) > 1024:
+                self.places.pop(next(iter(self.places)))
+        place.seen += 1
+        self.place = place
+        if place.why is not None or not self._is_usual():
+            return
+        if place.known or (self.paths and place.seen < 3):
+            self._match(place)
+        elif place.listen > 0:
+            self.mode, self.ear = _HEAR, Ear(self)
+            add_listener(self.ear)
+
+    def _is_usual(self) -> bool:
+        """Whether nobody else looks at what this thread computes."""
+        if switches.anomaly or here.listeners or here.recorder is not None:
+            return False
+        return here.replay_hooks is None and alone()
+
+    def _match(self, place: Place) -> None:
+        path = place.last if place.last in self.paths else self.paths[0]
+        self.mode = _MATCH
+        self.bound = {}
+        self.cursor.start(path)
+        swap(TRACED | PARTS, TRACED | PARTS)
+
+    def end(self) -> None:
+        """A place is reached: what was put off is computed, what was heard considered."""
+        with self.lock:
+            if self.mode == _HEAR:
+                self._consider()
+            elif self._on_path():
+                if self._is_whole() or self._elsewhere(lambda: self._is_whole()):
+                    self._launch()
+                else:
+                    self._miss("the stretch ended before its path did")
+
+    def read(self, kernel: Kernel, a: Any) -> Any:
+        """A read by the host."""
+        self.end()
+        out = run(kernel, a.__class__, (a,), {})
+        self.begin(line_of_user())
+        return out
+
+    def at_kernel(self, kernel: Kernel, call: Callable[[], Any]) -> Any:
+        """A kernel that cannot wait is a place, too."""
+        self.end()
+        out = call()
+        self.begin((kernel.name, *line_of_user()))
+        return out
+
+    def step(self, go: Callable[[], Any], optimizer: Any, alone: bool) -> Any:
+        """`optimizer.step()`: one comparison if it can be, and a place."""
+        plain = alone and is_rule(optimizer)
+        if self._on_path() and plain and self._updated(optimizer):
+            out = None
+        elif self.mode == _HEAR and plain:
+            out = self._hear_update(go, optimizer)
+        else:
+            out = go()
+        self.end()
+        self.begin(id(optimizer))
+        return out
+
+    # -- hearing --------------------------------------------------------------------------------
+
+    def _hear_update(self, go: Callable[[], Any], optimizer: Any) -> Any:
+        ear = self.ear
+        assert ear is not None
+        macro = Update(ear, optimizer)
+        macro.start = len(ear.instructions)
+        with collecting_replay_hooks() as hooks:
+            out = go()
+        if self.ear is ear and macro.why is None:
+            macro.done(ear, hooks)
+            if macro.why is None:
+                macro.end = len(ear.instructions)
+                ear.macros.append(macro)
+                return out
+        ear.odd = macro.why or "the step was interrupted"
+        return out
+
+    def backward(self, walk: Callable, roots: Sequence[Any], options: tuple) -> Any:
+        """A backward pass: one comparison if it can be."""
+        keep, create_graph, inputs, accumulate = options
+        usual = not create_graph and inputs is None and accumulate and not switches.anomaly
+        if self._on_path() and usual and self._walked(roots, keep):
+            return None
+        ear = self.ear if self.mode == _HEAR else None
+        if ear is None or not usual:
+            return walk(roots, *options)
+        macro = Backward(ear, roots, keep)
+        macro.start = len(ear.instructions)
+        out = walk(roots, *options)
+        if self.ear is ear and macro.why is None:
+            macro.done(ear)
+            if macro.why is None:
+                macro.end = len(ear.instructions)
+                ear.macros.append(macro)
+        return out
+
+    def _consider(self) -> None:
+        ear, place = self._stop_hearing(), self.place
+        assert place is not None
+        if ear.odd is not None:
+            return
+        if len(ear.instructions) < _SHORTEST:
+            place.listen -= 1
+            if place.listen <= 0:
+                place.give_up(f"fewer than {_SHORTEST} kernels")
+            return
+        for path in self.paths:
+            if path.is_same(ear):
+                place.known, place.last, place.listen = True, path, 0
+                return
+        other = place.pair_of(ear)
+        if other is not None:
+            self._build(place, other, ear)
+
+    def _stop_hearing(self) -> Ear:
+        ear = self.ear
+        assert ear is not None
+        self.mode, self.ear = _WATCH, None
+        remove_listener(ear)
+        ear.close()
+        return ear
+
+    def _build(self, place: Place, first: Ear, second: Ear) -> None:
+        began = time.perf_counter()
+        try:
+            path = Path(first, second, self.paths)
+        except Exception as error:  # noqa: BLE001 - the loop itself is right, whatever fails here
+            place.give_up(str(error) if isinstance(error, CannotCapture) else repr(error))
+            return
+        self.paths.insert(0, path)
+        for old in self.paths[_PATHS:]:
+            self._drop(old)
+        place.known, place.last, place.listen = True, path, 0
+        self.report.built(place, path, time.perf_counter() - began)
+
+    def _drop(self, path: Path) -> None:
+        self.paths.remove(path)
+        for other in self.paths:
+            other.common.pop(id(path), None)
+        for place in self.places.values():
+            if place.last is path:
+                place.last, place.known, place.listen = None, False, 2
+
+    def _on_path(self) -> bool:
+        """Whether a stretch is being matched; not if another thread has ended that."""
+        if self.mode == _MATCH and self.cursor.path is None:
+            self._leave()
+        return self.mode == _MATCH
+
+    # -- matching -------------------------------------------------------------------------------
+
+    def differs(self, kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict) -> Any:
+        """A kernel that the path does not expect next."""
+        with self.lock:
+            if self.guards or is_transparent(kernel, arrays, attrs):
+                if any(self._is_pending(a) for a in arrays if is_array(a)):
+                    self._miss("a value was needed early")
+                return run(kernel, cls, arrays, attrs, alone=True)
+            cursor = self.cursor
+            if self._on_path():
+                if is_place(kernel, arrays, self._is_pending):
+                    return self.at_kernel(kernel, lambda: run(kernel, cls, arrays, attrs, alone=True))
+
+                def step() -> bool:
+                    events = cursor.path.events
+                    e = events[cursor.at] if cursor.at < len(events) else None
+                    return e.__class__ is Step and cursor.fits(e, kernel, arrays, attrs)
+
+                if self._elsewhere(step):
+                    return cursor.hand_out(cursor.path.events[cursor.at], cls, arrays)
+                self._miss(f"{kernel.name} differs", line=user_line())
+            return run(kernel, cls, arrays, attrs)
+
+    def _is_pending(self, a: Any) -> bool:
+        return any(a is x for x in self.cursor.now)
+
+    def _elsewhere(self, expected: Callable[[], Any]) -> Any:
+        """Change to another path that began in the same way and goes on as `expected` asks."""
+        cursor, left = self.cursor, self.cursor.path
+        bound = dict(self.bound)
+        for other in self.paths:
+            if other is left or left.common.get(id(other), 0) < cursor.at:
+                continue
+            kept = list(cursor.now)
+            cursor.change(other)
+            found = expected()
+            if found:
+                self._bind_again(left, other, bound)
+                return found
+            cursor.path, cursor.now, self.bound = left, kept, dict(bound)
+        return None
+
+    def _bind_again(self, left: Path, other: Path, bound: dict[int, Any]) -> None:
+        """Inputs with the values they had when they were met."""
+        for v, a in bound.items():
+            if is_host(a):
+                other.low.fill(
+                    other.low.arguments[other.inputs[v]], left.low.arguments[left.inputs[v]]
+                )
+
+    def bind(self, v: int, a: Any) -> bool:
+        """Take an array from outside as an input, with the values it has now."""
+        path = self.cursor.path
+        slot = path.layouts[v]
+        if not is_array(a) or self._is_pending(a):
+            return False
+        if (a.shape, a.dtype, a.strides) != (slot.shape, slot.dtype, slot.strides):
+            return False
+        if devices.device_of(a).type != slot.storage.device:
+            return False
+        if path.changed and id(root_array(a)) in path.changed:
+            return False
+        if is_host(a):
+            path.low.fill(path.low.arguments[path.inputs[v]], a)
+        self.cursor.now[v] = self.bound[v] = a
+        return True
+
+    def _is_operand(self, expected: tuple[int, Any], a: Any) -> bool:
+        """Whether an array is what a macro expects."""
+        kind, v = expected
+        if kind == FIXED:
+            return a is v
+        now = self.cursor.now[v]
+        if now is not None:
+            return a is now
+        return v in self.cursor.path.inputs and self.bind(v, a)
+
+    def _next_is(self, cls: type) -> Any:
+        path, at = self.cursor.path, self.cursor.at
+        e = path.events[at] if at < len(path.events) else None
+        return e if e.__class__ is cls else None
+
+    def _walked(self, roots: Sequence[Any], keep: bool) -> bool:
+        """Whether a backward pass is the one that the path expects; then it is as good as done."""
+        with self.lock:
+
+            def test() -> Any:
+                e = self._next_is(Backward)
+                return None if e is None else e.matches(roots, keep, self._is_operand)
+
+            walk = test() or self._elsewhere(test)
+            if not walk:
+                return False
+            self._next_is(Backward).carry_out(walk, self._hand_out)
+            self.cursor.at += 1
+            return True
+
+    def _hand_out(self, k: int) -> Any:
+        a = self.cursor.path.pools[k].take()
+        self.cursor.now[k] = a
+        return tensor_over(a, a.__class__)
+
+    def _updated(self, optimizer: Any) -> bool:
+        """Whether a step is the one that the path expects; then it is as good as done."""
+        with self.lock:
+
+            def test() -> bool:
+                e = self._next_is(Update)
+                return e is not None and e.matches(optimizer, self._is_operand)
+
+            if not (test() or self._elsewhere(test)):
+                return False
+            self._next_is(Update).carry_out()
+            self.cursor.at += 1
+            return True
+
+    # -- the end of a stretch -------------------------------------------------------------------
+
+    def _is_whole(self) -> bool:
+        path = self.cursor.path
+        if self.cursor.at != len(path.events):
+            return False
+        if exposed.version != path.exposure and not self._is_private(path):
+            return False
+        return path.is_settled(self.cursor.now)
+
+    def _is_private(self, path: Path) -> bool:
+        """Whether nobody outside can change the memory that a path reads, by NumPy arrays over it."""
+        path.exposure = exposed.version
+        return not any(key in exposed.roots for key in path.roots)
+
+    def _launch(self) -> None:
+        """Run the program of a path that is complete."""
+        cursor, place = self.cursor, self.place
+        path = cursor.path
+        self._leave()
+        if not path.steps:
+            return
+        began = time.perf_counter()
+        path.launch(cursor.now, self.bound)
+        self.report.launched(path, time.perf_counter() - began)
+        assert place is not None
+        place.matches += 1
+        place.known, place.last = True, path
+        self._clear()
+
+    def _leave(self) -> None:
+        self.mode = _WATCH
+        swap(TRACED | PARTS, 0)
+
+    def _clear(self) -> None:
+        self.bound = {}
+        self.cursor.start(None)
+
+    def _miss(self, why: str, line: str | None = None) -> None:
+        """Something else happened: run what is pending one by one, and go on so until the next place."""
+        cursor, place = self.cursor, self.place
+        path, at, now = cursor.path, cursor.at, cursor.now
+        self._leave()
+        if at:
+            ran = path.run_steps(at, now)
+            self.report.fell_back(why, line or user_line(), ran)
+            path.misses += 1
+        if place is not None and (at or place.known):
+            place.missed(why)
+        self._clear()
+
+    # -- others ---------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Memory is about to be looked at without passing the door."""
+        if self._on_path() and self.cursor.at:
+            with self.lock:
+                self._miss("memory was looked at")
+
+    def settle_from_outside(self) -> None:
+        """Another thread computes: what was put off is computed now, and nothing more is put off."""
+        with self.lock:
+            cursor = self.cursor
+            if cursor.path is not None:
+                cursor.path.run_steps(cursor.at, cursor.now)
+                cursor.start(None)
+
+    def interrupt(self, why: str) -> None:
+        """The rest of this stretch runs as it is."""
+        if self._on_path():
+            with self.lock:
+                self._miss(why)
+        elif self.mode == _HEAR:
+            self._stop_hearing()
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """What runs inside is no part of a stretch: a loader that makes the next batch."""
+        ear = self.ear
+        self.guards += 1
+        if ear is not None:
+            ear.idle += 1
+        try:
+            yield
+        finally:
+            self.guards -= 1
+            if ear is not None:
+                ear.idle -= 1
+
+    def stop(self) -> None:
+        """End tracing in this thread."""
+        self.interrupt("tracing was switched off")
+        if self in tracers:
+            tracers.remove(self)
+
+
+_HARMLESS = ("TMonitor",)  # a progress bar's thread, which never touches a tensor
+
+
+def alone() -> bool:
+    """Whether no other thread of Python could look at what this one puts off."""
+    if threading.active_count() == 1:
+        return True
+    me = threading.current_thread()
+    return all(
+        t is me or type(t).__name__ in _HARMLESS or t.name.startswith("rushlight ")
+        for t in threading.enumerate()
+    )
+
+
+def _name(key: Any) -> str:
+    if key.__class__ is tuple:
+        code = key[-2]
+        lines = [line for start, end, line in code.co_lines() if start <= key[-1] < end]
+        where = f"{code.co_filename}:{lines[0] if lines else code.co_firstlineno}"
+        return where if len(key) == 2 else f"{key[0]} at {where}"
+    return "optimizer.step()"

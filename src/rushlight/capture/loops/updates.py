@@ -1,0 +1,136 @@
+"""`optimizer.step()` as one comparison: groups, flags, parameters, gradients and states are as they were.
+
+Only for rules that are one kernel for each group (`optim/stepping.py`), whose numbers (learning rate, counts) travel
+in small arrays that they bring up to date themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core.tensor import Tensor
+from ..record.recorder import same
+from .macros import Macro
+
+_DATA = ("lr", "initial_lr")  # options that only ever are numbers of the kernel
+
+
+def is_rule(optimizer: Any) -> bool:
+    """Whether an optimiser is one of ours, as it was written."""
+    cls = type(optimizer)
+    ours = cls.__module__.startswith(__name__.split(".")[0] + ".optim.")
+    return ours and hasattr(cls, "_flags")
+
+
+class Update(Macro):
+    """A step of one optimiser."""
+
+    def __init__(self, ear: Any, optimizer: Any) -> None:
+        self.optimizer = optimizer
+        self.why: str | None = None
+        self.groups = [(g, dict(g), list(g["params"])) for g in optimizer.param_groups]
+        params = [p for _, _, ps in self.groups for p in ps]
+        self.live = [p for p in params if p._grad is not None]
+        self.idle = [p for p in params if p._grad is None]
+        self.states: list[tuple] = []
+        self.arrays = [ear.slot_of(p._a) for p in self.live]
+        self.grads = [ear.slot_of(p._grad._a) for p in self.live]
+        self.versions = [(t, t._version) for p in self.live for t in self._beside(p)]
+        if any(optimizer.state.get(p) is None for p in self.live):
+            self.why = "the optimiser makes its state"
+        if any(g.get("differentiable") for g in optimizer.param_groups):
+            self.why = "a step with history"
+
+    def _beside(self, p: Tensor) -> list[Tensor]:
+        held = self.optimizer.state.get(p) or {}
+        return [p, *[v for v in held.values() if isinstance(v, Tensor)]]
+
+    def done(self, ear: Any, hooks: Any) -> None:
+        """The step is over: what it asked to be refreshed, and which versions it raised."""
+        self.hooks = [refresh for refresh, _ in hooks]
+        if hooks.odd or hooks.after:
+            self.why = "a step unlike others"
+        self.fed = [a for _, arrays in hooks for a in arrays]
+        self.bumps = [(t, t._version - v) for t, v in self.versions if t._version != v]
+        state = self.optimizer.state
+        for p in self.live:
+            held = state[p]
+            self.states.append((held, [(k, v, v._a) for k, v in held.items() if isinstance(v, Tensor)]))
+        del self.versions
+
+    def slots(self) -> list[Any]:
+        return [*self.arrays, *self.grads]
+
+    def agrees(self, other: Macro, same_slot: Callable[[Any, Any], bool]) -> bool:
+        if not isinstance(other, Update) or self.optimizer is not other.optimizer:
+            return False
+        if len(self.live) != len(other.live) or len(self.bumps) != len(other.bumps):
+            return False
+        if any(a is not b for a, b in zip(self.live, other.live)):
+            return False
+        if any(t is not u or n != m for (t, n), (u, m) in zip(self.bumps, other.bumps)):
+            return False
+        return all(map(same_slot, self.slots(), other.slots()))
+
+    def settle(self, operand: Callable[[Any], tuple[int, Any]]) -> None:
+        self.arrays = [operand(s) for s in self.arrays]
+        self.grads = [operand(s) for s in self.grads]
+
+    def matches(self, optimizer: Any, is_operand: Callable[..., bool]) -> bool:
+        """Whether a step of an optimiser is this one."""
+        if optimizer is not self.optimizer:
+            return False
+        groups = optimizer.param_groups
+        if len(groups) != len(self.groups):
+            return False
+        for g, (group, options, params) in zip(groups, self.groups):
+            if g is not group or not self._same_group(g, options, params):
+                return False
+        if any(p._grad is not None for p in self.idle):
+            return False
+        state = optimizer.state
+        for p, a, grad, (held, tensors) in zip(self.live, self.arrays, self.grads, self.states):
+            g = p._grad
+            if g is None or g.__class__ is not Tensor or not is_operand(a, p._a):
+                return False
+            if not is_operand(grad, g._a) or state.get(p) is not held:
+                return False
+            for name, t, array in tensors:
+                if held.get(name) is not t or t._a is not array:
+                    return False
+        return True
+
+    def _same_group(self, g: dict[str, Any], options: dict[str, Any], params: list) -> bool:
+        if len(g) != len(options) or len(g["params"]) != len(params):
+            return False
+        if any(p is not q for p, q in zip(g["params"], params)):
+            return False
+        for k, v in g.items():
+            if k == "params" or (v is (old := options.get(k))):
+                continue
+            if k in _DATA and v.__class__ is float and old.__class__ is float:
+                continue
+            if not same(v, old) and not self._only_numbers(g, options, v, old):
+                return False
+        return True
+
+    def _only_numbers(self, g: dict[str, Any], options: dict, v: Any, old: Any) -> bool:
+        """Whether an option that changed is a number, and leaves the kernel, its flags and states."""
+        numbers = (float, int)
+        vs, olds = (x if x.__class__ is tuple else (x,) for x in (v, old))
+        if len(vs) != len(olds) or not all(x.__class__ in numbers for x in (*vs, *olds)):
+            return False
+        rule = self.optimizer
+        return same(rule._flags(dict(g)), rule._flags(dict(options))) and same(
+            rule._states(dict(g)), rule._states(dict(options))
+        )
+
+    def carry_out(self) -> None:
+        """Counts and numbers of the host, and versions."""
+        for refresh in self.hooks:
+            refresh()
+        for t, n in self.bumps:
+            if t._ver is None:
+                t._ver = [0]
+            t._ver[0] += n

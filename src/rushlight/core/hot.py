@@ -1,0 +1,95 @@
+"""Hot loops: the places where iterations end are counted, and the tracer is loaded when one is passed again.
+
+A place is an optimiser whose `step()` was called, or a line of the program at which the host read a value. Nothing
+else is looked at until a place comes again: then the tracer of `capture/loops` takes over in this thread.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..runtime.door import run
+from ..runtime.thread import here
+
+_PACKAGE = __name__.split(".")[0] + "."
+
+
+class Meeting:
+    """What `capture` fills in when it is first needed."""
+
+    tracer: Callable[[Watch], Any]
+
+
+meeting = Meeting()
+
+
+class Watch:
+    """What stands where the tracer will, in a thread in which nothing has repeated yet."""
+
+    def __init__(self) -> None:
+        self.seen: set[Any] = set()
+
+    def _pass(self, place: Any) -> None:
+        if place not in self.seen:
+            self.seen.add(place)
+            return
+        load = meeting.tracer
+        here.tracer = load(self)
+        here.tracer.begin(place)
+
+    def read(self, kernel: Any, a: Any) -> Any:
+        """A read by the host."""
+        out = run(kernel, a.__class__, (a,), {})
+        self._pass(line_of_user())
+        return out
+
+    def step(self, go: Callable[[], Any], optimizer: Any, alone: bool) -> Any:
+        """`optimizer.step()`, `alone` if it was given nothing."""
+        out = go()
+        self._pass(id(optimizer))
+        return out
+
+    def backward(self, walk: Callable, roots: Sequence[Any], options: tuple) -> Any:
+        """A backward pass."""
+        return walk(roots, *options)
+
+    def settle(self) -> None:
+        """Nothing was put off."""
+
+    settle_from_outside = settle
+
+    stop = settle
+
+    def interrupt(self, why: str) -> None:
+        """Nothing is under way."""
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Nothing is put off."""
+        yield
+
+
+def line_of_user() -> tuple[Any, int]:
+    """The place in the user's code that led here: a code object and how far it has come."""
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
+
+
+def tracing(mode: bool | None = None) -> bool:
+    """Whether loops of this thread are traced; with a mode, switch that on or off.
+
+    A loop that repeats is recorded and run as programs, while Python runs every line of it: see docs/hot-loops.md.
+    """
+    before = here.tracer is not None
+    if mode is not None and bool(mode) != before:
+        if mode:
+            here.tracer = Watch()
+        else:
+            here.tracer.stop()
+            here.tracer = None
+    return before
