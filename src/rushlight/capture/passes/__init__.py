@@ -17,6 +17,7 @@ from .fuse import fuse_pointwise
 from .group_norm import join_group_norms
 from .layout import choose_layout
 from .lookup import join_lookups
+from .mixed import join_mixed_norms
 from .norm import join_norms
 from .over import write_over
 from .residual import join_residuals
@@ -41,6 +42,7 @@ PASSES = [
     ("batch norm and relu", join_norms, True),
     ("convolution and relu", join_conv_relus, False),
     ("residuals and norms", join_residuals, True),
+    ("casts around norms", join_mixed_norms, True),
     ("group norm and SiLU", join_group_norms, False),
     ("embeddings and positions", join_lookups, True),
     ("rotary embeddings", join_rotary, False),

@@ -35,10 +35,12 @@ def _gather(index: Index, casts: list[Instruction], where: Instruction, force: b
     """All casts that can move to the place of one of them as one kernel there."""
     place = index.place[where]
     group = [ins for ins in casts if index.may_move(ins, place)]
+    if len(group) < 2:
+        return
     outs = tuple([ins.outputs[0] for ins in group])
     inputs = tuple([ins.inputs[0] for ins in group])
     made = Instruction(CASTS, inputs, group[0].attrs, outs, (), group[0].line, True)
-    if len(group) > 1 and (force or joins.takes(index.program.device, made, group)):
+    if force or joins.takes(index.program.device, made, group):
         index.replace(group, {place: made})
 
 

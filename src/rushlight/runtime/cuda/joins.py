@@ -258,6 +258,17 @@ def _group_fits(made: Any) -> bool:
 
 declare("cuda", "group_norm_silu", "group_norm_silu_grad", fits=_group_fits, pays=saves)
 
+
+def _mixed_fits(made: Any) -> bool:
+    """Halves beside float32, all of them dense."""
+    return made.outputs[0].size > 0 and all(a.dense for a in _arrays(made))
+
+
+declare(
+    "cuda", "layer_norm_mixed", "rms_norm_mixed", "layer_norm_grad_mixed", "rms_norm_grad_mixed",
+    fits=_mixed_fits, pays=saves,
+)  # fmt: skip
+
 # -- embeddings -----------------------------------------------------------------------------------
 
 declare(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
@@ -39,6 +40,10 @@ def pointer(a: Any) -> int:
 
 
 _WARP_ROW = 1024  # rows up to here take a warp
+_BLOCK = 256  # threads for longer ones
+_WARPS = 4  # of a block, each with rows of its own
+_MOST_HELD = 32  # numbers of a row that a thread keeps in registers
+_RESIDENT = 2  # blocks of `norm_grads` that a multiprocessor has room for
 
 
 def _rows(x: Any, dims: int) -> tuple[int, int]:
@@ -46,67 +51,134 @@ def _rows(x: Any, dims: int) -> tuple[int, int]:
     return x.size // n, n
 
 
+class _Cut(NamedTuple):
+    """How threads share rows of n numbers."""
+
+    team: int  # 1: a warp per row
+    threads: int
+    rows: int  # of a block
+    constants: dict[str, int]
+
+    @property
+    def holds(self) -> bool:
+        """Whether a row stays in registers."""
+        return self.constants["HELD"] > 0
+
+
+def _cut(n: int, arrays: Sequence[Any]) -> _Cut:
+    """The cut for arrays of rows of n numbers: by 16 bytes of the widest one where all of them lie so."""
+    team = int(n <= _WARP_ROW)
+    wide = 16 // max([a.itemsize for a in arrays])
+    aligned = n % wide == 0 and not any([a.data.ptr & 15 for a in arrays])
+    vector = wide if aligned else 1
+    across = (32 if team else _BLOCK) * vector
+    held = -(-n // across)
+    if held * vector > _MOST_HELD:
+        held = 0
+    constants = {"TEAM": team, "VW": vector, "HELD": held, "FULL": int(n == held * across)}
+    threads = 32 * _WARPS if team else _BLOCK
+    return _Cut(team, threads, _WARPS if team else 1, constants)
+
+
+def _name(dtype: Any) -> str:
+    return NUMBERS[dtype.char][0]
+
+
 def normalise(
-    x: Any, weight: Any, bias: Any, dims: int, eps: float, rms: int = 0, other: Any = None
-) -> Any:
-    """Rows of x, or of x + other, normalised, with their statistics; behind them x + other."""
+    x: Any, weight: Any, bias: Any, dims: int, eps: float, rms: int = 0, other: Any = None, to: Any = None
+) -> Any:  # fmt: skip
+    """Rows of x, or of x + other, normalised, with their statistics; behind them x + other.
+
+    `to` is another dtype for the result; `other` may have another one than x, too.
+    """
     char, kind = x.dtype.char, stored(weight, bias)
     if char not in NUMBERS or kind is None or not x.size:
         return NotImplemented
-    if other is not None and (other.shape != x.shape or other.dtype != x.dtype):
+    if other is not None and not _goes_with(other, x):
         return NotImplemented
     x, weight, bias, other = row_major(x), row_major(weight), row_major(bias), row_major(other)
     rows, n = _rows(x, dims)
     shape = x.shape[: x.ndim - dims] + (1,) * dims
-    out = cupy.ndarray(x.shape, x.dtype)
+    out = cupy.ndarray(x.shape, x.dtype if to is None else to)
     total = None if other is None else cupy.ndarray(x.shape, x.dtype)
     mean = None if rms else cupy.ndarray(shape, wide(char))
     rstd = cupy.ndarray(shape, wide(char))
-    team = int(n <= _WARP_ROW)
+    cut = _cut(n, [a for a in (x, other, weight, bias) if a is not None])
+    types = {"NW": kind, "NO": _name((x if other is None else other).dtype), "NY": _name(out.dtype)}
     formats = ("P",) * 8 + ("q", "i", "d")
-    load("layer_norm.cu", "norm_rows", formats, char, NW=kind, RMS=rms, TEAM=team)(
-        -(-rows // 4) if team else rows, 128 if team else 512, x.data.ptr, pointer(other),
-        pointer(weight), pointer(bias), pointer(total), out.data.ptr, pointer(mean), rstd.data.ptr,
-        rows, n, eps,
+    load("layer_norm.cu", "norm_rows", formats, char, RMS=rms, **types, **cut.constants)(
+        -(-rows // cut.rows), cut.threads, x.data.ptr, pointer(other), pointer(weight), pointer(bias),
+        pointer(total), out.data.ptr, pointer(mean), rstd.data.ptr, rows, n, eps,
     )  # fmt: skip
     made = (out, rstd) if rms else (out, mean, rstd)
     return made if total is None else (*made, total)
 
 
+def _goes_with(a: Any, x: Any) -> bool:
+    """Whether an array of another dtype may stand beside x: halves beside what they are computed in."""
+    halves = x.dtype.char == "f" and a.dtype.char in ("e", "E")
+    return a.shape == x.shape and (a.dtype == x.dtype or halves)
+
+
 def normalise_grad(
-    gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, dims: int, rms: int = 0, more: Any = None
-) -> Any:
-    """The gradients of x, with `more` added to it, and of weight and bias."""
+    gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, dims: int, rms: int = 0, more: Any = None,
+    also: bool = False,
+) -> Any:  # fmt: skip
+    """The gradients of x, with `more` added to it, and of weight and bias.
+
+    `gy` may have another dtype than x; with `also` the gradient of x comes once more, last, in that one.
+    """
     char, kind = x.dtype.char, stored(x if weight is None else weight)
-    if char not in NUMBERS or kind is None or not x.size or gy.dtype != x.dtype:
+    if char not in NUMBERS or kind is None or not x.size or not _goes_with(gy, x):
         return NotImplemented
     if more is not None and (more.shape != x.shape or more.dtype != x.dtype):
         return NotImplemented
     gy, x, weight, more = row_major(gy), row_major(x), row_major(weight), row_major(more)
     mean, rstd = row_major(mean), row_major(rstd)
     rows, n = _rows(x, dims)
-    options = {"NW": kind, "RMS": rms, "TEAM": int(n <= _WARP_ROW)}
+    cut = _cut(n, [a for a in (gy, x, weight, more) if a is not None])
     gx = cupy.ndarray(x.shape, x.dtype)
-    formats = ("P",) * 7 + ("q", "i")
-    load("layer_norm.cu", "norm_rows_grad", formats, char, **options)(
-        -(-rows // 4) if options["TEAM"] else rows, 128 if options["TEAM"] else 512, gy.data.ptr,
-        x.data.ptr, pointer(weight), pointer(mean), rstd.data.ptr, pointer(more), gx.data.ptr, rows,
-        n,
-    )  # fmt: skip
+    again = cupy.ndarray(x.shape, gy.dtype) if also else None
+    types = {"NW": kind, "RMS": rms, "NO": _name(gy.dtype)}
+    values = [gy, x, weight, mean, rstd, more, gx, again]
+    parts, splits = _launch_grads(values, cut, types, char, rows, n)
     dtype = x.dtype if weight is None else weight.dtype
     gw = cupy.ndarray(x.shape[x.ndim - dims :], dtype)
     gb = None if rms else cupy.ndarray(x.shape[x.ndim - dims :], dtype)
-    columns = -(-n // 32)
-    splits = max(1, min(_EACH * multiprocessors() // columns, -(-rows // 64), PARTIALS // (2 * n)))
-    parts = partials()
-    load("layer_norm.cu", "weight_sums", ("P", "P", "P", "P", "P", "q", "i"), char, **options).on_grid(
-        (columns, splits, 1), (512, 1, 1), 0, gy.data.ptr, x.data.ptr, pointer(mean), rstd.data.ptr,
-        parts, rows, n,
-    )  # fmt: skip
-    load("layer_norm.cu", "weight_finish", ("P", "P", "P", "i", "i"), char, **options)(
-        -(-n // 128), 128, parts, gw.data.ptr, pointer(gb), splits, n
+    load("layer_norm.cu", "weight_finish", ("P", "P", "P", "i", "i"), char, NW=kind)(
+        -(-n // 32), 1024, parts, gw.data.ptr, pointer(gb), splits, n
     )
-    return (gx, gw) if rms else (gx, gw, gb)
+    made = (gx, gw) if rms else (gx, gw, gb)
+    return made if again is None else (*made, again)
+
+
+def _launch_grads(
+    values: list[Any], cut: _Cut, types: dict[str, Any], char: str, rows: int, n: int
+) -> tuple[int, int]:
+    """The gradient of the rows, and the parts of the weight's: where they lie, and how many there are."""
+    pointers = [pointer(a) for a in values]
+    parts, room = partials(), PARTIALS // (2 * n)
+    if cut.holds and room:
+        most = min(_RESIDENT * multiprocessors(), room)
+        turns = -(-rows // (cut.rows * most))  # every team has as many
+        splits = -(-rows // (cut.rows * turns))
+        formats = ("P",) * 9 + ("q", "i", "i")
+        load("layer_norm.cu", "norm_grads", formats, char, **types, **cut.constants)(
+            splits, cut.threads, *pointers, parts, rows, n, turns
+        )
+        return parts, splits
+    constants = {**cut.constants, "HELD": 0, "FULL": 0}
+    formats = ("P",) * 8 + ("q", "i")
+    load("layer_norm.cu", "norm_rows_grad", formats, char, **types, **constants)(
+        -(-rows // cut.rows), cut.threads, *pointers, rows, n
+    )
+    columns = -(-n // 32)
+    splits = max(1, min(_EACH * multiprocessors() // columns, -(-rows // 64), room))
+    gy, x, _, mean, rstd = pointers[:5]
+    load("layer_norm.cu", "weight_sums", ("P",) * 5 + ("q", "i"), char, **types).on_grid(
+        (columns, splits, 1), (512, 1, 1), 0, gy, x, mean, rstd, parts, rows, n
+    )
+    return parts, splits
 
 
 @kernel_for("cuda", "layer_norm")
@@ -156,3 +228,32 @@ def rms_norm_grad_add(
     gy: Any, x: Any, weight: Any, rstd: Any, more: Any, *, dims: int, eps: float
 ) -> Any:
     return normalise_grad(gy, x, weight, None, rstd, dims, 1, more)
+
+
+# -- ... and with casts ---------------------------------------------------------------------------
+
+
+@kernel_for("cuda", "layer_norm_mixed")
+def layer_norm_mixed(
+    x: Any, other: Any, weight: Any, bias: Any, *, dims: int, eps: float, to: Any
+) -> Any:
+    return normalise(x, weight, bias, dims, eps, 0, other, to and to.np)
+
+
+@kernel_for("cuda", "rms_norm_mixed")
+def rms_norm_mixed(x: Any, other: Any, weight: Any, *, dims: int, eps: float, to: Any) -> Any:
+    return normalise(x, weight, None, dims, eps, 1, other, to and to.np)
+
+
+@kernel_for("cuda", "layer_norm_grad_mixed")
+def layer_norm_grad_mixed(
+    gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, more: Any, *, dims: int, eps: float, also: bool
+) -> Any:  # fmt: skip
+    return normalise_grad(gy, x, weight, mean, rstd, dims, 0, more, also)
+
+
+@kernel_for("cuda", "rms_norm_grad_mixed")
+def rms_norm_grad_mixed(
+    gy: Any, x: Any, weight: Any, rstd: Any, more: Any, *, dims: int, eps: float, also: bool
+) -> Any:
+    return normalise_grad(gy, x, weight, None, rstd, dims, 1, more, also)

@@ -9,76 +9,149 @@
 #ifndef TEAM
 #define TEAM 0
 #endif
+// A thread has packs of VW numbers of a row, and keeps HELD of them; 0: there are more than registers, and it reads
+// them again. FULL: every thread has HELD of them.
+#ifndef VW
+#define VW 1
+#endif
+#ifndef HELD
+#define HELD 0
+#endif
+#ifndef FULL
+#define FULL 0
+#endif
+// What comes from a neighbour in another dtype: the sum's other part and the result; or the gradient that comes in, in
+// whose dtype the one that goes out may be written once more.
+#ifndef NO
+#define NO T
+#endif
+#ifndef NY
+#define NY T
+#endif
 
+constexpr int KEPT = HELD ? HELD : 1;
 __device__ __forceinline__ A team_sum(A v, A* hold) { return TEAM ? warp_sum(v) : block_sum(v, hold); }
-#define LANE (TEAM ? threadIdx.x & 31 : threadIdx.x)
-#define WIDTH (TEAM ? 32 : blockDim.x)
-#define MY_ROW (TEAM ? blockIdx.x * (i64)(blockDim.x / 32) + threadIdx.x / 32 : (i64)blockIdx.x)
+#define LANE (TEAM ? (int)(threadIdx.x & 31) : (int)threadIdx.x)
+#define WIDTH (TEAM ? 32 : (int)blockDim.x)
+#define TEAMS (TEAM ? (int)(blockDim.x / 32) : 1)
+#define MY_ROW (TEAM ? blockIdx.x * (i64)TEAMS + threadIdx.x / 32 : (i64)blockIdx.x)
+// Over a thread's packs of a row: number k begins at column i.
+#define PACKS                                                      \
+    _Pragma("unroll")                                              \
+    for (int k = 0, i = LANE * VW; HELD ? k < HELD : i < n; k++, i += WIDTH * VW) \
+        if (FULL || i < n)
+#define MINE (HELD ? k : 0)
+#define EACH _Pragma("unroll") for (int j = 0; j < VW; j++)
+
+template <class E> __device__ __forceinline__ void read(const E* p, A* v) {
+    const Vec<E, VW> some = *(const Vec<E, VW>*)p;
+    EACH v[j] = up(some.v[j]);
+}
+template <class E> __device__ __forceinline__ void write(E* p, const A* v) {
+    Vec<E, VW> some;
+    EACH some.v[j] = Down<E>::of(v[j]);
+    *(Vec<E, VW>*)p = some;
+}
 
 // With `other` the rows of x + other are normalised, and kept in `total`.
-KERNEL(norm_rows)(const T* x, const T* other, const NW* w, const NW* b, T* total, T* y,
-                  A* mean, A* rstd, i64 rows, int n, double eps) {
+KERNEL(norm_rows)(const T* __restrict__ x, const NO* __restrict__ other, const NW* __restrict__ w,
+                  const NW* __restrict__ b, T* total, NY* __restrict__ y, A* __restrict__ mean,
+                  A* __restrict__ rstd, i64 rows, int n, double eps) {
     depend();
     __shared__ A hold[32];
-    i64 row = MY_ROW;
+    const i64 row = MY_ROW;
     if (row >= rows) return;
     const T* p = x + row * n;
-    if (other) { // every thread reads again what it wrote itself
-        for (int i = LANE; i < n; i += WIDTH) total[row * n + i] = dn(up(p[i]) + up(other[row * n + i]));
-        p = total + row * n;
-    }
-    A m = (A)0;
+    A v[KEPT][VW], u[KEPT][VW], m = (A)0, q = (A)0;
+    if (other) {
+        const NO* o = other + row * n;
+        if (HELD) {  // all that is read is asked for before anything is written
+            PACKS read(p + i, v[MINE]);
+            PACKS read(o + i, u[MINE]);
+        }
+        PACKS {
+            if (!HELD) { read(p + i, v[0]); read(o + i, u[0]); }
+            EACH v[MINE][j] = up(dn(v[MINE][j] + u[MINE][j]));
+            write(total + row * n + i, v[MINE]);
+        }
+        p = total + row * n;  // every thread reads again what it wrote itself
+    } else if (HELD) PACKS read(p + i, v[MINE]);
     if (!RMS) {
-        for (int i = LANE; i < n; i += WIDTH) m += up(p[i]);
+        PACKS {
+            if (!HELD) read(p + i, v[0]);
+            EACH m += v[MINE][j];
+        }
         m = team_sum(m, hold) / (A)n;
     }
-    A q = (A)0;
-    for (int i = LANE; i < n; i += WIDTH) {
-        A d = up(p[i]) - m;
-        q += d * d;
+    PACKS {
+        if (!HELD) read(p + i, v[0]);
+        EACH q += (v[MINE][j] - m) * (v[MINE][j] - m);
     }
     q = team_sum(q, hold) / (A)n;
-    A scale = (A)(1.0 / sqrt((double)q + eps));
+    const A scale = (A)(1.0 / sqrt((double)q + eps));
     if (LANE == 0) {
         if (!RMS) mean[row] = m;
         rstd[row] = scale;
     }
-    for (int i = LANE; i < n; i += WIDTH) {
-        A v = (up(p[i]) - m) * scale;
-        if (w) v *= up(w[i]);
-        if (b) v += up(b[i]);
-        y[row * n + i] = dn(v);
+    PACKS {
+        if (!HELD) read(p + i, v[0]);
+        A by[VW], more[VW];
+        if (w) read(w + i, by);
+        if (b) read(b + i, more);
+        EACH {
+            A r = (v[MINE][j] - m) * scale;
+            if (w) r *= by[j];
+            if (b) r += more[j];
+            v[MINE][j] = r;
+        }
+        write(y + row * n + i, v[MINE]);
     }
 }
 
-// `more` is added to the gradient: the one that comes past the norm.
-KERNEL(norm_rows_grad)(const T* g, const T* x, const NW* w, const A* mean,
-                       const A* rstd, const T* more, T* gx, i64 rows, int n) {
+// The gradient of a row from its own (e, times the weight already), hat and their means; `more` is added to it.
+__device__ __forceinline__ void row_gradient(A* e, const A* hat, A s, A q, A scale, const A* more) {
+    EACH {
+        const A v = up(dn((e[j] - s - hat[j] * q) * scale));
+        e[j] = more ? up(dn(more[j] + v)) : v;
+    }
+}
+
+// `more` is added to the gradient: the one that comes past the norm. Rows that are too long to be held.
+KERNEL(norm_rows_grad)(const NO* __restrict__ g, const T* __restrict__ x, const NW* __restrict__ w,
+                       const A* __restrict__ mean, const A* __restrict__ rstd, const T* __restrict__ more,
+                       T* __restrict__ gx, NO* __restrict__ also, i64 rows, int n) {
     depend();
     __shared__ A hold[32];
-    i64 row = MY_ROW;
+    const i64 row = MY_ROW;
     if (row >= rows) return;
-    A m = RMS ? (A)0 : mean[row], scale = rstd[row];
-    A s = (A)0, q = (A)0;
-    for (int i = LANE; i < n; i += WIDTH) {
-        A e = up(g[row * n + i]);
-        if (w) e *= up(w[i]);
-        s += e;
-        q += e * (up(x[row * n + i]) - m) * scale;
-    }
-    s = RMS ? (A)0 : team_sum(s, hold) / (A)n;
-    q = team_sum(q, hold) / (A)n;
-    for (int i = LANE; i < n; i += WIDTH) {
-        A e = up(g[row * n + i]);
-        if (w) e *= up(w[i]);
-        A hat = (up(x[row * n + i]) - m) * scale;
-        T v = dn((e - s - hat * q) * scale);
-        gx[row * n + i] = more ? dn(up(more[row * n + i]) + up(v)) : v;
+    const A m = RMS ? (A)0 : mean[row], scale = rstd[row];
+    A e[VW], h[VW], by[VW], past[VW], s = (A)0, q = (A)0;
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = LANE * VW; i < n; i += WIDTH * VW) {
+            read(g + row * n + i, e);
+            read(x + row * n + i, h);
+            if (w) read(w + i, by);
+            EACH {
+                h[j] = (h[j] - m) * scale;
+                if (w) e[j] *= by[j];
+            }
+            if (turn == 0) {
+                EACH { s += e[j]; q += e[j] * h[j]; }
+                continue;
+            }
+            if (more) read(more + row * n + i, past);
+            row_gradient(e, h, s, q, scale, more ? past : 0);
+            write(gx + row * n + i, e);
+            if (also) write(also + row * n + i, e);
+        }
+        if (turn) return;
+        s = RMS ? (A)0 : team_sum(s, hold) / (A)n;
+        q = team_sum(q, hold) / (A)n;
     }
 }
 
 // Column sums of g and g * hat over a part of the rows. parts: splits, 2, n.
-KERNEL(weight_sums)(const T* g, const T* x, const A* mean, const A* rstd, A* parts,
+KERNEL(weight_sums)(const NO* g, const T* x, const A* mean, const A* rstd, A* parts,
                     i64 rows, int n) {
     depend();
     int i = blockIdx.x * 32 + threadIdx.x % 32, lane = threadIdx.x / 32, lanes = blockDim.x / 32;
@@ -102,14 +175,81 @@ KERNEL(weight_sums)(const T* g, const T* x, const A* mean, const A* rstd, A* par
     parts[(i64)(2 * blockIdx.y + 1) * n + i] = q;
 }
 
+// Both at once, of rows that are held: everything is read once. A team takes `turns` rows; parts: blocks, 2, n.
+BOUNDED_KERNEL(norm_grads, TEAM ? 128 : 256)(
+    const NO* __restrict__ g, const T* __restrict__ x, const NW* __restrict__ w, const A* __restrict__ mean,
+    const A* __restrict__ rstd, const T* __restrict__ more, T* __restrict__ gx, NO* __restrict__ also,
+    A* __restrict__ parts, i64 rows, int n, int turns) {
+    depend();
+    __shared__ A hold[32];
+    A of_g[KEPT][VW], of_hat[KEPT][VW];
+    PACKS EACH of_g[MINE][j] = of_hat[MINE][j] = (A)0;
+    for (int turn = 0; turn < turns; turn++) {
+        const i64 row = MY_ROW + turn * (i64)gridDim.x * TEAMS;
+        if (row >= rows) break;
+        const A m = RMS ? (A)0 : mean[row], scale = rstd[row];
+        A e[KEPT][VW], h[KEPT][VW], past[KEPT][VW], s = (A)0, q = (A)0;
+        PACKS read(g + row * n + i, e[MINE]);
+        PACKS read(x + row * n + i, h[MINE]);
+        if (more) PACKS read(more + row * n + i, past[MINE]);
+        PACKS {
+            A by[VW];
+            if (w) read(w + i, by);
+            EACH {
+                A &a = e[MINE][j], &hat = h[MINE][j];
+                hat = (hat - m) * scale;
+                of_g[MINE][j] += a;
+                of_hat[MINE][j] += a * hat;
+                if (w) a *= by[j];
+                s += a;
+                q += a * hat;
+            }
+        }
+        s = RMS ? (A)0 : team_sum(s, hold) / (A)n;
+        q = team_sum(q, hold) / (A)n;
+        PACKS {
+            row_gradient(e[MINE], h[MINE], s, q, scale, more ? past[MINE] : 0);
+            write(gx + row * n + i, e[MINE]);
+            if (also) write(also + row * n + i, e[MINE]);
+        }
+    }
+    A* to = parts + (i64)(2 * blockIdx.x) * n;
+#if !TEAM
+    PACKS EACH { to[i + j] = of_g[MINE][j]; to[n + i + j] = of_hat[MINE][j]; }
+#else
+    __shared__ A sums[2 * 32 * KEPT * VW];
+    for (int team = 0; team < TEAMS; team++) {  // one after another: the same bits at each run
+        if ((int)(threadIdx.x / 32) == team)
+            PACKS EACH {
+                sums[i + j] = of_g[MINE][j] + (team ? sums[i + j] : (A)0);
+                sums[n + i + j] = of_hat[MINE][j] + (team ? sums[n + i + j] : (A)0);
+            }
+        __syncthreads();
+    }
+    for (int i = threadIdx.x; i < 2 * n; i += blockDim.x) to[i] = sums[i];
+#endif
+}
+
+// A block for 32 columns: its warps share the parts.
 KERNEL(weight_finish)(const A* parts, NW* gw, NW* gb, int splits, int n) {
     depend();
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
+    __shared__ A hold[2][32][33];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    const int i = blockIdx.x * 32 + lane;
     A s = (A)0, q = (A)0;
-    for (int k = 0; k < splits; k++) {
-        s += parts[(i64)(2 * k) * n + i];
-        q += parts[(i64)(2 * k + 1) * n + i];
+    if (i < n)
+#pragma unroll 4
+        for (int k = warp; k < splits; k += warps) {
+            s += parts[(i64)(2 * k) * n + i];
+            q += parts[(i64)(2 * k + 1) * n + i];
+        }
+    hold[0][warp][lane] = s;
+    hold[1][warp][lane] = q;
+    __syncthreads();
+    if (warp || i >= n) return;
+    for (int k = 1; k < warps; k++) {
+        s += hold[0][k][lane];
+        q += hold[1][k][lane];
     }
     gw[i] = Down<NW>::of(q);
     if (gb) gb[i] = Down<NW>::of(s);
