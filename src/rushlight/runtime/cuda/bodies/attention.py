@@ -24,6 +24,21 @@ def _rows_dense(a: Any) -> Any:
     return a
 
 
+def _alike(a: Any, width: int) -> Any:
+    """New memory for heads of `width` numbers, its dims in `a`'s order.
+
+    Heads are mostly windows of what a linear layer made; a result that lies so needs no copy on its way to the next one.
+    """
+    batch, heads, length, _ = a.shape
+    item, (of_batch, of_head, of_place, _) = a.itemsize, a.strides
+    if not of_head < of_place or of_batch < of_place:
+        return cupy.ndarray((batch, heads, length, width), a.dtype)
+    row = heads * width * item
+    strides = (length * row, width * item, row, item)
+    memory = cupy.cuda.alloc(batch * length * row)
+    return cupy.ndarray((batch, heads, length, width), a.dtype, memory, strides)
+
+
 def _takes(q: Any, k: Any, v: Any) -> bool:
     widths = (q.shape[-1], v.shape[-1])
     return (
@@ -103,7 +118,7 @@ def attention(q: Any, k: Any, v: Any, *, causal: bool, scale: float) -> Any:
     if not _takes(q, k, v):
         return NotImplemented
     q, k, v = _rows_dense(q), _rows_dense(k), _rows_dense(v)
-    out = cupy.ndarray((*q.shape[:-1], v.shape[-1]), q.dtype)
+    out = _alike(q, v.shape[-1])
     stats = cupy.ndarray((*q.shape[:-1], 1), np.float32)
     plan = _plan(
         _key("attention", (q, k, v), causal, scale),
@@ -122,7 +137,7 @@ def attention_grad(
     if not _takes(q, k, v) or stats.dtype != np.float32:
         return NotImplemented
     arrays = tuple([_rows_dense(a) for a in (gy, q, k, v, out)]) + (stats,)
-    grads = tuple([cupy.ndarray(a.shape, a.dtype) for a in (q, k, v)])
+    grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
     plan = _plan(
         _key("attention_grad", arrays, causal, scale),
         lambda: _backward(arrays, grads, causal, scale),
