@@ -20,11 +20,10 @@ __device__ __forceinline__ void rule(const double* h, A& p, A g, A& a, A& b, A& 
 
 // All blocks walk over the numbers of all parameters laid end to end, a piece each turn: however sizes differ, every block
 // has as much to do.
-const int PIECE = 4096;
+const int V = 16 / sizeof(T), PIECE = 256 * V;
 
 // A piece of parameter k: `count` numbers from number `from` on.
 __device__ __forceinline__ void step(const Group& t, const double* h, int k, i64 from, int count) {
-    const int V = 16 / sizeof(T);
     T* arrays[ARRAYS];
     unsigned long long bits = 0;
 #pragma unroll
@@ -33,8 +32,7 @@ __device__ __forceinline__ void step(const Group& t, const double* h, int k, i64
         bits |= (unsigned long long)arrays[j];
     }
     const int bulk = (bits & 15) ? 0 : count / V;
-#pragma unroll 2
-    for (int i = threadIdx.x; i < bulk; i += blockDim.x) {
+    for (int i = threadIdx.x; i < bulk; i += 256) {
         Vec<T, V> v[ARRAYS];
 #pragma unroll
         for (int j = 0; j < ARRAYS; j++) v[j] = ((const Vec<T, V>*)arrays[j])[i];
@@ -52,7 +50,7 @@ __device__ __forceinline__ void step(const Group& t, const double* h, int k, i64
         for (int j = 0; j < ARRAYS; j++)
             if (j != 1) ((Vec<T, V>*)arrays[j])[i] = v[j];
     }
-    for (int i = bulk * V + threadIdx.x; i < count; i += blockDim.x) {
+    for (int i = bulk * V + threadIdx.x; i < count; i += 256) {
         A s[5];
 #pragma unroll
         for (int j = 0; j < 5; j++) s[j] = j < ARRAYS ? up(arrays[j < ARRAYS ? j : 0][i]) : (A)0;
