@@ -26,6 +26,8 @@ def run(rest: list[str]) -> int:
         return (run_module if first == "-m" else run_code)(args[0], args[1:])
     if first == "-":
         return run_stdin(args)
+    if first == "torchrun" and not os.path.exists(first):
+        return run_module("torch.distributed.run", args)
     return run_script(first, args)
 
 
@@ -66,7 +68,7 @@ def run_module(name: str, args: list[str]) -> int:
     """`rushlight run -m MODULE`."""
     sys.argv = ["-m", *args]
     _search_first(os.getcwd())
-    return _as_module(name, alter_argv=True)
+    return _as_module(alias.target_of(name) or name, alter_argv=True)
 
 
 def _run_main_of(container: str) -> int:
@@ -109,7 +111,9 @@ def _guarded(work: Callable[[], object]) -> int:
     alias.install()
     try:
         work()
-    except SystemExit:
+    except SystemExit as ended:
+        if ended.code not in (None, 0):
+            _tell_ranks()
         raise
     except BaseException as error:
         trace = _without_ours(error.__traceback__)
@@ -122,6 +126,13 @@ def _guarded(work: Callable[[], object]) -> int:
             raise  # python ends itself by the signal, after its cleaning up
         return 1
     return 0
+
+
+def _tell_ranks() -> None:
+    """A rank that ends badly must not wait for the others at its end."""
+    leaving = sys.modules.get("rushlight.distributed.leaving")
+    if leaving is not None:
+        leaving.mark_failed()
 
 
 def _without_ours(trace: TracebackType | None) -> TracebackType | None:

@@ -71,7 +71,7 @@ from .objects import (
 )
 from .point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from .reduce_op import ReduceOp
-from .rendezvous import rendezvous
+from .meeting import rendezvous
 from .store import FileStore, HashStore, PrefixStore, Store, TCPStore
 from .works import Work
 

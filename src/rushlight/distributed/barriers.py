@@ -58,7 +58,7 @@ def _report(of: ProcessGroup, number: int, limit: float) -> None:
     pairs = of.engine("cpu").pairs
     sent = pairs.Isend(np.array([number], np.int64), 0, _ARRIVED)
     answer = np.zeros(2, np.int64)
-    alive = lambda: of.world.alive("monitored_barrier")
+    alive = lambda: of.world.alive("monitored_barrier", of.ranks)
     told = [pairs.Irecv(answer, 0, _ANSWER)]
 
     def answered() -> bool:
@@ -119,7 +119,7 @@ def _receive_all(of: ProcessGroup, number: int, limit: float, wait_all: bool) ->
             + (f" (and ranks {', '.join(map(str, missing[1:]))})" if missing[1:] else "")
         )
 
-    wait_until(all_here, limit, lambda: of.world.alive("monitored_barrier"), late)
+    wait_until(all_here, limit, lambda: of.world.alive("monitored_barrier", of.ranks), late)
     for request in _answer(pairs, set(inbox), number, 1):
         request.Wait()
 

@@ -52,6 +52,7 @@ def nccl_engine(group: Any) -> Any:
     if group.comm is None:
         places, keys = [mine], [key]
     else:
+        group.engine("cpu").barrier()  # names who is missing
         told = group.comm.allgather((mine, key))
         places, keys = [t[0] for t in told], [t[1] for t in told]
     if None in places or len(set(places)) < len(places):

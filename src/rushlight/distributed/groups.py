@@ -44,10 +44,15 @@ class ProcessGroup:
         self.doing = ""
         self._rank = self.ranks.index(world.rank) if world.rank in self.ranks else -1
         self._engines: dict[str, Any] = {}
-        self._checks: Any = None
+        self.checks: Any = None  # a communicator for what TORCH_DISTRIBUTED_DEBUG compares
         self.sides: dict[int, Any] = {}  # a stream beside the current one, by GPU
         self.monitored = itertools.count()  # of barriers that name who is missing
         self.unread: list[Any] = []  # answers to ranks that came too late for one
+        if comm is not None:  # all ranks are here now; later, making communicators could block
+            from .engine_mpi import MpiEngine
+
+            self._engines["cpu"] = MpiEngine(comm, self.wait_for)
+            self.checks = comm.Dup()
 
     # -- what PyTorch's groups answer -------------------------------------------------------------
 
@@ -85,19 +90,7 @@ class ProcessGroup:
             found = nccl_engine(self)
             if found is not None:
                 return found
-        if device != "cpu":
-            return self.engine("cpu")
-        if self.comm is None:
-            return SelfEngine()
-        from .engine_mpi import MpiEngine
-
-        return MpiEngine(self.comm, self.wait_for)
-
-    def checks(self) -> Any:
-        """A communicator of its own for what `TORCH_DISTRIBUTED_DEBUG` compares."""
-        if self._checks is None and self.comm is not None:
-            self._checks = self.comm.Dup()
-        return self._checks
+        return self.engine("cpu") if device != "cpu" else SelfEngine()
 
     # -- waiting ----------------------------------------------------------------------------------
 
@@ -111,7 +104,7 @@ class ProcessGroup:
         wait_until(
             done,
             limit,
-            lambda: self.world.alive(f"{doing} #{number} of group {self.group_name!r}"),
+            lambda: self.world.alive(f"{doing} #{number} of group {self.group_name!r}", self.ranks),
             lambda: self._late(doing, number, limit),
         )
 
@@ -161,10 +154,10 @@ class World:
         self.pid = os.getpid()
         self.detail = (launcher("TORCH_DISTRIBUTED_DEBUG") or "OFF").upper() == "DETAIL"
 
-    def alive(self, doing: str) -> None:
-        """Raise when a rank has died."""
+    def alive(self, doing: str, ranks: Sequence[int]) -> None:
+        """Raise when a rank has died, or one of these has ended."""
         if self.presence is not None:
-            self.presence.check(doing)
+            self.presence.check(doing, ranks)
 
     def where(self) -> dict[str, Any]:
         return self.presence.where() if self.presence is not None else {"at": {}, "gone": {}}

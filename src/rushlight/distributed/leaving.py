@@ -61,18 +61,16 @@ def _finish_child() -> None:
 
 
 def _finish() -> None:
-    from .rendezvous import Meeting
+    from .meeting import Meeting
 
     presence, mpi = Meeting.presence, Meeting.mpi
     if _End.failed or (presence is not None and presence.gone) or mpi is None:
         return
     if presence is not None:
-        watch = threading.Thread(target=_not_for_ever, args=(presence,), daemon=True)
-        watch.start()
+        presence.leave()
+        threading.Thread(target=_not_for_ever, args=(presence,), daemon=True).start()
     if not mpi.Is_finalized():
         mpi.Finalize()
-    if presence is not None:
-        presence.leave()
 
 
 def _not_for_ever(presence: Any) -> None:

@@ -10,7 +10,7 @@ from ..base.config import launcher
 from . import mpiexec
 from .compare import DebugLevel
 from .groups import DEFAULT_TIMEOUT, GroupMember, ProcessGroup, group_of, not_in
-from .rendezvous import meet, numbers
+from .meeting import meet, numbers
 
 __all__ = [
     "destroy_process_group", "get_backend", "get_debug_level", "get_global_rank", "get_group_rank",
@@ -175,6 +175,8 @@ def new_group(
     elif parent.comm is not None:
         from mpi4py import MPI
 
+        parent.begin("new_group")
+        parent.engine("cpu").barrier()  # Split blocks, and would not say who is missing
         color = 0 if member else MPI.UNDEFINED
         made = parent.comm.Split(color, chosen.index(world.rank) if member else 0)
         comm = made if member and len(chosen) > 1 else None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..base.locks import new_lock
@@ -16,6 +16,8 @@ from .store import TCPStore, connect
 
 __all__ = ["Presence"]
 
+_ON_ITS_WAY_S = 2.0
+
 
 class Presence:
     """One connection that stays open while the rank lives, and a thread that listens to it."""
@@ -24,18 +26,20 @@ class Presence:
         self.store = store
         self.rank = rank
         self.gone: dict[int, str] = {}
+        self.left: dict[int, float] = {}  # ended in peace, and when that was heard
         self._progress = progress
         self._sending = new_lock()
-        self._socket: socket.socket | None = connect(store.host, store.port, 30.0)
+        self._socket = connect(store.host, store.port, 30.0)
         self._socket.settimeout(None)
         self._pid = os.getpid()
         self._say("present", str(rank))
+        # a child of this process must not keep the line open when this process has died
+        os.register_at_fork(after_in_child=self._socket.close)
         threading.Thread(target=self._listen, name="rushlight presence", daemon=True).start()
 
     def _say(self, *fields: str) -> None:
         with self._sending:
-            if self._socket is not None:
-                frames.send(self._socket, *fields)
+            frames.send(self._socket, *fields)
 
     def tell(self, kind: str, *fields: str) -> None:
         """Tell the launcher something: an error's traceback, that the end is near."""
@@ -47,23 +51,28 @@ class Presence:
     def _listen(self) -> None:
         line = self._socket
         try:
-            while line is not None and (message := frames.receive(line)) is not None:
+            while (message := frames.receive(line)) is not None:
                 kind = message[0].decode()
                 if kind == "gone":
                     self.gone[int(message[1])] = message[2].decode()
+                elif kind == "left":
+                    self.left[int(message[1])] = time.monotonic()
                 elif kind == "where":
                     self._say("at", message[1].decode(), json.dumps(self._progress()))
         except OSError:
-            return  # closed by `leave`
+            return  # the process ends
 
-    def check(self, doing: str) -> None:
-        """Raise when a rank has died, with its number."""
+    def check(self, doing: str, ranks: Sequence[int]) -> None:
+        """Raise when a rank has died, or one of these has ended its script; with its number."""
         gone = {r: why for r, why in self.gone.items() if r != self.rank}
+        # what a rank sent before it ended may still be on its way
+        late = time.monotonic() - _ON_ITS_WAY_S
+        gone |= {r: "its script has ended" for r, at in self.left.items() if r in ranks and at < late}
         if gone:
             who = ", ".join(f"rank {r} ({why})" for r, why in sorted(gone.items()))
             raise DistBackendError(
-                f"[Rank {self.rank}] {doing} cannot end: {who} is gone. What the other ranks had done "
-                "is unchanged; start the job again from its last checkpoint."
+                f"[Rank {self.rank}] {doing} cannot end: {who} is gone. Start the job again from its "
+                "last checkpoint."
             )
 
     def where(self) -> dict[str, Any]:
@@ -75,14 +84,5 @@ class Presence:
 
     def leave(self) -> None:
         """Say goodbye, so that nobody takes the end of this process for a death."""
-        if self._pid != os.getpid():
-            return  # a forked child has no line of its own
-        self.tell("bye")
-        with self._sending:
-            line, self._socket = self._socket, None
-        if line is not None:
-            try:
-                line.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-            line.close()
+        if self._pid == os.getpid():  # a forked child has no line of its own
+            self.tell("bye")

@@ -150,6 +150,10 @@ class StoreServer:
             kind = message[0].decode()
             if kind == "bye":
                 farewell = True
+                with self.changed:
+                    others = [c for r, c in self.present.items() if r != rank]
+                for other in others:
+                    self._push(other, "left", str(rank))
             elif kind == "at":
                 with self.changed:
                     self.answers.get(message[1].decode(), {})[rank] = message[2].decode()

@@ -1,0 +1,249 @@
+"""One job: mpiexec with all ranks, what its agents report, and the next attempt when one failed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import Any, NamedTuple
+
+from ...base.config import inherited, launcher
+from .. import mpiexec
+from ..store_server import StoreServer
+from .agent import variables
+from .options import parse
+from .streams import Streams
+
+__all__ = ["launch"]
+
+
+_AGENT = "from rushlight.distributed.launcher.agent import main; main()"
+
+
+class Report(NamedTuple):
+    """How one rank ended."""
+
+    rank: int
+    code: int
+    pid: int
+    host: str
+    why: str
+
+    def sentence(self) -> str:
+        if self.why:
+            return f"rank {self.rank} could not be started on {self.host}: {self.why}"
+        if self.code < 0:
+            try:
+                name = signal.Signals(-self.code).name
+            except ValueError:
+                name = f"signal {-self.code}"
+            return f"rank {self.rank} (pid {self.pid} on {self.host}) was killed by {name}"
+        return f"rank {self.rank} (pid {self.pid} on {self.host}) failed with exit code {self.code}"
+
+
+def launch(argv: list[str], program: str = "rushlight launch") -> int:
+    """Run a job to its end, again after failures; the answer is the exit code."""
+    chosen = parse(argv, program)
+    if _task_of_srun():
+        return _as_task(chosen)
+    count = chosen.nproc_per_node * chosen.nnodes
+    reason = mpiexec.why_not() if count > 1 else None
+    if reason is not None:
+        print(f"{program}: {count} ranks need MPI, and {reason}", file=sys.stderr)
+        return 2
+    attempt = 0
+    while True:
+        code = _Attempt(chosen, count, attempt, program).run()
+        if code == 0 or code == 130 or attempt >= chosen.max_restarts:
+            return code
+        attempt += 1
+        print(f"{program}: starting again, {attempt} of {chosen.max_restarts}", file=sys.stderr)
+
+
+class _Attempt:
+    """All ranks once, from their start to the end of the last."""
+
+    def __init__(self, chosen: Any, count: int, number: int, program: str) -> None:
+        self.chosen, self.count, self.number, self.program = chosen, count, number, program
+        self.reports: list[Report] = []
+        self._failed = threading.Event()
+        one_host = chosen.nnodes == 1 and not chosen.hostfile
+        self.host = chosen.master_addr or ("localhost" if one_host else socket.gethostname())
+        bind = "127.0.0.1" if one_host else ""
+        self.store = StoreServer(bind, chosen.master_port)
+        self.streams = Streams(bind, chosen, self._report)
+
+    def _report(self, rank: int, message: list[str]) -> None:
+        _, code, pid, host, why = message
+        report = Report(rank, int(code), int(pid), host, why)
+        self.reports.append(report)
+        if report.code != 0:
+            self.store.tell_gone(rank, report.sentence().partition(") ")[2] or "it failed")
+            self._failed.set()
+
+    def run(self) -> int:
+        with tempfile.TemporaryFile() as said:  # by mpiexec itself: the ranks have their own lines
+            process = subprocess.Popen(
+                self._command(), stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                env=self._environment(), start_new_session=True,
+            )  # fmt: skip
+            try:
+                code = self._watch(process)
+            except KeyboardInterrupt:
+                self._end(process)
+                code = 130
+            finally:
+                self.streams.close()
+                self.store.close()
+            said.seek(0)
+            return self._conclude(code, said.read().decode(errors="replace").strip())
+
+    def _watch(self, process: subprocess.Popen) -> int:
+        """Wait for the end; after a failure the others have --shutdown-timeout seconds."""
+        deadline = None
+        with _forwarding(process):
+            while (code := process.poll()) is None:
+                if self._failed.wait(0.05) and deadline is None:
+                    deadline = time.monotonic() + min(self.chosen.shutdown_timeout, 3.0)
+                if deadline is not None:
+                    if time.monotonic() > deadline:
+                        self._end(process)
+                    time.sleep(0.02)
+        return code
+
+    def _end(self, process: subprocess.Popen) -> None:
+        for number, patience in ((signal.SIGTERM, self.chosen.shutdown_timeout), (signal.SIGKILL, 5.0)):
+            try:
+                os.killpg(process.pid, number)
+            except ProcessLookupError:
+                return
+            try:
+                process.wait(patience)
+                return
+            except subprocess.TimeoutExpired:
+                continue
+
+    def _conclude(self, code: int, said: str) -> int:
+        failed = [r for r in self.reports if r.code != 0]
+        if not failed:
+            if code and code != 130 and said:
+                print(f"{self.program}: mpiexec ended with {code}:\n{said}", file=sys.stderr)
+            return 128 - code if code < 0 else code
+        first = failed[0]
+        print(f"{self.program}: {first.sentence()}; all ranks were ended.", file=sys.stderr)
+        trace = _traceback("".join(self.streams.errors.get(first.rank, ())))
+        if trace:
+            print(f"The error of rank {first.rank} was:\n{trace}", file=sys.stderr)
+        if code == 130:
+            return 130
+        return first.code if first.code > 0 else 128 - first.code
+
+    def _command(self) -> list[str]:
+        chosen = self.chosen
+        job = json.dumps({
+            "host": self.host, "store": self.store.port, "streams": self.streams.port,
+            "key": self.streams.key, "restarts": self.number, "max_restarts": chosen.max_restarts,
+            "id": chosen.rdzv_id,
+        })  # fmt: skip
+        agent = [sys.executable, "-c", _AGENT, job, "--"]
+        if self.count == 1:
+            return [*agent, *_script(chosen)]
+        found = mpiexec.find()
+        assert found is not None
+        hostfile = chosen.hostfile or _hosts_of_slurm()
+        words = found.command(self.count, hostfile, chosen.nproc_per_node)
+        if hostfile and found.kind == "openmpi":
+            words += found.passing(_passed_on())
+        return [*words, *agent, *_script(chosen)]
+
+    def _environment(self) -> dict[str, str]:
+        """The ranks share the cores of a host, unless the caller has divided them."""
+        if self.chosen.nproc_per_node == 1 or launcher("OMP_NUM_THREADS"):
+            return inherited()
+        each = max(1, (os.cpu_count() or 1) // self.chosen.nproc_per_node)
+        return inherited(OMP_NUM_THREADS=str(each))
+
+
+def _script(chosen: Any) -> list[str]:
+    """The command of one rank."""
+    if chosen.no_python:
+        return [chosen.script, *chosen.args]
+    python = [sys.executable, "-m", "rushlight", "run"]
+    return [*python, *(["-m"] if chosen.module else []), chosen.script, *chosen.args]
+
+
+def _traceback(text: str) -> str:
+    """The first traceback in what a rank wrote."""
+    at = text.find("Traceback (most recent call last)")
+    return text[at:].rstrip() if at >= 0 else ""
+
+
+class _forwarding:  # noqa: N801
+    """SIGTERM to the launcher ends the ranks, too."""
+
+    def __init__(self, process: subprocess.Popen) -> None:
+        self.process = process
+
+    def __enter__(self) -> None:
+        self.before = None
+        if threading.current_thread() is threading.main_thread():
+            self.before = signal.signal(signal.SIGTERM, self._pass_on)
+
+    def _pass_on(self, number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    def __exit__(self, *exc: Any) -> None:
+        if self.before is not None:
+            signal.signal(signal.SIGTERM, self.before)
+
+
+def _passed_on() -> list[str]:
+    """Variables that ranks on other hosts need and Open MPI does not pass by itself."""
+    starts = ("PYTHON", "OMP_", "CUDA_", "NCCL_", "RUSHLIGHT_", "TORCH_", "MKL_", "LD_LIBRARY_PATH", "PATH")  # fmt: skip
+    return sorted(name for name in inherited() if name.startswith(starts))
+
+
+# -- Slurm ----------------------------------------------------------------------------------------
+
+
+def _hosts_of_slurm() -> str | None:
+    """A host file made of the allocation this job runs in, or None."""
+    nodes = launcher("SLURM_JOB_NODELIST")
+    if nodes is None or int(launcher("SLURM_NNODES") or 1) < 2:
+        return None
+    told = subprocess.run(["scontrol", "show", "hostnames", nodes], capture_output=True, text=True)
+    if told.returncode != 0:
+        return None
+    handle, path = tempfile.mkstemp(prefix="rushlight-hosts-", text=True)
+    with os.fdopen(handle, "w") as f:
+        f.write(told.stdout)
+    return path
+
+
+def _task_of_srun() -> bool:
+    """Whether srun started this very process as one of several tasks."""
+    return launcher("SLURM_PROCID") is not None and int(launcher("SLURM_NTASKS") or 1) > 1 and (
+        launcher("SLURM_STEP_ID") is not None
+    )  # fmt: skip
+
+
+def _as_task(chosen: Any) -> int:
+    """srun has started the ranks: this process is one, and becomes the script."""
+    rank, size = int(launcher("SLURM_PROCID") or 0), int(launcher("SLURM_NTASKS") or 1)
+    near = (launcher("SLURM_TASKS_PER_NODE") or str(size)).partition("(")[0].partition(",")[0]
+    place = mpiexec.Place(rank, size, int(launcher("SLURM_LOCALID") or 0), int(near))
+    job = {
+        "host": chosen.master_addr or launcher("SLURM_LAUNCH_NODE_IPADDR") or "localhost",
+        "store": chosen.master_port or 29500, "restarts": 0, "max_restarts": 0, "id": chosen.rdzv_id,
+    }  # fmt: skip
+    made = variables(job, place)
+    del made["RUSHLIGHT_LAUNCHER_STORE"]  # rank 0 serves the store
+    command = _script(chosen)
+    os.execvpe(command[0], command, inherited(**made))
+    return 0

@@ -1,0 +1,105 @@
+"""The options of `rushlight launch`, which are torchrun's."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from ...base.config import launcher
+
+__all__ = ["count_of_ranks", "parse"]
+
+_EPILOG = """\
+Ranks are started through mpiexec (pip install 'rushlight[mpi]'). Each finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR
+and MASTER_PORT in its environment. Scripts that import torch run as under `rushlight run`.
+On several hosts, start it once, on one of them: --nnodes M --hostfile FILE (a host per line), or inside a Slurm allocation.
+"""
+
+
+def _flag(p: argparse.ArgumentParser, *names: str, **how: Any) -> None:
+    """An option in both of torchrun's spellings: --max-restarts and --max_restarts."""
+    more = [n.replace("-", "_").replace("__", "--", 1) for n in names if n.startswith("--")]
+    p.add_argument(*names, *[n for n in more if n not in names], **how)
+
+
+def parser(program: str = "rushlight launch") -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog=program, description="Run a script as several ranks that train together.",
+        epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    _flag(p, "--nproc-per-node", default="1", metavar="N", help="ranks on each host: a number, auto, gpu or cpu")  # fmt: skip
+    _flag(p, "--nnodes", default="1", metavar="M", help="how many hosts (with 2:4, two)")
+    _flag(p, "--hostfile", metavar="FILE", help="the hosts, one per line")
+    _flag(p, "--max-restarts", type=int, default=0, metavar="N", help="start again so often when a rank fails")  # fmt: skip
+    p.add_argument("-m", "--module", action="store_true", help="the script is a module, as with python -m")  # fmt: skip
+    _flag(p, "--no-python", action="store_true", help="the script is a program of its own")
+    _flag(p, "--master-addr", metavar="HOST", help="where the ranks meet (default: this host)")
+    _flag(p, "--master-port", type=int, default=0, metavar="PORT", help="the port there (default: a free one)")  # fmt: skip
+    _flag(p, "--log-dir", metavar="DIR", help="also write each rank's output to files in DIR")
+    p.add_argument("-r", "--redirects", default="0", help="which streams go to files only (0 none, 1 out, 2 err, 3 both)")  # fmt: skip
+    p.add_argument("-t", "--tee", default="0", help="which streams go to files too")
+    _flag(p, "--local-ranks-filter", default="", metavar="RANKS", help="show the output of these only, as 0,1")  # fmt: skip
+    _flag(p, "--shutdown-timeout", type=float, default=10.0, metavar="S", help="seconds until ranks that do not end are killed")  # fmt: skip
+    _flag(p, "--node-rank", type=int, default=0, help="0: the other hosts are started from here")
+    _flag(p, "--rdzv-backend", default="c10d", help="accepted; the ranks meet at --master-addr")
+    _flag(p, "--rdzv-endpoint", default="", metavar="HOST:PORT", help="the same as --master-addr and --master-port")  # fmt: skip
+    _flag(p, "--rdzv-id", default="none", metavar="ID", help="a name for the run")
+    for name in ("--rdzv-conf", "--role", "--start-method", "--monitor-interval", "--event-log-handler",
+                 "--local-addr", "--logs-specs", "--numa-binding", "--signals-to-handle"):  # fmt: skip
+        _flag(p, name, default=None, help=argparse.SUPPRESS)
+    _flag(p, "--standalone", action="store_true", help=argparse.SUPPRESS)
+    _flag(p, "--run-path", action="store_true", help=argparse.SUPPRESS)
+    _flag(p, "--virtual-local-rank", action="store_true", help=argparse.SUPPRESS)
+    p.add_argument("script", metavar="SCRIPT", help="what each rank runs")
+    p.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="and its arguments")
+    return p
+
+
+def parse(argv: list[str], program: str = "rushlight launch") -> argparse.Namespace:
+    """The options, checked."""
+    p = parser(program)
+    chosen = p.parse_args(argv)
+    if chosen.rdzv_endpoint and not chosen.standalone:
+        host, _, port = chosen.rdzv_endpoint.rpartition(":")
+        chosen.master_addr = chosen.master_addr or host or port
+        chosen.master_port = chosen.master_port or (int(port) if port.isdecimal() else 0)
+    first = str(chosen.nnodes).partition(":")[0]
+    if not first.isdecimal() or int(first) < 1:
+        p.error(f"argument --nnodes: {chosen.nnodes!r} is not a number of hosts")
+    chosen.nnodes = int(first)
+    try:
+        chosen.nproc_per_node = count_of_ranks(chosen.nproc_per_node)
+    except ValueError as error:
+        p.error(f"argument --nproc-per-node: {error}")
+    if chosen.node_rank > 0:
+        p.error("argument --node-rank: only host 0 starts the job, and reaches the others by --hostfile")  # fmt: skip
+    if chosen.nnodes > 1 and not chosen.hostfile and launcher("SLURM_JOB_NODELIST") is None:
+        p.error(f"--nnodes {chosen.nnodes}: name the hosts with --hostfile, or start it inside a Slurm allocation")  # fmt: skip
+    if chosen.max_restarts < 0:
+        p.error("argument --max-restarts: must not be negative")
+    return chosen
+
+
+def count_of_ranks(given: str) -> int:
+    """How many ranks `--nproc-per-node` asks for."""
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
+    if given == "cpu":
+        return os.cpu_count() or 1
+    if given in ("gpu", "auto"):
+        gpus = _gpus()
+        if gpus == 0 and given == "gpu":
+            raise ValueError("there is no GPU here; `rushlight devices` tells why")
+        return gpus or os.cpu_count() or 1
+    raise ValueError(f"{given!r} is not a number of ranks, auto, gpu or cpu")
+
+
+def _gpus() -> int:
+    from ...runtime.cuda import why_not
+
+    if why_not() is not None:
+        return 0
+    import cupy
+
+    return cupy.cuda.runtime.getDeviceCount()
