@@ -70,6 +70,25 @@ def test_every_public_function_says_what_it_wants(place: str) -> None:
     assert not bad, "\n".join(bad)
 
 
+@pytest.mark.parametrize("place", OWNERS)
+@pytest.mark.filterwarnings("ignore")
+def test_no_word_of_the_inside_comes_out(place: str) -> None:
+    """A tensor first and then what is none, or nothing at all: an error that its caller can understand."""
+    bad = []
+    for name, fn in sorted(NAMESPACES[place].items()):
+        theirs = getattr(OWNERS[place], name, None)
+        if theirs is None or not callable(fn) or isinstance(fn, type):
+            continue
+        for value in ("abc", None, {}, [1.5, "a"], int):
+            for args in ((rl.ones(2, 3), value), (rl.ones(2, 3), value, value), (value, value)):
+                ours = outcome(fn, *args)
+                if isinstance(ours, (AttributeError, AssertionError)):
+                    same = outcome(theirs, *[torch.ones(2, 3) if a is args[0] and a is not value else a for a in args])  # fmt: skip
+                    if type(same) is not type(ours):
+                        bad.append(f"{name}{args[1:]}: {ours!r} for {same!r}")
+    assert not bad, "\n".join(bad)
+
+
 F = rl.nn.functional
 ARRAY = np.ones((2, 3), np.float32)
 
@@ -82,6 +101,13 @@ SAID = {
     "rl.add(rl.ones(3), ARRAY)": "add(): argument 'other' (position 2) must be Tensor, not numpy.ndarray",
     "rl.ones(3).dot(ARRAY)": "dot(): argument 'tensor' (position 2) must be Tensor, not numpy.ndarray",
     "rl.abs_(1.5)": "abs_(): argument 'input' (position 1) must be Tensor, not float",
+    "rl.mul(None, None)": "mul(): argument 'input' (position 1) must be Tensor, not NoneType",
+    "rl.einsum('i,i', rl.ones(3), ARRAY)": "expected Tensor as element 1 in argument 1, but got numpy.ndarray",
+    "rl.nn.utils.get_total_norm([ARRAY])": "get_total_norm(): argument 'tensors' (position 1) must be Tensor, not numpy.ndarray",
+    "F.pad(rl.ones(3), 'ab')": "pad(): argument 'pad' (position 2) must be tuple of ints, not str",
+    "F.avg_pool2d(rl.ones(1, 1, 4, 4), ['a', 2])": "avg_pool2d(): argument 'kernel_size' (position 2) must be tuple of ints, but found element of type str at pos 0",
+    "rl.topk(rl.ones(3), 'a')": "topk(): argument 'k' (position 2) must be int, not str",
+    "rl.softmax(rl.ones(3), 'a')": "softmax(): argument 'dim' (position 2) must be int, not str",
     "rl.meshgrid(ARRAY)": "expected Tensor as element 0 in argument 0, but got numpy.ndarray",
 }  # fmt: skip
 
@@ -92,6 +118,24 @@ def test_the_error_names_the_argument_and_the_mend(text: str) -> None:
     with pytest.raises(TypeError) as error:
         eval(text)
     assert str(error.value).startswith(SAID[text])
+
+
+def test_what_is_differentiated_must_be_tensors() -> None:
+    y = (rl.ones(2, requires_grad=True) * 2).sum()
+    for lib, out in ((rl, y), (torch, (torch.ones(2, requires_grad=True) * 2).sum())):
+        with pytest.raises(AssertionError, match=r"Expected output to be a torch\.Tensor"):
+            lib.autograd.backward([ARRAY])
+        with pytest.raises(AssertionError, match=r"Expected output to be a torch\.Tensor"):
+            lib.autograd.grad([1.5], [out])
+        for inputs in ([None], ["a"]):
+            with pytest.raises(
+                RuntimeError, match="all inputs have to be Tensors or GradientEdges"
+            ):
+                lib.autograd.grad(out, inputs)
+            with pytest.raises(
+                RuntimeError, match="all inputs have to be Tensors or GradientEdges"
+            ):
+                lib.autograd.backward(out, inputs=inputs)
 
 
 def test_operators_take_arrays_as_pytorchs_do() -> None:

@@ -20,6 +20,11 @@ def _as_tuple(value: Any) -> tuple:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
+def _stranger(values: Sequence[Any]) -> Any:
+    """The first of `values` that is no tensor, asked for after one of them failed to be one."""
+    return next((v for v in values if not isinstance(v, Tensor)), None)
+
+
 def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], reuse: bool) -> list[Any]:
     """The starting gradient of each output: given, or one for a scalar."""
     seeds: list[Any] = []
@@ -77,16 +82,33 @@ def _new_one(a: Any, place: Any, dtype: Any) -> Tensor:
     return tensor_over(run(KERNELS["full"], a.__class__, (), attrs), a.__class__)
 
 
-def _roots(outputs: Sequence[Tensor], seeds: Sequence[Any]) -> list[tuple[Any, Any]]:
+def _roots(outputs: tuple, given: Sequence[Any], reuse: bool) -> list[tuple[Any, Any]]:
+    """The edges where a backward pass begins, each with the gradient that it begins with."""
     roots = []
-    for i, (out, g) in enumerate(zip(outputs, seeds)):
-        edge = current_edge(out)
-        if edge is None:
-            raise RuntimeError(
-                f"element {i} of tensors does not require grad and does not have a grad_fn"
-            )
-        roots.append((edge, g))
+    try:
+        for i, (out, g) in enumerate(zip(outputs, _seeds(outputs, given, reuse))):
+            edge = current_edge(out)
+            if edge is None:
+                raise RuntimeError(
+                    f"element {i} of tensors does not require grad and does not have a grad_fn"
+                )
+            roots.append((edge, g))
+    except AttributeError:
+        if _stranger(outputs) is None:
+            raise
+        raise AssertionError("Expected output to be a torch.Tensor") from None
     return roots
+
+
+def _edges(inputs: tuple) -> list[Any]:
+    """Where each input hangs in its graph."""
+    try:
+        return [current_edge(t) for t in inputs]
+    except AttributeError:
+        kind = type(_stranger(inputs)).__name__
+        raise RuntimeError(
+            f"all inputs have to be Tensors or GradientEdges, but got {kind}"
+        ) from None
 
 
 def backward(
@@ -108,12 +130,13 @@ def backward(
         targets = _as_tuple(inputs)
         if not targets:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        _edges(targets)
         for t in targets:
             if not (t.is_leaf and t.requires_grad):
                 t.retain_grad()
-        wanted = [current_edge(t) for t in targets]
+        wanted = _edges(targets)
     tape.backward(
-        _roots(outputs, _seeds(outputs, given, not create_graph)),
+        _roots(outputs, given, not create_graph),
         keep_graph=keep,
         create_graph=create_graph,
         inputs=wanted,
@@ -162,14 +185,11 @@ def grad(
     if len(given) != len(outs):
         raise RuntimeError(f"got {len(outs)} tensors and {len(given)} gradients")
     keep = create_graph if retain_graph is None else retain_graph
-    edges = []
-    for t in ins:
-        edge = current_edge(t)
-        if edge is None:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-        edges.append(edge)
+    edges = _edges(ins)
+    if None in edges:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
     results = tape.backward(
-        _roots(outs, _seeds(outs, given, not create_graph)),
+        _roots(outs, given, not create_graph),
         keep_graph=keep,
         create_graph=create_graph,
         inputs=edges,

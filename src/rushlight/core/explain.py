@@ -10,6 +10,7 @@ from __future__ import annotations
 import dis
 import sys
 import warnings
+from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -39,9 +40,7 @@ def explain_failures(fn: Any, name: str) -> None:
 
 def not_a_tensor(name: str, argument: str, position: int, value: Any) -> TypeError:
     """PyTorch's error for a value that is no tensor, with what to do about it."""
-    text = (
-        f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {_label(value)}"
-    )
+    text = f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {kind_of(value)}"
     if isinstance(value, np.ndarray):
         return TypeError(f"{text}; torch.from_numpy({argument}) makes one that shares its memory")
     if isinstance(value, (bool, int, float, complex, list, tuple, np.generic)):
@@ -49,7 +48,8 @@ def not_a_tensor(name: str, argument: str, position: int, value: Any) -> TypeErr
     return TypeError(text)
 
 
-def _label(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """The name of a value's type, as PyTorch's errors write it."""
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
@@ -85,9 +85,16 @@ class _Explain:
             return True
         if isinstance(error, NotImplementedError):
             return False  # what somebody refused on purpose
-        if not (isinstance(error, TypeError) and str(error).startswith(self.name + "()")):
-            self._say(getattr(error, "obj", self), frame.f_code, frame.f_locals)
-        return False  # a rule of its own has said what it wants
+        if isinstance(error, TypeError) and str(error).startswith(self.name + "()"):
+            return False  # a rule of its own has said what it wants
+        asked = getattr(error, "obj", self)
+        number = isinstance(error, AttributeError) and error.name == "__index__"
+        self._say(self if number else asked, frame.f_code, frame.f_locals)
+        if isinstance(error, ValueError) and str(error).startswith("invalid literal for int()"):
+            asked, number = "", True  # any text
+        if isinstance(error, (AttributeError, TypeError, ValueError)):
+            self._say_number(asked if number else self, frame.f_code, frame.f_locals)
+        return False
 
     def _has_stranger(self, code: CodeType, given: dict) -> bool:
         """Whether an argument is of a class that wants to be asked and was not seen before."""
@@ -104,20 +111,39 @@ class _Explain:
         args, kwargs = _arguments(self.defaults, code, given)
         return self.fn(*args, **kwargs)
 
+    def _named(self, code: CodeType, given: dict) -> Iterator[tuple[int, str, Any]]:
+        """Arguments with a name that are no tensors: position, name, value."""
+        for i, name in enumerate(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]):
+            if name in given and not isinstance(given[name], Tensor):
+                yield i + 1, name, given[name]
+
+    def _say_number(self, asked: Any, code: CodeType, given: dict) -> None:
+        """An argument that should be a whole number, or has `asked` where one should be."""
+        for at, name, value in self._named(code, given):
+            wants = f"{self.name}(): argument '{name}' (position {at}) must be "
+            kind = self.fn.__annotations__.get(name)
+            if kind == "int" and not hasattr(value, "__index__"):
+                raise TypeError(f"{wants}int, not {kind_of(value)}") from None
+            text = isinstance(value, str) and isinstance(asked, str) and "str" not in str(kind)
+            if value is asked or text:
+                raise TypeError(f"{wants}tuple of ints, not {kind_of(value)}") from None
+            if isinstance(value, (list, tuple)) and any(v is asked for v in value):
+                where = [v is asked for v in value].index(True)
+                found = f"but found element of type {kind_of(asked)} at pos {where}"
+                raise TypeError(f"{wants}tuple of ints, {found}") from None
+
     def _say(self, asked: Any, code: CodeType, given: dict) -> None:
         fn = self.fn
-        for i, name in enumerate(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]):
-            if name not in given or isinstance(given[name], Tensor):
-                continue
-            if fn.__annotations__.get(name) == "Tensor" or given[name] is asked:
+        for at, name, value in self._named(code, given):
+            if fn.__annotations__.get(name) == "Tensor" or value is asked:
                 public = "input" if name == "self" else name
-                raise not_a_tensor(self.name, public, i + 1, given[name]) from None
+                raise not_a_tensor(self.name, public, at, value) from None
         if code.co_flags & 0x04:  # *tensors
             name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
             for i, value in enumerate(given.get(name, ())):
                 if fn.__annotations__.get(name) == "Tensor" and not _tensors(value):
                     raise TypeError(
-                        f"expected Tensor as element {i} in argument 0, but got {_label(value)}"
+                        f"expected Tensor as element {i} in argument 0, but got {kind_of(value)}"
                     ) from None
 
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from ...core.explain import not_a_tensor
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
 from ...operators.create.from_data import tensor
@@ -35,6 +36,9 @@ def get_total_norm(
     norm_type = float(norm_type)
     if not tensors:
         return tensor(0.0)
+    strange = [t for t in tensors if not isinstance(t, Tensor)]
+    if strange:
+        raise not_a_tensor("get_total_norm", "tensors", 1, strange[0])
     if one_kind(tensors):
         total = total_norm(tensors, norm_type)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -35,8 +35,7 @@ def result_dtype(*operands: Any) -> dtype:
             result = group
         elif group.category > result.category:
             result = _raise_category(result, group)
-    assert result is not None
-    return result
+    return _wants_a_tensor(None) if result is None else result
 
 
 def _raise_category(dims: dtype, lower: dtype) -> dtype:
@@ -61,6 +60,8 @@ def promote(inputs: tuple) -> tuple:
             return inputs
     elif isinstance(y, Tensor) and y._a.dtype.kind == "f" and x.__class__ in _WEAK_WITH_FLOAT:
         return inputs  # 1 - y
+    if x is None or y is None:
+        _wants_a_tensor(None)
     return _promote_all(inputs, None)
 
 
@@ -111,6 +112,10 @@ def _as_operand(value: Any) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
+    return _wants_a_tensor(value)
+
+
+def _wants_a_tensor(value: Any) -> NoReturn:
     error: Any = TypeError(f"expected a Tensor or a number, not {type(value).__name__}")
     error.obj = value  # the public function that was called says which argument this is
     raise error

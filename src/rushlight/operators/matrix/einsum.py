@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from ...core.explain import kind_of
 from ...core.public import public
 from ...core.tensor import Tensor
 from .matmul import matmul
@@ -21,7 +22,13 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         equation, operands = _from_sublists((equation, *operands))
     elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
-    terms, target = _parse(equation, [t._a.ndim for t in operands])
+    try:
+        dims = [t._a.ndim for t in operands]
+    except AttributeError:
+        at = next(i for i, t in enumerate(operands) if not isinstance(t, Tensor))
+        kind = kind_of(operands[at])
+        raise TypeError(f"expected Tensor as element {at} in argument 1, but got {kind}") from None
+    terms, target = _parse(equation, dims)
     parts = [_distinct(t, labels) for t, labels in zip(operands, terms)]
     _check_sizes(operands, terms)
     out, labels = parts[0]
