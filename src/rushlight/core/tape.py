@@ -161,6 +161,9 @@ class _Pass:
         self.keep = keep
         self.targets = targets
         self.only = only  # numbers of the nodes on a path to a target; None means all
+        self.hooked = False  # whether a leaf that got a gradient has hooks to be called after it
+        self.uses: dict[Node, int] | None = None  # of such leaves: edges that may still bring one
+        self.callbacks: list[Callable[[], None]] = []
 
     def send(self, edges: Sequence[Edge], gradients: Sequence[Any]) -> None:
         """Bring gradients to the nodes at the ends of edges."""
@@ -174,6 +177,8 @@ class _Pass:
             if node.__class__ is AccumulateGrad:  # leads nowhere: it need not stand in line
                 held = self.leaves.get(node)
                 self.leaves[node] = g if held is None else held + g
+                if node.post_hooks:
+                    self.hooked = True
                 continue
             seq = node.seq
             found = waiting.get(seq)
@@ -206,6 +211,8 @@ class _Pass:
             del gs
             self.send(node.edges, results)
             del results
+            if self.hooked and self.only is None:
+                self._finish_ready(node)
         self._finish()
 
     def _caught(self, node: Node, gs: list[Any]) -> bool:
@@ -217,10 +224,47 @@ class _Pass:
                 targets[(node.seq, i)] = g
         return only is not None and not any(e is not None and e[0].seq in only for e in node.edges)
 
-    def _finish(self) -> None:
-        """Give the leaves what arrived for them."""
+    def _finish_ready(self, done: Node) -> None:
+        """Finish leaves with hooks as soon as nothing more can arrive for them.
+
+        Ranks exchange gradients, and optimisers step, while the rest of the pass goes on.
+        """
+        if self.uses is None:
+            self.uses = self._count_uses()
+            ready = [n for n in self.leaves if n.post_hooks and not self.uses.get(n)]
+        else:
+            ready = []
+            for edge in done.edges:
+                if edge is not None and edge[0] in self.uses:
+                    node = edge[0]
+                    self.uses[node] -= 1
+                    if not self.uses[node] and node in self.leaves:
+                        ready.append(node)
+        if ready:
+            self._finish(ready)
+
+    def _count_uses(self) -> dict[Node, int]:
+        """How many edges lead to each leaf with hooks from the nodes that still wait."""
+        uses: dict[Node, int] = {}
+        stack = [node for node, _ in self.waiting.values()]
+        seen = set(self.waiting)
+        while stack:
+            for edge in stack.pop().edges:
+                if edge is None:
+                    continue
+                node = edge[0]
+                if node.__class__ is AccumulateGrad:
+                    if node.post_hooks:
+                        uses[node] = uses.get(node, 0) + 1
+                elif node.seq not in seen:
+                    seen.add(node.seq)
+                    stack.append(node)
+        return uses
+
+    def _finish(self, ready: Sequence[AccumulateGrad] | None = None) -> None:
+        """Give the leaves what arrived for them; all, or those that are ready."""
         leaves = self.leaves
-        for node in list(leaves):
+        for node in list(leaves) if ready is None else ready:
             if self.targets is None and not (node.pre_hooks or node.hooks or node.post_hooks):
                 leaf, g = node.leaf(), leaves.pop(node)
                 if leaf is not None:
@@ -354,15 +398,29 @@ def _backward(
             targets = {(e[0].seq, e[1]): None for e in inputs if e is not None}
     walk = _Pass(keep_graph, targets, only)
     before = swap(GRAD | CASTING, GRAD if create_graph else 0)
+    outermost = here.walk is None
+    if outermost:
+        here.walk = walk
     try:
         walk.send([edge for edge, _ in roots], [g for _, g in roots])
         del roots
         walk.run()
+        for callback in walk.callbacks:
+            callback()
     finally:
+        if outermost:
+            here.walk = None
         swap(GRAD | CASTING, before)
     if targets is None or inputs is None:
         return None
     return [None if e is None else targets[(e[0].seq, e[1])] for e in inputs]
+
+
+def at_end(callback: Callable[[], None]) -> None:
+    """Call something when the backward pass of this thread is over; inner passes are part of the outer."""
+    if here.walk is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    here.walk.callbacks.append(callback)
 
 
 class _Probe:

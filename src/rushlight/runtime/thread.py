@@ -35,6 +35,7 @@ class _Here(threading.local):
     notice: Callable[[str], None] | None = None  # told of prints, files and logs while recording
     function_modes: tuple[Any, ...] = ()  # the innermost last, see core/overriding.py
     unasked = 0  # whether classes of arguments, or nobody at all, answer for public functions
+    walk: Any = None  # the backward pass under way, the outermost one, see `tape.at_end`
     stance = "default"  # what compiled functions do, see `compiler.set_stance`
     tracer: Any = None  # who looks for loops in this thread, see core/hot.py
 
