@@ -9,73 +9,123 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 
 from trust_record import Record
 
 ROOT = Path(__file__).resolve().parents[1]
-ADDRESS = "-fsanitize=address,undefined"
-THREAD = "-fsanitize=thread"
-TESTS = ["tests/test_cpu_engine.py", "tests/test_threads.py", "tests/test_pool_order.py", "tests/test_matmul.py"]  # fmt: skip
-THREADED = ["tests/test_threads.py", "tests/test_cpu_engine.py", "tests/test_pool_order.py"]  # fmt: skip
+BUILDS = ROOT / "build" / "sanitized"
+LIMIT = 1800  # seconds for one test file, which takes many times its usual time
+# The thread sanitizer cannot follow a process that forks while it has threads, nor libgomp's barriers.
+THREADED = ["test_threads.py", "test_pool_order.py", "test_thread_state.py", "test_cpu_engine.py"]
+UNFORKED = "(thread or pool or order) and not fork and not another_library and not workers"
 
 
-def _libraries(*names: str) -> str:
-    found = [
-        subprocess.check_output(["gcc", f"-print-file-name=lib{name}.so"], text=True).strip()
-        for name in names
-    ]
-    return " ".join(f for f in found if os.path.isabs(f))
+@dataclass(frozen=True)
+class Sanitizer:
+    """One of gcc's sanitizers: how it is built and put before Python, and what its findings look like."""
 
+    name: str
+    flag: str
+    libraries: tuple[str, ...]
+    options: dict[str, str]
+    finding: str
 
-def _tested(sanitizer: str, preload: str, options: dict[str, str], tests: list[str], log: str) -> tuple[str, bool]:  # fmt: skip
-    """Build a copy of the tree with a sanitizer, run tests there; what it found and whether that is nothing."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "tree"
-        copy.mkdir()
+    def preload(self) -> str:
+        """The shared libraries that must be there before everything else; empty where gcc has none."""
+        asked = [["gcc", f"-print-file-name=lib{name}.so"] for name in self.libraries]
+        found = [subprocess.check_output(a, text=True).strip() for a in asked]
+        return " ".join(f for f in found if os.path.isabs(f))
+
+    def build(self) -> Path:
+        """The tree of the last commit, built with this sanitizer in a folder of its own; what was built stays."""
+        copy = BUILDS / self.name
         archive = subprocess.check_output(["git", "archive", "HEAD"], cwd=ROOT)
-        subprocess.run(["tar", "x", "-C", str(copy)], input=archive, check=True)
+        for name in ("src", "tests", "tools"):  # what was deleted must go, what is built stays
+            for old in (copy / name).rglob("*"):
+                if old.is_file() and old.suffix != ".so":
+                    old.unlink()
+        copy.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["tar", "x", "-m", "-C", str(copy)], input=archive, check=True)
         setup = copy / "setup.py"  # at -O3 the sanitizers' checks take many minutes to compile
         setup.write_text(setup.read_text().replace('"-O3"', '"-O1"'))
-        flags = f"{sanitizer} -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1"
-        env = {**os.environ, "CFLAGS": flags, "LDFLAGS": sanitizer}
-        build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "-j", "2"]
-        subprocess.run(build, cwd=copy, env=env, check=True, stdout=subprocess.DEVNULL)
-        options = {k: v.replace("LOG", str(Path(folder) / "log")) for k, v in options.items()}
-        env = {**os.environ, "PYTHONPATH": str(copy / "src"), "LD_PRELOAD": preload, "PYTHONMALLOC": "malloc", **options}  # fmt: skip
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests]
-        done = subprocess.run(command, cwd=copy, env=env, capture_output=True, text=True)
-        logs = "".join([f.read_text(errors="replace") for f in Path(folder).glob("log*")])
-    text = done.stdout + done.stderr + logs
-    found = re.findall(log, text)
-    last = next((line for line in text.splitlines() if "tests ran" in line), "nothing ran")
-    if done.returncode or found:
-        print(text[-4000:], file=sys.stderr)
-    whole = done.returncode in (0, 1)  # a test that fails for another reason is the suite's to tell
-    return f"{' '.join(tests)}: {len(found)} findings ({last})", whole and not found
+        flags = f"{self.flag} -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1"
+        env = {**os.environ, "CFLAGS": flags, "LDFLAGS": self.flag}
+        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "-j", "2"]
+        subprocess.run(command, cwd=copy, env=env, check=True, stdout=subprocess.DEVNULL)
+        return copy
+
+    def run(self, copy: Path, tests: list[str]) -> tuple[int, list[str], str]:
+        """How many tests ran, what the sanitizer said, and what else went wrong."""
+        with tempfile.TemporaryDirectory() as folder:
+            options = {k: f"{v}:log_path={folder}/log" for k, v in self.options.items()}
+            env = {**os.environ, "PYTHONPATH": str(copy / "src"), "LD_PRELOAD": self.preload(),
+                   "PYTHONMALLOC": "malloc", **options}  # fmt: skip
+            command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests]
+            try:
+                done = subprocess.run(
+                    command, cwd=copy, env=env, capture_output=True, text=True, timeout=LIMIT
+                )
+            except subprocess.TimeoutExpired:
+                return 0, [], f"not done after {LIMIT} seconds"
+            logs = "".join([f.read_text(errors="replace") for f in Path(folder).glob("log*")])
+        text = done.stdout + done.stderr + logs
+        found = re.findall(self.finding, text)
+        ran = re.search(r"(\d+) tests ran", text)
+        # A test that fails for another reason is the suite's to tell; a process that dies is not.
+        wrong = "" if done.returncode in (0, 1, 5) else f"pytest ended with {done.returncode}"
+        if found or wrong:
+            print(text[-6000:], file=sys.stderr, flush=True)
+        elif done.returncode == 1:
+            failed = re.findall(r"^(?:FAILED|ERROR) .*", done.stdout, re.M)
+            print("\n".join(failed), file=sys.stderr, flush=True)
+        return int(ran[1]) if ran else 0, found, wrong
+
+
+ADDRESS = Sanitizer(
+    "address", "-fsanitize=address,undefined", ("asan", "ubsan"),
+    {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:halt_on_error=1",
+     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"},
+    r"(?:runtime error:|ERROR: AddressSanitizer).*",
+)  # fmt: skip
+THREAD = Sanitizer(
+    "thread", "-fsanitize=thread", ("tsan",),
+    {"TSAN_OPTIONS": f"suppressions={ROOT / 'tools' / 'tsan.txt'}:report_signal_unsafe=0"},
+    r"WARNING: ThreadSanitizer.*",
+)  # fmt: skip
+
+
+def _under(sanitizer: Sanitizer, slices: list[list[str]], count: int, record: Record) -> tuple[str, bool]:  # fmt: skip
+    """So many of the slices, in order, from the first on that the record does not have."""
+    if not sanitizer.preload():
+        return f"this gcc has no {sanitizer.name} sanitizer, nothing was run", True
+    copy = sanitizer.build()
+    wrong = []
+    for _ in range(count or len(slices)):
+        tests = slices[record.next % len(slices)]
+        ran, found, why = sanitizer.run(copy, tests)
+        if found or why:
+            wrong.append(f"{tests[0]}: {why or found[0]}")
+        record.add("tests", slices=1, tests=ran, findings=len(found), unfinished=bool(why))
+        print(f"{' '.join(tests)}: {ran} tests, {len(found)} findings {why}", flush=True)
+    counts = record.counts
+    said = (
+        f"{counts['tests']:,} tests of {min(counts['slices'], len(slices))} of {len(slices)} files, "
+        f"{counts['findings']} findings, {counts['unfinished']} not finished"
+    )
+    return said, not wrong
 
 
 def sanitizers(count: int, seed: int, record: Record) -> tuple[str, bool]:
-    """The engine and its tests under the address and undefined sanitizers."""
-    preload = _libraries("asan", "ubsan")
-    if not preload:
-        return "this gcc has no sanitizers, nothing was run", True
-    options = {"UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-               "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:halt_on_error=1"}  # fmt: skip
-    return _tested(
-        ADDRESS, preload, options, TESTS, r"(?:runtime error:|ERROR: AddressSanitizer).*"
-    )
+    """The suite under the address and undefined sanitizers, `count` of its files at a time (0: all)."""
+    files = sorted((ROOT / "tests").glob("test_*.py"))
+    return _under(ADDRESS, [[f"tests/{f.name}"] for f in files], count, record)
 
 
 def threads(count: int, seed: int, record: Record) -> tuple[str, bool]:
-    """The engine's pool and the tests of threads under the thread sanitizer, which cannot follow a fork."""
-    preload = _libraries("tsan")
-    if not preload:
-        return "this gcc has no thread sanitizer, nothing was run", True
-    ours = f"suppressions={ROOT / 'tools' / 'tsan.txt'} log_path=LOG"
-    options = {"TSAN_OPTIONS": f"{ours} report_signal_unsafe=0"}
-    chosen = [*THREADED, "-k", "(thread or pool or order) and not fork and not another_library"]
-    return _tested(THREAD, preload, options, chosen, r"WARNING: ThreadSanitizer.*")
+    """The pool's and the threads' tests under the thread sanitizer."""
+    return _under(THREAD, [[f"tests/{f}", "-k", UNFORKED] for f in THREADED], count, record)
 
 
 def supply(count: int, seed: int, record: Record) -> tuple[str, bool]:
