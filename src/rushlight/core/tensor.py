@@ -23,8 +23,15 @@ from .views import current_edge, extra
 
 _new = object.__new__
 
+if TYPE_CHECKING:  # ops attach their methods when they are defined; tools/stubs.py writes them down
+    from .methods import Methods
 
-class Tensor(Values):
+    class _Base(Values, Methods): ...
+else:
+    _Base = Values
+
+
+class Tensor(_Base):
     """A multi-dimensional array that remembers how it was made."""
 
     __slots__ = ("_a", "_edge", "_grad", "_ver", "_ext", "__weakref__", "__dict__")
@@ -36,44 +43,16 @@ class Tensor(Values):
     _ver: Any
     _ext: Any
 
-    if TYPE_CHECKING:  # ops attach their methods when they are defined
+    if TYPE_CHECKING:
 
         def __init__(self, *args: Any, **kwargs: Any) -> None: ...  # __new__: create/legacy.py
         def backward(
             self,
-            gradient: Any = None,
+            gradient: Tensor | None = None,
             retain_graph: bool | None = None,
             create_graph: bool = False,
             inputs: Any = None,
         ) -> None: ...  # differentiate.py
-
-        def __getattr__(self, name: str) -> Any: ...
-
-        __add__: Any
-        __sub__: Any
-        __mul__: Any
-        __truediv__: Any
-        __floordiv__: Any
-        __mod__: Any
-        __pow__: Any
-        __matmul__: Any
-        __radd__: Any
-        __rsub__: Any
-        __rmul__: Any
-        __rtruediv__: Any
-        __rpow__: Any
-        __and__: Any
-        __or__: Any
-        __xor__: Any
-        __lt__: Any
-        __le__: Any
-        __gt__: Any
-        __ge__: Any
-        __neg__: Any
-        __invert__: Any
-        __abs__: Any
-        __getitem__: Any
-        __setitem__: Any
 
     # -- what it is -----------------------------------------------------------------------------
 

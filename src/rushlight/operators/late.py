@@ -51,4 +51,4 @@ def _late_method(self: Tensor, name: str) -> Any:
     )
 
 
-Tensor.__getattr__ = _late_method  # type: ignore[method-assign]
+Tensor.__getattr__ = _late_method  # type: ignore[attr-defined]

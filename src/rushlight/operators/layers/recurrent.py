@@ -40,7 +40,7 @@ class _Layer:
 
     def project(self, x: Tensor, both: bool = True) -> Tensor:
         bias = self.b_ih
-        if both and bias is not None:
+        if both and bias is not None and self.b_hh is not None:
             bias = bias + self.b_hh
         return linear(x, self.w_ih, bias)
 

@@ -192,7 +192,7 @@ class SparseTensor:
             return self.t().matmul(other)
         return self.t().matmul(other.t()).t()
 
-    def mul(self, other: Any) -> SparseTensor:
+    def mul(self, other: Any) -> Any:
         """The product with a number, or place by place."""
         if isinstance(other, SparseTensor):
             return (self.to_dense() * other.to_dense()).to_sparse()

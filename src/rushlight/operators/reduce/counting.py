@@ -241,7 +241,7 @@ def bucketize(
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
 
 
-Tensor.bucketize = bucketize  # type: ignore[attr-defined]
+Tensor.bucketize = bucketize  # type: ignore[method-assign]
 
 # -- unique -------------------------------------------------------------------------------------
 

@@ -300,7 +300,7 @@ def cov(
     n = x._a.shape[1]
     times = _weights(fweights, "fweights", n, True)
     scale = _weights(aweights, "aweights", n, False)
-    w = times if scale is None else scale if times is None else times * scale
+    w: Any = times if scale is None else scale if times is None else times * scale
     total: Any = n if w is None else w.sum()
     average = mean(x, 1, True) if w is None else (x * w).sum(1, keepdim=True) / total
     if scale is None:

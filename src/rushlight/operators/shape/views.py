@@ -256,7 +256,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:  # noqa: A0
     return _permute(input, dims=tuple(order))
 
 
-Tensor.T = property(lambda self: _permute(self, dims=tuple(range(self._a.ndim))[::-1]))  # type: ignore[attr-defined]
+Tensor.T = property(lambda self: _permute(self, dims=tuple(range(self._a.ndim))[::-1]))  # type: ignore[method-assign, assignment]
 
 
 def _mt(self: Tensor) -> Tensor:
@@ -268,7 +268,7 @@ def _mt(self: Tensor) -> Tensor:
     return transpose(self, -2, -1)
 
 
-Tensor.mT = property(_mt)  # type: ignore[attr-defined]
+Tensor.mT = property(_mt)  # type: ignore[method-assign, assignment]
 
 
 # -- size-1 dims and broadcasting ---------------------------------------------------------------
@@ -367,7 +367,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:  # noqa: A002
     return expand(input, tuple(size))
 
 
-Tensor.broadcast_to = lambda self, size: expand(self, tuple(size))  # type: ignore[attr-defined]
+Tensor.broadcast_to = lambda self, size: expand(self, tuple(size))  # type: ignore[method-assign, arg-type]
 
 
 @public("torch")

@@ -1,0 +1,126 @@
+"""What editors and type checkers see: stubs that are up to date, right scripts that pass, wrong lines that are caught, completion."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TYPED = ROOT / "tests" / "typed"
+RIGHT, WRONG = sorted((TYPED / "right").glob("*.py")), sorted((TYPED / "wrong").glob("*.py"))
+
+
+def run(*command: object, cwd: Path = ROOT) -> str:
+    done = subprocess.run(
+        [str(c) for c in command], capture_output=True, text=True, cwd=cwd, timeout=600
+    )
+    return done.stdout + done.stderr
+
+
+def test_stubs_are_what_the_functions_say():
+    assert run(sys.executable, ROOT / "tools" / "stubs.py", "--check") == ""
+
+
+def marked(file: Path) -> set[int]:
+    """The lines that a checker must refuse."""
+    return {
+        n for n, line in enumerate(file.read_text().splitlines(), 1) if line.endswith("# wrong")
+    }
+
+
+@pytest.fixture(scope="module")
+def by_mypy(tmp_path_factory):
+    pytest.importorskip("mypy")
+    settings = tmp_path_factory.mktemp("mypy") / "mypy.ini"
+    settings.write_text(
+        f"[mypy]\nmypy_path = {ROOT / 'src'}\nfollow_imports = silent\nstrict = True\n"
+    )
+    found = run(
+        sys.executable,
+        "-m",
+        "mypy",
+        "--config-file",
+        settings,
+        "--cache-dir",
+        settings.parent / "cache",
+        TYPED,
+    )
+    return lines_of(re.findall(r"^(.+?\.py):(\d+): error", found, re.M), found)
+
+
+@pytest.fixture(scope="module")
+def by_pyright(tmp_path_factory):
+    command = which("basedpyright", path=str(Path(sys.executable).parent)) or which("pyright")
+    if command is None:
+        pytest.skip("pyright is not installed (it comes with the extra `dev`)")
+    folder = tmp_path_factory.mktemp("pyright")
+    settings = {
+        "include": [str(TYPED)],
+        "extraPaths": [str(ROOT / "src")],
+        "typeCheckingMode": "standard",
+    }
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    told = json.loads(
+        run(command, "--outputjson", "-p", folder, "--pythonpath", sys.executable, cwd=folder)
+    )
+    errors = [d for d in told["generalDiagnostics"] if d["severity"] == "error"]
+    return lines_of(
+        [(d["file"], d["range"]["start"]["line"] + 1) for d in errors], json.dumps(errors, indent=1)
+    )
+
+
+def lines_of(pairs, text):
+    """File -> the lines with errors, and all that was said."""
+    found: dict[str, set[int]] = {}
+    for file, line in pairs:
+        found.setdefault(Path(file).name, set()).add(int(line))
+    return found, text
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize("file", RIGHT, ids=lambda p: p.stem)
+def test_right_scripts_pass(checker, file, request):
+    found, text = request.getfixturevalue(f"by_{checker}")
+    assert found.get(file.name, set()) == set(), text
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize("file", WRONG, ids=lambda p: p.stem)
+def test_wrong_lines_are_caught_and_no_others(checker, file, request):
+    found, text = request.getfixturevalue(f"by_{checker}")
+    assert found.get(file.name, set()) == marked(file), text
+
+
+@pytest.mark.parametrize("file", RIGHT, ids=lambda p: p.stem)
+def test_right_scripts_run(file, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(file)], capture_output=True, text=True, cwd=tmp_path, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "text, names",
+    [
+        ("import rushlight.nn.functional as F\nF.", {"relu", "conv2d", "cross_entropy", "scaled_dot_product_attention"}),
+        ("import rushlight as torch\ntorch.randn(3).", {"view", "sum", "backward", "T", "shape", "add_", "item"}),
+        ("import rushlight as torch\ntorch.", {"randn", "nn", "optim", "cat", "no_grad", "float32", "compile"}),
+        ("from rushlight import nn\nnn.", {"Linear", "Conv2d", "Module", "LSTM", "functional"}),
+        ("from rushlight import optim\noptim.", {"SGD", "AdamW", "lr_scheduler"}),
+        ("from rushlight import vision\nvision.models.", {"resnet18", "vgg16", "get_model"}),
+    ],
+)  # fmt: skip
+def test_completion(text, names):
+    jedi = pytest.importorskip("jedi")
+    project = jedi.Project(ROOT, added_sys_path=[str(ROOT / "src")])
+    row = text.count("\n") + 1
+    offered = {
+        c.name for c in jedi.Script(text, project=project).complete(row, len(text.split("\n")[-1]))
+    }
+    assert names <= offered

@@ -1,0 +1,380 @@
+"""Write the stub files (.pyi) of names that modules collect while they run: what editors and type checkers read.
+
+    python tools/stubs.py            write them
+    python tools/stubs.py --check    say which are out of date, and fail
+
+Signatures are those of the functions themselves. Where one says `Any` and the parameter's name has one meaning all over PyTorch
+(`dtype`, `dim`, `size`), `TYPES` says which; `RETURNS` does the same for results that depend on arguments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src"
+sys.path.insert(0, str(SOURCE))
+
+HEAD = '''"""Made by tools/stubs.py; edit the functions or that file, and run it."""
+
+# ruff: noqa
+import builtins as _b
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+'''
+IMPORTS = """from {up}base.device import device as _device
+from {up}base.dtypes import dtype as _dtype
+from {up}base.formats import layout as _layout
+from {up}base.formats import memory_format as _memory_format
+from {up}base.shapes import Size as _Size
+from {up}core.tensor import Tensor as _Tensor
+from {up}operators.random.generator import Generator as _Generator
+
+"""
+# Names that a stub may define itself: annotations say the private ones.
+PRIVATE = {
+    **{n: f"_b.{n}" for n in ("int", "float", "bool", "str", "complex", "tuple", "list", "dict", "type", "object", "bytes", "slice")},
+    "Tensor": "_Tensor", "dtype": "_dtype", "device": "_device", "Size": "_Size", "Generator": "_Generator",
+    "layout": "_layout", "memory_format": "_memory_format", "format_type": "_memory_format",
+    "Number": "_b.complex", "SparseTensor": "_Tensor", "UntypedStorage": "Any", "TypedStorage": "Any",
+}  # fmt: skip
+NUMBER = "_b.complex"  # for type checkers int, float and bool are complex numbers, too
+INTS = "_b.int | Sequence[_b.int]"
+TYPES = {
+    "dtype": "_dtype | None", "device": "_device | _b.str | _b.int | None", "layout": "_layout | None",
+    "memory_format": "_memory_format | None", "generator": "_Generator | None", "requires_grad": "_b.bool",
+    "dim": f"{INTS} | None", "axis": f"{INTS} | None", "dims": f"{INTS} | None", "keepdims": "_b.bool",
+    "size": INTS, "shape": f"{INTS} | _dtype", "kernel_size": INTS, "stride": f"{INTS} | None",
+    "padding": f"{INTS} | _b.str", "dilation": INTS, "output_padding": INTS, "normalized_shape": INTS,
+    "output_size": "_b.int | Sequence[_b.int | None] | None", "tensors": "Sequence[_Tensor]", "equation": "_b.str",
+    "other": f"_Tensor | {NUMBER}", "alpha": NUMBER, "beta": NUMBER, "value": f"_Tensor | {NUMBER}",
+    "input": f"_Tensor | {NUMBER}", "exponent": f"_Tensor | {NUMBER}", "fill_value": NUMBER, "index": "Any",
+    "repeats": f"_Tensor | {INTS} | None", "sizes": INTS, "bounds": NUMBER, "min": f"_Tensor | {NUMBER} | None",
+    "max": f"_Tensor | {NUMBER} | None", "steps": "_b.int", "diagonal": "_b.int", "gradient": "_Tensor | None",
+}  # fmt: skip
+# `input` is a tensor wherever a function is a method of one.
+RETURNS = {"item": "Any", "tolist": "Any", "numpy": "np.ndarray"}
+
+
+def annotation(text: Any, name: str = "") -> str:
+    """The annotation of a stub: builtins and our classes under names that no function hides."""
+    if text is inspect.Parameter.empty or text in ("Any", Any):
+        return TYPES.get(name, "Any")
+    if not isinstance(text, str):
+        text = getattr(text, "__name__", "Any")
+    try:
+        tree = ast.parse(text, mode="eval")
+    except SyntaxError:
+        return "Any"
+
+    class Rename(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            known = node.id in PRIVATE or node.id in (
+                "Any",
+                "Callable",
+                "Iterator",
+                "Sequence",
+                "np",
+                "None",
+            )
+            new = PRIVATE.get(node.id, node.id) if known else "Any"
+            return ast.parse(new, mode="eval").body
+
+        def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+            return ast.parse("np.ndarray" if node.attr == "ndarray" else "Any", mode="eval").body
+
+    return ast.unparse(Rename().visit(tree))
+
+
+def default(p: inspect.Parameter) -> str:
+    """What stands behind a parameter: plain values as they are, others as dots."""
+    if p.default is p.empty:
+        return ""
+    plain = p.default is None or isinstance(p.default, (bool, int, str, float))
+    shown = repr(p.default) if plain and repr(p.default) not in ("inf", "-inf", "nan") else "..."
+    return f" = {shown}"
+
+
+def parameters(sig: inspect.Signature, method: bool, drop: tuple[str, ...] = ()) -> str:
+    """The text between the brackets of a definition."""
+    parts: list[str] = []
+    star = False
+    for i, p in enumerate(sig.parameters.values()):
+        if p.name in drop:
+            continue
+        if method and i == 0:
+            parts.append("self")
+            continue
+        kind = annotation(p.annotation, p.name)
+        if p.kind is p.VAR_POSITIONAL:
+            star = True
+            parts.append(f"*{p.name}: {kind}")
+        elif p.kind is p.VAR_KEYWORD:
+            parts.append(f"**{p.name}: Any")
+        else:
+            if p.kind is p.KEYWORD_ONLY and not star:
+                parts.append("*")
+                star = True
+            parts.append(f"{p.name}: {optional(kind, p)}{default(p)}")
+    if parts and parts[-1] == "*":
+        parts.pop()
+    return ", ".join(parts)
+
+
+def optional(kind: str, p: inspect.Parameter) -> str:
+    """A type that admits the parameter's own default."""
+    return f"{kind} | None" if p.default is None and kind != "Any" and "None" not in kind else kind
+
+
+def definition(name: str, fn: Any, indent: str = "", method: bool = False, base: Any = None) -> str:
+    """One function as a stub; `base` is the function whose in-place form it is."""
+    seen = base or fn
+    sig = inspect.signature(seen)
+    drop = ("out",) if base is not None else ()
+    returns = RETURNS.get(name) or annotation(sig.return_annotation)
+    if base is not None:
+        returns = "_Tensor"
+    doc = (inspect.getdoc(fn) or "").split("\n")[0].replace("\\", "\\\\").replace('"', "'")
+    body = f'\n{indent}    """{doc}"""\n' if doc else " ...\n"
+    return f"{indent}def {name}({parameters(sig, method, drop)}) -> {returns}:{body}"
+
+
+def in_place_of(name: str, names: dict[str, Any], fn: Any) -> Any:
+    """The function whose in-place form a function is; None where it says its own parameters."""
+    plain = name[:-1] if name.endswith("_") and not name.endswith("__") else ""
+    says = [p.kind for p in inspect.signature(fn).parameters.values()]
+    vague = inspect.Parameter.VAR_KEYWORD in says
+    return names.get(plain) if plain and vague else None
+
+
+def functions(names: dict[str, Any], indent: str = "", method: bool = False) -> str:
+    """All functions of a namespace."""
+    parts = []
+    for name in sorted(names):
+        fn = names[name]
+        if inspect.isclass(fn) or not callable(fn) or not name.isidentifier():
+            continue
+        parts.append(definition(name, fn, indent, method, in_place_of(name, names, fn)))
+    return "".join(parts)
+
+
+def written(*files: str) -> set[str]:
+    """The names that classes in these files define themselves."""
+    found: set[str] = set()
+    for file in files:
+        for cls in ast.walk(ast.parse((SOURCE / "rushlight" / file).read_text())):
+            if isinstance(cls, ast.ClassDef):
+                found |= {n.name for n in cls.body if isinstance(n, ast.FunctionDef)}
+                targets = [t for n in cls.body if isinstance(n, ast.Assign) for t in n.targets]
+                found |= {t.id for t in targets if isinstance(t, ast.Name)}
+    return found
+
+
+def methods() -> str:
+    """What ops give to Tensor, as a class that Tensor has as its base for type checkers."""
+    from rushlight.core.tensor import Tensor
+
+    own = written("core/tensor.py", "core/values.py")
+    names = {n: f for n, f in vars(Tensor).items() if not n.startswith("__") and n not in own}
+    properties = [n for n, f in names.items() if isinstance(f, property)]
+    text = HEAD + IMPORTS.format(up="..") + "class Methods:\n" + functions(names, "    ", True)
+    text += "".join(
+        f"    @property\n    def {n}(self) -> _Tensor: ...\n" for n in sorted(properties)
+    )
+    return text + operators()
+
+
+def operators() -> str:
+    """The operators of Python, which are written by hand nowhere."""
+    both = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
+    parts = [
+        f"    def __{r}{n}__(self, other: _Tensor | {NUMBER}) -> _Tensor: ...\n"
+        for n in both
+        for r in ("", "r", "i")
+    ]
+    parts += [
+        f"    def __{r}matmul__(self, other: _Tensor) -> _Tensor: ...\n" for r in ("", "r", "i")
+    ]
+    parts += [
+        f"    def __{n}__(self, other: _Tensor | {NUMBER}) -> _Tensor: ...\n"
+        for n in ("lt", "le", "gt", "ge")
+    ]
+    parts += [f"    def __{n}__(self, other: Any) -> Any: ...\n" for n in ("eq", "ne")]
+    parts += [f"    def __{n}__(self) -> _Tensor: ...\n" for n in ("neg", "pos", "invert", "abs")]
+    parts += [
+        "    def __getitem__(self, index: Any) -> _Tensor: ...\n",
+        "    def __setitem__(self, index: Any, value: Any) -> None: ...\n",
+    ]
+    parts += [
+        "    def __iter__(self) -> Iterator[_Tensor]: ...\n",
+        "    def __hash__(self) -> _b.int: ...\n",
+    ]
+    return "".join(parts)
+
+
+def namespace(place: str, depth: int) -> str:
+    """A module that only collects functions."""
+    from rushlight.core.public import NAMESPACES
+
+    up = "." * (depth + 1)
+    return HEAD + IMPORTS.format(up=up) + functions(NAMESPACES[place])
+
+
+def top() -> str:
+    """The package's own module: submodules, classes, constants, functions."""
+    import rushlight
+    from rushlight._names.lookup import LATE, SUBMODULES
+    from rushlight.core.public import NAMESPACES
+
+    published = {n: f for n, f in NAMESPACES["torch"].items() if n.isidentifier()}
+    text = HEAD + IMPORTS.format(up=".")
+    modules = sorted(n for n in SUBMODULES if not n.startswith("_"))
+    text += "".join(f"from . import {n} as {n}\n" for n in modules)
+    skip = set(published) | set(modules)
+    constants, classes = [], []
+    for name in sorted(set(vars(rushlight)) | set(LATE)):
+        if name.startswith("_") or name in skip or name == "annotations":
+            continue
+        found = getattr(rushlight, name, None)
+        if isinstance(found, ModuleType) or (found is None and name in LATE):
+            continue
+        if (inspect.isclass(found) or inspect.isfunction(found)) and found.__module__.startswith(
+            ("rushlight", "torch")
+        ):
+            classes.append(imported(name, found))
+        else:
+            constants.append(f"{name}: {constant(found)}\n")
+    for name, fn in sorted(published.items()):
+        if inspect.isclass(fn):
+            classes.append(imported(name, fn))
+    text += (
+        "".join(sorted(set(classes), key=lambda line: (line.startswith("class"), line)))
+        + "\n__version__: _b.str\n"
+        + "".join(constants)
+        + "\n"
+    )
+    return text + functions(published)
+
+
+def imported(name: str, found: Any) -> str:
+    """A class or function taken from where it is defined; FloatTensor and the like are made while the package loads."""
+    place = where(found)
+    return (
+        f"from .{place} import {found.__name__} as {name}\n"
+        if place
+        else f"class {name}(_Tensor): ...\n"
+    )
+
+
+def where(found: Any) -> str:
+    """The module that defines a class or function, as its own package knows it."""
+    file = Path(inspect.getsourcefile(found) or "").resolve()
+    parts = file.relative_to(SOURCE / "rushlight").with_suffix("").parts
+    return ".".join(p for p in parts if p != "__init__")
+
+
+def constant(value: Any) -> str:
+    """The type of a constant."""
+    kinds = {
+        "dtype": "_dtype",
+        "layout": "_layout",
+        "memory_format": "_memory_format",
+        "format_type": "_memory_format",
+    }
+    name = type(value).__name__
+    return kinds.get(name) or (
+        f"_b.{name}"
+        if name in ("int", "float", "str", "bool")
+        else "Any"
+        if value is not None
+        else "None"
+    )
+
+
+def exports(name: str) -> str:
+    """A package that gives names of its modules under its own: each is taken from where it is defined."""
+    package = import_module(name)
+    lines = []
+    for n in sorted(
+        set(getattr(package, "__all__", [])) | {k for k in vars(package) if not k.startswith("_")}
+    ):
+        value = getattr(package, n, None)
+        if isinstance(value, ModuleType) and value.__name__ == f"{name}.{n}":
+            lines.append(f"from . import {n} as {n}\n")
+        elif (inspect.isclass(value) or inspect.isfunction(value)) and not n.startswith("_"):
+            lines.append(taken(n, value, name))
+    return HEAD + "".join(sorted(filter(None, lines)))
+
+
+def taken(n: str, value: Any, package: str) -> str:
+    """The import of a class or function from inside our package, or from beside this one."""
+    module = value.__module__
+    if module == package:
+        return definition(n, value) if inspect.isfunction(value) else ""
+    if not module.startswith("rushlight"):
+        return ""
+    here, there = package.split("."), module.split(".")
+    common = next(
+        (i for i, (a, b) in enumerate(zip(here, there)) if a != b), min(len(here), len(there))
+    )
+    up = "." * (len(here) - common + 1)
+    return f"from {up}{'.'.join(there[common:])} import {value.__name__} as {n}\n"
+
+
+def vision() -> str:
+    """Its submodules are loaded when they are asked for."""
+    from rushlight import vision
+
+    for name in vision._SUBMODULES:
+        import_module(f"rushlight.vision.{name}")
+    return exports("rushlight.vision") + "\n__version__: _b.str\n"
+
+
+def stubs() -> dict[Path, str]:
+    """Every stub file and its text."""
+    from rushlight.operators import load_all
+
+    load_all()
+    package = SOURCE / "rushlight"
+    return {
+        package / "__init__.pyi": top(),
+        package / "core" / "methods.pyi": methods(),
+        package / "nn" / "functional.pyi": namespace("functional", 1),
+        package / "linalg.pyi": namespace("linalg", 0),
+        package / "special.pyi": namespace("special", 0),
+        package / "fft.pyi": namespace("fft", 0),
+        package / "nn" / "__init__.pyi": exports("rushlight.nn"),
+        package / "optim" / "__init__.pyi": exports("rushlight.optim"),
+        package / "vision" / "__init__.pyi": vision(),
+        package / "vision" / "models" / "__init__.pyi": exports("rushlight.vision.models"),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    stale = [
+        path for path, text in stubs().items() if not path.exists() or path.read_text() != text
+    ]
+    for path in stale:
+        print(
+            f"{path.relative_to(ROOT)} {'is out of date: run tools/stubs.py' if args.check else 'written'}"
+        )
+        if not args.check:
+            path.write_text(stubs()[path])
+    return int(bool(stale and args.check))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
