@@ -67,7 +67,9 @@ class Presence:
         gone = {r: why for r, why in self.gone.items() if r != self.rank}
         # what a rank sent before it ended may still be on its way
         late = time.monotonic() - _ON_ITS_WAY_S
-        gone |= {r: "its script has ended" for r, at in self.left.items() if r in ranks and at < late}
+        gone |= {
+            r: "its script has ended" for r, at in self.left.items() if r in ranks and at < late
+        }
         if gone:
             who = ", ".join(f"rank {r} ({why})" for r, why in sorted(gone.items()))
             raise DistBackendError(

@@ -1,5 +1,5 @@
 """`torch.distributed.algorithms`: ways for several processes to work together."""
 
-from . import join
+from . import ddp_comm_hooks, join
 
-__all__ = ["join"]
+__all__ = ["ddp_comm_hooks", "join"]

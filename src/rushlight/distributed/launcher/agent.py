@@ -86,4 +86,3 @@ def _end_with_launcher(agent: socket.socket, child: subprocess.Popen) -> None:
         pass
     if child.poll() is None:
         child.kill()
-

@@ -118,7 +118,10 @@ class _Attempt:
         return code
 
     def _end(self, process: subprocess.Popen) -> None:
-        for number, patience in ((signal.SIGTERM, self.chosen.shutdown_timeout), (signal.SIGKILL, 5.0)):
+        for number, patience in (
+            (signal.SIGTERM, self.chosen.shutdown_timeout),
+            (signal.SIGKILL, 5.0),
+        ):
             try:
                 os.killpg(process.pid, number)
             except ProcessLookupError:

@@ -87,7 +87,9 @@ class Streams:
             return
         with self._printing:
             try:
-                out.write(f"[rank{rank}]: {text}" if text.endswith("\n") else f"[rank{rank}]: {text}\n")
+                out.write(
+                    f"[rank{rank}]: {text}" if text.endswith("\n") else f"[rank{rank}]: {text}\n"
+                )
                 out.flush()
             except (BrokenPipeError, ValueError):
                 pass  # nobody reads any more; the ranks go on

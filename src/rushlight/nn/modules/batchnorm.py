@@ -164,11 +164,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation of any rank; an alias: statistics are those of this process's batch.
-
-    rushlight does not synchronise the statistics of several processes yet, so asking for a
-    `process_group` raises instead of silently normalising with fewer examples than was meant.
-    """
+    """Batch normalisation of any rank, with the statistics of all processes' batches."""
 
     def __init__(
         self,
@@ -183,15 +179,23 @@ class SyncBatchNorm(_BatchNorm):
         *,
         bias: bool = True,
     ) -> None:
-        if process_group is not None:
-            raise NotImplementedError(
-                "SyncBatchNorm over a process_group is not there yet: rushlight's SyncBatchNorm "
-                "normalises with the batch of its own process; use BatchNorm to say so plainly"
-            )
         super().__init__(
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
         )
-        self.process_group = None
+        self.process_group = process_group
+
+    def forward(self, input: Tensor) -> Tensor:
+        from ... import distributed
+        from .sync_batchnorm import normalised
+
+        use_batch = self.training or (self.running_mean is None and self.running_var is None)
+        if not use_batch or not distributed.is_initialized():
+            return super().forward(input)
+        group = self.process_group or distributed.group.WORLD
+        if distributed.get_world_size(group) == 1:
+            return super().forward(input)
+        self._check_input_dim(input)
+        return normalised(self, input, group)
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:

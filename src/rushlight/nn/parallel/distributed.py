@@ -1,4 +1,4 @@
-"""DistributedDataParallel in a world of one process: the wrapper PyTorch scripts expect."""
+"""DistributedDataParallel: one model in every process, whose gradients are averaged as they arise."""
 
 from __future__ import annotations
 
@@ -6,13 +6,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ...base.trees import tree_leaves
+from ...core.modes import no_grad
+from ...core.tensor import Tensor
+from ...distributed.algorithms.join import Join, Joinable, JoinHook
+from ...distributed.collectives import all_reduce, broadcast
+from ...distributed.groups import group_of
+from ...distributed.objects import all_gather_object
+from ...distributed.reduce_op import ReduceOp
+from ...operators.create.filled import zeros
+from ...operators.shape.join import cat
+from ...runtime.thread import here
 from ..modules.module import Module
+from .reducer import Reducer
 
 __all__ = ["DistributedDataParallel"]
 
+_SYNC_BYTES = 250 << 20  # parameters travel in pieces of this size when the model is made
 
-class DistributedDataParallel(Module):
-    """Calls the wrapped module; gradients are averaged over the ranks, of which there is one."""
+
+class DistributedDataParallel(Module, Joinable):
+    """Calls the wrapped module; every rank ends a backward pass with the average of all gradients."""
+
+    reduces_alone = False  # one rank has nothing to exchange; benchmarks measure what it would cost
 
     def __init__(
         self,
@@ -20,7 +36,7 @@ class DistributedDataParallel(Module):
         device_ids: Any = None,
         output_device: Any = None,
         dim: int = 0,
-        broadcast_buffers: bool = True,
+        broadcast_buffers: bool | None = None,
         init_sync: bool = True,
         process_group: Any = None,
         bucket_cap_mb: Any = None,
@@ -28,41 +44,259 @@ class DistributedDataParallel(Module):
         check_reduction: bool = False,
         gradient_as_bucket_view: bool = False,
         static_graph: bool = False,
+        delay_all_reduce_named_params: Any = None,
+        param_to_hook_all_reduce: Any = None,
+        mixed_precision: Any = None,
+        device_mesh: Any = None,
         **options: Any,
     ) -> None:
         super().__init__()
-        from ... import distributed
-
-        if distributed.get_world_size(process_group) != 1:  # raises before init_process_group
-            raise NotImplementedError("DistributedDataParallel over more than one process")
-        if not any(p.requires_grad for p in module.parameters()):
-            raise RuntimeError(
-                "DistributedDataParallel is not needed when a module doesn't have any parameter that "
-                "requires a gradient."
-            )
-        if device_ids is not None and len(device_ids) > 1:
-            raise ValueError(
-                "device_ids can only be None or contain a single element. "
-                f"Input device_ids: {device_ids}"
-            )
+        Joinable.__init__(self)
+        if process_group is not None and device_mesh is not None:
+            raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
+        group = group_of(process_group if device_mesh is None else device_mesh)
+        _check(module, device_ids, mixed_precision)
         self.module = module
         self.device_ids = None if device_ids is None else list(device_ids)
         self.output_device = output_device
         self.dim = dim
-        self.process_group = process_group or distributed.group.WORLD
-        self.broadcast_buffers = broadcast_buffers
+        self.process_group = group
+        self.broadcast_buffers = broadcast_buffers is None or broadcast_buffers
         self.find_unused_parameters = find_unused_parameters
+        self.gradient_as_bucket_view = gradient_as_bucket_view
+        self.static_graph = static_graph
+        self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * 2**20)
         self.require_backward_grad_sync = True
+        self.require_forward_param_sync = True
+        ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        self.parameters_to_ignore = ignored
+        named = [(n, p) for n, p in module.named_parameters() if n not in ignored]
+        self._shared = [(n, p) for n, p in named if p.requires_grad]
+        self._reducer: Reducer | None = None
+        if group.size() > 1:
+            self._check_same([(n, tuple(p.shape), str(p.dtype)) for n, p in named])
+            if init_sync:
+                self._send_state()
+        if group.size() > 1 or self.reduces_alone:
+            self._start()
+
+    def _start(self) -> None:
+        if self._reducer is None:
+            self._reducer = Reducer(
+                [p for _, p in self._shared], [n for n, _ in self._shared], self.process_group,
+                self.bucket_bytes_cap / 2**20, self.find_unused_parameters,
+                self.gradient_as_bucket_view, self.static_graph,
+            )  # fmt: skip
+
+    def _check_same(self, mine: list[Any]) -> None:
+        """The models of all ranks must have the same parameters; a difference is named."""
+        found: list[Any] = [None] * self.process_group.size()
+        all_gather_object(found, mine, self.process_group)
+        for rank, theirs in enumerate(found):
+            if len(theirs) != len(mine):
+                raise RuntimeError(
+                    f"DDP expects same model across all ranks, but Rank {self.process_group.rank()} has "
+                    f"{len(mine)} params, while rank {rank} has inconsistent {len(theirs)} params."
+                )
+            for a, b in zip(mine, theirs):
+                if a != b:
+                    raise RuntimeError(
+                        f"DDP verifies params across ranks: rank {self.process_group.rank()} has {a[0]} of "
+                        f"shape {list(a[1])} and dtype {a[2]}, rank {rank} has {b[0]} of shape "
+                        f"{list(b[1])} and dtype {b[2]}."
+                    )
+
+    def _buffers_to_send(self) -> list[Tensor]:
+        return [b for n, b in self.module.named_buffers() if n not in self.parameters_to_ignore]
+
+    def _send_state(self) -> None:
+        """All ranks begin with rank 0's parameters and buffers."""
+        params = [
+            p for n, p in self.module.named_parameters() if n not in self.parameters_to_ignore
+        ]
+        self._send([*params, *self._buffers_to_send()], 0)
+
+    def _send(self, tensors: list[Tensor], source: int) -> None:
+        """Broadcast tensors in flat pieces, one dtype and device at a time."""
+        kinds: dict[Any, list[Tensor]] = {}
+        for t in tensors:
+            kinds.setdefault((str(t.dtype), str(t.device)), []).append(t)
+        with no_grad():
+            for alike in kinds.values():
+                for piece in _pieces(alike):
+                    flat = cat([t.detach().reshape(-1) for t in piece])
+                    broadcast(flat, group=self.process_group, group_src=source)
+                    for t, part in zip(piece, flat.split([t.numel() for t in piece])):
+                        t.copy_(part.view(t.shape))
+
+    # -- forward ----------------------------------------------------------------------------------
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        return self.module(*inputs, **kwargs)
+        reducer = self._reducer
+        if reducer is None:
+            return self.module(*inputs, **kwargs)
+        sync = here.grad and self.require_backward_grad_sync
+        work = Join.notify_join_context(self) if self._join_config.enable else None
+        if work is not None:
+            self._tell_sync(sync, reducer)
+        if self.broadcast_buffers and self.require_forward_param_sync and sync and self.training:
+            buffers = self._buffers_to_send()
+            if buffers:
+                self._send(buffers, self._sender())
+        out = self.module(*inputs, **kwargs)
+        if sync:
+            reducer.prepare([t for t in tree_leaves(out) if isinstance(t, Tensor)])
+        else:
+            reducer.expects = False
+        return out
+
+    def _sender(self) -> int:
+        """Whose buffers all take over: rank 0's, or under `join` the last rank's that has a batch."""
+        if not self._join_config.enable:
+            return 0
+        return self._last_with_a_batch(True)
+
+    def _last_with_a_batch(self, here_: bool) -> int:
+        number = zeros(1, device=self.join_device) + (self.process_group.rank() if here_ else -1)
+        all_reduce(number, ReduceOp.MAX, self.process_group)
+        return int(number.item())
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Inside, gradients are not averaged over the ranks."""
+        """Inside, gradients are added up on each rank and not averaged."""
         before = self.require_backward_grad_sync
         self.require_backward_grad_sync = False
         try:
             yield
         finally:
             self.require_backward_grad_sync = before
+
+    def register_comm_hook(self, state: object, hook: Any) -> None:
+        """Let `hook(state, bucket)` exchange the buckets; it returns a Future of the result."""
+        if not callable(hook):
+            raise TypeError("Communication hook must be callable.")
+        self._start()
+        assert self._reducer is not None
+        if self._reducer.hook is not None:
+            raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")  # fmt: skip
+        self._reducer.hook, self._reducer.hook_state = hook, state
+
+    def _set_static_graph(self) -> None:
+        self.static_graph = True
+        if self._reducer is not None:
+            self._reducer.static_graph = True
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(module: Any, names: Any) -> None:
+        module._ddp_params_and_buffers_to_ignore = list(names)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        for name in ("process_group", "_reducer"):
+            state[name] = None
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.process_group = group_of()
+        if self.process_group.size() > 1:
+            self._start()
+
+    # -- uneven inputs ----------------------------------------------------------------------------
+
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> Join:
+        """Inside, ranks may have different numbers of batches."""
+        return Join(
+            [self], enable, throw_on_early_termination,
+            divide_by_initial_world_size=divide_by_initial_world_size,
+        )  # fmt: skip
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        return _DdpJoinHook(self, kwargs.get("divide_by_initial_world_size", True))
+
+    @property
+    def join_device(self) -> Any:
+        return self._shared[0][1].device
+
+    @property
+    def join_process_group(self) -> Any:
+        return self.process_group
+
+    def _tell_sync(self, sync: bool, reducer: Reducer) -> None:
+        """Under `join`: whether this batch exchanges gradients, and how many ranks have one."""
+        told = zeros(2, device=self.join_device)
+        told[0] = 1.0
+        told[1] = float(sync)
+        all_reduce(told, group=self.process_group)
+        active = told[0].item()
+        reducer.factor = None if self._divide_by_initial else float(active)
+
+    _divide_by_initial = True
+
+
+class _DdpJoinHook(JoinHook):
+    """What a rank without batches does for a DDP model."""
+
+    def __init__(self, ddp: DistributedDataParallel, divide_by_initial: bool) -> None:
+        self.ddp = ddp
+        ddp._divide_by_initial = divide_by_initial
+
+    def main_hook(self) -> None:
+        ddp = self.ddp
+        reducer = ddp._reducer
+        if reducer is None:
+            return
+        told = zeros(2, device=ddp.join_device)
+        all_reduce(told, group=ddp.process_group)
+        active, sync = (float(v) for v in told.tolist())
+        reducer.factor = None if ddp._divide_by_initial else active
+        if not sync:
+            return
+        buffers = ddp._buffers_to_send()
+        if ddp.broadcast_buffers and ddp.require_forward_param_sync and ddp.training and buffers:
+            ddp._send(buffers, ddp._last_with_a_batch(False))
+        reducer.shadow()
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        """All ranks end with the model of one that had the most batches."""
+        ddp = self.ddp
+        if ddp._reducer is not None:
+            source = ddp._last_with_a_batch(is_last_joiner)
+            ddp._send([*ddp.module.parameters(), *ddp._buffers_to_send()], source)
+            ddp._reducer.factor = None
+
+
+def _pieces(tensors: list[Tensor]) -> Iterator[list[Tensor]]:
+    piece: list[Tensor] = []
+    size = 0
+    for t in tensors:
+        piece.append(t)
+        size += t.numel() * t.element_size()
+        if size >= _SYNC_BYTES:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
+
+
+def _check(module: Module, device_ids: Any, mixed_precision: Any) -> None:
+    if not any(p.requires_grad for p in module.parameters()):
+        raise RuntimeError(
+            "DistributedDataParallel is not needed when a module doesn't have any parameter that "
+            "requires a gradient."
+        )
+    if device_ids is not None and len(device_ids) > 1:
+        raise ValueError(
+            "device_ids can only be None or contain a single element. "
+            f"Input device_ids: {device_ids}"
+        )
+    if mixed_precision is not None:
+        raise NotImplementedError(
+            "DistributedDataParallel(mixed_precision=...): use autocast, and "
+            "register_comm_hook(None, bf16_compress_hook) for gradients of 16 bits on the way"
+        )
