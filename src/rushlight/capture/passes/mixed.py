@@ -42,7 +42,7 @@ def _forward(
     norm: Instruction, before: Instruction | None, after: Instruction | None
 ) -> Instruction | None:
     adds = norm.name in _ADDING
-    if (before is None or not adds) and after is None or not (_widens(before) and _narrows(after)):
+    if not (_widens(before) and _narrows(after)) or (before is None and after is None):
         return None
     x, *rest = norm.inputs
     other = rest.pop(0) if adds else None
@@ -51,6 +51,8 @@ def _forward(
             return None
         if before.outputs[0] is x:  # a sum does not ask which comes first
             x, other = other, x
+        if before.outputs[0] is not other:  # it is a view of what was cast
+            return None
         other = before.inputs[0]
     if x.dtype.name != "float32" or (other is not None and not other.dense):
         return None
@@ -74,7 +76,7 @@ def _backward(
     if before is None or not _widens(before) or not _narrows(after):
         return None
     g, x = before.inputs[0], back.inputs[1]
-    if x.dtype.name != "float32" or not g.dense:
+    if before.outputs[0] is not back.inputs[0] or x.dtype.name != "float32" or not g.dense:
         return None
     if after is not None and after.outputs[0].dtype != g.dtype:
         return None

@@ -69,7 +69,7 @@ def _cut(n: int, arrays: Sequence[Any]) -> _Cut:
     """The cut for arrays of rows of n numbers: by 16 bytes of the widest one where all of them lie so."""
     team = int(n <= _WARP_ROW)
     wide = 16 // max([a.itemsize for a in arrays])
-    aligned = n % wide == 0 and not any([a.data.ptr & 15 for a in arrays])
+    aligned = n % wide == 0 and not any(a.data.ptr & 15 for a in arrays)
     vector = wide if aligned else 1
     across = (32 if team else _BLOCK) * vector
     held = -(-n // across)
