@@ -59,6 +59,7 @@ _arming.arm = _arm
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
+legacy_contiguous_format = _formats.contiguous_format
 
 __all__ = [
     "AcceleratorError",

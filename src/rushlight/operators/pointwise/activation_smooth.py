@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...base.formats import contiguous_format
 from ...base.shapes import wrap_dim
 from ...core.public import publish
 from ...core.tensor import Tensor
@@ -231,7 +232,8 @@ def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
     """A sample of the Gumbel-softmax distribution; `hard` makes it one-hot, with soft gradients."""
-    noise = -logits.detach().clone().exponential_().log()
+    # drawn in the order of the elements, not in that of memory, as PyTorch does
+    noise = -logits.detach().clone(memory_format=contiguous_format).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft

@@ -211,9 +211,12 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
         return _fill(self, COINS, generator, p=_probability(p))
     check_writable(self)
     _probabilities(p)
-    spread = p.detach().expand(self._a.shape)
+    strides = self._a.strides
+    order = sorted(range(len(strides)), key=lambda d: (-strides[d], d))  # drawn as the memory lies
+    spread = p.detach().expand(self._a.shape).permute(order).contiguous()
     ones = _bernoulli(spread, stream=stream_for(generator, self.device, "bernoulli_"))
-    return _store(self, ones.to(self.dtype))
+    back = sorted(range(len(order)), key=order.__getitem__)
+    return _store(self, ones.permute(back).to(self.dtype))
 
 
 @public("Tensor")

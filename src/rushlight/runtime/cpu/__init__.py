@@ -11,6 +11,7 @@ import numpy as np
 from ...base.device import CPU, device
 from .. import devices
 from . import engine
+from .layouts import laid_out
 from .quiet import quiet
 
 
@@ -75,7 +76,7 @@ def bodies(
 
     NumPy's own body is guarded against warnings, unless the caller is: a replay is, once for all.
     """
-    generic = numpy_body(kernel)
+    generic = laid_out(kernel.name, numpy_body(kernel))
     if guarded and not kernel.moves_only:
         generic = quiet(generic)
     own = devices.overrides("cpu").get(kernel.name)

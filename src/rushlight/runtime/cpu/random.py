@@ -335,7 +335,7 @@ class Stream:
         if not replacement or num_samples == 1:
             # A race of exponential clocks: the first to ring win (Efraimidis and Spirakis, 2006).
             with np.errstate(divide="ignore", invalid="ignore"):  # a short float may round to zero
-                race = probs / self.exponential(probs.shape, probs.dtype)
+                race = probs / self._clocks(probs)
             if num_samples == 1:
                 return race.argmax(axis=-1, keepdims=True)
             return np.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
@@ -347,6 +347,15 @@ class Stream:
         u = self._unit(len(rows) * num_samples).reshape(len(rows), num_samples)
         picks = [np.searchsorted(c, v, side="left") for c, v in zip(cumulative, u, strict=True)]
         return np.stack(picks).reshape(*probs.shape[:-1], num_samples)
+
+    def _clocks(self, probs: Array) -> Array:
+        """An exponential number for each element, drawn as `probs` lies in memory."""
+        turned = probs.ndim == 2 and probs.strides[0] == probs.itemsize < probs.strides[1]
+        return (
+            self.exponential(probs.T.shape, probs.dtype).T
+            if turned
+            else self.exponential(probs.shape, probs.dtype)
+        )
 
     @_locked
     def poisson(self, rate: Array) -> Array:

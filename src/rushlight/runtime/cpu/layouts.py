@@ -1,0 +1,110 @@
+"""In which order the results of NumPy bodies lie in memory, where PyTorch's differs from NumPy's.
+
+NumPy lets a result lie as its inputs do, whatever the operation. PyTorch has a rule for each: most reductions, scans and
+joins give contiguous results, images stay channels-last, sorting keeps the order of its input, factors of matrices lie
+column by column. Programs see it when they call `view`. Only a result that lies otherwise is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+Rule = Callable[[np.ndarray, tuple], Sequence[int]]  # the dims of a result, outermost first
+
+
+def _plain(out: np.ndarray, inputs: tuple) -> Sequence[int]:
+    return range(out.ndim)
+
+
+def _images(out: np.ndarray, inputs: tuple) -> Sequence[int]:
+    """Channels last where every input of as many dims is."""
+    beside = [a for a in inputs if isinstance(a, np.ndarray) and a.ndim == out.ndim]
+    if out.ndim in (4, 5) and beside and all(map(_channels_last, beside)):
+        return (0, *range(2, out.ndim), 1)
+    return range(out.ndim)
+
+
+def _image(out: np.ndarray, inputs: tuple) -> Sequence[int]:
+    """Channels last where the first input is."""
+    return _images(out, inputs[:1])
+
+
+def _channels_last(a: np.ndarray) -> bool:
+    """Whether PyTorch would say so: strides grow from the channels outwards."""
+    least = 0
+    if not a.strides[1]:
+        return False
+    for d in (1, *range(a.ndim - 1, 1, -1), 0):
+        if not a.shape[d] or a.strides[d] < least or (d == 0 and least == a.strides[1]):
+            return False
+        least = a.strides[d] * max(a.shape[d], 1)
+    return True
+
+
+def _as_first(out: np.ndarray, inputs: tuple) -> Sequence[int]:
+    """The order of the first input, if that fills its memory."""
+    first = inputs[0]
+    if not isinstance(first, np.ndarray) or first.ndim != out.ndim or not _dense(first):
+        return range(out.ndim)
+    return sorted(range(out.ndim), key=lambda d: (-first.strides[d], d))
+
+
+def _dense(a: np.ndarray) -> bool:
+    step = a.itemsize
+    for stride, size in sorted(zip(a.strides, a.shape)):
+        if size > 1:
+            if stride != step:
+                return False
+            step *= size
+    return True
+
+
+def _columns(out: np.ndarray, inputs: tuple) -> Sequence[int]:
+    """Matrices column by column; what has fewer dims than the input are vectors."""
+    if out.ndim < max(inputs[0].ndim, 2):
+        return range(out.ndim)
+    return (*range(out.ndim - 2), out.ndim - 1, out.ndim - 2)
+
+
+_KERNELS: dict[Rule, str] = {
+    _plain: """
+        all amax amin any count_nonzero cumprod cumsum fft_to_real gather index layer_norm log_softmax
+        logsigmoid logsumexp masked_fill mean median_dim multinomial nansum nll_loss one_hot prod softmax stack
+        std sum sum_to_size tril triu var vector_norm""",
+    _images: "cat",
+    _image: "avg_pool batch_norm_eval batch_norm_train max_pool pad_constant resample_axis rms_norm roll",
+    _as_first: "addcdiv addcmul complex flip gammainc gammaincc sort",
+    _columns: """
+        linalg_cholesky linalg_eig linalg_eigh linalg_inv linalg_lu_factor linalg_qr linalg_solve linalg_svd
+        nonzero unique_consecutive""",
+}
+RULES = {name: rule for rule, names in _KERNELS.items() for name in names.split()}
+
+
+def laid_out(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
+    """`body`, its results in the order that PyTorch gives them."""
+    rule = RULES.get(name)
+    if rule is None:
+        return body
+
+    def call(*arrays: Any, **attrs: Any) -> Any:
+        out = body(*arrays, **attrs)
+        if out.__class__ is tuple:
+            return tuple([_lie(o, arrays, rule) for o in out])
+        return _lie(out, arrays, rule)
+
+    return call
+
+
+def _lie(out: Any, inputs: tuple, rule: Rule) -> Any:
+    if out.ndim < 2 or (out.flags.c_contiguous and rule is _plain):
+        return out if out.flags.c_contiguous else out.copy()
+    order = rule(out, inputs)
+    in_order = out.transpose(order)
+    if in_order.flags.c_contiguous:
+        return out
+    back = sorted(range(out.ndim), key=order.__getitem__)
+    return np.ascontiguousarray(in_order).transpose(back)
