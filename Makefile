@@ -3,7 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: train test test-numpy lint types parity coverage-api bench trust clean
+.PHONY: help train test test-numpy lint types stubs parity coverage-api bench trust wheel clean
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -31,20 +34,27 @@ test-numpy: $(VENV)/.dev ## ops and layers without the native CPU engine: the Nu
 bench: $(VENV)/.run ## images per second over width and batch size, on every device
 	$(BIN)/rushlight bench $(ARGS)
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.dev
+types: $(VENV)/.dev ## mypy over the package; the stubs are up to date
 	$(BIN)/mypy
+	$(BIN)/python tools/stubs.py --check
+
+stubs: $(VENV)/.dev ## write the .pyi files anew, after public functions changed
+	$(BIN)/python tools/stubs.py
 
 parity: $(VENV)/.oracle ## install the oracle, PyTorch 2.13.0
 
-coverage-api: $(VENV)/.dev
+coverage-api: $(VENV)/.dev ## how many of PyTorch's most used names are there
 	$(BIN)/python tools/coverage_api.py
 
 trust: $(VENV)/.dev ## mutated files, kills, full disks, same bits: minutes (docs/trust.md has the hours)
 	$(BIN)/python tools/trust.py ci
 
-clean:
+wheel: $(VENV)/.dev ## build the wheel and the sdist, repair, try them without a compiler
+	$(BIN)/python tools/wheel.py
+
+clean: ## remove what was built and installed here
 	rm -rf $(VENV) build dist src/*.egg-info
