@@ -5,10 +5,11 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 NATIVE = Path("src/rushlight/runtime/cpu/native")
-# Pieces in C of what is in Python too: extension -> source
+# Pieces in C of what is in Python too: extension -> folder of its sources
 PIECES = {
-    "rushlight.runtime.cuda.code._launch": "src/rushlight/runtime/cuda/code/native/launch.c",
-    "rushlight.core._call": "src/rushlight/core/native/call.c",
+    "rushlight.runtime.cuda.code._launch": Path("src/rushlight/runtime/cuda/code/native"),
+    "rushlight.core._call": Path("src/rushlight/core/native"),
+    "rushlight.capture._versions": Path("src/rushlight/capture/native"),
 }
 
 
@@ -43,12 +44,13 @@ def pieces() -> list[Extension]:
     return [
         Extension(
             name,
-            sources=[source],
-            extra_compile_args=["-O2", "-std=gnu11"],
+            sources=[str(path) for path in sorted(folder.glob("*.c"))],
+            depends=[str(path) for path in sorted(folder.glob("*.h"))],
+            extra_compile_args=["-O2", "-std=gnu11", "-fvisibility=hidden"],
             libraries=["dl"],
             optional=True,
         )
-        for name, source in PIECES.items()
+        for name, folder in PIECES.items()
     ]
 
 

@@ -151,16 +151,6 @@ def bump(t: Tensor, times: int = 1) -> None:
     t._ver[0] += times
 
 
-def bump_all(tensors: list[Tensor]) -> None:
-    """`bump` each of many."""
-    for t in tensors:
-        version = t._ver
-        if version is None:
-            t._ver = [1]
-        else:
-            version[0] += 1
-
-
 def adopt_history(t: Tensor, r: Tensor) -> None:
     """Let `t` say it was made as `r` was; a view passes the change on to its base."""
     ext = t._ext

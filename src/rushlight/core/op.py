@@ -32,7 +32,7 @@ class Op:
     `needs` which inputs want one. Only what is named is kept for backward.
     """
 
-    # Slots for what every call looks at; _call.c reads them at their offsets.
+    # Slots for what every call looks at; native/slots.h reads them at their offsets.
     __slots__ = (
         "differentiable", "impls", "is_view", "kernel", "plans", "rule", "variadic", "__dict__",
     )  # fmt: skip
@@ -283,18 +283,19 @@ IN_C = ((Op, "__call__"), (Op, "pair"), (OpNode, "input"), (OpNode, "output"), (
 IN_PYTHON = tuple([getattr(cls, name) for cls, name in IN_C])
 
 
-def _quicken() -> None:
-    """Let ops and their derivatives be called through the C extension, where it was built."""
+def _quicken() -> Any:
+    """Let ops and their derivatives be called through the C extension: that, or None where it was not built."""
     try:
         native = import_module("._call", __package__)
     except ImportError:
-        return
+        return None
     methods = native.quicken(
         Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over,
         mark_view, current_edge, mark_inference,
     )  # fmt: skip
     for (cls, name), method in zip(IN_C, methods):
         setattr(cls, name, method)
+    return native
 
 
-_quicken()
+native = _quicken()

@@ -6,9 +6,10 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..operators import update
+from .calls import Numbers
 from .checks import check_lr
 from .optimizer import scalar
-from .stepping import Numbers, Rule, zeros_for
+from .stepping import Rule, zeros_for
 
 _MISSING = {
     1: "variance should be defined when grad is a vector",
@@ -20,6 +21,7 @@ class Adafactor(Rule):
     """Adam's memory for a fraction: a matrix of n x m keeps n + m numbers."""
 
     kernel = update.ADAFACTOR
+    in_columns = False
     _fills = {"foreach": None}
 
     def __init__(

@@ -9,10 +9,10 @@ from ..core.modes import enable_grad, no_grad
 from ..core.tensor import Tensor
 from ..operators.pointwise.complex import view_as_real
 from ..operators.shape.join import cat
+from .calls import number
 from .checks import check_lr
 from .line_search import strong_wolfe
 from .optimizer import Optimizer
-from .stepping import number
 
 
 class LBFGS(Optimizer):

@@ -10,8 +10,9 @@ from ..core.tensor import Tensor
 from ..operators import update
 from ..operators.create.like import empty_like
 from ..operators.matrix.add_product import addmm
+from .calls import Numbers
 from .checks import check_lr
-from .stepping import Numbers, Rule, zeros_for
+from .stepping import Rule, zeros_for
 
 
 class Muon(Rule):
@@ -19,6 +20,7 @@ class Muon(Rule):
 
     kernel = update.MUON
     scalars = ()
+    in_columns = False
 
     def __init__(
         self, params: Any, lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,

@@ -7,9 +7,10 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..operators import update
+from .calls import Numbers
 from .checks import check, check_betas, check_fused, check_lr, check_tensors
 from .optimizer import scalar
-from .stepping import Numbers, Rule, zeros_for
+from .stepping import Rule, zeros_for
 
 _FILLS = {"foreach": None, "maximize": False, "differentiable": False}
 
@@ -38,8 +39,14 @@ class SGD(Rule):
         })  # fmt: skip
         check_fused(fused, foreach, differentiable)
 
+    def _states(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("momentum_buffer",) if group["momentum"] else ()
+
+    def _flags(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"nesterov": group["nesterov"], "maximize": group["maximize"], "first": False}
+
     def _step_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
-        flags = {"nesterov": group["nesterov"], "maximize": group["maximize"], "first": False}
+        flags = self._flags(group)
         if not group["momentum"]:
             self._launch(group, params, [], [], flags)
             return

@@ -7,9 +7,10 @@ from typing import Any
 from ..core.tensor import Tensor
 from ..operators import update
 from ..operators.create.like import full_like
+from .calls import Numbers, number
 from .checks import check, check_fused, check_lr
 from .optimizer import scalar
-from .stepping import Numbers, Rule, number, zeros_for
+from .stepping import Rule, zeros_for
 
 _FILLS = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 

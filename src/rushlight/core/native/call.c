@@ -1,32 +1,16 @@
-/* Op.__call__ and the like in C: cast, collect the arrays, run the kernel, wrap its results, put a node on the tape.
+/* Op.__call__ and Op.pair in C: cast, collect the arrays, run the kernel, wrap its results, put a node on the tape.
  *
  * core/op.py has the same in Python, and is what to read first. Whatever is unusual (somebody listens at the door, tensors
  * of several devices) is handed to that version before anything was computed. What decides is this thread's state, one
- * number (runtime/thread.py), and both versions look at it. Slots of Tensor, Op, OpNode and Plan are read at the offsets
- * that Python gave them.
+ * number (runtime/thread.py), and both versions look at it.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stddef.h>
-#include <structmember.h>
+#include "slots.h"
 
 #define MOST_INPUTS 16
 
-static PyTypeObject *tensor_type, *node_type;
-static PyObject *here, *switches, *numbers;
-static PyObject *python_call, *python_input, *python_output, *tensor_over, *mark_view, *current_edge, *mark_inference;
-static PyObject *s_state, *s_casts, *s_inference, *s_anomaly, *s_fallbacks, *s_dtype, *s_kind, *s_shape, *s_record,
-    *s_sum_to_size, *empty;
-static long GRAD, INFERENCE, CASTING; /* bits of a thread's state */
-
-/* -- slots ------------------------------------------------------------------------------------- */
-
-static Py_ssize_t t_a, t_edge, t_grad, t_ver, t_ext;
-static Py_ssize_t o_rule, o_impls, o_kernel, o_view, o_differentiable, o_plans, o_variadic;
-static Py_ssize_t n_seq, n_op, n_plan, n_attrs, n_edges, n_hooks, n_pre, n_where, n_saved, n_outputs, n_shapes, n_count;
-static Py_ssize_t p_keep, p_shapes, p_outputs, p_calls, p_sums;
-
-#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+PyObject *here, *switches, *numbers, *python_call, *tensor_over, *mark_view, *current_edge, *mark_inference;
+long GRAD, INFERENCE, CASTING;
+static PyObject *s_state, *s_casts, *s_inference, *s_anomaly, *s_fallbacks, *s_record;
 
 static void put(PyObject *object, Py_ssize_t offset, PyObject *value) /* takes the reference */
 {
@@ -35,26 +19,7 @@ static void put(PyObject *object, Py_ssize_t offset, PyObject *value) /* takes t
     Py_XDECREF(before);
 }
 
-static int offset_of(PyObject *type, const char *name, Py_ssize_t *offset)
-{
-    PyObject *descriptor = PyObject_GetAttrString(type, name);
-    if (descriptor == NULL)
-        return -1;
-    int is_slot = Py_IS_TYPE(descriptor, &PyMemberDescr_Type);
-    if (is_slot)
-        *offset = ((PyMemberDescrObject *)descriptor)->d_member->offset;
-    Py_DECREF(descriptor);
-    if (!is_slot)
-        PyErr_Format(PyExc_TypeError, "%s is not a slot", name);
-    return is_slot ? 0 : -1;
-}
-
 /* -- tensors ----------------------------------------------------------------------------------- */
-
-static int is_tensor(PyObject *value)
-{
-    return Py_IS_TYPE(value, tensor_type) || PyType_IsSubtype(Py_TYPE(value), tensor_type);
-}
 
 /* A tensor without history over an array, which it takes. */
 static PyObject *new_tensor(PyObject *a, PyTypeObject *cls)
@@ -89,17 +54,6 @@ static PyObject *kept(PyObject *t)
         put(t, t_ver, cell);
     }
     return PyTuple_Pack(3, SLOT(t, t_a), cell, PyList_GET_ITEM(cell, 0));
-}
-
-/* The letter of an array's kind of dtype, -1 on error. */
-static int kind_of(PyObject *a)
-{
-    PyObject *dtype = PyObject_GetAttr(a, s_dtype);
-    PyObject *kind = dtype == NULL ? NULL : PyObject_GetAttr(dtype, s_kind);
-    int letter = kind == NULL ? -1 : (int)PyUnicode_READ_CHAR(kind, 0);
-    Py_XDECREF(kind);
-    Py_XDECREF(dtype);
-    return letter;
 }
 
 /* -- the tape ---------------------------------------------------------------------------------- */
@@ -467,223 +421,19 @@ static PyObject *op_pair(PyObject *op, PyObject *const *args, Py_ssize_t n)
         result = PyObject_Vectorcall(op, args, n, NULL);
     return result;
 }
+/* -- for the module ---------------------------------------------------------------------------- */
 
-/* -- the way back ------------------------------------------------------------------------------ */
-
-/* A tensor over what a node kept, (array, cell, version); NULL without an error when it has changed since. */
-static PyObject *restored(PyObject *held, PyObject *edge)
-{
-    PyObject *cell = PyTuple_GET_ITEM(held, 1), *version = PyTuple_GET_ITEM(held, 2);
-    PyObject *now = PyList_GET_ITEM(cell, 0);
-    int same = now == version ? 1 : PyObject_RichCompareBool(now, version, Py_EQ);
-    if (same <= 0)
-        return NULL;
-    PyObject *t = PyBaseObject_Type.tp_new(tensor_type, empty, NULL);
-    if (t == NULL)
-        return NULL;
-    SLOT(t, t_a) = Py_NewRef(PyTuple_GET_ITEM(held, 0));
-    SLOT(t, t_edge) = Py_NewRef(edge);
-    SLOT(t, t_grad) = Py_NewRef(Py_None);
-    SLOT(t, t_ver) = Py_NewRef(cell);
-    SLOT(t, t_ext) = Py_NewRef(Py_None);
-    return t;
-}
-
-/* OpNode.input; what is freed, changed or missing is told by the Python version. */
-static PyObject *node_input(PyObject *node, PyObject *number)
-{
-    PyObject *saved = SLOT(node, n_saved), *edges = SLOT(node, n_edges), *held = NULL, *t = NULL;
-    Py_ssize_t i = PyLong_AsSsize_t(number);
-    if (PyDict_CheckExact(saved) && PyList_CheckExact(edges) && i >= 0 && i < PyList_GET_SIZE(edges))
-        held = PyDict_GetItemWithError(saved, number);
-    if (held != NULL && !PyTuple_CheckExact(held))
-        return Py_NewRef(held);
-    if (held != NULL)
-        t = restored(held, PyList_GET_ITEM(edges, i));
-    if (t != NULL || PyErr_Occurred())
-        return t;
-    return PyObject_CallFunctionObjArgs(python_input, node, number, NULL);
-}
-
-static PyObject *node_output(PyObject *node, PyObject *number)
-{
-    PyObject *outputs = SLOT(node, n_outputs), *t = NULL;
-    Py_ssize_t i = PyLong_AsSsize_t(number);
-    if (PyList_CheckExact(outputs) && i >= 0 && i < PyList_GET_SIZE(outputs)) {
-        PyObject *held = PyList_GET_ITEM(outputs, i);
-        int kind = kind_of(PyTuple_GET_ITEM(held, 0));
-        PyObject *edge = kind < 0                                     ? NULL
-                         : kind == 'f' || kind == 'c' || kind == 'V' ? Py_BuildValue("(OO)", node, number)
-                                                                      : Py_NewRef(Py_None);
-        if (edge == NULL)
-            return NULL;
-        t = restored(held, edge);
-        Py_DECREF(edge);
-    }
-    if (t != NULL || PyErr_Occurred())
-        return t;
-    return PyObject_CallFunctionObjArgs(python_output, node, number, NULL);
-}
-
-/* The gradient of one input, summed to its shape where it was broadcast; takes g. */
-static PyObject *summed(PyObject *node, PyObject *g, PyObject *at)
-{
-    PyObject *shapes = SLOT(node, n_shapes);
-    if (!is_tensor(g) || shapes == Py_None)
-        return g;
-    PyObject *wanted = PyList_GetItem(shapes, PyLong_AsSsize_t(at));
-    PyObject *shape = wanted == NULL ? NULL : PyObject_GetAttr(SLOT(g, t_a), s_shape);
-    int same = shape == NULL ? -1 : PyObject_RichCompareBool(shape, wanted, Py_EQ);
-    Py_XDECREF(shape);
-    if (same == 1)
-        return g;
-    PyObject *sums = same < 0 ? NULL : PyObject_CallMethodOneArg(g, s_sum_to_size, wanted);
-    Py_DECREF(g);
-    return sums;
-}
-
-/* Put a derivative's answer where it belongs; takes g. */
-static int place(PyObject *node, PyObject *results, PyObject *at, PyObject *g)
-{
-    if (PyLong_CheckExact(at)) {
-        if (PyObject_IsTrue(SLOT(SLOT(node, n_plan), p_sums)) && (g = summed(node, g, at)) == NULL)
-            return -1;
-        return PyList_SetItem(results, PyLong_AsSsize_t(at), g);
-    }
-    PyObject *parts = PySequence_Fast(g, "several gradients are a tuple");
-    Py_DECREF(g);
-    if (parts == NULL)
-        return -1;
-    Py_ssize_t n = PyTuple_GET_SIZE(at);
-    int status = PySequence_Fast_GET_SIZE(parts) < n ? -1 : 0;
-    for (Py_ssize_t i = 0; status == 0 && i < n; i++) {
-        PyObject *part = Py_NewRef(PySequence_Fast_GET_ITEM(parts, i));
-        status = PyList_SetItem(results, PyLong_AsSsize_t(PyTuple_GET_ITEM(at, i)), part);
-    }
-    Py_DECREF(parts);
-    if (status < 0 && !PyErr_Occurred())
-        PyErr_SetString(PyExc_ValueError, "a derivative gave too few gradients");
-    return status;
-}
-
-/* OpNode.apply */
-static PyObject *node_apply(PyObject *node, PyObject *gs)
-{
-    PyObject *calls = SLOT(SLOT(node, n_plan), p_calls);
-    Py_ssize_t count = PyObject_Size(SLOT(node, n_edges));
-    if (count < 0 || !PyList_CheckExact(gs) || !PyList_GET_SIZE(gs))
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "apply() takes a list of gradients");
-    PyObject *results = PyList_New(count);
-    if (results == NULL)
-        return NULL;
-    for (Py_ssize_t i = 0; i < count; i++)
-        PyList_SET_ITEM(results, i, Py_NewRef(Py_None));
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(calls); k++) {
-        PyObject *call = PyTuple_GET_ITEM(PyTuple_GET_ITEM(calls, k), 0), *at = PyTuple_GET_ITEM(PyTuple_GET_ITEM(calls, k), 1);
-        if (at != Py_None && PyList_GET_ITEM(gs, 0) == Py_None)
-            continue;
-        PyObject *g = PyObject_CallFunctionObjArgs(call, node, gs, NULL);
-        if (g != NULL && at == Py_None) { /* one function for all inputs */
-            Py_DECREF(results);
-            return g;
-        }
-        if (g == NULL || place(node, results, at, g) < 0) {
-            Py_DECREF(results);
-            return NULL;
-        }
-    }
-    return results;
-}
-
-/* -- the module -------------------------------------------------------------------------------- */
-
-static PyMethodDef pair_method = {"pair", (PyCFunction)(void (*)(void))op_pair, METH_FASTCALL,
-                                  "self(x, y), with a short way for two tensors that are alike."};
-static PyMethodDef node_methods[] = {
-    {"input", node_input, METH_O, "An input as it was."},
-    {"output", node_output, METH_O, "An output as it was."},
-    {"apply", node_apply, METH_O, "The gradients of the inputs from those of the outputs."},
+PyMethodDef op_methods[2] = {
+    {"__call__", (PyCFunction)(void (*)(void))op_call, METH_VARARGS | METH_KEYWORDS, "Compute, and record for backward."},
+    {"pair", (PyCFunction)(void (*)(void))op_pair, METH_FASTCALL,
+     "self(x, y), with a short way for two tensors that are alike."},
 };
-static PyMethodDef call_method = {"__call__", (PyCFunction)(void (*)(void))op_call, METH_VARARGS | METH_KEYWORDS,
-                                  "Compute, and record for backward."};
 
-static int find_slots(PyObject *tensor, PyObject *op, PyObject *node, PyObject *plan)
+int name_call(void)
 {
-    const struct {
-        PyObject *type;
-        const char *name;
-        Py_ssize_t *offset;
-    } slots[] = {
-        {tensor, "_a", &t_a},           {tensor, "_edge", &t_edge},       {tensor, "_grad", &t_grad},
-        {tensor, "_ver", &t_ver},       {tensor, "_ext", &t_ext},         {op, "rule", &o_rule},
-        {op, "impls", &o_impls},        {op, "kernel", &o_kernel},        {op, "is_view", &o_view},
-        {op, "plans", &o_plans},        {op, "variadic", &o_variadic},    {op, "differentiable", &o_differentiable},
-        {node, "seq", &n_seq},          {node, "op", &n_op},              {node, "plan", &n_plan},
-        {node, "attrs", &n_attrs},      {node, "edges", &n_edges},        {node, "hooks", &n_hooks},
-        {node, "pre_hooks", &n_pre},    {node, "where", &n_where},        {node, "saved", &n_saved},
-        {node, "outputs", &n_outputs},  {node, "shapes", &n_shapes},      {node, "n_outputs", &n_count},
-        {plan, "keep", &p_keep},        {plan, "shapes", &p_shapes},      {plan, "outputs", &p_outputs},
-        {plan, "calls", &p_calls},      {plan, "sums", &p_sums},
+    const Name names[] = {
+        {&s_state, "state"},     {&s_casts, "casts"},         {&s_inference, "inference"},
+        {&s_anomaly, "anomaly"}, {&s_fallbacks, "fallbacks"}, {&s_record, "record"},
     };
-    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
-        if (offset_of(slots[i].type, slots[i].name, slots[i].offset) < 0)
-            return -1;
-    return 0;
-}
-
-/* quicken(Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over, mark_view,
- * current_edge, mark_inference) */
-static PyObject *quicken(PyObject *module, PyObject *args)
-{
-    PyObject *tensor, *op, *node, *plan;
-    if (!PyArg_ParseTuple(args, "OOOOO(lll)OOOOOO", &tensor, &op, &node, &plan, &here, &GRAD, &INFERENCE, &CASTING,
-                          &switches, &numbers, &tensor_over, &mark_view, &current_edge, &mark_inference))
-        return NULL;
-    if (find_slots(tensor, op, node, plan) < 0)
-        return NULL;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
-        Py_INCREF(PyTuple_GET_ITEM(args, i)); /* for as long as the process lives */
-    tensor_type = (PyTypeObject *)tensor;
-    node_type = (PyTypeObject *)node;
-    python_call = PyObject_GetAttrString(op, "__call__");
-    if (python_call == NULL)
-        return NULL;
-    PyTypeObject *type = (PyTypeObject *)op;
-    python_input = PyObject_GetAttrString(node, "input");
-    python_output = PyObject_GetAttrString(node, "output");
-    if (python_input == NULL || python_output == NULL)
-        return NULL;
-    return Py_BuildValue("(NNNNN)", PyDescr_NewMethod(type, &call_method), PyDescr_NewMethod(type, &pair_method),
-                         PyDescr_NewMethod(node_type, &node_methods[0]), PyDescr_NewMethod(node_type, &node_methods[1]),
-                         PyDescr_NewMethod(node_type, &node_methods[2]));
-}
-
-static PyMethodDef functions[] = {
-    {"quicken", quicken, METH_VARARGS, "quicken(...) -> Op.__call__, Op.pair, OpNode.input, OpNode.output and OpNode.apply in C."},
-    {NULL, NULL, 0, NULL},
-};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_call",
-    .m_doc = "Calls of ops and of their derivatives in C.",
-    .m_size = -1,
-    .m_methods = functions,
-};
-
-PyMODINIT_FUNC PyInit__call(void)
-{
-    const struct {
-        PyObject **name;
-        const char *text;
-    } names[] = {
-        {&s_state, "state"},         {&s_casts, "casts"},   {&s_inference, "inference"}, {&s_anomaly, "anomaly"},
-        {&s_fallbacks, "fallbacks"}, {&s_dtype, "dtype"},   {&s_kind, "kind"},           {&s_shape, "shape"},
-        {&s_record, "record"},       {&s_sum_to_size, "sum_to_size"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
-            return NULL;
-    empty = PyTuple_New(0);
-    return empty == NULL ? NULL : PyModule_Create(&definition);
+    return intern(names, sizeof names / sizeof *names);
 }

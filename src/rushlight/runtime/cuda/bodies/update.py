@@ -22,6 +22,7 @@ from ....base.bounded import Bounded
 from ... import devices
 from ...door import each_replay, kernel_for, replay_hooks
 from ..code.compile import Launch, kernel, source
+from ..code.launch import are_again
 from ..code.sources import NUMBERS, device, options
 from ..library.cublaslt import is_capturing
 from ..memory.pool import allocate
@@ -30,6 +31,7 @@ from .update_sources import RULES, with_rule
 
 _MOST = 64  # parameters of a launch: their addresses must fit into 4 KiB of arguments
 _HELD = 8
+_BLOCKS = 8192  # of a launch at most: several for every place, so that all end at the same time
 
 
 def text(name: str) -> str:
@@ -147,23 +149,20 @@ _live: list[
 class _Again:
     """A step over the parameters and states of an earlier one: only gradients and numbers are new."""
 
-    __slots__ = ("at", "call", "dtype", "numbers", "refs", "strides")
+    __slots__ = ("at", "call", "dtype", "numbers", "orders", "refs")
 
     def __init__(self, call: Any, at: int, arrays: list[Any], n: int) -> None:
         self.call, self.at, self.dtype = call, at, arrays[0].dtype
         self.numbers: list[float] = []
-        self.refs = [ref(a) for a in (*arrays[:n], *arrays[2 * n :])]
-        self.strides = [True if a._c_contiguous else a.strides for a in arrays[:n]]
+        self.refs = tuple([ref(a) for a in (*arrays[:n], *arrays[2 * n :])])
+        self.orders = tuple([True if a._c_contiguous else a.strides for a in arrays[:n]])
 
-    def fits(self, arrays: Sequence[Any], n: int) -> bool:
-        """Whether these are the same arrays still and the gradients lie as they must."""
-        for held, a in zip(self.refs, (*arrays[:n], *arrays[2 * n :])):
-            if held() is not a:
-                return False
-        for g, order in zip(arrays[n : 2 * n], self.strides):
-            if (g._c_contiguous or g.strides) != order or g.dtype != self.dtype:
-                return False
-        return True
+    def fits(self, arrays: Sequence[Any], n: int, first: int = 0) -> bool:
+        """Whether these, from the `first` on, are the same arrays still and the gradients lie as they must.
+
+        In C: `step` asks as well as `_prepare`, where the optimiser wants to know beforehand.
+        """
+        return are_again(arrays, first, n, self.refs, self.orders, self.dtype)
 
     def step(self, hyper: np.ndarray, arrays: tuple, n: int) -> bool:
         """Launch, if it fits."""
@@ -181,12 +180,9 @@ _NUMBERS = struct.Struct(f"{_HELD}d")
 _again: dict[tuple, _Again] = Bounded(256)
 
 
-def _key(name: str, arrays: tuple, n: int, flags: dict[str, Any]) -> tuple:
-    return (name, n, len(arrays), *flags.values(), id(arrays[0]) if n else 0)
-
-
-def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, Any]) -> Any:
-    key = _key(name, arrays, n, flags)
+def _step(name: str, hyper: np.ndarray, arrays: tuple, flags: dict[str, Any]) -> Any:
+    n = flags["n"]
+    key = (name, len(arrays), *flags.values(), id(arrays[0]) if n else 0)
     known = _again.get(key) if hyper.ndim == 1 else None
     if known is not None and not current.ptr and known.step(hyper, arrays, n):
         return ()
@@ -197,7 +193,7 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, 
     live = _live_numbers(hyper)
     given = hyper.tolist() if live is None else []
     given += [0.0] * (_HELD - len(given))
-    options_ = tuple(flags.items())
+    options_ = tuple([(k, v) for k, v in flags.items() if k != "n"])
     calls = []
     for first in range(0, n, _MOST):
         count = min(_MOST, n - first)
@@ -209,8 +205,8 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, n: int, flags: dict[str, 
             values += [a.data.ptr for a in held[start : start + count]]
             values += fill
         sizes = [a.size for a in held[first : first + count]]
-        widest = max(sizes)
-        across = max(1, min(-(-widest // 1024), max(64, 2048 // count)))
+        pieces = sum([-(-size // 1024) for size in sizes])  # what a block takes at once, or two of it
+        across = max(1, -(-min(pieces, _BLOCKS) // count))
         launch = _launch(name, char, states, room, options_)
         at, row = (
             (0, 0) if live is None else (live.device.data.ptr + 8 * first * live.row, live.row)
@@ -248,8 +244,8 @@ def _remember(key: tuple, call: Any, at: int, arrays: list[Any], n: int) -> None
 
 def _register(name: str) -> None:
     @kernel_for("cuda", name)
-    def run(hyper: Any, *arrays: Any, n: int, **flags: Any) -> Any:
-        return _step(name, hyper, arrays, n, flags)
+    def run(hyper: Any, *arrays: Any, **flags: Any) -> Any:
+        return _step(name, hyper, arrays, flags)
 
 
 for _name in RULES:
@@ -261,9 +257,9 @@ def _prepare(name: str, arrays: list[Any], flags: dict[str, Any], several: bool)
     n = flags["n"]
     if name not in RULES or not n:
         return False
-    rest = {k: v for k, v in flags.items() if k != "n"}
-    known = _again.get(_key(name, tuple(arrays[1:]), n, rest)) if arrays[0].ndim == 1 else None
-    if known is not None and known.fits(arrays[1:], n):
+    key = (name, len(arrays) - 1, *flags.values(), id(arrays[1]))
+    known = _again.get(key) if arrays[0].ndim == 1 else None
+    if known is not None and known.fits(arrays, n, first=1):
         return True
     if not _can_lay_out(arrays[1:], n):
         return False

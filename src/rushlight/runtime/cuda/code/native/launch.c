@@ -45,7 +45,7 @@ static int overlapping; /* launches may begin before the kernel in front of them
 static int reusing = 1; /* results may be arrays that were handed out before */
 static unsigned long long pretended; /* launches counted instead of made, for tools/host_path.py */
 
-static PyObject *name_data, *name_ptr, *name_init, *name_mem;
+static PyObject *name_data, *name_ptr, *name_init, *name_mem, *name_dtype, *name_strides, *name_contiguous;
 static PyObject *stream_holder; /* streams.current: its `ptr` is this thread's stream */
 static PyObject *alloc;         /* cupy.cuda.alloc */
 static PyObject *array_type;    /* cupy.ndarray */
@@ -508,7 +508,64 @@ static PyObject *is_spare(PyObject *module, PyObject *array)
     return found < 0 ? NULL : PyBool_FromLong(found);
 }
 
+/* -- a step over the arrays of an earlier one --------------------------------------------------- */
+
+/* Whether a weak reference leads to an object; -1 on error. */
+static int leads_to(PyObject *reference, PyObject *object)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *found;
+    if (PyWeakref_GetRef(reference, &found) < 0)
+        return -1;
+    Py_XDECREF(found); /* the caller holds `object`; another is not looked at */
+    return found == object;
+#else
+    PyObject *found = PyWeakref_GetObject(reference);
+    return found == NULL ? -1 : found == object;
+#endif
+}
+
+/* Whether an array lies in a given order, True for C's or a tuple of strides, and is of a dtype; -1 on error. */
+static int lies_so(PyObject *array, PyObject *order, PyObject *dtype)
+{
+    PyObject *own = PyObject_GetAttr(array, name_dtype);
+    int same = own == NULL ? -1 : own == dtype ? 1 : PyObject_RichCompareBool(own, dtype, Py_EQ);
+    Py_XDECREF(own);
+    if (same <= 0)
+        return same;
+    PyObject *contiguous = PyObject_GetAttr(array, name_contiguous);
+    if (contiguous == NULL)
+        return -1;
+    Py_DECREF(contiguous); /* True and False stay */
+    if (contiguous == Py_True || order == Py_True)
+        return contiguous == order;
+    PyObject *strides = PyObject_GetAttr(array, name_strides);
+    same = strides == NULL ? -1 : PyObject_RichCompareBool(strides, order, Py_EQ);
+    Py_XDECREF(strides);
+    return same;
+}
+
+/* are_again(arrays, first, n, references, orders, dtype): see `_Again.fits` of bodies/update.py. */
+static PyObject *are_again(PyObject *module, PyObject *args)
+{
+    PyObject *arrays, *references, *orders, *dtype;
+    Py_ssize_t first, n;
+    if (!PyArg_ParseTuple(args, "OnnO!O!O", &arrays, &first, &n, &PyTuple_Type, &references, &PyTuple_Type, &orders, &dtype))
+        return NULL;
+    if (!PyList_CheckExact(arrays) && !PyTuple_CheckExact(arrays))
+        return PyErr_Format(PyExc_TypeError, "the arrays are a list or a tuple");
+    PyObject **items = PySequence_Fast_ITEMS(arrays) + first;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(arrays) - first;
+    int same = n == PyTuple_GET_SIZE(orders) && count == PyTuple_GET_SIZE(references) + n && count >= 2 * n;
+    for (Py_ssize_t i = 0, k = 0; same == 1 && i < count; i++)
+        same = n <= i && i < 2 * n ? lies_so(items[i], PyTuple_GET_ITEM(orders, i - n), dtype)
+                                   : leads_to(PyTuple_GET_ITEM(references, k++), items[i]);
+    return same < 0 ? NULL : PyBool_FromLong(same);
+}
+
 static PyMethodDef functions[] = {
+    {"are_again", are_again, METH_VARARGS,
+     "are_again(arrays, first, n, references, orders, dtype): whether an update's arrays are those of an earlier one."},
     {"idle", idle, METH_NOARGS, "Bytes of results kept for their launches, held by nobody else."},
     {"forget", forget, METH_NOARGS, "Give those bytes back to the pool."},
     {"is_spare", is_spare, METH_O, "Whether a launch keeps a reference to this array."},
@@ -535,6 +592,9 @@ PyMODINIT_FUNC PyInit__launch(void)
     name_ptr = PyUnicode_InternFromString("ptr");
     name_init = PyUnicode_InternFromString("_init");
     name_mem = PyUnicode_InternFromString("mem");
+    name_dtype = PyUnicode_InternFromString("dtype");
+    name_strides = PyUnicode_InternFromString("strides");
+    name_contiguous = PyUnicode_InternFromString("_c_contiguous");
     spare_ids = PySet_New(NULL);
     if (PyType_Ready(&CallType) < 0)
         return NULL;

@@ -1,0 +1,120 @@
+/* The extension: finds the slots of Tensor, Op, OpNode and Plan, and gives Python the methods in C.
+ *
+ * call.c calls ops, back.c goes back through their nodes, columns.c reads what an optimiser needs of its parameters.
+ */
+#include "slots.h"
+
+PyTypeObject *tensor_type, *node_type;
+PyObject *s_shape, *s_dtype, *empty;
+static PyObject *s_kind;
+
+Py_ssize_t t_a, t_edge, t_grad, t_ver, t_ext;
+Py_ssize_t o_rule, o_impls, o_kernel, o_view, o_differentiable, o_plans, o_variadic;
+Py_ssize_t n_seq, n_op, n_plan, n_attrs, n_edges, n_hooks, n_pre, n_where, n_saved, n_outputs, n_shapes, n_count;
+Py_ssize_t p_keep, p_shapes, p_outputs, p_calls, p_sums;
+
+/* The letter of an array's kind of dtype, -1 on error. */
+int kind_of(PyObject *a)
+{
+    PyObject *dtype = PyObject_GetAttr(a, s_dtype);
+    PyObject *kind = dtype == NULL ? NULL : PyObject_GetAttr(dtype, s_kind);
+    int letter = kind == NULL ? -1 : (int)PyUnicode_READ_CHAR(kind, 0);
+    Py_XDECREF(kind);
+    Py_XDECREF(dtype);
+    return letter;
+}
+
+static int offset_of(PyObject *type, const char *name, Py_ssize_t *offset)
+{
+    PyObject *descriptor = PyObject_GetAttrString(type, name);
+    if (descriptor == NULL)
+        return -1;
+    int is_slot = Py_IS_TYPE(descriptor, &PyMemberDescr_Type);
+    if (is_slot)
+        *offset = ((PyMemberDescrObject *)descriptor)->d_member->offset;
+    Py_DECREF(descriptor);
+    if (!is_slot)
+        PyErr_Format(PyExc_TypeError, "%s is not a slot", name);
+    return is_slot ? 0 : -1;
+}
+
+static int find_slots(PyObject *tensor, PyObject *op, PyObject *node, PyObject *plan)
+{
+    const struct {
+        PyObject *type;
+        const char *name;
+        Py_ssize_t *offset;
+    } slots[] = {
+        {tensor, "_a", &t_a},           {tensor, "_edge", &t_edge},       {tensor, "_grad", &t_grad},
+        {tensor, "_ver", &t_ver},       {tensor, "_ext", &t_ext},         {op, "rule", &o_rule},
+        {op, "impls", &o_impls},        {op, "kernel", &o_kernel},        {op, "is_view", &o_view},
+        {op, "plans", &o_plans},        {op, "variadic", &o_variadic},    {op, "differentiable", &o_differentiable},
+        {node, "seq", &n_seq},          {node, "op", &n_op},              {node, "plan", &n_plan},
+        {node, "attrs", &n_attrs},      {node, "edges", &n_edges},        {node, "hooks", &n_hooks},
+        {node, "pre_hooks", &n_pre},    {node, "where", &n_where},        {node, "saved", &n_saved},
+        {node, "outputs", &n_outputs},  {node, "shapes", &n_shapes},      {node, "n_outputs", &n_count},
+        {plan, "keep", &p_keep},        {plan, "shapes", &p_shapes},      {plan, "outputs", &p_outputs},
+        {plan, "calls", &p_calls},      {plan, "sums", &p_sums},
+    };
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+        if (offset_of(slots[i].type, slots[i].name, slots[i].offset) < 0)
+            return -1;
+    return 0;
+}
+
+/* quicken(Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over, mark_view,
+ * current_edge, mark_inference) */
+static PyObject *quicken(PyObject *module, PyObject *args)
+{
+    PyObject *tensor, *op, *node, *plan;
+    if (!PyArg_ParseTuple(args, "OOOOO(lll)OOOOOO", &tensor, &op, &node, &plan, &here, &GRAD, &INFERENCE, &CASTING,
+                          &switches, &numbers, &tensor_over, &mark_view, &current_edge, &mark_inference))
+        return NULL;
+    if (find_slots(tensor, op, node, plan) < 0)
+        return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+        Py_INCREF(PyTuple_GET_ITEM(args, i)); /* for as long as the process lives */
+    tensor_type = (PyTypeObject *)tensor;
+    node_type = (PyTypeObject *)node;
+    python_call = PyObject_GetAttrString(op, "__call__");
+    python_input = PyObject_GetAttrString(node, "input");
+    python_output = PyObject_GetAttrString(node, "output");
+    if (python_call == NULL || python_input == NULL || python_output == NULL)
+        return NULL;
+    PyTypeObject *type = (PyTypeObject *)op;
+    return Py_BuildValue("(NNNNN)", PyDescr_NewMethod(type, &op_methods[0]), PyDescr_NewMethod(type, &op_methods[1]),
+                         PyDescr_NewMethod(node_type, &node_methods[0]), PyDescr_NewMethod(node_type, &node_methods[1]),
+                         PyDescr_NewMethod(node_type, &node_methods[2]));
+}
+
+static PyMethodDef functions[] = {
+    {"quicken", quicken, METH_VARARGS, "quicken(...) -> Op.__call__, Op.pair, OpNode.input, OpNode.output and OpNode.apply in C."},
+    {"columns", (PyCFunction)(void (*)(void))columns, METH_FASTCALL, "columns(group, state, names, scalars): see core/columns.py."},
+    {"bump_all", bump_all, METH_O, "bump_all(tensors): see core/columns.py."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_call",
+    .m_doc = "Calls of ops and of their derivatives in C.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+int intern(const Name *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
+            return -1;
+    return 0;
+}
+
+PyMODINIT_FUNC PyInit__call(void)
+{
+    const Name names[] = {{&s_dtype, "dtype"}, {&s_kind, "kind"}, {&s_shape, "shape"}};
+    if (intern(names, 3) < 0 || name_call() < 0 || name_back() < 0 || name_columns() < 0)
+        return NULL;
+    empty = PyTuple_New(0);
+    return empty == NULL ? NULL : PyModule_Create(&definition);
+}

@@ -1,0 +1,150 @@
+"""A call of an update kernel that waits for its turn: its arrays, its numbers, and what takes both back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.columns import bump_all
+from ..core.tensor import Tensor
+from ..operators import update
+from ..runtime import devices
+from ..runtime.cpu import scalars
+from ..runtime.door import Kernel, each_replay, replay_hooks, run
+from ..runtime.thread import settle
+
+Numbers = Sequence[float]
+Raise = Callable[[dict[str, Any], Numbers], Numbers]  # (options, scalars before) -> scalars after
+Find = Callable[
+    [dict[str, Any], Numbers, Numbers], list[Any]
+]  # (options, before, after) -> numbers
+
+
+class Call:
+    """A kernel call that waits until those of all groups are prepared.
+
+    `changed` lists tensors whose version goes up; `arrays[0]` is a place for the numbers.
+    """
+
+    __slots__ = ("arrays", "changed", "cls", "flags", "kernel", "numbers")
+
+    def __init__(
+        self, kernel: Kernel, arrays: list[Any], flags: dict[str, Any], changed: list[list[Tensor]],
+        numbers: HostNumbers,
+    ) -> None:  # fmt: skip
+        self.kernel, self.arrays, self.flags, self.changed = kernel, arrays, flags, changed
+        self.numbers = numbers
+        self.cls = arrays[1].__class__
+
+    def is_sure(self, several: bool) -> bool:
+        """Whether it changes all or nothing, and needs no more memory when others went before it."""
+        ready = devices.preparers.get(self.cls)
+        return ready is None or ready(self.kernel.name, self.arrays, self.flags, several)
+
+    def written(self) -> list[Any]:
+        """The arrays that the call changes."""
+        return [self.arrays[i] for i in update.written(self.arrays, self.flags)]
+
+    def go(self) -> None:
+        """Change parameters and states."""
+        run(self.kernel, self.cls, self.arrays, self.flags)
+
+    def raise_versions(self) -> None:
+        """Tell those who saved parameters or states that they are others now."""
+        for tensors in self.changed:
+            bump_all(tensors)
+
+
+class HostNumbers:
+    """The numbers of one kernel call, found anew before each replay of a captured step."""
+
+    __slots__ = ("before", "columns", "find", "group", "latest", "n", "raised", "rows")
+
+    def __init__(
+        self, group: dict[str, Any], columns: list[list[Any]], n: int, raised: Raise, find: Find
+    ) -> None:
+        self.group, self.columns, self.n = group, columns, n
+        self.raised, self.find = raised, find
+        self.before: Sequence[Any] = ()  # the scalars of the host, as they were
+
+    def put_back(self) -> None:
+        """Scalars as they were before a step that failed."""
+        for column, values in zip(self.columns, self.before):
+            scalars.write(column, values)
+
+    def first(self, group: dict[str, Any]) -> np.ndarray:
+        """One row of numbers, or a row for each parameter: where they differ, or may at a replay.
+
+        `group` has the options without tensors, see `plain`.
+        """
+        self.latest = self._today(group)
+        if replay_hooks() is None:
+            return np.array(self.latest, np.float64)
+        alike = self.latest.__class__ is not list
+        rows = [self.latest] * self.n if alike else self.latest
+        self.rows = np.array(rows, np.float64)
+        each_replay(self.refresh, self.rows)
+        return self.rows
+
+    def refresh(self) -> None:
+        """Count a step, and bring the numbers up to date."""
+        now = self._today(plain(self.group))
+        if now != self.latest:
+            self.latest = now
+            self.rows[...] = now
+
+    def _today(self, group: dict[str, Any]) -> Any:
+        """Raise the scalars; the numbers as a tuple, or a list of tuples where parameters differ."""
+        if not self.columns:
+            return tuple(self.find(group, (), ()))
+        self.before = [scalars.read(c) for c in self.columns]
+        after = raise_scalars(self.raised, group, self.columns, self.before)
+        if list not in [v.__class__ for v in (*self.before, *after)]:
+            return tuple(self.find(group, self.before, after))
+        known: dict[tuple, tuple] = {}
+        rows = []
+        for was, now in zip(self._spread(self.before), self._spread(after)):
+            if (was, now) not in known:
+                known[was, now] = tuple(self.find(group, was, now))
+            rows.append(known[was, now])
+        return rows
+
+    def _spread(self, values: Sequence[Any]) -> list[tuple]:
+        """Scalar by scalar to parameter by parameter."""
+        return list(zip(*[v if v.__class__ is list else [v] * self.n for v in values]))
+
+
+def raise_scalars(
+    raised: Raise, group: dict[str, Any], columns: list[list[Any]], before: Sequence[Any]
+) -> list[Any]:
+    """Count a step: each scalar of all parameters afterwards, a number, or a list where they differ."""
+    if not columns:
+        return []
+    if list not in [b.__class__ for b in before]:
+        now: Any = raised(group, before)
+    else:
+        each = list(zip(*[b if b.__class__ is list else [b] * len(columns[0]) for b in before]))
+        known = {values: raised(group, values) for values in set(each)}
+        now = [[known[values][j] for values in each] for j in range(len(columns))]
+    for column, values in zip(columns, now):
+        scalars.write(column, values)
+    return [scalars.read(c) for c in columns]  # as rounded by being stored
+
+
+def plain(group: dict[str, Any]) -> dict[str, Any]:
+    """The options with numbers in place of tensors, read past the door: no program depends on them."""
+    found: dict[str, Any] = {}
+    for k, v in group.items():
+        if isinstance(v, Tensor):
+            found[k] = number(v)
+        elif v.__class__ is tuple and any(isinstance(x, Tensor) for x in v):
+            found[k] = tuple([number(x) if isinstance(x, Tensor) else x for x in v])
+    return {**group, **found} if found else group
+
+
+def number(t: Tensor) -> float:
+    """A tensor of one element as a number of the host."""
+    settle()
+    return float(devices.backend_of_type(t._a.__class__).to_host(t._a).reshape(()))
