@@ -63,21 +63,28 @@ __device__ __forceinline__ void step(const Group& t, const double* h, int k, i64
 
 extern "C" __global__ void update(Group t, Numbers given, const double* live, i64 row) {
     depend();
-    const i64 blocks = (i64)gridDim.x * gridDim.y;
-    i64 piece = blockIdx.y * (i64)gridDim.x + blockIdx.x, before = 0;  // pieces of the parameters in front of k
-    for (int k = 0; k < MAXT; k++) {
-        const i64 size = t.size[k], mine = (size + PIECE - 1) / PIECE;
-        if (piece >= before + mine) {
-            before += mine;
-            continue;
-        }
+    __shared__ int pieces[MAXT], first[MAXT + 1];  // of each parameter, and the first of each
+    const int me = threadIdx.x, blocks = gridDim.x * gridDim.y;
+    if (me < MAXT) pieces[me] = (int)((t.size[me] + PIECE - 1) / PIECE);
+    __syncthreads();
+    if (me <= MAXT) {
+        int before = 0;
+#pragma unroll
+        for (int k = 0; k < MAXT; k++) before += k < me ? pieces[k] : 0;
+        first[me] = before;
+    }
+    __syncthreads();
+    int piece = blockIdx.y * gridDim.x + blockIdx.x, k = 0;
+    for (int half = MAXT / 2; half; half /= 2)  // MAXT is a power of two
+        if (first[k + half] <= piece) k += half;
+    while (piece < first[MAXT]) {
+        while (first[k + 1] <= piece) k++;
         double h[8];
 #pragma unroll
         for (int j = 0; j < 8; j++) h[j] = live ? live[k * row + j] : given.h[j];
-        for (; piece < before + mine; piece += blocks) {
-            const i64 from = (piece - before) * PIECE, left = size - from;
+        for (; piece < first[k + 1]; piece += blocks) {
+            const i64 from = (piece - first[k]) * (i64)PIECE, left = t.size[k] - from;
             step(t, h, k, from, left < PIECE ? (int)left : PIECE);
         }
-        before += mine;
     }
 }
