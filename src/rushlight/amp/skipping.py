@@ -18,6 +18,7 @@ from ..core.tensor import Tensor, wrap
 from ..operators.pointwise.select import where
 from ..runtime import devices
 from ..runtime.door import Kernel, listening, replay_hooks, run
+from ..runtime.thread import settle
 
 
 class _Keeper:
@@ -76,6 +77,7 @@ def recorded_step(found: Tensor, optimizer: Any, args: tuple, kwargs: dict) -> A
 
 def _is_up(flag: Any) -> bool:
     """The flag's value, read past the door: no program depends on it."""
+    settle()
     return bool(devices.backend_of_type(flag.__class__).to_host(flag))
 
 

@@ -17,6 +17,7 @@ from ..core.modes import switches
 from ..core.tensor import Tensor
 from ..runtime.thread import here
 from .record.effects import RANDOM_STATE
+from .record.executed import Seen, can_watch
 from .record.recorder import CannotCapture
 from .record.recording import Recording, check
 from .replay.replay import Replay, SharedArguments
@@ -52,6 +53,8 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._is_plain():
             return self.fn(*args, **kwargs)
+        if here.tracer is not None:
+            here.tracer.interrupt("a compiled function is called")
         last = self.last  # looked at once: another thread may call with other arguments
         if last is not None and last.like is not None and not kwargs and last.like(args):
             return last.call(args, kwargs, args)
@@ -171,6 +174,7 @@ class Entry:
         self.churn = 0
         self.eager: str | None = None
         self.split: Tracer | None = None  # runs it when Python has to
+        self.seen = Seen()  # what calls have run
         self.careful = False  # whether calls whose arguments share memory run as they are
         # Whether arguments are of this kind, where they are tensors and nothing else.
         self.like: Callable[[tuple], bool] | None = None
@@ -204,7 +208,9 @@ class Entry:
 
     def _record(self, args: tuple, kwargs: dict) -> Any:
         try:
-            recording = Recording(self.owner.fn, args, kwargs)
+            if not can_watch():  # a debugger is at work: let it see every line
+                return self.owner.fn(*args, **kwargs)
+            recording = Recording(self.owner.fn, args, kwargs, self.seen)
         except NotReady:
             return self.owner.fn(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - a state we cannot read is run as it is
@@ -233,17 +239,23 @@ class Entry:
             if self.tries <= _TRIES:
                 return  # most likely it was another thread: the next call will tell
             recording.complain_of_draws()
+        strange = recording.unknown()
+        if strange is not None:
+            raise CannotCapture(strange)
         recording.analyse()
         check(recording)
-        if recording.impure is not None:
-            why: str | None = f"the call itself changes Python state: {recording.impure}"
+        if recording.grown and not recording.guessed:
+            why: str | None = "what it runs differs from call to call"
+            self.recent = [*self.recent[1 - _RECENT :], recording]
+        elif recording.impure is not None:
+            why = f"the call itself changes Python state: {recording.impure}"
         else:
             why, twin = "recorded once", None
             for twin in reversed(self.recent):
                 why = recording.differs(twin)
                 if why is None:
                     break
-            if why is None and twin is not None:
+            if why is None and twin is not None and not recording.guessed:
                 recording.settle_constants(twin)
                 self._adopt(Replay(recording))
                 return

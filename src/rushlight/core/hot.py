@@ -6,13 +6,13 @@ else is looked at until a place comes again: then the tracer of `capture/loops` 
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..runtime.door import run
-from ..runtime.thread import here
+from ..runtime.thread import here, settle
 
 _PACKAGE = __name__.split(".")[0] + "."
 
@@ -21,6 +21,8 @@ class Meeting:
     """What `capture` fills in when it is first needed."""
 
     tracer: Callable[[Watch], Any]
+    forks = False  # whether forks are waited for
+    barred: str | None = None  # why no loop of this process may be traced
 
 
 meeting = Meeting()
@@ -33,7 +35,7 @@ class Watch:
         self.seen: set[Any] = set()
 
     def _pass(self, place: Any) -> None:
-        if place not in self.seen:
+        if place not in self.seen or meeting.barred is not None:
             self.seen.add(place)
             return
         load = meeting.tracer
@@ -52,6 +54,12 @@ class Watch:
         self._pass(id(optimizer))
         return out
 
+    def fetch(self, take: Callable[[], Any]) -> Any:
+        """A loader makes the next batch."""
+        out = take()
+        self._pass(("a batch", *line_of_user()))
+        return out
+
     def backward(self, walk: Callable, roots: Sequence[Any], options: tuple) -> Any:
         """A backward pass."""
         return walk(roots, *options)
@@ -65,11 +73,6 @@ class Watch:
 
     def interrupt(self, why: str) -> None:
         """Nothing is under way."""
-
-    @contextmanager
-    def guarded(self) -> Iterator[None]:
-        """Nothing is put off."""
-        yield
 
 
 def line_of_user() -> tuple[Any, int]:
@@ -89,7 +92,15 @@ def tracing(mode: bool | None = None) -> bool:
     if mode is not None and bool(mode) != before:
         if mode:
             here.tracer = Watch()
+            _settle_before_forks()
         else:
             here.tracer.stop()
             here.tracer = None
     return before
+
+
+def _settle_before_forks() -> None:
+    """A child must find what its parent has put off."""
+    if not meeting.forks and hasattr(os, "register_at_fork"):
+        meeting.forks = True
+        os.register_at_fork(before=settle)

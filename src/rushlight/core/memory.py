@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..runtime import devices
+from ..runtime.thread import TRACED, here, settle
 from .references import least
 
 
 def data_pointer(a: Any) -> int:
-    """The address of the first element."""
+    """The address of the first element; what was put off is computed by then."""
+    settle()
     if a.__class__ is np.ndarray:
         return a.__array_interface__["data"][0]
     pointer = getattr(a, "data", None)
@@ -33,6 +35,8 @@ def root_array(a: Any) -> Any:
 def owns_plainly(g: Any, like: Any) -> bool:
     """Whether a gradient's array can become `.grad`: own memory, the leaf's dtype and memory order."""
     owners = getrefcount(g)
+    if here.state & TRACED:
+        owners -= here.tracer.references(g)
     if owners > _ALONE:
         keeps = devices.keepers.get(g.__class__)
         if owners > _ALONE + 1 or keeps is None or not keeps(g):

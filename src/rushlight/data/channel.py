@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..core.tensor import Tensor, wrap
+from ..runtime.thread import settle
 
 # Below this the two extra system calls cost more than copying through the socket.
 SHARED_FROM = 64 * 1024
@@ -36,6 +37,7 @@ class _Pickler(pickle.Pickler):
                 "does not support crossing process boundaries.  If you just want to transfer the "
                 "data, call detach() on the tensor before serializing (e.g., putting it on the queue)."
             )
+        settle()
         a = np.ascontiguousarray(obj._a).reshape(obj._a.shape)
         raw = pickle.PickleBuffer(a.reshape(-1).view(np.uint8).data)
         return _rebuild, (raw, a.dtype, a.shape, obj.requires_grad)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime.thread import here
 from .batching import Batcher, as_index_array, can_split, index_batches, nbytes, split
 from .fetch import BatchFetcher, make_fetcher
 from .pinning import finisher
@@ -47,6 +48,9 @@ class LoaderIter:
         return len(self._index_sampler)
 
     def __next__(self) -> Any:
+        return self._next() if here.tracer is None else here.tracer.fetch(self._next)
+
+    def _next(self) -> Any:
         batch = self._take()
         self._yielded += 1
         if self._expected is not None and self._yielded > self._expected:
@@ -140,6 +144,9 @@ class BlockIter(LoaderIter):
         self._source = self._blocks(chain(ahead, batches))
 
     def __next__(self) -> Any:
+        return self._next() if here.tracer is None else here.tracer.fetch(self._next)
+
+    def _next(self) -> Any:
         batch = next(self._source)
         return batch if self._finish is None else self._finish(batch)
 

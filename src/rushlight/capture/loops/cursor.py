@@ -47,6 +47,8 @@ class Cursor:
         """Whether a call is the one that a step expects."""
         if e.kernel is not kernel or len(arrays) != len(e.operands):
             return False
+        if self.owner.shown and not self.owner.unchanged():
+            return False
         if not same(attrs, e.attrs):
             return False
         now = self.now

@@ -30,7 +30,6 @@ class Ear(Recorder):
         self.made: set[int] = set()  # numbers of the slots that kernels made
         self.live: set[int] = set()  # storages that somebody holds at the end
         self.odd: str | None = None  # why the stretch is not worth comparing
-        self.idle = 0  # not 0 while what runs is no part of it
         self._reuse = nothing_reused()
         self._reuse.__enter__()
 
@@ -46,7 +45,9 @@ class Ear(Recorder):
     def __call__(
         self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
     ) -> Any:
-        if self.idle or is_transparent(kernel, arrays, attrs):
+        if is_transparent(kernel, arrays, attrs, self._made):
+            return call()
+        if self.tracer.is_loose(kernel) and not any(map(self._made, arrays)):
             return call()
         if is_place(kernel, arrays, self._made):
             return self.tracer.at_kernel(kernel, call)
@@ -77,12 +78,26 @@ def is_place(kernel: Kernel, arrays: Sequence[Any], is_made: Callable[[Any], boo
     return kernel.name == "move" and any(is_array(a) and not is_host(a) for a in arrays)
 
 
-def is_transparent(kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
-    """Whether a kernel is run at once wherever it comes: it brings the host's values to a device."""
-    if kernel.name != "move" or not arrays or not is_array(arrays[0]):
+def is_transparent(
+    kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], is_made: Callable[[Any], bool]
+) -> bool:
+    """Whether a kernel is run at once wherever it comes, and its result is one more input.
+
+    It brings the host's values to a device, or prepares indices and labels, whose values may have to be looked at.
+    """
+    if kernel.name == "move":
+        to = attrs.get("to")
+        away = getattr(to, "type", "cpu") not in ("cpu", "meta")
+        return away and is_array(arrays[0]) and is_host(arrays[0]) and not is_made(arrays[0])
+    found = [a for a in arrays if is_array(a)]
+    if not found or not changes_nothing(kernel, attrs):
         return False
-    to = attrs.get("to")
-    return is_host(arrays[0]) and getattr(to, "type", "cpu") not in ("cpu", "meta")
+    return all(a.dtype.kind in "iub" and not is_made(a) for a in found)
+
+
+def changes_nothing(kernel: Kernel, attrs: dict[str, Any]) -> bool:
+    """Whether a kernel writes nowhere and draws no random numbers."""
+    return not (kernel.mutates or kernel.random or "stream" in attrs)
 
 
 def is_host(a: Any) -> bool:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ...core.inplace import bump as bump_version
 from ...core.node import FREED, OpNode
 from ...core.tape import AccumulateGrad
 from ...core.tensor import Tensor
 from ..record.recorder import same
-from .macros import Macro
+from .macros import Macro, same_operand
 
 
 class Kept(NamedTuple):
@@ -96,8 +97,12 @@ class Backward(Macro):
     def _seen(self, ear: Any, node: OpNode) -> Seen:
         if FREED in (node.saved, node.outputs):
             self.why = "the graph was freed before"
-        saved = [_kept(ear, key, v) for key, v in (node.saved or {}).items()] if not self.why else []
-        outputs = [_kept(ear, i, v) for i, v in enumerate(node.outputs or ())] if not self.why else []
+        saved = (
+            [_kept(ear, key, v) for key, v in (node.saved or {}).items()] if not self.why else []
+        )
+        outputs = (
+            [_kept(ear, i, v) for i, v in enumerate(node.outputs or ())] if not self.why else []
+        )
         return Seen(
             node.op, node.plan, node.attrs, self.walk.edges_of(node), tuple(saved), tuple(outputs),
             None if node.shapes is None else list(node.shapes),
@@ -105,9 +110,7 @@ class Backward(Macro):
 
     def done(self, ear: Any) -> None:
         """The pass is over: see what became of the leaves' gradients and of the nodes."""
-        self.freed = [
-            i for i, n in enumerate(self.walk.nodes) if FREED in (n.saved, n.outputs)
-        ]
+        self.freed = [i for i, n in enumerate(self.walk.nodes) if FREED in (n.saved, n.outputs)]
         self.new: list[Any] = []  # per leaf: the slot of a gradient that was made, or None
         self.bumps: list[int] = []
         taken: set[int] = set()
@@ -132,7 +135,10 @@ class Backward(Macro):
     # -- comparing two stretches ----------------------------------------------------------------
 
     def slots(self) -> list[Any]:
-        found = [*self.seeds, *[k.what for n in self.nodes for k in (*n.saved, *n.outputs) if k.array]]
+        found = [
+            *self.seeds,
+            *[k.what for n in self.nodes for k in (*n.saved, *n.outputs) if k.array],
+        ]
         return [s for s in (*found, *self.homes, *self.old, *self.new) if s is not None]
 
     def agrees(self, other: Macro, same_slot: Callable[[Any, Any], bool]) -> bool:
@@ -165,6 +171,25 @@ class Backward(Macro):
             for n in self.nodes
         ]
 
+    def is_same(self, other: Macro) -> bool:
+        """Whether another path expects the same here."""
+        if not isinstance(other, Backward) or len(self.nodes) != len(other.nodes):
+            return False
+        mine = (self.roots, self.keep, self.freed, self.bumps, self.had, self.new)
+        if mine != (other.roots, other.keep, other.freed, other.bumps, other.had, other.new):
+            return False
+        if len(self.leaves) != len(other.leaves):
+            return False
+        if any(a is not b for a, b in zip(self.leaves, other.leaves)):
+            return False
+        if not all(map(_same_node, self.nodes, other.nodes)):
+            return False
+        return all(map(same_operand, self._operands(), other._operands()))
+
+    def _operands(self) -> list[Any]:
+        kept = [k.what for n in self.nodes for k in (*n.saved, *n.outputs) if k.array]
+        return [*self.seeds, *self.homes, *self.old, *kept]
+
     # -- comparing what lies there --------------------------------------------------------------
 
     def matches(self, roots: Sequence[Any], keep: bool, is_operand: Callable[..., bool]) -> Any:
@@ -178,7 +203,9 @@ class Backward(Macro):
         for (e, g), expected, seed in zip(roots, self.roots, self.seeds):
             if e is None or (number[id(e[0])], e[1]) != expected or not is_operand(seed, g._a):
                 return None
-        for node, mine, home, old, had in zip(w.leaves, self.leaves, self.homes, self.old, self.had):
+        for node, mine, home, old, had in zip(
+            w.leaves, self.leaves, self.homes, self.old, self.had
+        ):
             t = node.leaf()
             if node is not mine or (t is None) != (home is None):
                 return None
@@ -202,7 +229,7 @@ class Backward(Macro):
             if new is not None:
                 t._grad = hand_out(new)
             elif bump:
-                t._grad._ver[0] += bump
+                bump_version(t._grad, bump)
         for i in self.freed:
             w.nodes[i].release()
 

@@ -23,6 +23,17 @@ class Macro:
         """The slots that it compares, and those that it hands out."""
         raise NotImplementedError
 
+    def is_same(self, other: Macro) -> bool:
+        """Whether another path, which began alike, expects the same here; both are settled."""
+        raise NotImplementedError
+
     def settle(self, operand: Callable[[Any], tuple[int, Any]]) -> None:
         """Know arrays by kind and number from here on."""
         raise NotImplementedError
+
+
+def same_operand(a: Any, b: Any) -> bool:
+    """Whether two settled operands are the same: a number, or the very array."""
+    if a is None or b is None:
+        return a is b
+    return a[0] == b[0] and (a[1] is b[1] or (a[1].__class__ is int and a[1] == b[1]))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.exposed import exposed
 from ..program.slots import MADE, Slot
 from ..record.recorder import same
-from .ear import Ear
+from .ear import Ear, changes_nothing
 
 
 class Pairing:
@@ -18,6 +19,9 @@ class Pairing:
         self.storages: dict[int, int] = {}
         self.inputs: set[int] = set()
         self.fed = _fed(first), _fed(second)
+        self.loose: tuple[str, str] | None = (
+            None  # a kernel that only prepares what comes from outside
+        )
         self.why = self._compare(first, second)
 
     def _compare(self, first: Ear, second: Ear) -> str | None:
@@ -33,6 +37,10 @@ class Pairing:
             if a.kernel is not b.kernel:
                 return f"{where} was {a.name} at {a.line} before"
             if not same(a.attrs, b.attrs) or len(a.inputs) != len(b.inputs):
+                if changes_nothing(b.kernel, b.attrs) and all(
+                    s.storage.kind != MADE for s in b.reads
+                ):
+                    self.loose = b.name, b.line
                 return f"options of {where} differ from time to time"
             if not all(map(self.operand, a.inputs, b.inputs)):
                 return f"an operand of {where} differs from time to time"
@@ -59,11 +67,15 @@ class Pairing:
             return self.names[x.number] == y.number
         if not self._named(x, y):
             return False
-        if y.storage.kind != MADE and x.array is not y.array:
+        if y.storage.kind != MADE and (x.array is not y.array or self._is_shown(y)):
             if id(x.array) in self.fed[0] or id(y.array) in self.fed[1]:
                 return id(x.array) in self.fed[0] and id(y.array) in self.fed[1]
             self.inputs.add(y.number)
         return True
+
+    def _is_shown(self, y: Slot) -> bool:
+        """Whether the user can change the values without our knowing: then they are taken when met."""
+        return id(y.storage.array) in exposed.roots
 
     def _named(self, x: Slot, y: Slot) -> bool:
         if x.number in self.names:

@@ -55,7 +55,6 @@ class Path:
         self.steps: list[Step] = []  # all kernels, those of macros included
         self.inside: set[int] = set()  # numbers that only kernels of macros know
         self.launches = self.misses = 0
-        self.exposure = -1
         self._read(second)
         self.kernels = len(self.steps)
         self._compile(first, second, others)
@@ -158,8 +157,8 @@ class Path:
         self._share(others)
         code, arguments = _Rewriting(self, second).program()
         written = {s.storage.number for ins in code for s in ins.writes}
-        if any(s.storage.number in written for s in arguments):
-            raise CannotCapture("it changes a tensor that is another one each time")
+        # Inputs that are changed: the program changes its own copy, which goes back afterwards.
+        self.returned = {k for k, s in zip(self.inputs, arguments) if s.storage.number in written}
         fixed = {s.storage.number: s for ins in code for s in ins.reads if s.array is not None}
         self.changed = {id(root_array(s.array)) for n, s in fixed.items() if n in written}
         self.roots = {id(root_array(s.array)) for s in fixed.values()}
@@ -233,7 +232,12 @@ class Path:
         """How many events at the beginning are the same."""
         for at, (a, b) in enumerate(zip(self.events, other.events)):
             if not isinstance(a, Step) or not isinstance(b, Step):
-                return at
+                if isinstance(a, Step) or isinstance(b, Step) or not a.is_same(b):
+                    return at
+                mine, theirs = a.steps, b.steps  # type: ignore[attr-defined]
+                if len(mine) != len(theirs):
+                    return at
+                continue
             if a.kernel is not b.kernel or a.how != b.how or a.outs != b.outs:
                 return at
             if not same(a.attrs, b.attrs) or len(a.operands) != len(b.operands):
@@ -299,6 +303,8 @@ class Path:
                 copy(now[k], array)
         for array, old in kept:
             copy(array, old)
+        for k in self.returned:
+            copy(bound[k], low.arguments[self.inputs[k]])
         self.launches += 1
 
     # -- run one by one -------------------------------------------------------------------------
@@ -306,22 +312,25 @@ class Path:
     def run_steps(self, upto: int, now: list[Any]) -> int:
         """Compute the first events as an eager program would, into the arrays that were handed out."""
         ran = 0
+        copies = list(now)
+        for k, i in self.inputs.items():  # as they were when they were met
+            if now[k] is not None and is_host(now[k]) and k not in self.returned:
+                copies[k] = self.low.arguments[i]
         for e in self.events[:upto]:
             for step in [e] if isinstance(e, Step) else e.steps:  # type: ignore[attr-defined]
-                if step.how == VIEW and now[step.outs[0]] is not None:
+                seen = [copies[v] is now[v] for kind, v in step.operands if kind in (KNOWN, BIND)]
+                if step.how == VIEW and now[step.outs[0]] is not None and all(seen):
                     continue  # was made when it was asked for
                 ran += 1
-                arrays = [
-                    now[v] if kind in (KNOWN, BIND) else v for kind, v in step.operands
-                ]
+                arrays = [copies[v] if kind in (KNOWN, BIND) else v for kind, v in step.operands]
                 out = run(step.kernel, step.cls, arrays, step.attrs, alone=True)
                 if step.how == GIVEN:
                     continue
                 for k, o in zip(step.outs, out if step.several else (out,)):
                     if isinstance(o, np.generic):
                         o = np.asarray(o)
-                    if now[k] is None:
-                        now[k] = o
+                    if now[k] is None or step.how == VIEW:
+                        copies[k] = o
                     else:
                         copy(now[k], o)
         return ran
@@ -353,9 +362,7 @@ class _Rewriting:
 
     def _instruction(self, ins: Instruction) -> Instruction:
         inputs = tuple([self._now(i) if i.__class__ is Slot else i for i in ins.inputs])
-        moved = [
-            (old, new) for old, new in zip(ins.inputs, inputs) if new is not old
-        ]
+        moved = [(old, new) for old, new in zip(ins.inputs, inputs) if new is not old]
         for o in ins.outputs:
             if o.number in self.renamed or o.storage.kind == MADE:
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .ear import Ear
@@ -36,15 +37,21 @@ class Place:
         self.why = why
         self.recent.clear()
 
-    def pair_of(self, ear: Ear) -> Ear | None:
+    def pair_of(self, ear: Ear, loose: Callable[[tuple[str, str]], None]) -> Ear | None:
         """A stretch heard before that is like this one; otherwise this one is kept."""
         self.listen -= 1
         why = None
         for other in reversed(self.recent):
-            why = Pairing(other, ear).why
+            pairing = Pairing(other, ear)
+            why = pairing.why
             if why is None:
                 self.recent.remove(other)
                 return other
+            if pairing.loose is not None:  # from now on it is run at once: begin anew
+                loose(pairing.loose)
+                self.recent.clear()
+                self.listen += 1
+                return None
         self.recent = [*self.recent[1 - _RECENT :], ear]
         if self.listen <= 0 and not self.known:
             self.give_up(why or "what follows differs from time to time")

@@ -52,6 +52,13 @@ class Pool:
             free.append(getrefcount(arrays[-1]) - 1)  # without the name here
         return made
 
+    def counts(self, array: Any) -> int:
+        """How many references the pool and its program have to an array that nobody else holds."""
+        for a, free in zip(self.arrays, self.free):
+            if a is array:
+                return free - _ALONE
+        return 0
+
     def is_held(self, array: Any, ours: int) -> bool:
         """Whether somebody holds an array, beside the pool, this call and `ours`."""
         for i in range(len(self.arrays)):
@@ -70,7 +77,9 @@ class Pool:
             return made
         import cupy
 
-        return cupy.ndarray(slot.shape, slot.dtype, cupy.cuda.alloc(max(slot.nbytes, 1)), slot.strides)
+        return cupy.ndarray(
+            slot.shape, slot.dtype, cupy.cuda.alloc(max(slot.nbytes, 1)), slot.strides
+        )
 
 
 class _Measure(Pool):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...base.locks import new_rlock
@@ -22,7 +21,7 @@ from ...runtime.door import (
     remove_listener,
     run,
 )
-from ...runtime.thread import PARTS, TRACED, here, swap, tracers
+from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, here, swap, tracers
 from ..record.recorder import CannotCapture, is_array, user_line
 from .cursor import Cursor
 from .ear import Ear, is_host, is_place, is_transparent
@@ -34,6 +33,7 @@ from .updates import Update, is_rule
 
 _WATCH, _HEAR, _MATCH = range(3)
 _PATHS = 16  # kept; the one that was not used for longest goes
+_SHOWN = 1 << 20  # bytes of an input that are compared at each kernel
 _SHORTEST = 3  # kernels that are worth a program
 
 
@@ -47,11 +47,13 @@ class Tracer:
         self.paths: list[Path] = []
         self.cursor: Any = Cursor(self)
         self.ear: Ear | None = None
+        self.loose: set[tuple[str, str]] = set()  # kernels, by name and line, that are run at once
+        self.loose_names: set[str] = set()
         self.lock = new_rlock()
-        self.guards = 0  # not 0 while what runs is no part of a stretch
         self.bound: dict[int, Any] = {}
-        self.inside = 0
+        self.shown: dict[int, Any] = {}  # those that the user can change by NumPy
         self.report = Report()
+        self.exposure = exposed.version
         self.thread = threading.get_ident()
         tracers.append(self)
 
@@ -66,9 +68,11 @@ class Tracer:
                 self.places.pop(next(iter(self.places)))
         place.seen += 1
         self.place = place
+        if self.exposure != exposed.version:
+            self._drop_shown()
         if place.why is not None or not self._is_usual():
             return
-        if place.known or (self.paths and place.seen < 3):
+        if self.paths and (place.known or place.seen < 3):
             self._match(place)
         elif place.listen > 0:
             self.mode, self.ear = _HEAR, Ear(self)
@@ -83,7 +87,9 @@ class Tracer:
     def _match(self, place: Place) -> None:
         path = place.last if place.last in self.paths else self.paths[0]
         self.mode = _MATCH
-        self.bound = {}
+        swap(0, 0)  # this thread's own state, before that of threads to come is changed
+        type(here).state = GRAD | FOREIGN
+        self.bound, self.shown = {}, {}
         self.cursor.start(path)
         swap(TRACED | PARTS, TRACED | PARTS)
 
@@ -103,6 +109,13 @@ class Tracer:
         self.end()
         out = run(kernel, a.__class__, (a,), {})
         self.begin(line_of_user())
+        return out
+
+    def fetch(self, take: Callable[[], Any]) -> Any:
+        """A loader makes the next batch: a place, and what it computes is no part of a stretch."""
+        self.end()
+        out = take()
+        self.begin(("a batch", *line_of_user()))
         return out
 
     def at_kernel(self, kernel: Kernel, call: Callable[[], Any]) -> Any:
@@ -176,9 +189,17 @@ class Tracer:
             if path.is_same(ear):
                 place.known, place.last, place.listen = True, path, 0
                 return
-        other = place.pair_of(ear)
+        other = place.pair_of(ear, self._loosen)
         if other is not None:
             self._build(place, other, ear)
+
+    def _loosen(self, what: tuple[str, str]) -> None:
+        """A kernel at a line that takes another part of the data each time is run at once from now on."""
+        self.loose.add(what)
+        self.loose_names.add(what[0])
+
+    def is_loose(self, kernel: Kernel) -> bool:
+        return kernel.name in self.loose_names and (kernel.name, user_line()) in self.loose
 
     def _stop_hearing(self) -> Ear:
         ear = self.ear
@@ -220,14 +241,14 @@ class Tracer:
     def differs(self, kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict) -> Any:
         """A kernel that the path does not expect next."""
         with self.lock:
-            if self.guards or is_transparent(kernel, arrays, attrs):
-                if any(self._is_pending(a) for a in arrays if is_array(a)):
-                    self._miss("a value was needed early")
+            if self._on_path() and self._is_light(kernel, arrays, attrs):
                 return run(kernel, cls, arrays, attrs, alone=True)
             cursor = self.cursor
             if self._on_path():
                 if is_place(kernel, arrays, self._is_pending):
-                    return self.at_kernel(kernel, lambda: run(kernel, cls, arrays, attrs, alone=True))
+                    return self.at_kernel(
+                        kernel, lambda: run(kernel, cls, arrays, attrs, alone=True)
+                    )
 
                 def step() -> bool:
                     events = cursor.path.events
@@ -238,6 +259,14 @@ class Tracer:
                     return cursor.hand_out(cursor.path.events[cursor.at], cls, arrays)
                 self._miss(f"{kernel.name} differs", line=user_line())
             return run(kernel, cls, arrays, attrs)
+
+    def _is_light(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
+        """Whether a kernel reads nothing that was put off, nor memory that will be changed, and may run now."""
+        if not is_transparent(kernel, arrays, attrs, self._is_pending):
+            if not self.is_loose(kernel) or any(map(self._is_pending, arrays)):
+                return False
+        changed = self.cursor.path.changed
+        return not changed or all(id(root_array(a)) not in changed for a in arrays if is_array(a))
 
     def _is_pending(self, a: Any) -> bool:
         return any(a is x for x in self.cursor.now)
@@ -276,12 +305,42 @@ class Tracer:
             return False
         if devices.device_of(a).type != slot.storage.device:
             return False
-        if path.changed and id(root_array(a)) in path.changed:
+        if (path.changed or path.returned) and not self._is_apart(path, v, a):
             return False
         if is_host(a):
+            if id(root_array(a)) in exposed.roots:
+                if a.nbytes > _SHOWN or v in path.returned:
+                    return False
+                self.shown[v] = a
             path.low.fill(path.low.arguments[path.inputs[v]], a)
         self.cursor.now[v] = self.bound[v] = a
         return True
+
+    def unchanged(self) -> bool:
+        """Whether inputs that the user can change by NumPy are still as they were when they were met."""
+        path = self.cursor.path
+        return all(same_bytes(a, path.low.arguments[path.inputs[v]]) for v, a in self.shown.items())
+
+    def _is_apart(self, path: Path, v: int, a: Any) -> bool:
+        """Whether an input's memory is nobody else's, where it or the others' is changed."""
+        root = root_array(a)
+        if id(root) in path.changed or (v in path.returned and id(root) in path.roots):
+            return False
+        if not path.returned:
+            return True
+        return all(
+            root_array(b) is not root for w, b in self.bound.items() if {v, w} & path.returned
+        )
+
+    def references(self, a: Any) -> int:
+        """How many references to an array are the tracer's own."""
+        path, now = self.cursor.path, self.cursor.now
+        if path is None:
+            return 0
+        for k, x in enumerate(now):
+            if x is a:
+                return 1 + (k in path.pools and path.pools[k].counts(a))
+        return 0
 
     def _is_operand(self, expected: tuple[int, Any], a: Any) -> bool:
         """Whether an array is what a macro expects."""
@@ -306,7 +365,7 @@ class Tracer:
                 e = self._next_is(Backward)
                 return None if e is None else e.matches(roots, keep, self._is_operand)
 
-            walk = test() or self._elsewhere(test)
+            walk = self.unchanged() and (test() or self._elsewhere(test))
             if not walk:
                 return False
             self._next_is(Backward).carry_out(walk, self._hand_out)
@@ -326,7 +385,7 @@ class Tracer:
                 e = self._next_is(Update)
                 return e is not None and e.matches(optimizer, self._is_operand)
 
-            if not (test() or self._elsewhere(test)):
+            if not self.unchanged() or not (test() or self._elsewhere(test)):
                 return False
             self._next_is(Update).carry_out()
             self.cursor.at += 1
@@ -338,14 +397,13 @@ class Tracer:
         path = self.cursor.path
         if self.cursor.at != len(path.events):
             return False
-        if exposed.version != path.exposure and not self._is_private(path):
-            return False
         return path.is_settled(self.cursor.now)
 
-    def _is_private(self, path: Path) -> bool:
-        """Whether nobody outside can change the memory that a path reads, by NumPy arrays over it."""
-        path.exposure = exposed.version
-        return not any(key in exposed.roots for key in path.roots)
+    def _drop_shown(self) -> None:
+        """Drop paths that read memory which the user can change by NumPy from now on."""
+        self.exposure = exposed.version
+        for path in [p for p in self.paths if not p.roots.isdisjoint(exposed.roots)]:
+            self._drop(path)
 
     def _launch(self) -> None:
         """Run the program of a path that is complete."""
@@ -406,29 +464,30 @@ class Tracer:
                 self._miss(why)
         elif self.mode == _HEAR:
             self._stop_hearing()
-
-    @contextmanager
-    def guarded(self) -> Iterator[None]:
-        """What runs inside is no part of a stretch: a loader that makes the next batch."""
-        ear = self.ear
-        self.guards += 1
-        if ear is not None:
-            ear.idle += 1
-        try:
-            yield
-        finally:
-            self.guards -= 1
-            if ear is not None:
-                ear.idle -= 1
+            place = self.place
+            if place is not None:
+                place.listen -= 1
+                if place.listen <= 0:
+                    place.give_up(why)
 
     def stop(self) -> None:
         """End tracing in this thread."""
         self.interrupt("tracing was switched off")
         if self in tracers:
             tracers.remove(self)
+        if not tracers:
+            type(here).state = GRAD
 
 
 _HARMLESS = ("TMonitor",)  # a progress bar's thread, which never touches a tensor
+
+
+def same_bytes(a: Any, b: Any) -> bool:
+    """Whether two arrays laid out alike hold the same bits."""
+    bits = f"u{a.dtype.itemsize}" if a.dtype.itemsize in (1, 2, 4, 8) else None
+    if bits is None:
+        return a.tobytes() == b.tobytes()
+    return bool((a.view(bits) == b.view(bits)).all())
 
 
 def alone() -> bool:

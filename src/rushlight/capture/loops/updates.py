@@ -37,8 +37,6 @@ class Update(Macro):
         self.arrays = [ear.slot_of(p._a) for p in self.live]
         self.grads = [ear.slot_of(p._grad._a) for p in self.live]
         self.versions = [(t, t._version) for p in self.live for t in self._beside(p)]
-        if any(optimizer.state.get(p) is None for p in self.live):
-            self.why = "the optimiser makes its state"
         if any(g.get("differentiable") for g in optimizer.param_groups):
             self.why = "a step with history"
 
@@ -53,10 +51,11 @@ class Update(Macro):
             self.why = "a step unlike others"
         self.fed = [a for _, arrays in hooks for a in arrays]
         self.bumps = [(t, t._version - v) for t, v in self.versions if t._version != v]
-        state = self.optimizer.state
+        if len(self.versions) != sum(len(self._beside(p)) for p in self.live):
+            self.why = "the optimiser makes its state"
         for p in self.live:
-            held = state[p]
-            self.states.append((held, [(k, v, v._a) for k, v in held.items() if isinstance(v, Tensor)]))
+            held = self.optimizer.state.get(p) or {}
+            self.states.append((held, _tensors(held)))
         del self.versions
 
     def slots(self) -> list[Any]:
@@ -77,6 +76,10 @@ class Update(Macro):
         self.arrays = [operand(s) for s in self.arrays]
         self.grads = [operand(s) for s in self.grads]
 
+    def is_same(self, other: Macro) -> bool:
+        """An update is the last of its stretch: paths do not part behind it."""
+        return False
+
     def matches(self, optimizer: Any, is_operand: Callable[..., bool]) -> bool:
         """Whether a step of an optimiser is this one."""
         if optimizer is not self.optimizer:
@@ -94,8 +97,10 @@ class Update(Macro):
             g = p._grad
             if g is None or g.__class__ is not Tensor or not is_operand(a, p._a):
                 return False
-            if not is_operand(grad, g._a) or state.get(p) is not held:
+            if not is_operand(grad, g._a):
                 return False
+            if state.get(p) is not held and (tensors or _tensors(state.get(p) or {})):
+                return False  # empty ones are made anew each time
             for name, t, array in tensors:
                 if held.get(name) is not t or t._a is not array:
                     return False
@@ -134,3 +139,7 @@ class Update(Macro):
             if t._ver is None:
                 t._ver = [0]
             t._ver[0] += n
+
+
+def _tensors(held: dict[str, Any]) -> list[tuple[str, Tensor, Any]]:
+    return [(k, v, v._a) for k, v in held.items() if isinstance(v, Tensor)]

@@ -9,6 +9,7 @@ import numpy as np
 from ...base import dtypes
 from ...base.device import as_device
 from ...base.dtypes import as_dtype, dtype
+from ...core.exposed import exposed
 from ...core.public import public
 from ...core.tensor import Tensor, wrap
 from ..memory.casting import cast_to, move_to
@@ -264,7 +265,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, Tensor):
         t = data if dtype is None else cast_to(data, as_dtype(dtype))
         return t if device is None else move_to(t, device)
-    return _from_object(data, dtype, device, copy=False)
+    t = _from_object(data, dtype, device, copy=False)
+    exposed.add(t._a)
+    return t
 
 
 @public("torch")
@@ -284,6 +287,7 @@ def asarray(
         t = t if requires_grad or not t.requires_grad else t.detach()
     else:
         t = _from_object(obj, dtype, device, copy=bool(copy))
+        exposed.add(t._a)
         source = obj if isinstance(obj, np.ndarray) else None
         if copy is False and (source is None or not np.shares_memory(t._a, source)):
             raise ValueError("can't alias arbitrary sequence into a tensor.")
@@ -295,7 +299,9 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor over the memory of a NumPy array."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    return wrap(from_array(ndarray))
+    a = from_array(ndarray)
+    exposed.add(a)
+    return wrap(a)
 
 
 @public("torch")
@@ -327,6 +333,7 @@ def frombuffer(
             f"({length} bytes) minus 1"
         )
     t = wrap(np.frombuffer(buffer, as_dtype(dtype).np, count, offset))
+    exposed.add(t._a)
     return wants_grad(t) if requires_grad else t
 
 

@@ -9,6 +9,7 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
+from ...runtime.thread import settle
 from ..shape.windows import unwindow
 from .brackets import is_position
 from .indexing import index_grad, put
@@ -99,6 +100,7 @@ def _check_bounds(index: Tensor, size: int, dim: int, kind: type = RuntimeError)
     """On the CPU only: elsewhere a look at the values would have to wait for the device."""
     a = index._a
     if index.is_cpu and a.size:
+        settle()
         if a.view(_UNSIGNED[a.itemsize]).max() >= size:  # negative positions are huge, unsigned
             wrong = a[(a < 0) | (a >= size)].reshape(-1)[0]
             raise kind(f"index {wrong} is out of bounds for dimension {dim} with size {size}")

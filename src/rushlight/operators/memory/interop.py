@@ -9,9 +9,11 @@ import numpy as np
 from ...base import dtypes
 from ...base.device import as_device
 from ...base.errors import NoGpuError
+from ...core.exposed import exposed
 from ...core.public import public
 from ...core.tensor import Tensor, wrap
 from ...runtime import devices
+from ...runtime.thread import settle
 from ..create.legacy import as_subclass
 
 # -- copy and pickle -------------------------------------------------------------------------------
@@ -116,6 +118,8 @@ def _dlpack(
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self.is_meta:
         raise BufferError("Can't export meta tensors: they have no data")
+    settle()
+    exposed.add(self._a)
     if self.is_cpu:
         return self._a.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
     return self._a.__dlpack__(stream=stream)
@@ -148,6 +152,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         if not a.flags.writeable:
             a = _writeable(a)
         t = wrap(a.copy() if copy else a)
+        exposed.add(t._a)
     elif kind == 2:  # kDLCUDA
         t = wrap(devices.backend_of(as_device("cuda")).xp.from_dlpack(ext_tensor))
     else:
@@ -205,6 +210,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """A copy in page-locked memory, from which copies to a GPU can run in the background."""
     if not self.is_cpu:
         raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+    settle()
     return wrap(_runtime().pin(self._a))
 
 
@@ -244,6 +250,8 @@ def _cuda_array_interface(self: Tensor) -> Any:
             "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients "
             "aren't required, use var.detach() to get Variable that doesn't require grad."
         )
+    settle()
+    exposed.add(self._a)
     return self._a.__cuda_array_interface__
 
 

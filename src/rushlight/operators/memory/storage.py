@@ -17,6 +17,7 @@ from ...core.public import public, publish
 from ...core.tensor import Tensor, wrap
 from ...runtime import devices
 from ...runtime.door import Kernel, run
+from ...runtime.thread import settle
 from ..shape.strided import geometry, strided_over
 
 # -- storages -----------------------------------------------------------------------------------
@@ -52,6 +53,7 @@ class UntypedStorage:
         return _in_shared_memory(self._root)
 
     def _bytes(self) -> np.ndarray:
+        settle()
         host = devices.backend_of_type(self._root.__class__).to_host(self._root)
         return (host if host.flags.c_contiguous else host.T).reshape(-1).view(np.uint8)
 

@@ -13,6 +13,7 @@ from ...base.device import CPU, as_device, device
 from ...core.public import public, publish
 from ...core.tensor import Tensor, wrap
 from ...runtime import devices
+from ...runtime.thread import settle
 
 _DEFAULT_SEED = 67280421310721
 
@@ -36,34 +37,39 @@ class Generator:
         """The backend's stream behind this generator."""
         return self._own
 
+    def _at_rest(self) -> Any:
+        """The stream, when everything was drawn that was asked for so far."""
+        settle()
+        return self.stream
+
     def manual_seed(self, seed: int) -> Generator:
         """Restart from `seed`."""
-        self.stream.manual_seed(int(seed))
+        self._at_rest().manual_seed(int(seed))
         return self
 
     def seed(self) -> int:
         """Restart from a seed of the operating system's entropy, and return that seed."""
-        return self.stream.seed()
+        return self._at_rest().seed()
 
     def initial_seed(self) -> int:
         """The seed this generator was last restarted from."""
-        return self.stream.initial_seed()
+        return self._at_rest().initial_seed()
 
     def get_state(self) -> Tensor:
         """The whole state as a ByteTensor."""
-        return wrap(np.asarray(self.stream.get_state()))
+        return wrap(np.asarray(self._at_rest().get_state()))
 
     def set_state(self, new_state: Tensor) -> None:
         """Continue from a state that `get_state` returned."""
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a ByteTensor, but got {type(new_state).__name__}")
-        self.stream.set_state(new_state.numpy())
+        self._at_rest().set_state(new_state.numpy())
 
     def clone_state(self) -> Generator:
         """Another generator that will draw the same numbers."""
         twin = object.__new__(Generator)
         twin.device = self.device
-        twin._own = self.stream.clone()
+        twin._own = self._at_rest().clone()
         return twin
 
     def __reduce__(self) -> Any:
@@ -113,6 +119,7 @@ def stream_for(generator: Any, d: device, name: str = "rand") -> Any:
 @public("torch", "random")
 def manual_seed(seed: int) -> Generator:
     """Restart the random numbers of every device from `seed`."""
+    settle()
     seed = int(seed)
     default_generator.manual_seed(seed)
     settings.seed = seed  # a device opened later starts from it

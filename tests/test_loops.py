@@ -1,0 +1,666 @@
+"""Loops run traced do what they do eager: values, gradients, states, versions, random numbers, errors."""
+
+from __future__ import annotations
+
+import io
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+from rushlight import nn, optim
+from rushlight.nn import functional as F
+from traced import both, run_traced
+
+N = 10
+
+
+def _net(device: Any = "cpu", dropout: float = 0.0) -> Any:
+    layers = [nn.Linear(6, 8), nn.ReLU(), nn.Dropout(dropout), nn.Linear(8, 3)]
+    return nn.Sequential(*layers).to(device)
+
+
+def _batches(
+    n: int = N, size: int = 4, seed: int = 0, device: Any = "cpu"
+) -> list[tuple[Any, Any]]:
+    rng = np.random.default_rng(seed)
+    return [
+        (
+            rl.tensor(rng.standard_normal((size, 6)).astype("f4")).to(device),
+            rl.tensor(rng.integers(0, 3, size)).to(device),
+        )
+        for _ in range(n)
+    ]
+
+
+def _everything(net: Any, *optimizers: Any) -> list[Any]:
+    """Parameters with gradients and versions, buffers, optimisers' states."""
+    found: list[Any] = list(net.parameters())
+    found += list(net.buffers())
+    for o in optimizers:
+        for s in o.state.values():
+            found += [v for v in s.values() if v is not None]
+        found.append([{k: v for k, v in g.items() if k != "params"} for g in o.param_groups])
+    return found
+
+
+def test_a_training_loop(device: Any) -> None:
+    def program() -> Any:
+        net = _net(device)
+        opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        running, kept = 0.0, []
+        for x, y in _batches(device=device):
+            opt.zero_grad()
+            loss = F.cross_entropy(net(x), y)
+            loss.backward()
+            opt.step()
+            running += loss.item()
+            kept.append(running)
+        return kept, _everything(net, opt), loss
+
+    seen = both(program, replays=N - 5)
+    assert len(seen.loops) == 1 and not seen.fallbacks
+
+
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "NAdam", "Adadelta"]
+)
+def test_optimisers(name: str, device: Any) -> None:
+    def program() -> Any:
+        net = _net(device)
+        opt = getattr(optim, name)(net.parameters(), lr=0.01, weight_decay=0.1)
+        losses = []
+        for x, y in _batches(device=device):
+            loss = F.cross_entropy(net(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            losses.append(loss.item())
+        return losses, _everything(net, opt)
+
+    both(program, replays=N - 5)
+
+
+def test_reads_before_backward_and_now_and_then(device: Any) -> None:
+    def program(every: int) -> Any:
+        net = _net(device)
+        opt = optim.Adam(net.parameters(), lr=0.01)
+        seen = []
+        for i, (x, y) in enumerate(_batches(40, device=device)):
+            opt.zero_grad(set_to_none=bool(i % 3))
+            loss = F.cross_entropy(net(x), y)
+            if i % every == every - 1:
+                seen.append(loss.item())
+            loss.backward()
+            opt.step()
+        return seen, _everything(net, opt)
+
+    both(program, 1)
+    both(program, 5)
+
+
+def test_tensors_kept_in_lists_and_read_later(device: Any) -> None:
+    def program() -> Any:
+        net = _net(device)
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        losses, outs, grads = [], [], []
+        for x, y in _batches(device=device):
+            opt.zero_grad()
+            out = net(x)
+            loss = F.cross_entropy(out, y)
+            loss.backward()
+            grads.append(net[0].weight.grad)
+            opt.step()
+            losses.append(loss)
+            outs.append(out.detach())
+        return [float(v) for v in losses], losses, outs, grads, _everything(net, opt)
+
+    both(program, replays=4)
+
+
+def test_a_hidden_value_kept_only_once(device: Any) -> None:
+    """A path's program does not compute what nobody held; when somebody does, the stretch falls back."""
+
+    def program() -> Any:
+        net, kept = _net(device), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for i, (x, y) in enumerate(_batches(12, device=device)):
+            hidden = net[1](net[0](x))
+            if i == 8:
+                kept.append(hidden)
+            loss = F.cross_entropy(net[3](hidden), y)
+            del hidden
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        return kept, _everything(net, opt)
+
+    seen = both(program, replays=3)
+    assert seen.fallbacks
+
+
+def test_gradient_accumulation(device: Any) -> None:
+    def program() -> Any:
+        net, total = _net(device), 0.0
+        opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.5)
+        for i, (x, y) in enumerate(_batches(24, device=device)):
+            loss = F.cross_entropy(net(x), y) / 3
+            loss.backward()
+            total += loss.item()
+            if i % 3 == 2:
+                opt.step()
+                opt.zero_grad()
+        return total, _everything(net, opt)
+
+    both(program, replays=5)
+
+
+def test_two_optimisers(device: Any) -> None:
+    def program() -> Any:
+        g, d = nn.Linear(4, 6).to(device), _net(device)
+        og, od = optim.Adam(g.parameters(), lr=0.01), optim.Adam(d.parameters(), lr=0.01)
+        seen = []
+        for x, _ in _batches(14, device=device):
+            noise = rl.randn(4, 4, device=device)
+            fake = g(noise)
+            d_loss = d(x).mean() - d(fake.detach()).mean()
+            od.zero_grad()
+            d_loss.backward()
+            od.step()
+            g_loss = -d(fake).mean()
+            og.zero_grad()
+            g_loss.backward()
+            og.step()
+            seen.append((d_loss.item(), g_loss.item()))
+        return seen, _everything(g, og), _everything(d, od)
+
+    both(program, replays=10)
+
+
+def test_a_last_batch_of_another_size_and_several_epochs(device: Any) -> None:
+    def program() -> Any:
+        net, seen = _net(device), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        test = _batches(5, 4, 9, device)
+        for epoch in range(5):
+            for x, y in [*_batches(6, 4, epoch, device), *_batches(1, 2, epoch, device)]:
+                opt.zero_grad()
+                loss = F.cross_entropy(net(x), y)
+                loss.backward()
+                opt.step()
+                seen.append(loss.item())
+            net.eval()
+            right = 0
+            with rl.no_grad():
+                for x, y in test:
+                    right += (net(x).argmax(1) == y).sum().item()
+            net.train()
+            seen.append(right)
+        return seen, _everything(net, opt)
+
+    both(program, replays=25)
+
+
+def test_schedulers_and_clipping(device: Any) -> None:
+    def program(make: Any) -> Any:
+        net, seen = _net(device), []
+        opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        schedule = make(opt)
+        for x, y in _batches(14, device=device):
+            opt.zero_grad()
+            loss = F.cross_entropy(net(x), y)
+            loss.backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+            opt.step()
+            schedule.step()
+            seen.append((loss.item(), schedule.get_last_lr()))
+        return seen, _everything(net, opt)
+
+    both(program, lambda o: optim.lr_scheduler.StepLR(o, 3, 0.5), replays=5)
+    both(program, lambda o: optim.lr_scheduler.OneCycleLR(o, 0.2, total_steps=20), replays=5)
+
+
+def test_dropout_draws_what_eager_draws(device: Any) -> None:
+    def program() -> Any:
+        net, seen = _net(device, 0.5), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for x, y in _batches(device=device):
+            x = x + 0.1 * rl.randn_like(x)
+            opt.zero_grad()
+            loss = F.cross_entropy(net(x), y)
+            loss.backward()
+            opt.step()
+            seen.append(loss.item())
+        return seen, rl.rand(3), _everything(net, opt)
+
+    both(program, replays=4)
+
+
+def test_seeds_in_the_middle(device: Any) -> None:
+    def program() -> Any:
+        net, seen = _net(device, 0.5), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for i, (x, y) in enumerate(_batches(12, device=device)):
+            if i == 9:
+                rl.manual_seed(7)
+            out = net(x)
+            if i == 10:
+                seen.append(rl.get_rng_state().numpy().copy())
+            opt.zero_grad()
+            F.cross_entropy(out, y).backward()
+            opt.step()
+        return seen, _everything(net, opt)
+
+    both(program, replays=2)
+
+
+def test_batch_norm_and_evaluation(device: Any) -> None:
+    def program() -> Any:
+        net = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3)).to(
+            device
+        )
+        opt = optim.Adam(net.parameters(), lr=0.01)
+        seen = []
+        for i, (x, y) in enumerate(_batches(12, device=device)):
+            net.train()
+            loss = F.cross_entropy(net(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            seen.append(loss.item())
+            if i % 4 == 3:
+                net.eval()
+                with rl.no_grad():
+                    seen.append(F.cross_entropy(net(x), y).item())
+        return seen, _everything(net, opt)
+
+    both(program, replays=4)
+
+
+def test_hooks_that_come_and_go(device: Any) -> None:
+    def program() -> Any:
+        net, seen = _net(device), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        handle = None
+        for i, (x, y) in enumerate(_batches(16, device=device)):
+            if i == 7:
+                handle = net[0].weight.register_hook(lambda g: seen.append(float(g.sum())) or g * 2)
+            if i == 10:
+                handle.remove()
+            if i == 12:
+                net[1].register_forward_hook(lambda m, a, out: out * 1.5)
+            opt.zero_grad()
+            loss = F.cross_entropy(net(x), y)
+            loss.backward()
+            opt.step()
+            seen.append(loss.item())
+        return seen, _everything(net, opt)
+
+    both(program, replays=3)
+
+
+def test_parameters_frozen_and_groups_added(device: Any) -> None:
+    def program() -> Any:
+        net, seen = _net(device), []
+        extra = nn.Parameter(rl.ones(3, device=device))
+        opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        for i, (x, y) in enumerate(_batches(18, device=device)):
+            if i == 7:
+                net[0].weight.requires_grad_(False)
+            if i == 10:
+                net[0].weight.requires_grad_(True)
+            if i == 12:
+                opt.add_param_group({"params": [extra], "lr": 0.5})
+            opt.zero_grad()
+            loss = F.cross_entropy(net(x) * extra, y)
+            loss.backward()
+            opt.step()
+            seen.append(loss.item())
+        return seen, extra, _everything(net, opt)
+
+    both(program, replays=3)
+
+
+def test_writes_by_the_user(device: Any) -> None:
+    def program() -> Any:
+        net, seen = _net(device), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for i, (x, y) in enumerate(_batches(30, device=device)):
+            x.mul_(2)
+            out = net(x)
+            out2 = out.clone()
+            out2[0] = 0
+            loss = F.cross_entropy(out2, y)
+            opt.zero_grad()
+            loss.backward()
+            if i % 2:
+                net[0].weight.grad.zero_()
+            opt.step()
+            with rl.no_grad():
+                net[3].bias.clamp_(-0.05, 0.05)
+            seen.append(loss.item())
+        return seen, x, out2, _everything(net, opt)
+
+    both(program, replays=2)
+
+
+def test_numpy_memory_is_written_behind_our_back() -> None:
+    def program() -> Any:
+        data = np.ones((4, 6), np.float32)
+        x = rl.from_numpy(data)
+        net, seen = _net(), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for i in range(12):
+            out = net[0](x)
+            data += 1  # between two ops that read it
+            loss = (out + net[0](x)).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            seen.append(loss.item())
+            if i == 8:
+                shown = net[0].bias.detach().numpy()
+            if i > 8:
+                shown += 0.5
+        return seen, _everything(net, opt)
+
+    both(program, replays=0)
+
+
+def test_an_error_comes_from_its_own_line() -> None:
+    def program() -> Any:
+        net, seen = _net(), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for i, (x, y) in enumerate(_batches(12)):
+            try:
+                opt.zero_grad()
+                if i == 8:
+                    y = y + 5
+                if i == 10:
+                    x = x[:, :4]
+                out = net(x)
+                loss = F.cross_entropy(out, y)
+                loss.backward()
+                opt.step()
+                seen.append(loss.item())
+            except Exception as error:  # noqa: BLE001
+                tb = error.__traceback__
+                seen.append((type(error).__name__, str(error), tb.tb_lineno if tb else 0))
+        return seen, _everything(net, opt)
+
+    both(program, replays=3)
+
+
+def test_an_exception_in_the_middle(device: Any) -> None:
+    def program() -> Any:
+        net, seen = _net(device), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for i, (x, y) in enumerate(_batches(12, device=device)):
+            try:
+                opt.zero_grad()
+                out = net(x)
+                if i in (6, 9):
+                    raise KeyError(i)
+                loss = F.cross_entropy(out, y)
+                loss.backward()
+                if i == 10:
+                    raise KeyError(i)
+                opt.step()
+                seen.append(loss.item())
+            except KeyError:
+                seen.append(out.sum().item())
+        return seen, out, _everything(net, opt)
+
+    both(program, replays=2)
+
+
+def test_backward_twice_and_changed_in_place(device: Any) -> None:
+    def program() -> Any:
+        net, seen = _net(device), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for i, (x, y) in enumerate(_batches(12, device=device)):
+            h = net[0](x).tanh()
+            loss = net[3](h).sum()
+            if i == 8:
+                h.add_(1)
+            try:
+                opt.zero_grad()
+                loss.backward()
+                if i == 9:
+                    loss.backward()
+            except RuntimeError as error:
+                seen.append(str(error)[:60])
+            opt.step()
+            seen.append(loss.item())
+        return seen, _everything(net, opt)
+
+    both(program, replays=2)
+
+
+def test_checkpoints_in_between(device: Any) -> None:
+    def program() -> Any:
+        net, files = _net(device), []
+        opt = optim.Adam(net.parameters(), lr=0.1)
+        for i, (x, y) in enumerate(_batches(14, device=device)):
+            opt.zero_grad()
+            loss = F.cross_entropy(net(x), y)
+            loss.backward()
+            if i % 4 == 3:
+                file = io.BytesIO()
+                rl.save(
+                    {"net": net.state_dict(), "loss": loss.detach(), "grad": net[0].weight.grad},
+                    file,
+                )
+                files.append(file)
+            opt.step()
+            if i == 9:
+                net.load_state_dict(rl.load(io.BytesIO(files[0].getvalue()))["net"])
+        return [rl.load(io.BytesIO(f.getvalue())) for f in files], _everything(net, opt)
+
+    both(program, replays=3)
+
+
+def test_generation_with_a_growing_cache(device: Any) -> None:
+    def program() -> Any:
+        net = nn.Linear(4, 4).to(device)
+        x, cache = rl.ones(1, 4, device=device), []
+        tokens = []
+        with rl.no_grad():
+            for _ in range(12):
+                cache.append(net(x))
+                attended = rl.cat(cache).softmax(0).sum(0, keepdim=True)
+                x = (attended + net(x)).tanh()
+                tokens.append(x.argmax().item())
+        return tokens, x
+
+    both(program, replays=0)
+
+
+def test_nested_loops(device: Any) -> None:
+    def program() -> Any:
+        net, inner, seen = _net(device), rl.zeros(3, device=device), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for x, y in _batches(8, device=device):
+            for k in range(3):
+                target = net(x).detach().mean(0)
+                inner = inner + 0.1 * (target - inner) * (k + 1)
+                if inner.abs().max() > 100:
+                    break
+            opt.zero_grad()
+            loss = (net(x) - inner).pow(2).mean()
+            loss.backward()
+            opt.step()
+            seen.append(loss.item())
+        return seen, inner, _everything(net, opt)
+
+    both(program, replays=5)
+
+
+def test_branches_on_values(device: Any) -> None:
+    def program() -> Any:
+        net, seen = _net(device), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for x, y in _batches(30, device=device):
+            opt.zero_grad()
+            loss = F.cross_entropy(net(x), y)
+            if loss > 1.1:
+                loss = loss * 0.5
+            loss.backward()
+            opt.step()
+            seen.append(loss.item())
+        return seen, _everything(net, opt)
+
+    both(program, replays=10)
+
+
+def test_recurrent_state_carried_over(device: Any) -> None:
+    def program() -> Any:
+        cell, seen = nn.GRUCell(6, 5).to(device), []
+        opt = optim.Adam(cell.parameters(), lr=0.01)
+        h = rl.zeros(4, 5, device=device)
+        for x, _ in _batches(12, device=device):
+            h = cell(x, h)
+            loss = h.pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            h = h.detach()
+            seen.append(loss.item())
+        return seen, h, _everything(cell, opt)
+
+    both(program, replays=3)
+
+
+def test_a_second_thread_sees_values(device: Any) -> None:
+    def program() -> Any:
+        net, seen = _net(device), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for i, (x, y) in enumerate(_batches(16, device=device)):
+            opt.zero_grad()
+            out = net(x)
+            if i in (8, 11):
+                other = threading.Thread(target=lambda out=out: seen.append(out.sum().item()))
+                other.start()
+                other.join()
+            loss = F.cross_entropy(out, y)
+            loss.backward()
+            opt.step()
+        return seen, _everything(net, opt)
+
+    both(program, replays=2)
+
+
+def test_compiled_functions_inside(device: Any) -> None:
+    def program() -> Any:
+        net, head, seen = _net(device), nn.Linear(3, 3).to(device), []
+        opt = optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+        fast = rl.compile(head)
+        for x, y in _batches(16, device=device):
+            opt.zero_grad()
+            loss = F.cross_entropy(fast(net(x)), y)
+            loss.backward()
+            opt.step()
+            seen.append(loss.item())
+        return seen, _everything(net, opt), list(head.parameters())
+
+    both(program, replays=0)
+
+
+def test_own_functions_and_grad_of_grad(device: Any) -> None:
+    class Twice(rl.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2 * ctx.saved_tensors[0]
+
+    def program() -> Any:
+        net, seen = _net(device), []
+        opt = optim.SGD(net.parameters(), lr=0.05)
+        for x, _ in _batches(12, device=device):
+            x.requires_grad_()
+            out = Twice.apply(net(x)).sum()
+            (gx,) = rl.autograd.grad(out, x, create_graph=True)
+            loss = out * 0.1 + gx.pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            seen.append(loss.item())
+        return seen, _everything(net, opt)
+
+    both(program, replays=2)
+
+
+def test_anomaly_mode_and_profilers(device: Any) -> None:
+    def program() -> Any:
+        net, seen = _net(device), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for i, (x, y) in enumerate(_batches(16, device=device)):
+            opt.zero_grad()
+            if i == 8:
+                with rl.autograd.detect_anomaly():
+                    loss = F.cross_entropy(net(x), y)
+                    loss.backward()
+            elif i == 10:
+                with rl.profiler.profile() as p:
+                    loss = F.cross_entropy(net(x), y)
+                    loss.backward()
+                seen.append(sorted({e.key for e in p.key_averages()}))
+            elif i == 12:
+                try:
+                    with rl.autograd.detect_anomaly():
+                        (net(x) * float("nan")).sum().backward()
+                except RuntimeError as error:
+                    seen.append(str(error)[:50])
+            else:
+                loss = F.cross_entropy(net(x), y)
+                loss.backward()
+            opt.step()
+            seen.append(loss.item())
+        return seen, _everything(net, opt)
+
+    both(program, replays=2)
+
+
+def test_printing_in_the_middle(device: Any) -> None:
+    def program() -> Any:
+        net, seen = _net(device), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for i, (x, y) in enumerate(_batches(14, device=device)):
+            h = net[0](x)
+            if i == 9:
+                seen.append(repr(h)[:30])
+            loss = F.cross_entropy(net[3](h.relu()), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        return seen, h.shape, loss.dtype, _everything(net, opt)
+
+    both(program, replays=3)
+
+
+def test_autocast_and_scaler(device: Any) -> None:
+    def program() -> Any:
+        net, seen = _net(device), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for x, y in _batches(14, device=device):
+            opt.zero_grad()
+            with rl.autocast(device_type=rl.device(device).type, dtype=rl.bfloat16):
+                loss = F.cross_entropy(net(x), y)
+            loss.backward()
+            opt.step()
+            seen.append(loss.item())
+        return seen
+
+    both(program, replays=3)
+
+
+def test_tracing_can_be_switched_off() -> None:
+    assert rl.tracing() is False
+    _, seen = run_traced(lambda: [rl.ones(3).sum().item() for _ in range(9)])
+    assert rl.tracing() is False and seen.replayed == 0
