@@ -60,7 +60,8 @@ class Sanitizer:
         """How many tests ran, what the sanitizer said, and what else went wrong."""
         with tempfile.TemporaryDirectory() as folder:
             options = {k: f"{v}:log_path={folder}/log" for k, v in self.options.items()}
-            env = {**os.environ, "PYTHONPATH": str(copy / "src"), "LD_PRELOAD": self.preload(),
+            # OpenBLAS's own threads, like libgomp's, wait for each other in ways that no sanitizer sees.
+            env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(copy / "src"), "LD_PRELOAD": self.preload(),
                    "PYTHONMALLOC": "malloc", **options}  # fmt: skip
             command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests]
             try:
