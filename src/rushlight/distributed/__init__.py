@@ -61,6 +61,7 @@ from .lifecycle import (
     set_debug_level,
     split_group,
 )
+from .meeting import rendezvous
 from .objects import (
     all_gather_object,
     broadcast_object_list,
@@ -71,7 +72,6 @@ from .objects import (
 )
 from .point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from .reduce_op import ReduceOp
-from .meeting import rendezvous
 from .store import FileStore, HashStore, PrefixStore, Store, TCPStore
 from .works import Work
 

@@ -73,6 +73,7 @@ class DistributedDataParallel(Module, Joinable):
         named = [(n, p) for n, p in module.named_parameters() if n not in ignored]
         self._shared = [(n, p) for n, p in named if p.requires_grad]
         self._reducer: Reducer | None = None
+        self._exchange: Any = None  # the communication hook, where a compiled step looks for changes
         if group.size() > 1:
             self._check_same([(n, tuple(p.shape), str(p.dtype)) for n, p in named])
             if init_sync:
@@ -136,6 +137,8 @@ class DistributedDataParallel(Module, Joinable):
         if reducer is None:
             return self.module(*inputs, **kwargs)
         sync = here.grad and self.require_backward_grad_sync
+        if self._exchange is not reducer.hook:
+            reducer.hook = self._exchange
         work = Join.notify_join_context(self) if self._join_config.enable else None
         if work is not None:
             self._tell_sync(sync, reducer)
@@ -180,6 +183,7 @@ class DistributedDataParallel(Module, Joinable):
         if self._reducer.hook is not None:
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")  # fmt: skip
         self._reducer.hook, self._reducer.hook_state = hook, state
+        self._exchange = hook
 
     def _set_static_graph(self) -> None:
         self.static_graph = True

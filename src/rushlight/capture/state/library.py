@@ -1,0 +1,157 @@
+"""This package's own objects among a function's state: tensors, modules, optimisers, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core.tensor import Tensor
+from .kinds import MISSING, hooks_on, is_user_module, lookup
+from .names import attributes_used
+
+# Objects of ours that never change, or whose state is part of what every program looks at anyway.
+_CONSTANT = frozenset((
+    "dtype", "device", "Size", "memory_format", "layout", "Op", "Kernel", "finfo", "iinfo", "Generator",
+    "_Default", "no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "Recorder", "Trace",
+    "ProcessGroup", "Reducer",
+))  # fmt: skip
+
+
+class NotReady(Exception):
+    """The function depends on a lazy parameter that the call will give its shape."""
+
+
+class Library:
+    """The part of a walk that knows this package's classes; `Walk` knows Python's."""
+
+    names: set[str]
+    asked: dict[int, tuple[Any, set[str]]]
+    tensors: dict[int, tuple[Tensor, str]]
+    rows: list[tuple[str, Any, Any, Any]]
+    tables: list[tuple[str, Any, tuple, tuple]]
+    contents: list[tuple[str, Any, tuple]]
+    states: list[tuple[str, Any, list]]
+    optimizers: list[Any]
+    announced: set[int]
+    seen: Any
+    visit: Callable[[Any, str], None]
+    refuse: Callable[[str], None]
+    _row: Callable[..., None]
+    _names: Callable[[Any], set[str]]
+    _methods: Callable[..., None]
+    _member: Callable[..., None]
+    _instance: Callable[..., None]
+    _is_whole: Callable[[Any], bool]
+
+    def _tensor(self, t: Tensor, label: str) -> None:
+        if id(t) in self.tensors:
+            return
+        if hasattr(t, "materialize"):
+            raise NotReady(f"{label} has no shape yet")
+        self.tensors[id(t)] = (t, label)
+        for hooks in hooks_on(None if t._edge is None else t._edge[0]):
+            for hook in hooks:
+                self.visit(hook[1] if isinstance(hook, tuple) else hook, f"a hook of {label}")
+        own = vars(t)
+        for name in self._names(t).intersection(own):
+            self._row(own, name, own[name], f"{label}.{name}")
+        for name in self.asked.get(id(t), (None, ()))[1]:
+            if name not in own and not hasattr(type(t), name):
+                self._row(own, name, MISSING, f"{label}.{name}")
+
+    def _module(self, m: Any, label: str) -> None:
+        own = m.__dict__
+        self.announced.add(id(own))
+        cls = type(m)
+        asked = self._names(m) | _library_names(cls) | {"training", "forward"}
+        for name, value in list(own.items()):
+            if name in ("_parameters", "_buffers", "_modules"):
+                self._table(own, name, value, label)
+                for key, item in value.items():
+                    self.visit(item, f"{label}.{key}")
+            elif name.endswith("hooks") or "_hooks_" in name:
+                if "state_dict" not in name:
+                    self._table(own, name, value, label)
+                    for item in value.values():
+                        self.visit(item, f"{label}.{name}")
+            elif name in asked or self._is_whole(m):
+                self._row(own, name, value, f"{label}.{name}")
+        self._own_members(m, cls, own, asked, label)
+
+    def _own_members(self, m: Any, cls: type, own: dict, asked: set[str], label: str) -> None:
+        """Members of a module's class, and that no attribute of its own stands before them."""
+        for name in ("forward", "__call__"):
+            self._member(cls, name, lookup(cls, name), f"{label}.{name}")
+        for name in sorted({*self._names(m), "forward"}):
+            if name not in own:
+                member = lookup(cls, name)
+                if member is not MISSING or name in self.asked.get(id(m), (None, ()))[1]:
+                    self._row(own, name, MISSING, f"{label}.{name}")
+                if member is not MISSING and not callable(member) and not hasattr(member, "fget"):
+                    self._member(cls, name, member, f"{label}.{name}")
+        self._methods(m, cls, label)
+
+    def _table(self, own: dict, name: str, value: Any, label: str) -> None:
+        """A table of a module: itself, its keys and its values."""
+        self.announced.add(id(value))
+        self._row_only(own, name, value, f"{label}.{name}")
+        self.tables.append((f"{label}.{name}", value, tuple(value), tuple(value.values())))
+
+    def _row_only(self, table: Any, name: str, value: Any, label: str) -> None:
+        self.rows.append((label, table, name, value))
+
+    def _whole(self, value: Any, label: str) -> None:
+        """All attributes of an object whose code is not read."""
+        for name, item in list(vars(value).items()):
+            self._row(vars(value), name, item, f"{label}.{name}")
+
+    def _ours(self, value: Any, label: str) -> None:
+        """Another object of this package: a scheduler, a distribution, a compiled function."""
+        if type(value).__name__ in _CONSTANT:
+            return
+        for base in type(value).__mro__:
+            for name in getattr(base, "__slots__", ()):
+                if isinstance(name, str) and hasattr(value, name):
+                    self.visit(getattr(value, name), f"{label}.{name}")
+        if type(value).__name__ == "Compiled":
+            self.visit(value.fn, label)
+        elif hasattr(value, "__dict__"):
+            table = vars(value)
+            self.tables.append((label, table, tuple(table), tuple(table.values())))
+            self._whole(value, label)
+
+    def _optimizer(self, o: Any, label: str) -> None:
+        self.optimizers.append(o)
+        self.rows.append((f"{label}.state", o.__dict__, "state", o.state))
+        self.rows.append((f"{label}.param_groups", o.__dict__, "param_groups", o.param_groups))
+        for i, group in enumerate(o.param_groups):
+            params = group["params"]
+            self.contents.append((f"{label}.param_groups[{i}]", params, tuple(params)))
+            for j, p in enumerate(params):
+                self._tensor(p, f"{label}.param_groups[{i}].params[{j}]")
+        self.states.append((f"{label}.state", o.state, list(o.state.values())))
+        for held in list(o.state.values()):
+            if isinstance(held, dict):
+                for name, value in held.items():
+                    if isinstance(value, Tensor):
+                        self._row(held, name, value, f"{label}.{name}")
+        for name in ("_pre_hooks", "_post_hooks"):
+            hooks = getattr(o, name, {})
+            self.announced.add(id(hooks))
+            self.tables.append((f"{label}.{name}", hooks, tuple(hooks), tuple(hooks.values())))
+            for hook in hooks.values():
+                self.visit(hook, f"{label}.{name}")
+        if is_user_module(type(o).__module__):
+            self._instance(o, label)
+        elif "step" not in o.__dict__:
+            self._row(o.__dict__, "step", MISSING, f"{label}.step")
+        else:
+            self.visit(o.__dict__["step"], f"{label}.step")
+
+
+def _library_names(cls: Any) -> frozenset[str]:
+    """Attributes that the code of our own classes looks at on objects of a class."""
+    for base in cls.__mro__:
+        if not is_user_module(base.__module__):
+            return attributes_used(base, "Module")
+    return frozenset()
