@@ -15,9 +15,12 @@ from ...runtime.thread import here
 from ..program.instructions import Program
 from ..program.slots import CONSTANT, Slot
 from ..state import tree
+from ..state.keys import mode
+from ..state.known import TENSOR_SECRETS
 from ..state.watch import Watch
 from .backward import Backward
 from .effects import SEEDING, noticing, random_states
+from .executed import Seen, Watching
 from .inside import inside
 from .recorder import Recorder, host_read_error, is_array, reach, same
 
@@ -25,12 +28,16 @@ from .recorder import Recorder, host_read_error, is_array, reach, same
 class Recording:
     """What a call computed and how it changed the tensors that outlive it."""
 
-    def __init__(self, fn: Callable, args: tuple, kwargs: dict) -> None:
+    def __init__(self, fn: Callable, args: tuple, kwargs: dict, seen: Seen) -> None:
         self.fn, self.args, self.kwargs = fn, args, kwargs
+        self.seen = seen
+        self.guessed = not seen.calls  # nothing is known yet of what the code does
         self.tensors: list[Tensor] = []
         tree.flatten((args, kwargs), self.tensors)
-        self.watch = Watch(fn, tree.leaves((args, kwargs)))
+        self.watch = Watch(fn, tree.leaves((args, kwargs)), None if self.guessed else seen)
         self.leaves = self._leaves()
+        places = {id(t): i for i, t in enumerate(self.tensors)}
+        self.leaf_keys = [places.get(id(t), id(t)) for t in self.leaves]
         # Gradients that are there already are arguments, too: a backward adds to them. Not held: a
         # step that sets them to None gets their memory back at once, as without a recording.
         self.entry_grads = [None if t.grad is None else weakref.ref(t.grad) for t in self.leaves]
@@ -53,15 +60,19 @@ class Recording:
         del given
         self.recorder.strict = fullgraph
         forget_casts()
+        before, now = mode(), Seen()
         with (
             inside(self.recorder),
             collecting_replay_hooks() as hooks,
             noticing(self.recorder.complain),
             listening(self.recorder),
             nothing_reused(),
+            Watching(now),
         ):
             self.result = self.fn(*self.args, **self.kwargs)
         forget_casts()
+        if mode() != before:
+            now.strange = now.strange or "it changes a mode of the thread or a setting"
         del lasting  # until here: the recorder knows them by their ids
         del self.fn, self.args, self.kwargs
         if self.watch.mentioned & SEEDING:
@@ -73,8 +84,31 @@ class Recording:
                 self.complain_of_draws()
         self.hooks = [refresh for refresh, _ in hooks]
         self.after, self.odd = hooks.after, hooks.odd
+        self.odd = self.odd or not now.complete
+        self.grown = self._absorb(now)
+        self.ran, self.strange = list(now.codes), now.strange
         for _, arrays in hooks:
             fed.extend(arrays)
+
+    def _absorb(self, now: Seen) -> bool:
+        """Whether this call ran anything that the watch did not know of."""
+        functions = {id(fn): (fn, "") for fn, _ in self.watch.functions.values()}
+        return self.seen.absorb(now, {**self.watch.objects, **self.watch.tensors, **functions})
+
+    def unknown(self) -> str | None:
+        """What the call touches that no comparison before a replay would notice, or None."""
+        if self.recorder.trouble is not None:
+            return None  # reason enough, and told better
+        if self.guessed:
+            return None  # what a first call does once need not be what it does
+        if self.strange is not None or self.grown:
+            return self.strange
+        if self.watch.refused is not None:
+            return f"{self.watch.refused}, which is not compared before a replay"
+        if TENSOR_SECRETS & self.watch.mentioned:
+            return f"it asks for {min(TENSOR_SECRETS & self.watch.mentioned)} of a tensor"
+        unread = self.watch.unread(self.ran)
+        return None if unread is None else f"it runs {unread} in a way that cannot be followed"
 
     def complain_of_draws(self) -> None:
         """It moved a random stream that a replay would not."""
@@ -223,11 +257,15 @@ class Recording:
                     return f"{why} of {a.name} at {a.line} differs from call to call"
         if len(mine) != len(theirs):
             return f"{len(mine)} instructions, {len(theirs)} the call before"
-        if [m[:2] for m in self.exit_grads] != [m[:2] for m in other.exit_grads]:
+        if self._grads() != other._grads():
             return "the gradients it leaves differ from call to call"
         if not _same_makers(self.leaf_makers, other.leaf_makers):
             return "what it returns differs from call to call"
         return None
+
+    def _grads(self) -> dict[int, tuple]:
+        """What became of gradients, by tensor: those that stayed as they were are left out."""
+        return {k: m[:1] for k, m in zip(self.leaf_keys, self.exit_grads) if m[0] != "kept"}
 
     def _slot_differs(self, other: Recording, x: Any, y: Any, names: dict[int, int]) -> str | None:
         if x.__class__ is not Slot or y.__class__ is not Slot:

@@ -1,43 +1,109 @@
-"""What values are, looked at without running any code of theirs: modules, optimisers, users' objects."""
+"""What values are, looked at without running any code of theirs, and tables to look at them again."""
 
 from __future__ import annotations
 
 import sys
+import types
 from typing import Any
 
-_PACKAGE = __name__.split(".")[0]
+from .known import PACKAGE
+
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_SKIPPED = frozenset(("numpy", "cupy", "torch", "pytest", "_pytest", _PACKAGE))
+_SKIPPED = frozenset(("numpy", "cupy", "torch", "pytest", "_pytest", PACKAGE))
 # Parts of this package that stand where a user's code would.
-_USERS = tuple([f"{_PACKAGE}.{part}" for part in ("cli", "vision", "dezero")])
+_USERS = tuple([f"{PACKAGE}.{part}" for part in ("cli", "vision", "dezero")])
 MISSING = object()
 
 
+class Attributes:
+    """An object's attributes with the `get` of a dict: of functions, slots and classes."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+    def get(self, name: str, default: Any) -> Any:
+        return getattr(self.owner, name, default)
+
+
+class RawAttributes(Attributes):
+    """The same where a class would rather answer by itself."""
+
+    def get(self, name: str, default: Any) -> Any:
+        try:
+            return object.__getattribute__(self.owner, name)
+        except AttributeError:
+            return default
+
+
 class ClassDict:
-    """A class's own attributes with the `get` of a dict."""
+    """What a class's objects find under a name, with the `get` of a dict: the raw member."""
 
     def __init__(self, cls: type) -> None:
         self.cls = cls
 
     def get(self, name: str, default: Any) -> Any:
-        return vars(self.cls).get(name, default)
+        return lookup(self.cls, name, default)
+
+
+def lookup(cls: type, name: str, default: Any = MISSING) -> Any:
+    """A member of a class or of one that it derives from, without binding it."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return default
+
+
+def class_table(cls: type, name: str, member: Any) -> Any:
+    """The quickest table that shows this member of a class."""
+    try:
+        if type(cls) is type and getattr(cls, name, MISSING) is member:
+            return Attributes(cls)
+    except Exception:  # noqa: BLE001 - a descriptor that does not like being asked
+        pass
+    return ClassDict(cls)
+
+
+def functions_in(member: Any) -> list[types.FunctionType]:
+    """The functions behind a member of a class: a method, a property, what a decorator wraps."""
+    if isinstance(member, types.FunctionType):
+        return [member]
+    parts = [getattr(member, n, None) for n in ("fget", "fset", "fdel", "__func__", "func")]
+    return [p for p in parts if isinstance(p, types.FunctionType)]
+
+
+def own_dict(value: Any) -> Any:
+    """An object's own attributes, whatever its class makes of being asked; None if it has none."""
+    try:
+        return object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+
+
+def unwrapped(fn: Any) -> list[Any]:
+    """A function and those it was wrapped around."""
+    found = [fn]
+    while isinstance(getattr(found[-1], "__wrapped__", None), types.FunctionType):
+        if found[-1].__wrapped__ in found:
+            break
+        found.append(found[-1].__wrapped__)
+    return found
 
 
 def is_module(value: Any) -> bool:
-    own = getattr(value, "__dict__", None)
+    own = own_dict(value)
     return own is not None and "_parameters" in own and "_modules" in own
 
 
 def is_optimizer(value: Any) -> bool:
-    return hasattr(type(value), "step") and "param_groups" in getattr(value, "__dict__", ())
+    return hasattr(type(value), "step") and "param_groups" in (own_dict(value) or ())
 
 
 def is_scaler(value: Any) -> bool:
-    return "_growth_tracker" in getattr(value, "__dict__", ())
+    return "_growth_tracker" in (own_dict(value) or ())
 
 
 def is_user_module(name: str, file: str | None = None) -> bool:
-    """Whether code of this module may hold state worth watching: not ours, not the library's."""
+    """Whether code of this module is most likely a user's: what the first recording looks at."""
     if name.startswith(_USERS):
         return True
     root = name.partition(".")[0]
@@ -48,18 +114,36 @@ def is_user_module(name: str, file: str | None = None) -> bool:
     return file is None or "site-packages" not in file
 
 
+def is_trusted(name: str) -> bool:
+    """Whether a module is this package's or NumPy's, whose code is not read."""
+    return name.partition(".")[0] in _SKIPPED and not name.startswith(_USERS)
+
+
 def peek(value: Any, name: str) -> Any:
     """An attribute without running any code for it."""
-    own = getattr(value, "__dict__", None)
-    if own is None:
-        return MISSING
-    if name in own:
-        return own[name]
-    for table in ("_modules", "_parameters", "_buffers"):
-        if name in own.get(table, ()):
-            return own[table][name]
-    found = getattr(type(value), name, MISSING) if not isinstance(value, type) else MISSING
-    return found if isinstance(found, PLAIN) else MISSING
+    if issubclass(type(value), types.ModuleType) and is_trusted(value.__name__):
+        return getattr(value, name, MISSING)  # names of ours that are looked up when asked for
+    own = own_dict(value)
+    if issubclass(type(value), type):
+        return lookup(value, name)
+    if own is not None:
+        if name in own:
+            return own[name]
+        for table in ("_modules", "_parameters", "_buffers"):
+            if name in own.get(table, ()):
+                return own[table][name]
+    found = lookup(type(value), name)
+    if isinstance(found, types.MemberDescriptorType):
+        return found.__get__(value) if slot_is_set(found, value) else MISSING
+    return MISSING if functions_in(found) or hasattr(type(found), "__get__") else found
+
+
+def slot_is_set(member: Any, value: Any) -> bool:
+    try:
+        member.__get__(value)
+    except AttributeError:
+        return False
+    return True
 
 
 def content(cell: Any) -> Any:
@@ -86,11 +170,11 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def hooks_on(node: Any) -> tuple:
-    """How many hooks hang on a leaf's node."""
+    """The hooks that hang on a leaf's node."""
     if node is None:
         return ()
     pre, post = node.pre_hooks, getattr(node, "post_hooks", None)
-    return (len(pre) if pre else 0, len(post) if post else 0)
+    return (tuple(pre.values()) if pre else (), tuple(post.values()) if post else ())
 
 
 def group_shape(o: Any) -> list[list]:
@@ -115,5 +199,5 @@ def option(value: Any) -> Any:
 def short(value: Any) -> str:
     if value is MISSING:
         return "nothing"
-    text = repr(value) if isinstance(value, PLAIN) else f"a {type(value).__name__}"
+    text = repr(value) if type(value) in PLAIN else f"a {type(value).__name__}"
     return text if len(text) < 60 else text[:57] + "..."

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...core.tensor import Tensor
+from .found import Found
 from .kinds import MISSING, hooks_on, is_user_module, lookup
 from .names import attributes_used
 
@@ -21,27 +21,8 @@ class NotReady(Exception):
     """The function depends on a lazy parameter that the call will give its shape."""
 
 
-class Library:
-    """The part of a walk that knows this package's classes; `Walk` knows Python's."""
-
-    names: set[str]
-    asked: dict[int, tuple[Any, set[str]]]
-    tensors: dict[int, tuple[Tensor, str]]
-    rows: list[tuple[str, Any, Any, Any]]
-    tables: list[tuple[str, Any, tuple, tuple]]
-    contents: list[tuple[str, Any, tuple]]
-    states: list[tuple[str, Any, list]]
-    optimizers: list[Any]
-    announced: set[int]
-    seen: Any
-    visit: Callable[[Any, str], None]
-    refuse: Callable[[str], None]
-    _row: Callable[..., None]
-    _names: Callable[[Any], set[str]]
-    _methods: Callable[..., None]
-    _member: Callable[..., None]
-    _instance: Callable[..., None]
-    _is_whole: Callable[[Any], bool]
+class Library(Found):
+    """The part of a walk that knows this package's classes."""
 
     def _tensor(self, t: Tensor, label: str) -> None:
         if id(t) in self.tensors:
@@ -55,7 +36,7 @@ class Library:
         own = vars(t)
         for name in self._names(t).intersection(own):
             self._row(own, name, own[name], f"{label}.{name}")
-        for name in self.asked.get(id(t), (None, ()))[1]:
+        for name in self._asked(t):
             if name not in own and not hasattr(type(t), name):
                 self._row(own, name, MISSING, f"{label}.{name}")
 
@@ -85,7 +66,7 @@ class Library:
         for name in sorted({*self._names(m), "forward"}):
             if name not in own:
                 member = lookup(cls, name)
-                if member is not MISSING or name in self.asked.get(id(m), (None, ()))[1]:
+                if member is not MISSING or name in self._asked(m):
                     self._row(own, name, MISSING, f"{label}.{name}")
                 if member is not MISSING and not callable(member) and not hasattr(member, "fget"):
                     self._member(cls, name, member, f"{label}.{name}")
@@ -94,11 +75,8 @@ class Library:
     def _table(self, own: dict, name: str, value: Any, label: str) -> None:
         """A table of a module: itself, its keys and its values."""
         self.announced.add(id(value))
-        self._row_only(own, name, value, f"{label}.{name}")
+        self.rows.append((f"{label}.{name}", own, name, value))
         self.tables.append((f"{label}.{name}", value, tuple(value), tuple(value.values())))
-
-    def _row_only(self, table: Any, name: str, value: Any, label: str) -> None:
-        self.rows.append((label, table, name, value))
 
     def _whole(self, value: Any, label: str) -> None:
         """All attributes of an object whose code is not read."""

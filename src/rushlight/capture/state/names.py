@@ -9,53 +9,113 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-_ATTRIBUTES = frozenset(("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR"))
+_ATTRIBUTES = frozenset(
+    (
+        "LOAD_ATTR",
+        "LOAD_METHOD",
+        "STORE_ATTR",
+        "DELETE_ATTR",
+        "LOAD_SUPER_ATTR",
+        "LOAD_SUPER_METHOD",
+    )
+)
 _KEEPS = frozenset(("COPY", "PUSH_NULL", "CACHE", "EXTENDED_ARG", "RESUME"))
+_ENDS = frozenset(("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD"))
+_CELLS = frozenset((
+    "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_CLOSURE", "STORE_DEREF", "DELETE_DEREF",
+    "LOAD_FROM_DICT_OR_DEREF",
+))  # fmt: skip
+_GLOBALS = frozenset((
+    "LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS",
+))  # fmt: skip
 
 
 class Names(NamedTuple):
     """What one code object names.
 
     `paths` begin at a variable: ("global", "cfg", ("lr",)) for `cfg.lr`; an empty path is the variable
-    itself. `loose` are attributes of values that are not known before the call.
+    itself. `loose` are attributes of values that are not known before the call. `imports` are
+    (level, module, names) of import statements.
     """
 
     paths: frozenset[tuple[str, str, tuple[str, ...]]]
     loose: frozenset[str]
+    imports: frozenset[tuple[int, str, tuple[str, ...]]]
+
+    @property
+    def all(self) -> set[str]:
+        """Every name, of variables and attributes."""
+        found = set(self.loose)
+        for _, name, path in self.paths:
+            found.add(name)
+            found.update(path)
+        return found
 
 
 @lru_cache(maxsize=4096)
-def names_of(code: types.CodeType) -> Names:
-    """The names in one code object, those of nested functions apart."""
+def names_of(code: types.CodeType, ran: frozenset[int] | None = None) -> Names:
+    """The names in one code object, in the instructions that ran; those of nested functions apart."""
     paths: set[tuple[str, str, tuple[str, ...]]] = set()
     loose: set[str] = set()
+    imports: set[tuple[int, str, tuple[str, ...]]] = set()
     root: tuple[str, str] | None = None
     path: tuple[str, ...] = ()
-    for ins in dis.get_instructions(code):
+    instructions = list(_ran(code, ran))
+    rebound: set[str] = set().union(*[_stored(i) for i in instructions])
+    for at, ins in enumerate(instructions):
         kind = _variable(ins.opname)
         if kind is not None:
             name = ins.argval[-1] if isinstance(ins.argval, tuple) else ins.argval
             root, path = (kind, name), ()
-            paths.add((kind, name, ()))
+            if kind == "local" and name in rebound:
+                root = None  # it may be anything by now
+            else:
+                paths.add((kind, name, ()))
         elif ins.opname in _ATTRIBUTES:
-            if root is None:
+            if root is None or ins.is_jump_target:  # `(a if c else b).x` is of both
                 loose.add(ins.argval)
+                root = None
             else:
                 path = (*path, ins.argval)
                 paths.add((*root, path))
             if ins.opname in ("STORE_ATTR", "DELETE_ATTR"):
                 root = None
+        elif ins.opname == "IMPORT_NAME":
+            level, wanted = instructions[at - 2].argval, instructions[at - 1].argval
+            imports.add((level if isinstance(level, int) else 0, ins.argval, tuple(wanted or ())))
+            root = None
         elif ins.opname not in _KEEPS:
             root = None
-    return Names(frozenset(paths), frozenset(loose))
+    return Names(frozenset(paths), frozenset(loose), frozenset(imports))
+
+
+def _ran(code: types.CodeType, ran: frozenset[int] | None) -> Iterator[Any]:
+    """The instructions that ran: those that were noted, and what follows them without a jump."""
+    goes_on = False
+    for ins in dis.get_instructions(code):
+        if ran is None or ins.offset in ran:
+            goes_on = True
+        elif ins.is_jump_target:
+            goes_on = False
+        if goes_on:
+            yield ins
+        if "JUMP" in ins.opname or ins.opname in _ENDS or ins.opname == "FOR_ITER":
+            goes_on = False
 
 
 def _variable(opname: str) -> str | None:
     if opname.startswith("LOAD_FAST"):
         return "local"
-    if opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+    if opname in _GLOBALS:
         return "global"
-    return "cell" if opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") else None
+    return "cell" if opname in _CELLS else None
+
+
+def _stored(ins: Any) -> tuple:
+    """The local variables that an instruction binds anew."""
+    if "STORE_FAST" not in ins.opname:
+        return ()
+    return ins.argval if isinstance(ins.argval, tuple) else (ins.argval,)
 
 
 def codes(code: types.CodeType) -> Iterator[types.CodeType]:

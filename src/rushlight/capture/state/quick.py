@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from operator import is_
 from typing import Any
 
 from ...core.changes import changes
-from .kinds import group_shape, hooks_on
+from .kinds import MISSING, Attributes, content, group_shape, hooks_on
 
-_LOOK_EVERY = 16  # calls after which modules are looked at though nobody announced a change
-_NUMERIC = (int, float, complex, tuple, frozenset)
+
+class _Unknown:
+    """Stands for `Versions` where it is not built: everything is compared before every call."""
+
+    def __init__(self, dicts: list[dict]) -> None:
+        pass
+
+    def same(self) -> bool:
+        return False
+
+    def renew(self) -> None:
+        pass
+
+
+try:
+    from .._versions import Versions
+except ImportError:  # no compiler
+    Versions = _Unknown  # type: ignore[assignment,misc]
 
 
 class Quick:
     """What a watch has found, in the form in which it is checked fastest.
 
-    Whatever changes a module or a hook raises a number (`core.changes`); as long as it stands still their
-    tables need no look. A change behind that number's back (a write into a module's `__dict__`) is
-    found some calls later, and told.
+    A network has many tables that hardly ever change. Python counts the changes of each dict, and whoever
+    adds a hook raises a number of ours (`core.changes`): while these stand still, the tables of modules need
+    no look.
     """
 
     def __init__(self, watch: Any) -> None:
@@ -28,51 +44,56 @@ class Quick:
         self.edges = [t._edge for t in watch.held]
         self.nodes = [(e[0], hooks_on(e[0])) for e in self.edges if e is not None]
         self.seen = [list(g.values()) for o, _ in self.groups for g in o.param_groups]
-        modules, rest = Checks(), Checks()
+        modules, states, rest = Group(), Group(), Checks()
+        slow = {id(s) for o in watch.optimizers for s in (o.state, *o.state.values())}
+
+        def group(table: Any) -> Checks:
+            return modules if id(table) in announced else states if id(table) in slow else rest
+
         for _, table, key, value in watch.rows:
-            (modules if id(table) in announced else rest).entry(table, key, value)
+            group(table).entry(table, key, value)
         for _, container, n in watch.lengths:
-            (modules if id(container) in announced else rest).length(container, n)
+            group(container).length(container, n)
+        for _, table, keys, values in watch.tables:
+            group(table).table(table, keys, values)
         for node, hooks in self.nodes:
             modules.hooks(node, hooks)
         rest.tensors(watch)
-        for _, cell, value in watch.cells:
-            rest.add(f"{rest.name(cell)}.cell_contents is {rest.name(value)}")
+        for _, cell, value in watch.cells.values():
+            rest.cell(cell, value)
         for _, table, held in watch.states:
-            rest.add(f"[*{rest.name(table)}.values()] == {rest.name(held)}")
+            states.table(table, tuple(table), tuple(held))
         for _, container, items in watch.contents:
-            same = container.__class__(items)
-            rest.add(f"{rest.name(container)} == {rest.name(same)}")
-        self.modules, self.rest = modules.function(), rest.function()
-        self.generation, self.left = -1, 0
+            rest.items(rest.name(container), items)
+        for _, array, before in watch.bytes:
+            rest.add(f"{rest.name(_same_bytes)}({rest.name(array)}, {rest.name(before)})")
+        self.modules, self.rest, self.states = (
+            modules.function(),
+            rest.function(),
+            states.function(),
+        )
+        self.versions, self.state_versions = modules.versions(), states.versions()
+        self.generation, self.state_is_known = -1, False
 
     def unchanged(self) -> bool:
         """Whether everything is as it was; False may be a false alarm."""
         try:
-            if self.generation != changes[0] or not self.left:
-                if not self._modules_unchanged():
+            if self.generation != changes[0] or not self.versions.same():
+                number = changes[0]
+                self.versions.renew()  # before looking: a change meanwhile counts
+                self.generation = -1
+                if not self.modules():
                     return False
-            self.left -= 1
+                self.generation = number
+            if not self.state_is_known or not self.state_versions.same():
+                self.state_versions.renew()
+                self.state_is_known = False
+                if not self.states():
+                    return False
+                self.state_is_known = True
             return self.rest() and self._options_unchanged()
-        except Exception:  # noqa: BLE001 - a missing key, or arrays compared by value: changed
+        except Exception:  # noqa: BLE001 - a missing key, or a cell without a value: changed
             return False
-
-    def _modules_unchanged(self) -> bool:
-        try:
-            same = self.modules()
-        except Exception:  # noqa: BLE001 - tensors compared by value: others than before
-            same = False
-        if same:
-            self.generation, self.left = changes[0], _LOOK_EVERY
-        elif self.generation == changes[0]:
-            self.generation = -1
-            warnings.warn(
-                "compile: a module was changed behind its own back (by writing into its __dict__ or "
-                f"a table of it), which is looked for every {_LOOK_EVERY} calls only: calls since then "
-                "have not seen it. Assign attributes instead.",
-                stacklevel=2,
-            )
-        return same
 
     def _options_unchanged(self) -> bool:
         i = 0
@@ -107,23 +128,48 @@ class Checks:
         self.parts.append(text)
 
     def entry(self, table: Any, key: Any, value: Any) -> None:
-        """What a table holds under a key."""
-        t, k, v = self.name(table), self.name(key), self.name(value)
-        if not isinstance(table, dict):
-            self.add(f"{t}.get({k}, None) is {v}")
-        elif isinstance(value, _NUMERIC):  # 2 equals 2.0, but what is computed with it does not
-            self.add(f"{t}[{k}] is {v}")
+        """What a table holds under a key: the identical object; a look at equal ones takes longer."""
+        if table.__class__ is Attributes and value is not MISSING:
+            self.add(f"{self.name(table.owner)}.{key} is {self.name(value)}")
+            return
+        t, k = self.name(table), self.name(key)
+        if value is MISSING:
+            there = f"{k} not in {t}" if isinstance(table, dict) else None
+            self.add(there or f"{t}.get({k}, {self.name(MISSING)}) is {self.name(MISSING)}")
+        elif isinstance(table, dict):
+            self.add(f"{t}[{k}] is {self.name(value)}")
         else:
-            self.add(f"({t}[{k}] is {v} or {t}[{k}] == {v})")
+            self.add(f"{t}.get({k}, None) is {self.name(value)}")
+
+    def cell(self, cell: Any, value: Any) -> None:
+        """What a variable of an outer function holds; an empty one raises, which is a change."""
+        if value is MISSING:
+            self.add(f"{self.name(content)}({self.name(cell)}) is {self.name(MISSING)}")
+        else:
+            self.add(f"{self.name(cell)}.cell_contents is {self.name(value)}")
+
+    def items(self, container: str, items: tuple) -> None:
+        """The identical entries in the same order."""
+        self.add(f"len({container}) == {len(items)}" if items else f"not len({container})")
+        if items:
+            self.add(f"all(map({self.name(is_)}, {container}, {self.name(items)}))")
+
+    def table(self, table: Any, keys: tuple, values: tuple) -> None:
+        """A dict as a whole."""
+        self.items(self.name(table), keys)
+        if keys:
+            self.add(
+                f"all(map({self.name(is_)}, {self.name(table)}.values(), {self.name(values)}))"
+            )
 
     def length(self, container: Any, n: int) -> None:
         name = self.name(container)
         self.add(f"len({name}) == {n}" if n else f"not {name}")
 
     def hooks(self, node: Any, hooks: tuple) -> None:
-        """A node has as many hooks as it had."""
+        """A node has the hooks that it had."""
         name = self.name(node)
-        if hooks == (0, 0) and hasattr(node, "post_hooks"):
+        if hooks == ((), ()) and hasattr(node, "post_hooks"):
             self.add(f"not {name}.pre_hooks and not {name}.post_hooks")
         else:
             self.add(f"{self.name(hooks_on)}({name}) == {self.name(hooks)}")
@@ -144,3 +190,31 @@ class Checks:
         source = f"def check({variables}):\n    return {' and '.join(self.parts) or True}\n"
         exec(compile(source, "<checks of a program>", "exec"), self.names)
         return self.names.pop("check")
+
+
+class Group(Checks):
+    """Comparisons of dicts that hardly ever change: while Python counts no change, none is made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dicts: dict[int, dict] = {}
+
+    def entry(self, table: Any, key: Any, value: Any) -> None:
+        self._note(table)
+        super().entry(table, key, value)
+
+    def table(self, table: Any, keys: tuple, values: tuple) -> None:
+        self._note(table)
+        super().table(table, keys, values)
+
+    def _note(self, table: Any) -> None:
+        assert isinstance(table, dict)
+        self.dicts[id(table)] = table
+
+    def versions(self) -> Any:
+        return Versions(list(self.dicts.values()))
+
+
+def _same_bytes(a: Any, b: Any) -> bool:
+    """Whether a NumPy array holds what it held, to the bit."""
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()

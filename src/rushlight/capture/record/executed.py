@@ -1,0 +1,250 @@
+"""Which instructions of Python a call ran: noted while it is recorded, to know what it depends on.
+
+Python's own tracing tells of every instruction and every call of a C function in this thread. Code of this
+package and of NumPy is trusted; all other code is read, the standard library's and installed packages' too.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import sys
+import threading
+import weakref
+from types import CodeType, FrameType
+from typing import Any
+
+from ...base.locks import new_lock
+from ...core.tensor import Tensor
+from ..state.known import (
+    PLAIN_BUILTINS,
+    REFLECTIVE,
+    TENSOR_SECRETS,
+    is_ours,
+    may_call,
+    may_enter,
+)
+
+_LEANED_ON = frozenset((
+    "abc _collections_abc collections contextlib copy copyreg dataclasses enum functools genericpath "
+    "importlib inspect numbers operator os posixpath re threading types typing weakref"
+).split())  # fmt: skip
+_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
+
+
+class _Thread(threading.local):
+    """Which block this thread is inside of."""
+
+    watching: Any = None
+
+
+_thread = _Thread()
+
+
+def can_watch() -> bool:
+    """Whether instructions can be noted now: a debugger or a profiler of C has the place otherwise."""
+    tracing, profiling = sys.gettrace(), sys.getprofile()
+    if profiling is not None and not callable(profiling):
+        return False
+    owner = type(getattr(tracing, "__self__", None))
+    names = [owner.__module__, getattr(tracing, "__module__", None) or ""]
+    debugger = any(n.startswith(("pydevd", "_pydev", "debugpy")) for n in names)
+    return not debugger and not any(c.__module__ == "bdb" for c in owner.__mro__)
+
+
+class Seen:
+    """What the calls of one function ran so far."""
+
+    def __init__(self) -> None:
+        self.codes: dict[CodeType, set[int]] = {}  # offsets of instructions, of code that is read
+        self.asked: dict[int, tuple[Any, set[str]]] = {}  # attributes by getattr and the like
+        self.whole: dict[int, Any] = {}  # objects all of whose attributes matter
+        self.calls = 0
+        self.strange: str | None = None  # what it called that is not known
+        self.complete = True  # whether nothing hid any instruction
+
+    def absorb(self, now: Seen, reached: dict[int, Any]) -> bool:
+        """Add what a call ran, of objects those that outlive it; whether anything was new."""
+        grown, self.calls = False, self.calls + 1
+        for code, ran in now.codes.items():
+            mine = self.codes.setdefault(code, set())
+            grown |= not ran <= mine
+            mine |= ran
+        for key, (value, names) in now.asked.items():
+            value = value() if isinstance(value, weakref.ref) else value
+            if key in reached and reached[key][0] is value:
+                known = self.asked.setdefault(key, (value, set()))[1]
+                grown |= not names <= known
+                known |= names
+        for key, value in now.whole.items():
+            if key in reached and reached[key][0] is value and key not in self.whole:
+                self.whole[key], grown = value, True
+        return grown
+
+    def ask(self, value: Any, name: str) -> None:
+        """An attribute was looked for by name."""
+        if isinstance(value, Tensor):
+            if name in TENSOR_SECRETS:
+                self.strange = self.strange or f"it asks for {name} of a tensor"
+            self.asked.setdefault(id(value), (weakref.ref(value), set()))[1].add(name)
+        elif type(value) not in _PLAIN:
+            self.asked.setdefault(id(value), (value, set()))[1].add(name)
+
+    def refuse(self, what: str, frame: FrameType) -> None:
+        if self.strange is None:
+            line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            self.strange = f"it calls {what} at {line}, which a replay would not"
+
+
+class Watching:
+    """A block whose instructions are noted in `seen`."""
+
+    def __init__(self, seen: Seen) -> None:
+        self.seen = seen
+        self.ours: dict[CodeType, bool] = {}
+        self.locals: dict[CodeType, Any] = {}
+        self.acting: set[int] = set()  # frames of the standard library that trusted code called
+
+    def __enter__(self) -> Watching:
+        self.before = sys.gettrace(), sys.getprofile()
+        self.outer, _thread.watching = _thread.watching, self
+        self.start = sys._getframe(1)  # who calls the function itself
+        self.collecting = gc.isenabled()
+        gc.disable()  # finalisers of what died elsewhere are no part of this call
+        _stand_ins.enter()
+        sys.setprofile(self._profile)
+        sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        if sys.gettrace() != self._trace or sys.getprofile() != self._profile:
+            self.seen.complete = False  # a debugger took over in the middle
+        else:
+            sys.settrace(self.before[0])
+            sys.setprofile(self.before[1])
+        _stand_ins.leave()
+        if self.collecting:
+            gc.enable()
+        _thread.watching = self.outer
+
+    def is_ours(self, frame: FrameType | None) -> bool:
+        """Whether a frame runs trusted code, or the standard library at its request."""
+        if frame is None or id(frame) in self.acting:
+            return True
+        code = frame.f_code
+        found = self.ours.get(code)
+        if found is None:
+            name = frame.f_globals.get("__name__")
+            back = code.co_filename.startswith("<") and name is None and self.is_ours(frame.f_back)
+            found = is_ours(code.co_filename, name, back) or _is_weak_callback(name, code)
+            self.ours[code] = found
+        return found
+
+    def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
+        code, back = frame.f_code, frame.f_back
+        if self.is_ours(frame):
+            if back is not None and not self.is_ours(back) and "weakref" not in code.co_filename:
+                self._entry(frame, back)
+            return None
+        if self.is_ours(back) and back is not self.start and _may_act(frame):
+            self.acting.add(id(frame))
+            return None
+        local = self.locals.get(code)
+        if local is None:
+            local = self.locals[code] = self._local(code)
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return local
+
+    def _local(self, code: CodeType) -> Any:
+        add = self.seen.codes.setdefault(code, set()).add
+        ask = self.seen.ask
+
+        def local(frame: FrameType, event: str, arg: Any) -> Any:
+            if event == "opcode":
+                add(frame.f_lasti)
+            elif event == "exception" and isinstance(arg[1], AttributeError):
+                if arg[1].name is not None:
+                    ask(arg[1].obj, arg[1].name)
+            return local
+
+        return local
+
+    def _entry(self, frame: FrameType, back: FrameType) -> None:
+        """A trusted function is called by code that is read."""
+        module, name = frame.f_globals.get("__name__") or "", frame.f_code.co_name
+        if not may_enter(module, name):
+            self.seen.refuse(f"{module}.{name}()", back)
+
+    def _profile(self, frame: FrameType, event: str, arg: Any) -> None:
+        if event == "return":
+            self.acting.discard(id(frame))
+        elif event == "c_call" and not self.is_ours(frame) and not may_call(arg):
+            self.seen.refuse(_named(arg), frame)
+
+
+def _may_act(frame: FrameType) -> bool:
+    """Whether a frame is one of those that our code leans on, and not something it was given to call."""
+    name = frame.f_globals.get("__name__") or ""
+    return name in _LEANED_ON or name.startswith(("importlib.", "namedtuple_"))
+
+
+def _is_weak_callback(module: str | None, code: CodeType) -> bool:
+    """What weak tables do when something dies, in the middle of whatever runs just then."""
+    return module in ("weakref", "_weakrefset") and code.co_name in ("remove", "_remove")
+
+
+def _named(function: Any) -> str:
+    owner = getattr(function, "__self__", None)
+    name = getattr(function, "__name__", repr(function))
+    if owner is None or type(owner).__name__ == "module":
+        module = getattr(function, "__module__", None)
+        return f"{module}.{name}()" if module and module != "builtins" else f"{name}()"
+    cls = owner if isinstance(owner, type) else type(owner)
+    return f"{cls.__name__}.{name}()"
+
+
+class _StandIns:
+    """getattr and its like with a note of what they were asked, in place while anybody records."""
+
+    def __init__(self) -> None:
+        self.lock = new_lock()
+        self.recordings = 0
+        self.before: dict[str, Any] = {}
+
+    def enter(self) -> None:
+        with self.lock:
+            self.recordings += 1
+            if self.recordings == 1:
+                self.before = {name: getattr(builtins, name) for name in REFLECTIVE}
+                for name, stand_in in _NOTING.items():
+                    setattr(builtins, name, stand_in)
+
+    def leave(self) -> None:
+        with self.lock:
+            self.recordings -= 1
+            if self.recordings == 0:
+                for name, plain in self.before.items():
+                    if getattr(builtins, name) is _NOTING[name]:
+                        setattr(builtins, name, plain)
+
+
+def _noting(name: str) -> Any:
+    plain = PLAIN_BUILTINS[name]
+
+    def stand_in(*args: Any) -> Any:
+        if not args:  # the variables of whoever asks
+            found = sys._getframe(1).f_locals
+            return found if plain is PLAIN_BUILTINS["vars"] else sorted(found)
+        watching = _thread.watching
+        if watching is not None and not watching.is_ours(sys._getframe(1)):
+            if len(args) > 1 and isinstance(args[1], str):
+                watching.seen.ask(args[0], args[1])
+            elif not isinstance(args[0], Tensor):
+                watching.seen.whole[id(args[0])] = args[0]
+        return plain(*args)
+
+    return stand_in
+
+
+_NOTING = {name: _noting(name) for name in REFLECTIVE}
+_stand_ins = _StandIns()

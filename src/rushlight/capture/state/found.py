@@ -1,0 +1,86 @@
+"""What a walk through a function's state has found: comparisons of it, and the tensors that live in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core.tensor import Tensor
+from .kinds import Attributes
+
+
+class Found:
+    """Lists that the parts of a walk fill; each part knows some kinds of objects."""
+
+    visit: Callable[[Any, str], None]
+    _function: Callable[..., None]
+    _instance: Callable[..., None]
+    _methods: Callable[..., None]
+    _member: Callable[..., None]
+
+    def __init__(self, seen: Any) -> None:
+        self.seen = seen  # what earlier calls ran
+        self.names: set[str] = set()  # attributes of whatever has them
+        self.mentioned: set[str] = set()  # every name in the code
+        self.asked: dict[int, tuple[Any, set[str]]] = {}  # attributes of one object each
+        self.whole: set[int] = set()  # objects all of whose attributes matter, by id
+        self.announced: set[int] = set()  # tables of modules, which hardly ever change
+        if seen is not None:
+            self.asked.update({k: (v, set(names)) for k, (v, names) in seen.asked.items()})
+            self.whole.update(seen.whole)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget objects, but not names: the next walk looks for more of them."""
+        self.functions: dict[tuple[int, int], Any] = {}
+        self.read: set[Any] = set()  # code that the walk has come to
+        self.objects: dict[int, tuple[Any, str]] = {}
+        self.tensors: dict[int, tuple[Tensor, str]] = {}
+        self.arrays: dict[int, tuple[Any, str]] = {}
+        self.rows: list[tuple[str, Any, Any, Any]] = []  # label, table, key, value
+        self.noted: set[tuple[int, Any]] = set()  # rows that are there already
+        self.members: set[tuple[int, str]] = set()  # of classes
+        self.lengths: list[tuple[str, Any, int]] = []
+        self.contents: list[tuple[str, Any, tuple]] = []  # of lists and the like
+        self.tables: list[tuple[str, Any, tuple, tuple]] = []  # dicts as a whole: keys, values
+        self.bytes: list[tuple[str, Any, Any]] = []  # NumPy arrays, and what they held
+        self.states: list[tuple[str, Any, list]] = []  # of optimisers, whatever the keys
+        self.cells: dict[int, tuple[str, Any, Any]] = {}
+        self.optimizers: list[Any] = []
+        self.generators: list[Any] = []
+        self.refused: str | None = None  # what cannot be compared
+
+    def size(self) -> tuple[int, ...]:
+        """Grows while a walk finds more names."""
+        asked = sum([len(names) for _, names in self.asked.values()])
+        return len(self.names), len(self.functions), asked
+
+    def _names(self, value: Any) -> set[str]:
+        """The attributes of an object that the code may look at."""
+        own = self.asked.get(id(value))
+        return self.names if own is None else self.names | own[1]
+
+    def _asked(self, value: Any) -> list[str]:
+        """Those that it looks at on this very object."""
+        own = self.asked.get(id(value))
+        return [] if own is None else sorted(own[1])
+
+    def _is_whole(self, value: Any) -> bool:
+        """Whether the code may look at any attribute of an object."""
+        return id(value) in self.whole or not _WHOLE.isdisjoint(self._names(value))
+
+    def _row(self, table: Any, name: Any, value: Any, label: str) -> None:
+        """What a table holds under a name, and what can be reached from there."""
+        key = (id(table.owner) if isinstance(table, Attributes) else id(table), name)
+        if key not in self.noted:
+            self.noted.add(key)
+            self.rows.append((label, table, name, value))
+        self.visit(value, label)
+
+    def refuse(self, why: str) -> None:
+        """Note, once, what cannot be compared."""
+        if self.refused is None:
+            self.refused = why
+
+
+_WHOLE = frozenset(("__dict__", "__getattribute__", "__setattr__", "__delattr__"))

@@ -1,0 +1,181 @@
+"""What compiled code may touch: the lists of functions and types whose behaviour is known exactly.
+
+A replay leaves Python out, so every call that Python would have made must be one that depends on nothing but
+its arguments and changes nothing but them. What is not listed here is not known, and runs with Python.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import fractions
+import functools
+import itertools
+import os
+import re
+import types
+import weakref
+from typing import Any
+
+import numpy as np
+
+PACKAGE = __name__.split(".")[0]
+_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+# Parts of this package that stand where a user's code would: they are read like it.
+_READ = tuple([_HOME + part + os.sep for part in ("cli", "dezero", "vision")])
+
+_ORDERED: Any = collections.OrderedDict()
+_EMPTY: list[Any] = [
+    {}.keys(), {}.values(), {}.items(), _ORDERED.keys(), _ORDERED.values(), _ORDERED.items(),
+    (None for _ in ()), reversed([]), reversed({}), iter(int, 0),
+]  # fmt: skip
+_ITERATED: list[Any] = [{}, [], (), range(0), range(2**70), set(), "", b"", _ORDERED, *_EMPTY[:3]]
+_VIEWS = [type(v) for v in (*_EMPTY, *map(iter, _ITERATED))]
+_STEPS = [v for v in vars(itertools).values() if isinstance(v, type)]
+
+# Types of C whose methods work on their own object alone. Objects of them that the function itself
+# makes may be used at will; those that outlive the call are compared, see `watch`.
+TYPES: frozenset[Any] = frozenset((
+    object, type, super, property, classmethod, staticmethod, bool, int, float, complex, str, bytes,
+    bytearray, tuple, list, dict, set, frozenset, range, slice, enumerate, zip, map, filter, reversed,
+    type(None), type(...), type(NotImplemented), collections.OrderedDict, collections.defaultdict,
+    collections.deque, functools.partial, types.SimpleNamespace, types.MappingProxyType,
+    types.GenericAlias, types.UnionType, types.FunctionType, types.MethodType, types.CodeType,
+    types.BuiltinFunctionType, types.ModuleType, types.CellType, types.GeneratorType, re.Pattern,
+    re.Match, fractions.Fraction, np.ndarray, np.dtype, memoryview, types.WrapperDescriptorType,
+    types.MethodWrapperType, types.MethodDescriptorType, types.TracebackType, weakref.ref, *_VIEWS, *_STEPS,
+))  # fmt: skip
+
+_BUILTINS = frozenset((
+    "abs all any ascii bin callable chr delattr divmod format getattr hasattr hex isinstance issubclass "
+    "iter len max min next oct ord pow repr round setattr sorted sum __build_class__"
+).split())  # fmt: skip
+# Modules of C: all of what they do, or the names.
+_FUNCTIONS: dict[str, frozenset[str] | None] = {
+    "builtins": _BUILTINS,
+    "math": None,
+    "cmath": None,
+    "_operator": None,
+    "_bisect": None,
+    "_heapq": None,
+    "_struct": frozenset(("pack", "unpack", "unpack_from", "calcsize")),
+    "_functools": frozenset(("reduce", "cmp_to_key")),
+    "_collections": frozenset(("_count_elements",)),
+    "_abc": frozenset(("_abc_instancecheck", "_abc_subclasscheck", "_abc_init", "_abc_register")),
+    "_sre": None,
+    "_typing": None,
+    "sys": frozenset(("intern",)),
+    "numpy": frozenset((
+        "array asarray ascontiguousarray arange zeros concatenate dot inner vdot where can_cast "
+        "result_type promote_types min_scalar_type lexsort bincount ravel_multi_index unravel_index "
+        "interp copyto putmask"
+    ).split()),
+}  # fmt: skip
+_FUNCTIONS["operator"] = _FUNCTIONS["_operator"]
+_FUNCTIONS["numpy._core._multiarray_umath"] = _FUNCTIONS["numpy"]
+_FUNCTIONS["numpy._core.multiarray"] = _FUNCTIONS["numpy"]
+_ARRAY_METHODS_NOT = frozenset(("tofile", "dump", "dumps", "setflags"))
+
+# Where a call from outside may enter this package: what computes, and what describes tensors.
+_ENTRIES = tuple([f"{PACKAGE}.{part}" for part in (
+    "operators.", "nn.", "core.", "optim.", "autograd.", "amp.", "base.", "capture.", "distributions.",
+    "_names.", "linalg", "fft", "special", "func", "compiler", "overrides", "_utils", "return_types",
+    "types", "jit.", "_checks", "_inner_functions", "_lowrank", "nested", "sparse", "ops", "library",
+    "utils.checkpoint", "utils._pytree", "utils.hooks", "_dynamo", "_symbols", "runtime.door",
+    "data.resident",
+)])  # fmt: skip
+_NOT_ENTRIES = tuple([f"{PACKAGE}.{part}" for part in ("core.printing", "base.config")])
+_NUMPY_ENTRIES = ("numpy.lib.", "numpy._core.", "numpy.linalg", "numpy.fft", "numpy.matrixlib")
+_NUMPY_NOT = (
+    "numpy.lib._npyio", "numpy.lib.npyio", "numpy.lib._datasource", "numpy.lib.format",
+    "numpy._core._ufunc_config", "numpy._core.arrayprint", "numpy._core.memmap",
+)  # fmt: skip
+_TOP = {PACKAGE, f"{PACKAGE}.nn", f"{PACKAGE}.optim", f"{PACKAGE}.autograd", f"{PACKAGE}.jit"}
+_ASKS_THE_MACHINE = frozenset(("is_available", "device_count", "is_built"))
+# What a tensor tells of the process it lives in, which no comparison before a call can foresee.
+TENSOR_SECRETS = frozenset((
+    "_version", "data_ptr", "untyped_storage", "storage", "_storage", "__array_interface__",
+    "__cuda_array_interface__", "__dlpack__", "share_memory_", "is_shared",
+))  # fmt: skip
+
+
+def is_ours(file: str, module: str | None, caller_is_ours: bool) -> bool:
+    """Whether code is trusted to read nothing that is not compared: this package's, and NumPy's."""
+    if file.startswith("<"):
+        if module is None:
+            return caller_is_ours  # written and compiled here, for one program
+        return module.startswith(PACKAGE + ".") or module.startswith("numpy.")
+    if file.startswith(_HOME):
+        return not file.startswith(_READ)
+    return file.startswith(_NUMPY) or f"{os.sep}cupy{os.sep}" in file
+
+
+def may_enter(module: str, name: str) -> bool:
+    """Whether code that is read may call this function of trusted code."""
+    if module.startswith("numpy"):
+        return module.startswith(_NUMPY_ENTRIES) and not module.startswith(_NUMPY_NOT)
+    if name in _ASKS_THE_MACHINE or module in _TOP:
+        return True
+    return module.startswith(_ENTRIES) and not module.startswith(_NOT_ENTRIES)
+
+
+def may_call(function: Any) -> bool:
+    """Whether a function or bound method of C is known."""
+    owner = getattr(function, "__self__", None)
+    if owner is None or isinstance(owner, types.ModuleType):
+        return _listed(function)
+    cls = owner if isinstance(owner, type) else type(owner)
+    if isinstance(owner, type) and function.__name__ in vars(type):
+        return function.__name__ in ("mro", "__instancecheck__", "__subclasscheck__", "__prepare__")
+    if cls is np.ndarray or issubclass(cls, np.generic):
+        return function.__name__ not in _ARRAY_METHODS_NOT
+    return is_known_type(cls) and getattr(object, function.__name__, None) is not function
+
+
+def _listed(function: Any) -> bool:
+    module = getattr(function, "__module__", None) or ""
+    if module.startswith(PACKAGE + "."):
+        return True
+    names = _FUNCTIONS.get(module, ())
+    return names is None or function.__name__ in names
+
+
+def is_known_type(cls: type) -> bool:
+    """Whether objects of a type behave as Python code says, with known types of C below it."""
+    found = _known.get(cls)
+    if found is None:
+        if len(_known) > 4096:
+            _known.clear()
+        found = _known[cls] = all(map(_is_known_base, cls.__mro__))
+    return found
+
+
+_known: dict[type, bool] = {}  # a memo: what a class derives from does not change
+
+
+def _is_known_base(cls: Any) -> bool:
+    if cls in TYPES or issubclass(cls, (BaseException, np.generic)):
+        return True
+    if cls.__module__.partition(".")[0] == PACKAGE:
+        return True
+    return made_by_python(cls)
+
+
+def made_by_python(cls: Any) -> bool:
+    """Whether a class statement made this type: its objects have no memory beside their attributes."""
+    if cls is type or not cls.__flags__ & 1 << 9:  # types that C made once for all
+        return False
+    base, own = cls.__base__, vars(cls)
+    extra = cls.__basicsize__ - base.__basicsize__
+    slots = [v for v in own.values() if isinstance(v, types.MemberDescriptorType)]
+    explained = len(slots) + ("__weakref__" in own) + ("__dict__" in own)
+    methods = (types.MethodDescriptorType, types.ClassMethodDescriptorType)
+    return extra <= 8 * explained and not any(
+        isinstance(v, methods) and v.__objclass__ is cls for v in own.values()
+    )
+
+
+# Builtins that take an attribute's name: while recording, stand-ins note whose and which.
+REFLECTIVE = ("getattr", "hasattr", "setattr", "delattr", "vars", "dir")
+PLAIN_BUILTINS = {name: getattr(builtins, name) for name in REFLECTIVE}

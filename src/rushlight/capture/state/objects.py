@@ -1,0 +1,245 @@
+"""Python's own objects among a function's state: containers, instances, classes, modules."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from typing import Any
+
+import numpy as np
+
+from ..record.effects import is_generator
+from .kinds import (
+    MISSING,
+    PLAIN,
+    Attributes,
+    ClassDict,
+    RawAttributes,
+    class_table,
+    functions_in,
+    is_trusted,
+    is_user_module,
+    lookup,
+    own_dict,
+    peek,
+    slot_is_set,
+    unwrapped,
+)
+from .known import PACKAGE, TYPES, is_known_type, may_call
+from .library import Library
+
+_LONG = 1024  # more entries than this are not compared before every call
+_LARGE = 4096  # bytes of a NumPy array that are
+_SEQUENCES = (list, tuple, set, frozenset, deque)
+METHODS = (
+    types.BuiltinFunctionType, types.MethodWrapperType, types.WrapperDescriptorType,
+    types.MethodDescriptorType, types.ClassMethodDescriptorType, np.ufunc,
+)  # fmt: skip
+_TUPLE_GETTER = type(vars(namedtuple("_", "x"))["x"])
+_DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType, _TUPLE_GETTER)
+_BY_C = (*METHODS, *_DESCRIPTORS)
+_PLAIN_MEMBERS = (types.FunctionType, property, staticmethod, classmethod)
+# Containers that have no attributes of their own.
+_EXACT = frozenset((list, tuple, set, frozenset, deque, dict, OrderedDict, defaultdict))
+
+
+class Objects(Library):
+    """The part of a walk that knows Python's kinds of objects."""
+
+    def _builtin(self, value: Any, label: str) -> None:
+        """A function of C, whoever calls it; a bound one has an owner."""
+        owner = getattr(value, "__self__", None)
+        if isinstance(value, types.BuiltinFunctionType) and not may_call(value):
+            bound = owner is not None and not isinstance(owner, types.ModuleType)
+            self.refuse(f"{label} is {f'a method of {_a(owner)}' if bound else 'not known'}")
+        elif owner is not None and not isinstance(owner, (types.ModuleType, type)):
+            self.visit(owner, label)
+
+    def _container(self, value: Any, label: str) -> None:
+        """Containers of Python and everything derived from them; other objects by their attributes."""
+        cls = type(value)
+        if is_generator(value):
+            self.generators.append(value)
+        if isinstance(value, dict):
+            self._dict(value, label)
+            if isinstance(value, defaultdict):
+                self._row(Attributes(value), "default_factory", value.default_factory, label)
+        elif isinstance(value, _SEQUENCES):
+            self._sequence(value, label)
+        elif cls.__module__.partition(".")[0] == PACKAGE and not is_user_module(cls.__module__):
+            self._ours(value, label)
+            return
+        elif not self._is_comparable(value):
+            self.refuse(f"{label} is {_a(value)}")
+            return
+        if cls not in _EXACT:
+            self._instance(value, label)
+
+    def _is_comparable(self, value: Any) -> bool:
+        """Whether an object consists of its attributes."""
+        cls = type(value)
+        if cls is types.SimpleNamespace or cls is object:
+            return True
+        return cls not in TYPES and is_known_type(cls) and not isinstance(value, BaseException)
+
+    def _sequence(self, value: Any, label: str) -> None:
+        if len(value) > _LONG:
+            self.refuse(f"{label} has {len(value)} entries, more than are compared before a call")
+            return
+        items = tuple(value)
+        if not isinstance(value, (tuple, frozenset)):
+            self.contents.append((label, value, items))
+        for i, item in enumerate(items):
+            self.visit(item, f"{label}[{i}]")
+
+    def _dict(self, value: dict, label: str) -> None:
+        if len(value) > _LONG:
+            self.refuse(f"{label} has {len(value)} entries, more than are compared before a call")
+            return
+        self.tables.append((label, value, tuple(value), tuple(value.values())))
+        for key, item in list(value.items()):
+            self.visit(key, f"a key of {label}")
+            self.visit(item, f"{label}[{key!r}]" if key.__class__ in PLAIN else f"{label}[...]")
+
+    def _array(self, value: np.ndarray, label: str) -> None:
+        self.arrays.setdefault(id(value), (value, label))
+        if value.dtype.hasobject or value.nbytes > _LARGE or type(value) is not np.ndarray:
+            self.refuse(f"{label} is a NumPy array of {value.nbytes} bytes, more than are compared")
+        else:
+            self.bytes.append((label, value, value.copy()))
+
+    # -- objects of classes ---------------------------------------------------------------------
+
+    def _instance(self, value: Any, label: str) -> None:
+        """Attributes whose names occur in the code, wherever Python finds them."""
+        cls = type(value)
+        self.rows.append((f"the class of {label}", Attributes(value), "__class__", cls))
+        if "__class__" in self._names(value) or "type" in self.mentioned:
+            self.visit(cls, f"type({label})")
+        inside = own_dict(value)
+        if self._is_whole(value) and inside is not None:
+            self.tables.append((label, inside, tuple(inside), tuple(inside.values())))
+            for name, item in list(inside.items()):
+                self.visit(item, f"{label}.{name}")
+        own = self._asked(value)
+        for name in sorted(self._names(value)):
+            self._attribute(value, inside, name, label, name in own)
+        self._methods(value, cls, label)
+
+    def _attribute(self, value: Any, inside: Any, name: str, label: str, asked: bool) -> None:
+        cls = type(value)
+        member = lookup(cls, name)
+        at = f"{label}.{name}"
+        if isinstance(member, types.MemberDescriptorType):
+            there = member.__get__(value) if slot_is_set(member, value) else MISSING
+            self._row(RawAttributes(value), name, there, at)
+            return
+        data = member is not MISSING and hasattr(type(member), "__set__")
+        if inside is not None and name in inside and not data:
+            self._row(inside, name, inside[name], at)
+            return
+        if member is MISSING and not asked:
+            return
+        if inside is not None and not data:
+            self._row(inside, name, MISSING, at)
+        if not isinstance(member, (*_PLAIN_MEMBERS, *_DESCRIPTORS)):
+            self._member(cls, name, member, at)
+
+    def _member(self, cls: type, name: str, member: Any, label: str) -> None:
+        """What a class has under a name, for all of its objects."""
+        if (id(cls), name) not in self.members:
+            self.members.add((id(cls), name))
+            table = ClassDict(cls) if member is MISSING else class_table(cls, name, member)
+            self.rows.append((label, table, name, member))
+            if type(member) not in _PLAIN_MEMBERS and not isinstance(member, _BY_C):
+                self.visit(member, label)
+
+    def _methods(self, value: Any, cls: type, label: str) -> None:
+        """The functions of a class that ran, whatever called them."""
+        for base in cls.__mro__:
+            if is_trusted(base.__module__) or base in TYPES:
+                continue
+            if self.seen is None and not is_user_module(base.__module__):
+                continue
+            self._class_size(base)
+            for name, member in list(vars(base).items()):
+                for fn in functions_in(member):
+                    if self._ran(fn, name, value):
+                        at = f"{label}.{name}"
+                        found = lookup(cls, name)
+                        if found is member:
+                            self._member(cls, name, member, at)
+                        inside = own_dict(value)
+                        if inside is not None and isinstance(member, types.FunctionType):
+                            if name not in inside and not name.startswith("__"):
+                                self._row(inside, name, MISSING, at)
+                        if isinstance(member, classmethod):
+                            self.visit(cls, at)
+                        self._function(fn, at, _bound(member, value))
+
+    def _ran(self, fn: types.FunctionType, name: str, value: Any) -> bool:
+        if self.seen is not None:
+            return any(f.__code__ in self.seen.codes for f in unwrapped(fn))
+        return name in self._names(value) or name in ("forward", "__call__")
+
+    def _class_size(self, base: type) -> None:
+        """A member that a class gets later may come before one that was found."""
+        if (id(base), "") not in self.members:
+            self.members.add((id(base), ""))
+            self.lengths.append((f"class {base.__name__}", vars(base), len(vars(base))))
+
+    def _class(self, cls: type, label: str) -> None:
+        if cls in TYPES or is_trusted(cls.__module__):
+            return
+        if not is_known_type(cls):
+            self.refuse(f"{label} is the type {cls.__module__}.{cls.__name__}, which is not known")
+            return
+        if self.seen is None and not is_user_module(cls.__module__):
+            return
+        for name in sorted(self._names(cls)):
+            member = lookup(cls, name)
+            if member is MISSING:
+                member = lookup(type(cls), name)
+                if member is not MISSING and not functions_in(member):
+                    self._member(type(cls), name, member, f"{label}.{name}")
+            elif not isinstance(member, _DESCRIPTORS):
+                self._member(cls, name, member, f"{label}.{name}")
+                if functions_in(member):
+                    for fn in functions_in(member):
+                        self._function(fn, f"{label}.{name}")
+        self._methods(cls, cls, label)
+        self._methods(cls, type(cls), label)
+
+    def _python_module(self, value: types.ModuleType, label: str) -> None:
+        own = set(self._asked(value))
+        names = own if is_trusted(value.__name__) or _is_library(value) else self._names(value)
+        table = vars(value)
+        for name in sorted(names):
+            item = table.get(name, MISSING)
+            if item is MISSING:
+                self.visit(peek(value, name), f"{label}.{name}")
+            elif not isinstance(item, types.ModuleType) or not is_trusted(value.__name__):
+                self._row(table, name, item, f"{label}.{name}")
+            else:
+                self.visit(item, f"{label}.{name}")
+
+
+def _bound(member: Any, value: Any) -> Any:
+    """The first argument of a method that is called on a value, where that is known."""
+    if isinstance(member, staticmethod):
+        return None
+    if isinstance(value, type):
+        return value if isinstance(member, classmethod) else None
+    return type(value) if isinstance(member, classmethod) else value
+
+
+def _is_library(module: types.ModuleType) -> bool:
+    return module.__name__.partition(".")[0] in sys.stdlib_module_names
+
+
+def _a(value: Any) -> str:
+    """What a value is, in words."""
+    cls = type(value)
+    where = "" if cls.__module__ in ("builtins", "__main__") else f"{cls.__module__}."
+    return f"a {where}{cls.__qualname__}"

@@ -1,0 +1,199 @@
+"""What Python state a call depends on: found by walking from the function along what its code ran.
+
+Everything the code can reach is either compared before each replay or named as the reason why there is none.
+Which attributes of which objects matter is decided by names: those of a path (`self.cfg.scale`) on the object the
+path leads to, those of values that are only known while the code runs on every object that can be reached.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import importlib.util
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from ...core.tensor import Tensor
+from .kinds import (
+    MISSING,
+    PLAIN,
+    Attributes,
+    content,
+    is_module,
+    is_optimizer,
+    is_scaler,
+    is_trusted,
+    is_user_module,
+    lookup,
+    peek,
+    unwrapped,
+)
+from .names import codes, names_of
+from .objects import METHODS, Objects
+
+_LEAVES = (range, slice, type(...), type(NotImplemented), np.dtype, np.generic)
+_ANSWERS = (object.__getattribute__, type.__getattribute__)
+_AROUND = (types.FunctionType, types.MethodType, functools.partial, Tensor)
+# Builtins that other functions stand in for while a call is recorded.
+_PATCHED = frozenset("getattr hasattr setattr delattr vars dir print input open".split())
+
+
+class Walk(Objects):
+    """The part of a walk that reads code.
+
+    `seen` is what earlier calls ran. Without it the whole code of the function is taken to run, as a first
+    guess, and nothing is refused.
+    """
+
+    def _code(self, code: Any, fn: Any, cells: dict[str, Any], owner: Any) -> None:
+        """Note what a piece of code names: variables, and attributes along their paths."""
+        ran = None if self.seen is None else frozenset(self.seen.codes.get(code, ()))
+        found = names_of(code, ran)
+        self.names.update(found.loose)
+        self.mentioned.update(found.all)
+        first = fn.__code__.co_varnames[:1]
+        for kind, name, path in sorted(found.paths):
+            if kind == "global":
+                self._global(fn.__globals__, name, path)
+            elif kind == "local" and owner is not None and (name,) == first and code is fn.__code__:
+                self._follow(owner, path)
+            elif kind == "cell" and name in cells:
+                cell = cells[name]
+                if name == "__class__" and "super" in found.all:
+                    continue  # what super() asks for; the class of an object is compared with it
+                if not path:
+                    self.cells.setdefault(id(cell), (name, cell, content(cell)))
+                    self.visit(content(cell), name)
+                self._follow(content(cell), path)
+            else:
+                self.names.update(path)
+        for level, name, wanted in sorted(found.imports):
+            self._import(fn.__globals__, level, name, wanted)
+
+    def _global(self, table: dict, name: str, path: tuple[str, ...]) -> None:
+        value = table.get(name, MISSING)
+        if not path:
+            self._row(table, name, value, name)
+        if value is MISSING:
+            value = vars(builtins).get(name, MISSING)
+            if not path and value is not MISSING and name not in _PATCHED:
+                self._row(vars(builtins), name, value, name)
+        self._follow(value, path)
+
+    def _follow(self, value: Any, path: tuple[str, ...]) -> None:
+        """Note which attributes of which objects a path looks at."""
+        for i, name in enumerate(path):
+            if value is MISSING:
+                self.names.update(path[i:])
+                return
+            if type(value) not in PLAIN:
+                self.asked.setdefault(id(value), (value, set()))[1].add(name)
+            value = peek(value, name)
+
+    def _import(self, table: dict, level: int, name: str, wanted: tuple[str, ...]) -> None:
+        """An import statement inside a function gives what is imported already."""
+        if level:
+            package = table.get("__package__") or table.get("__name__", "").rpartition(".")[0]
+            name = importlib.util.resolve_name("." * level + name, package)
+        for part in (name, name.partition(".")[0]):
+            self._row(sys.modules, part, sys.modules.get(part, MISSING), f"import {part}")
+        for attribute in wanted:
+            self._follow(sys.modules.get(name, MISSING), (attribute,))
+
+    # -- walking --------------------------------------------------------------------------------
+
+    def visit(self, value: Any, label: str) -> None:
+        """Note a value and what can be reached from it."""
+        cls = type(value)
+        if cls in PLAIN or issubclass(cls, _LEAVES) or value is MISSING:
+            return
+        if lookup(cls, "__getattribute__") not in _ANSWERS and not self._is_answering(value):
+            self.refuse(f"{label} answers for its attributes by itself")
+        elif isinstance(value, Tensor):
+            self._tensor(value, label)
+        elif isinstance(value, types.FunctionType):
+            self._function(value, label)
+        elif isinstance(value, types.MethodType):
+            if isinstance(value.__func__, types.FunctionType):
+                self._function(value.__func__, label, value.__self__)
+            self.visit(value.__self__, label)
+        elif id(value) not in self.objects:
+            self.objects[id(value)] = (value, label)
+            self._object(value, label)
+
+    def _is_answering(self, value: Any) -> bool:
+        """Whether attributes are looked up by C, or by code of ours."""
+        return not isinstance(lookup(type(value), "__getattribute__"), types.FunctionType) or (
+            is_trusted(type(value).__module__)
+        )
+
+    def _object(self, value: Any, label: str) -> None:
+        if isinstance(value, np.ndarray):
+            self._array(value, label)
+        elif isinstance(value, functools.partial):
+            for name in ("func", "args", "keywords"):
+                self._row(Attributes(value), name, getattr(value, name), f"{label}.{name}")
+        elif is_optimizer(value):
+            self._optimizer(value, label)
+        elif is_scaler(value):
+            self._whole(value, label)
+        elif is_module(value):
+            self._module(value, label)
+        elif isinstance(value, types.ModuleType):
+            self._python_module(value, label)
+        elif isinstance(value, type):
+            self._class(value, label)
+        elif isinstance(value, METHODS):
+            self._builtin(value, label)
+        else:
+            self._container(value, label)
+
+    # -- functions ------------------------------------------------------------------------------
+
+    def _function(self, fn: Any, label: str, owner: Any = None) -> None:
+        key = (id(fn), id(owner))
+        if key in self.functions:
+            return
+        self.functions[key] = (fn, owner)
+        for inner in unwrapped(fn)[1:]:
+            self._function(inner, label, owner)
+        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
+        if not is_trusted(fn.__module__ or ""):
+            self._function_attributes(fn, label)
+        if is_trusted(fn.__module__ or "") or self._unread(fn):
+            for cell in cells.values():  # a decorator of ours around a function, a module, a tensor
+                inside = content(cell)
+                if isinstance(inside, _AROUND) or is_module(inside):
+                    self.visit(inside, label)
+            return
+        if self.seen is not None:
+            self._parts(fn, label)
+        for code in codes(fn.__code__):
+            if self.seen is None or code in self.seen.codes:
+                self.read.add(code)
+                self._code(code, fn, cells, owner)
+
+    def _function_attributes(self, fn: Any, label: str) -> None:
+        for name, item in list(vars(fn).items()):
+            if name != "__wrapped__" and (name in self._names(fn) or self._is_whole(fn)):
+                self._row(vars(fn), name, item, f"{label}.{name}")
+        for name in sorted(self.asked.get(id(fn), (None, ()))[1]):
+            if name not in vars(fn) and not hasattr(types.FunctionType, name):
+                self._row(vars(fn), name, MISSING, f"{label}.{name}")
+
+    def _unread(self, fn: Any) -> bool:
+        if self.seen is None:
+            return not is_user_module(fn.__module__ or "", fn.__code__.co_filename)
+        return fn.__code__ not in self.seen.codes
+
+    def _parts(self, fn: Any, label: str) -> None:
+        """A function's code and defaults, which can be replaced while it stays the same object."""
+        table = Attributes(fn)
+        self.rows.append((f"the code of {label}", table, "__code__", fn.__code__))
+        for name in ("__defaults__", "__kwdefaults__"):
+            value = getattr(fn, name)
+            self.rows.append((f"{label}.{name}", table, name, value))
+            self.visit(value, f"{label}.{name}")

@@ -1,0 +1,92 @@
+"""Compiled functions in a world that changes: every call gives what an eager one gives, and does what it does."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+import sound_cases_more  # noqa: F401 - adds its cases
+from sound_cases import CASES
+
+CALLS = 9
+
+
+def values(result):
+    if isinstance(result, torch.Tensor):
+        return result.dtype, result.detach().numpy().tobytes(), tuple(result.shape)
+    return result
+
+
+def run(make, wrap):
+    """Results, warnings and effects of all calls, and what the function was wrapped in."""
+    torch.manual_seed(0)
+    fn, change, *rest = make()
+    look = rest[0] if rest and rest[0] is not None else lambda: None
+    called = wrap(fn)
+    found = []
+    try:
+        for i in range(CALLS):
+            change(i)
+            x = torch.arange(12.0).reshape(4, 3) + i
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    result = values(called(x))
+                except Exception as error:  # noqa: BLE001 - the same error is what we want
+                    result = type(error), str(error)
+            told = [str(w.message) for w in caught if "compile(" not in str(w.message)]
+            found.append((result, told, values(look())))
+        change(7)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    return found, called
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compiled_equals_eager(name):
+    make, kind = CASES[name]
+    expected, _ = run(make, lambda fn: fn)
+    got, compiled = run(make, torch.compile)
+    for i, (a, b) in enumerate(zip(expected, got)):
+        assert a == b, f"call {i} of {name}: {compiled.why()}"
+    if kind == "program":
+        assert compiled.replays and sum(r.runs for r in compiled.replays), compiled.why()
+    if kind == "traced":
+        assert not compiled.replays and compiled.why() is not None
+
+
+@pytest.mark.parametrize("name", [n for n, (_, kind) in CASES.items() if kind == "traced"])
+def test_fullgraph_raises_where_python_has_to_run(name):
+    make, _ = CASES[name]
+    fn, change, *_ = make()
+    compiled = torch.compile(fn, fullgraph=True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises((RuntimeError, torch.base.errors.HostReadError)):
+                for i in range(7):
+                    change(min(i, 3))
+                    compiled(torch.ones(4, 3))
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_one_line_names_the_reason():
+    words = {}
+
+    def fn(x):
+        return x * len(words.setdefault("a", os.getcwd()))
+
+    compiled = torch.compile(fn)
+    with pytest.warns(UserWarning, match=r"posix.getcwd\(\) at .*test_compile_sound.py:\d+"):
+        for _ in range(3):
+            compiled(torch.ones(2))
+    assert "getcwd" in compiled.why()
+
+
+def test_numbers_are_compared_to_the_bit():
+    assert np.signbit(-0.0) and len(CASES) >= 150
