@@ -1,6 +1,6 @@
 """`torch.distributed._composable.fsdp`: FSDP by its older path."""
 
-from ..fsdp import (  # type: ignore[attr-defined]
+from ..fsdp import (
     CPUOffloadPolicy,
     MixedPrecisionPolicy,
     OffloadPolicy,

@@ -1,6 +1,12 @@
 """`torch.distributed.fsdp`: parameters spread over several processes."""
 
-from .._one import classes, functions
+from ...nn.parallel.fully_shard import (
+    CPUOffloadPolicy,
+    FSDPModule,
+    MixedPrecisionPolicy,
+    OffloadPolicy,
+    fully_shard,
+)
 from .fully_sharded_data_parallel import (  # type: ignore[attr-defined]
     BackwardPrefetch,
     CPUOffload,
@@ -13,11 +19,7 @@ from .fully_sharded_data_parallel import (  # type: ignore[attr-defined]
 )
 
 __all__ = [
-    "BackwardPrefetch", "CPUOffload", "FullStateDictConfig", "FullyShardedDataParallel", "MixedPrecision",
-    "ShardedStateDictConfig", "ShardingStrategy", "StateDictType",
+    "BackwardPrefetch", "CPUOffload", "CPUOffloadPolicy", "FSDPModule", "FullStateDictConfig",
+    "FullyShardedDataParallel", "MixedPrecision", "MixedPrecisionPolicy", "OffloadPolicy",
+    "ShardedStateDictConfig", "ShardingStrategy", "StateDictType", "fully_shard",
 ]  # fmt: skip
-
-globals().update(
-    classes("fsdp", "CPUOffloadPolicy", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy")
-)
-globals().update(functions("fsdp", "fully_shard"))

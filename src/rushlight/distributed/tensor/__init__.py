@@ -1,10 +1,10 @@
-"""`torch.distributed.tensor`: tensors spread over several processes."""
+"""`torch.distributed.tensor`: tensors of which every rank has a part."""
 
-from .._one import classes, functions
-from ..device_mesh import DeviceMesh  # type: ignore[attr-defined]
+from ..device_mesh import DeviceMesh, init_device_mesh
+from .dtensor import DTensor, distribute_tensor
 from .placement_types import Partial, Placement, Replicate, Shard
 
-__all__ = ["DeviceMesh", "Partial", "Placement", "Replicate", "Shard"]
-
-globals().update(classes("tensor", "DTensor"))
-globals().update(functions("tensor", "distribute_module", "distribute_tensor", "init_device_mesh"))
+__all__ = [
+    "DTensor", "DeviceMesh", "Partial", "Placement", "Replicate", "Shard", "distribute_tensor",
+    "init_device_mesh",
+]  # fmt: skip

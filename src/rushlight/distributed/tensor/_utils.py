@@ -1,5 +1,23 @@
 """`torch.distributed.tensor._utils`: which part of a spread tensor a process has."""
 
-from .._one import functions
+from __future__ import annotations
 
-globals().update(functions("tensor._utils", "compute_local_shape_and_global_offset"))
+from typing import Any
+
+from .dtensor import rows_of
+
+__all__ = ["compute_local_shape_and_global_offset"]
+
+
+def compute_local_shape_and_global_offset(
+    global_shape: Any, mesh: Any, placements: Any
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape of this rank's part, and where it begins in the whole tensor."""
+    shape, offset = list(global_shape), [0] * len(global_shape)
+    where = mesh.get_coordinate()
+    for dim, placement in enumerate(placements):
+        if placement.is_shard():
+            first, last = rows_of(shape[placement.dim], mesh.size(dim), where[dim])
+            shape[placement.dim] = last - first
+            offset[placement.dim] += first
+    return tuple(shape), tuple(offset)

@@ -73,7 +73,9 @@ class DistributedDataParallel(Module, Joinable):
         named = [(n, p) for n, p in module.named_parameters() if n not in ignored]
         self._shared = [(n, p) for n, p in named if p.requires_grad]
         self._reducer: Reducer | None = None
-        self._exchange: Any = None  # the communication hook, where a compiled step looks for changes
+        self._exchange: Any = (
+            None  # the communication hook, where a compiled step looks for changes
+        )
         if group.size() > 1:
             self._check_same([(n, tuple(p.shape), str(p.dtype)) for n, p in named])
             if init_sync:
