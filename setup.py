@@ -10,6 +10,7 @@ PIECES = {
     "rushlight.runtime.cuda.code._launch": Path("src/rushlight/runtime/cuda/code/native"),
     "rushlight.core._call": Path("src/rushlight/core/native"),
     "rushlight.capture._versions": Path("src/rushlight/capture/native"),
+    "rushlight.capture.loops._match": Path("src/rushlight/capture/loops/native"),
 }
 
 

@@ -10,7 +10,7 @@ from ..base.bounded import Bounded
 from ..base.errors import mixed_devices
 from ..runtime import devices
 from ..runtime.door import Kernel, run
-from ..runtime.thread import CASTING, GRAD, INFERENCE, PARTS, TAPE, here
+from ..runtime.thread import CASTING, GRAD, INFERENCE, PARTS, TAPE, TRACED, here
 from .explain import not_a_tensor
 from .modes import switches
 from .node import FREED, Derivative, OpNode, Plan, code_of  # noqa: F401 - FREED is asked for here
@@ -295,6 +295,8 @@ def _quicken() -> Any:
     )  # fmt: skip
     for (cls, name), method in zip(IN_C, methods):
         setattr(cls, name, method)
+    if hasattr(native, "follow"):
+        native.follow(PARTS, TRACED)
     return native
 
 

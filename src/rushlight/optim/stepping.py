@@ -12,9 +12,9 @@ from ..operators import update
 from ..operators.create.like import zeros_like
 from ..operators.pointwise.complex import view_as_real
 from ..runtime.cpu import scalars
-from ..runtime.door import Kernel
-from ..runtime.thread import GRAD, swap
-from .calls import Call, Find, HostNumbers, Numbers, plain, raise_scalars
+from ..runtime.door import Kernel, run
+from ..runtime.thread import GRAD, here
+from .calls import Call, Find, HostNumbers, Numbers, are_sure, plain, raise_scalars
 from .differentiable import TENSORS
 from .optimizer import Optimizer, scalar
 
@@ -55,7 +55,9 @@ class Rule(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters once; `closure` recomputes the loss first."""
-        before = swap(GRAD, GRAD if self.defaults.get("differentiable") else 0)
+        before = here.state  # set without a call of `swap`: a step of few parameters is short
+        if not self.defaults.get("differentiable"):
+            here.state = before & ~GRAD
         try:
             loss = None if closure is None else self._closure(closure)
             self._waiting, self._undo = [], []
@@ -70,19 +72,16 @@ class Rule(Optimizer):
             finally:
                 del self._waiting, self._undo
         finally:
-            swap(GRAD, before)
+            here.state = here.state & ~GRAD | before & GRAD
         return loss
 
     def _go(self) -> None:
         """Make all calls; where one may stop halfway, what the step changes is kept aside before the first."""
         calls = self._waiting
-        several = len(calls) > 1
+        if not are_sure(calls):
+            self._keep_aside()
         for call in calls:
-            if not call.is_sure(several):
-                self._keep_aside()
-                break
-        for call in calls:
-            call.go()
+            run(call.kernel, call.cls, call.arrays, call.flags)
         for call in calls:  # not before the last has run: a step that is undone changed nothing
             call.raise_versions()
 

@@ -1,53 +1,81 @@
 """The cursor: compares each kernel with the next step of a path, and hands out arrays instead of computing.
 
-`core/native/match.c` is the same in C, and is used where it was built.
+What is called for every kernel is written twice: here, and in C (`native/match.c`), which is used where it was built.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from sys import getrefcount
 from typing import Any
 
 from ...runtime.door import Kernel, run
 from ..record.recorder import same
 from .path import FIXED, FRESH, KNOWN, VALUE, VIEW, Path, Step
 
+try:
+    from . import _match  # type: ignore[attr-defined]
+except ImportError:  # not built here
+    _match = None
 
-class Cursor:
+
+class InPython:
+    """What the C extension has, too."""
+
+    owner: Any
+    path: Any
+    now: list[Any]
+    at: int
+    wary: int
+
+    def __call__(
+        self, kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any] | None
+    ) -> Any:
+        return self.careful(kernel, cls, arrays, attrs)  # type: ignore[attr-defined]
+
+
+class Steps:
     """Where a thread is on a path; called in place of the door."""
+
+    owner: Any
+    path: Any
+    now: list[Any]
+    at: int
+    wary: int  # not 0 while an input is shown by an array of the user
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
-        self.path: Path | None = None
-        self.at = 0
-        self.now: list[Any] = []  # arrays by number
+        self.start(None)
 
     def start(self, path: Path | None) -> None:
         """Stand at the beginning of a path, or nowhere."""
         self.path = path
-        self.at = 0
+        self.at = self.wary = 0
         self.now = [] if path is None else [None] * len(path.layouts)
+        self.table = None if path is None else table_of(path)
 
     def change(self, path: Path) -> None:
         """Go on, on a path that began in the same way."""
         self.path = path
         self.now += [None] * (len(path.layouts) - len(self.now))
+        self.table = table_of(path)
 
-    def __call__(
+    def careful(
         self, kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any] | None
     ) -> Any:
+        """A call, with everything looked at."""
         path = self.path
         if path is not None and self.at < len(path.events):
             e = path.events[self.at]
             if e.__class__ is Step and self.fits(e, kernel, arrays, attrs or {}):
                 return self.hand_out(e, cls, arrays)
-        return self.owner.differs(kernel, cls, arrays, attrs or {})
+        return self.owner.differs(kernel, cls, arrays, attrs)
 
     def fits(self, e: Any, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
         """Whether a call is the one that a step expects."""
         if e.kernel is not kernel or len(arrays) != len(e.operands):
             return False
-        if self.owner.shown and not self.owner.unchanged():
+        if self.wary and not self.owner.unchanged():
             return False
         if not same(attrs, e.attrs):
             return False
@@ -69,7 +97,6 @@ class Cursor:
     def hand_out(self, e: Any, cls: type, arrays: Sequence[Any]) -> Any:
         """Arrays for the results of a step that is yet to run."""
         path, now = self.path, self.now
-        assert path is not None
         if e.how == FRESH:
             outs = [path.pools[k].take() for k in e.outs]
         elif e.how == VIEW:
@@ -83,3 +110,33 @@ class Cursor:
             now[k] = o
         self.at += 1
         return tuple(outs) if e.several else outs[0]
+
+
+def table_of(path: Path) -> Any:
+    """The path's steps as C compares them, made once."""
+    if _match is None:
+        return None
+    if path.table is None:
+        path.table = _match.table([_row(path, e) for e in path.events])
+    return path.table
+
+
+def _row(path: Path, e: Any) -> tuple | None:
+    if e.__class__ is not Step:
+        return None
+    pools = [path.pools[k] for k in e.outs] if e.how == FRESH else []
+    return (
+        e, e.kernel, e.attrs, e.operands, e.how, e.outs, e.several, e.look,
+        tuple([(p, p.arrays, p.free) for p in pools]),
+    )  # fmt: skip
+
+
+class CursorInPython(Steps, InPython):
+    """The cursor without C."""
+
+
+Cursor: Any = CursorInPython
+if _match is not None:
+    _one = [object()]
+    _match.setup(same, _one, getrefcount(_one[0]))
+    Cursor = type("Cursor", (Steps, _match.Cursor), {"__doc__": Steps.__doc__, "__slots__": ()})

@@ -105,7 +105,7 @@ class Backward(Macro):
         )
         return Seen(
             node.op, node.plan, node.attrs, self.walk.edges_of(node), tuple(saved), tuple(outputs),
-            None if node.shapes is None else list(node.shapes),
+            _broadcast(node.shapes),
         )  # fmt: skip
 
     def done(self, ear: Any) -> None:
@@ -240,6 +240,13 @@ def _kept(ear: Any, key: Any, value: Any) -> Kept:
     return Kept(key, False, value)
 
 
+def _broadcast(shapes: Any) -> Any:
+    """The inputs' shapes where they differ: two that are alike are not kept by every way to call an op."""
+    if shapes is None or (len(shapes) == 2 and shapes[0] == shapes[1]):
+        return None
+    return list(shapes)
+
+
 def _same_node(a: Seen, b: Seen) -> bool:
     if a.op is not b.op or a.plan is not b.plan or a.edges != b.edges or a.shapes != b.shapes:
         return False
@@ -256,7 +263,7 @@ def _same_node(a: Seen, b: Seen) -> bool:
 def _is_node(w: Walk, node: OpNode, n: Seen, is_operand: Callable[..., bool]) -> bool:
     if node.op is not n.op or node.plan is not n.plan:
         return False
-    if w.edges_of(node) != n.edges or node.shapes != n.shapes:
+    if w.edges_of(node) != n.edges or _broadcast(node.shapes) != n.shapes:
         return False
     if node.attrs is not n.attrs and not same(node.attrs, n.attrs):
         return False

@@ -55,6 +55,7 @@ class Path:
         self.steps: list[Step] = []  # all kernels, those of macros included
         self.inside: set[int] = set()  # numbers that only kernels of macros know
         self.launches = self.misses = 0
+        self.table: Any = None  # of the cursor in C
         self._read(second)
         self.kernels = len(self.steps)
         self._compile(first, second, others)
@@ -156,36 +157,57 @@ class Path:
         live = self._live(first, second)
         self._share(others)
         code, arguments = _Rewriting(self, second).program()
+        self._note_changes(code, arguments)
+        device = self._device(second)
+        for slot in arguments:  # what the host makes anew for each call
+            slot.storage.fed = slot.storage.device == "cpu" and device == "cuda"
+        self._check_size(device, live)
+        slots = [self.renamed.get(self.layouts[k].number, self.layouts[k]) for k in live]
+        program = Program(code, arguments, slots, device)
+        self.program = optimise(program)
+        while True:
+            try:
+                lent = {s.storage.number for s in self.program.results}
+                self.low = lower(self.program, lent, [])
+                break
+            except WrongKernel as error:
+                self.program = again(program, self.program, error)
+        # number -> which result of the program, and its array where that is always the same
+        self.results = {k: (i, self._lasting(k, i)) for i, k in enumerate(live)}
+        for k, (_, array) in self.results.items():
+            if array is not None:
+                self.pools[k].lend(array)
+            del array
+
+    def _note_changes(self, code: list[Instruction], arguments: list[Slot]) -> None:
+        """Which memory from outside is changed, and by which event first."""
         written = {s.storage.number for ins in code for s in ins.writes}
         # Inputs that are changed: the program changes its own copy, which goes back afterwards.
         self.returned = {k for k, s in zip(self.inputs, arguments) if s.storage.number in written}
         fixed = {s.storage.number: s for ins in code for s in ins.reads if s.array is not None}
-        self.changed = {id(root_array(s.array)) for n, s in fixed.items() if n in written}
         self.roots = {id(root_array(s.array)) for s in fixed.values()}
-        self.results: dict[int, Any] = {}  # number -> the array that the program fills
-        for k in live:
-            slot = self.layouts[k]
-            array = self.results[k] = Pool.blank(slot)
-            target = _outside_slot(array, slot, len(second.storages) + k, second.count + k)
-            source = self.renamed.get(slot.number, slot)
-            code.append(
-                Instruction(
-                    KERNELS["copy_into"], (target, source), {}, (target,), (target,), "a result"
-                )
-            )
-        program = Program(code, arguments, [], self._device(second))
-        for slot in arguments:  # what the host makes anew for each call
-            slot.storage.fed = slot.storage.device == "cpu" and program.device == "cuda"
-        self._check_size(program.device)
-        self.program = optimise(program)
-        while True:
-            try:
-                self.low = lower(self.program, set(), [])
-                break
-            except WrongKernel as error:
-                self.program = again(program, self.program, error)
-        for k, array in self.results.items():
-            self.pools[k].lend(array)
+        self.changed: dict[int, int] = {}
+        event_of = [
+            at
+            for at, e in enumerate(self.events)
+            for _ in ([e] if isinstance(e, Step) else e.steps)  # type: ignore[attr-defined]
+        ]
+        for at, ins in zip(event_of, code):
+            for s in ins.writes:
+                if s.storage.number in fixed:
+                    root = id(root_array(fixed[s.storage.number].array))
+                    self.changed.setdefault(root, at)
+
+    def _lasting(self, k: int, i: int) -> Any:
+        """The array that the program fills in every run, if it can stand for the result itself."""
+        slot, want = self.program.results[i], self.layouts[k]
+        same_layout = (slot.shape, slot.dtype, slot.strides) == (want.shape, want.dtype, want.strides)
+        numbers = [s.storage.number for s in self.program.results]
+        if self.low.fresh[i] or not same_layout or slot.storage.kind != MADE:
+            return None
+        if slot.offset or numbers.count(slot.storage.number) > 1:
+            return None
+        return self.low.array(slot) if self.program.device == "cpu" else self.low.env[slot.number]
 
     def _live(self, first: Ear, second: Ear) -> list[int]:
         """Numbers of the arrays that were held by somebody at the end of either stretch."""
@@ -256,8 +278,8 @@ class Path:
     def _device(self, ear: Ear) -> str:
         return "cuda" if any(s.device == "cuda" for s in ear.storages) else "cpu"
 
-    def _check_size(self, device: str) -> None:
-        idle = sum(p.slot.nbytes for k, p in self.pools.items() if k not in self.results)
+    def _check_size(self, device: str, live: list[int]) -> None:
+        idle = sum(p.slot.nbytes for k, p in self.pools.items() if k not in live)
         if device == "cuda" and idle > _IDLE_BYTES:
             raise CannotCapture(f"its tensors take {idle >> 20} MB that a program would not need")
 
@@ -293,14 +315,14 @@ class Path:
             if not is_host(a):
                 low.fill(low.arguments[self.inputs[v]], a)
         kept = []
-        for k, array in self.results.items():
-            if now[k] is not array and self.pools[k].lent is array:
+        for k, (_, array) in self.results.items():
+            if array is not None and now[k] is not array and self.pools[k].lent is array:
                 if self.pools[k].is_held(array, 2):  # handed out before, and still looked at
                     kept.append((array, array.copy()))
-        low.run()
-        for k, array in self.results.items():
-            if now[k] is not array:
-                copy(now[k], array)
+        made = low.run()
+        for k, (i, _) in self.results.items():
+            if now[k] is not made[i]:
+                copy(now[k], made[i])
         for array, old in kept:
             copy(array, old)
         for k in self.returned:
@@ -379,12 +401,6 @@ class _Rewriting:
 
     def _now(self, s: Slot) -> Slot:
         return self.renamed.get(s.number, s)
-
-
-def _outside_slot(array: Any, like: Slot, storage: int, number: int) -> Slot:
-    home = Storage(storage + 200_000, STATE, array.nbytes, "handed out", array)
-    home.device = like.storage.device
-    return Slot(number, home, like.shape, like.dtype, like.strides, 0, array)
 
 
 def _alike(a: Slot, b: Slot) -> bool:

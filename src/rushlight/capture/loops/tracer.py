@@ -238,8 +238,9 @@ class Tracer:
 
     # -- matching -------------------------------------------------------------------------------
 
-    def differs(self, kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict) -> Any:
+    def differs(self, kernel: Kernel, cls: type, arrays: Sequence[Any], given: dict | None) -> Any:
         """A kernel that the path does not expect next."""
+        attrs = given or {}
         with self.lock:
             if self._on_path() and self._is_light(kernel, arrays, attrs):
                 return run(kernel, cls, arrays, attrs, alone=True)
@@ -258,6 +259,8 @@ class Tracer:
                 if self._elsewhere(step):
                     return cursor.hand_out(cursor.path.events[cursor.at], cls, arrays)
                 self._miss(f"{kernel.name} differs", line=user_line())
+            elif here.state & TRACED:  # somebody put an old state back
+                swap(TRACED | PARTS, 0)
             return run(kernel, cls, arrays, attrs)
 
     def _is_light(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
@@ -265,8 +268,10 @@ class Tracer:
         if not is_transparent(kernel, arrays, attrs, self._is_pending):
             if not self.is_loose(kernel) or any(map(self._is_pending, arrays)):
                 return False
-        changed = self.cursor.path.changed
-        return not changed or all(id(root_array(a)) not in changed for a in arrays if is_array(a))
+        changed, at = self.cursor.path.changed, self.cursor.at
+        return not changed or all(
+            changed.get(id(root_array(a)), at) >= at for a in arrays if is_array(a)
+        )
 
     def _is_pending(self, a: Any) -> bool:
         return any(a is x for x in self.cursor.now)
@@ -284,7 +289,8 @@ class Tracer:
             if found:
                 self._bind_again(left, other, bound)
                 return found
-            cursor.path, cursor.now, self.bound = left, kept, dict(bound)
+            cursor.now, self.bound = kept, dict(bound)
+            cursor.change(left)
         return None
 
     def _bind_again(self, left: Path, other: Path, bound: dict[int, Any]) -> None:
@@ -312,6 +318,7 @@ class Tracer:
                 if a.nbytes > _SHOWN or v in path.returned:
                     return False
                 self.shown[v] = a
+                self.cursor.wary = 1
             path.low.fill(path.low.arguments[path.inputs[v]], a)
         self.cursor.now[v] = self.bound[v] = a
         return True
@@ -473,6 +480,7 @@ class Tracer:
     def stop(self) -> None:
         """End tracing in this thread."""
         self.interrupt("tracing was switched off")
+        swap(TRACED, 0)
         if self in tracers:
             tracers.remove(self)
         if not tracers:

@@ -9,8 +9,8 @@
 #define MOST_INPUTS 16
 
 PyObject *here, *switches, *numbers, *python_call, *tensor_over, *mark_view, *current_edge, *mark_inference;
-long GRAD, INFERENCE, CASTING;
-static PyObject *s_state, *s_casts, *s_inference, *s_anomaly, *s_fallbacks, *s_record;
+long GRAD, INFERENCE, CASTING, PARTS, TRACED;
+static PyObject *s_state, *s_casts, *s_inference, *s_anomaly, *s_fallbacks, *s_record, *s_tracer, *s_cursor, *s_dict;
 
 static void put(PyObject *object, Py_ssize_t offset, PyObject *value) /* takes the reference */
 {
@@ -238,6 +238,30 @@ static PyObject *compute(PyObject *op, const Inputs *in, Py_ssize_t n, PyObject 
     return out;
 }
 
+/* The answer of the one who compares kernels with those of a loop, and may put them off. */
+static PyObject *traced(PyObject *op, const Inputs *in, Py_ssize_t n, PyObject *attrs)
+{
+    PyObject *tracer = PyObject_GetAttr(here, s_tracer);
+    PyObject *cursor = tracer == NULL ? NULL : PyObject_GetAttr(tracer, s_cursor);
+    PyObject *arrays = cursor == NULL ? NULL : PyTuple_New(n), *out = NULL;
+    if (arrays != NULL) {
+        for (Py_ssize_t i = 0; i < n; i++)
+            PyTuple_SET_ITEM(arrays, i, Py_NewRef(in->arrays[i]));
+        PyObject *given[] = {SLOT(op, o_kernel), (PyObject *)in->cls, arrays, attrs == NULL ? Py_None : attrs};
+        out = PyObject_Vectorcall(cursor, given, 4, NULL);
+    }
+    Py_XDECREF(arrays);
+    Py_XDECREF(cursor);
+    Py_XDECREF(tracer);
+    return out;
+}
+
+/* Bits that are usual beside a tracer's: it is shown parts, as a recorder is. */
+static long with_tracer(long state)
+{
+    return state & TRACED ? TRACED | PARTS : 0;
+}
+
 static int is_set(PyObject *object, PyObject *name)
 {
     PyObject *value = PyObject_GetAttr(object, name);
@@ -314,10 +338,27 @@ static PyObject *give_up(PyObject *op, PyObject *args, PyObject *attrs)
     return out;
 }
 
-/* This thread's state, -1 on error. */
+/* This thread's state, -1 on error.
+ *
+ * Asking a threading.local costs a fifth of a small op, so the dict of the thread that asked last is kept. A thread's
+ * number is never given to another one.
+ */
 static long state_here(void)
 {
-    PyObject *value = PyObject_GetAttr(here, s_state);
+    static uint64_t owner;
+    static PyObject *own;
+    uint64_t thread = PyThreadState_GetID(PyThreadState_Get());
+    if (own == NULL || thread != owner) {
+        PyObject *found = PyObject_GetAttr(here, s_dict);
+        if (found == NULL)
+            return -1;
+        Py_XSETREF(own, found);
+        owner = thread;
+    }
+    PyObject *value = PyDict_GetItemWithError(own, s_state);
+    if (value != NULL)
+        return PyLong_AsLong(value);
+    value = PyErr_Occurred() ? NULL : PyObject_GetAttr(here, s_state); /* as every thread begins */
     long state = value == NULL ? -1 : PyLong_AsLong(value);
     Py_XDECREF(value);
     return state;
@@ -344,7 +385,7 @@ static PyObject *carry_out(PyObject *op, PyObject *inputs, PyObject *attrs, long
     Inputs in = {.same_shape = same_shape};
     int records = (state & (GRAD | INFERENCE)) == GRAD && SLOT(op, o_differentiable) == Py_True;
     int found = collect(inputs, records, &in);
-    PyObject *out = found > 0 ? compute(op, &in, PyTuple_GET_SIZE(inputs), attrs) : NULL;
+    PyObject *out = found > 0 ? (state & TRACED ? traced : compute)(op, &in, PyTuple_GET_SIZE(inputs), attrs) : NULL;
     if (out != NULL)
         result = (PyTuple_CheckExact(out) ? wrap_all : wrap_one)(op, &in, inputs, attrs, out);
     if (result != NULL && state & INFERENCE)
@@ -367,7 +408,7 @@ static PyObject *op_call(PyObject *op, PyObject *args, PyObject *attrs)
     long state = state_here();
     if (state < 0)
         return NULL;
-    if (state & ~(GRAD | INFERENCE | CASTING))
+    if (state & ~(GRAD | INFERENCE | CASTING | with_tracer(state)))
         return give_up(op, args, attrs);
     PyObject *given = state & CASTING ? cast(op, args) : Py_NewRef(args);
     if (given == NULL)
@@ -406,7 +447,7 @@ static PyObject *op_pair(PyObject *op, PyObject *const *args, Py_ssize_t n)
     long state = state_here();
     if (state < 0)
         return NULL;
-    if (state & ~GRAD || n != 2 || !is_tensor(x) || !is_tensor(y) || SLOT(x, t_ext) != Py_None ||
+    if (state & ~(GRAD | with_tracer(state)) || n != 2 || !is_tensor(x) || !is_tensor(y) || SLOT(x, t_ext) != Py_None ||
         SLOT(y, t_ext) != Py_None || !Py_IS_TYPE(SLOT(x, t_a), Py_TYPE(SLOT(y, t_a))))
         return PyObject_Vectorcall(op, args, n, NULL);
     int alike = are_alike(SLOT(x, t_a), SLOT(y, t_a));
@@ -434,6 +475,7 @@ int name_call(void)
     const Name names[] = {
         {&s_state, "state"},     {&s_casts, "casts"},         {&s_inference, "inference"},
         {&s_anomaly, "anomaly"}, {&s_fallbacks, "fallbacks"}, {&s_record, "record"},
+        {&s_tracer, "tracer"},   {&s_cursor, "cursor"},         {&s_dict, "__dict__"},
     };
     return intern(names, sizeof names / sizeof *names);
 }

@@ -87,7 +87,16 @@ static PyObject *quicken(PyObject *module, PyObject *args)
                          PyDescr_NewMethod(node_type, &node_methods[2]));
 }
 
+/* follow(PARTS, TRACED): the bits of a thread whose kernels a tracer of loops compares. */
+static PyObject *follow(PyObject *module, PyObject *args)
+{
+    if (!PyArg_ParseTuple(args, "ll", &PARTS, &TRACED))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"follow", follow, METH_VARARGS, "follow(PARTS, TRACED): let calls give their kernels to a tracer where these bits say so."},
     {"quicken", quicken, METH_VARARGS, "quicken(...) -> Op.__call__, Op.pair, OpNode.input, OpNode.output and OpNode.apply in C."},
     {"columns", (PyCFunction)(void (*)(void))columns, METH_FASTCALL, "columns(group, state, names, scalars): see core/columns.py."},
     {"bump_all", bump_all, METH_O, "bump_all(tensors): see core/columns.py."},

@@ -26,7 +26,7 @@ int kind_of(PyObject *a); /* the letter of an array's kind of dtype, -1 on error
 
 /* call.c: how an op is called */
 extern PyObject *here, *switches, *numbers, *python_call, *tensor_over, *mark_view, *current_edge, *mark_inference;
-extern long GRAD, INFERENCE, CASTING; /* bits of a thread's state */
+extern long GRAD, INFERENCE, CASTING, PARTS, TRACED; /* bits of a thread's state */
 extern PyMethodDef op_methods[2];     /* Op.__call__, Op.pair */
 int name_call(void);
 

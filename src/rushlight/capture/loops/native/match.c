@@ -1,0 +1,415 @@
+/* The cursor of a loop in C: is a kernel the one that the path expects next? Then an array is handed out for its result.
+ *
+ * capture/loops/cursor.py has the same in Python, and is what to read first; `Cursor` there is a subclass of this one.
+ * Whatever is unusual (no path, a macro, an input that the user can change, a view) is left to its methods.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <structmember.h>
+
+enum { KNOWN, FIXED, VALUE, BIND };
+enum { FRESH, VIEW, GIVEN };
+
+typedef struct {
+    int kind;
+    Py_ssize_t number; /* of an array, for KNOWN and BIND */
+    PyObject *value;   /* the array or value itself, for FIXED and VALUE */
+} Operand;
+
+typedef struct {
+    PyObject *event;  /* the step as Python knows it */
+    PyObject *kernel; /* NULL for a macro */
+    PyObject *attrs, *look;
+    Py_ssize_t count, results;
+    Operand *operands;
+    int how, several;
+    Py_ssize_t *outs;
+    PyObject **arrays, **free; /* the lists of each result's pool */
+    PyObject **pools;
+} Step;
+
+typedef struct {
+    PyObject_HEAD
+    Py_ssize_t count;
+    Step *steps;
+} Table;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *owner, *path, *now, *table;
+    Py_ssize_t at;
+    int wary; /* an input is shown by an array of the user */
+} Cursor;
+
+static PyObject *s_differs, *s_bind, *s_hand_out, *s_take, *s_careful, *same;
+static long extra; /* what sys.getrefcount counts beside the references that are there */
+
+/* -- the table of a path ----------------------------------------------------------------------- */
+
+static void clear_step(Step *s)
+{
+    for (Py_ssize_t i = 0; i < s->count; i++)
+        Py_XDECREF(s->operands[i].value);
+    for (Py_ssize_t i = 0; i < s->results; i++) {
+        if (s->arrays != NULL) {
+            Py_XDECREF(s->arrays[i]);
+            Py_XDECREF(s->free[i]);
+            Py_XDECREF(s->pools[i]);
+        }
+    }
+    PyMem_Free(s->operands);
+    PyMem_Free(s->outs);
+    PyMem_Free(s->arrays);
+    PyMem_Free(s->free);
+    PyMem_Free(s->pools);
+    Py_XDECREF(s->event);
+    Py_XDECREF(s->kernel);
+    Py_XDECREF(s->attrs);
+    Py_XDECREF(s->look);
+}
+
+static void table_free(Table *t)
+{
+    for (Py_ssize_t i = 0; i < t->count; i++)
+        clear_step(&t->steps[i]);
+    PyMem_Free(t->steps);
+    PyObject_Free(t);
+}
+
+static PyTypeObject table_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_match.Table",
+    .tp_basicsize = sizeof(Table),
+    .tp_dealloc = (destructor)table_free,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_doc = "The steps of a path, as the cursor compares them.",
+};
+
+/* operands: a tuple of (kind, number or value) */
+static int read_operands(Step *s, PyObject *operands)
+{
+    s->count = PyTuple_GET_SIZE(operands);
+    s->operands = PyMem_Calloc(s->count + 1, sizeof(Operand));
+    if (s->operands == NULL)
+        return -1;
+    for (Py_ssize_t i = 0; i < s->count; i++) {
+        PyObject *pair = PyTuple_GET_ITEM(operands, i), *what = PyTuple_GET_ITEM(pair, 1);
+        Operand *o = &s->operands[i];
+        o->kind = (int)PyLong_AsLong(PyTuple_GET_ITEM(pair, 0));
+        if (o->kind == KNOWN || o->kind == BIND)
+            o->number = PyLong_AsSsize_t(what);
+        else
+            o->value = Py_NewRef(what);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* outs: a tuple of numbers; pools: a tuple of (pool, its arrays, its counts), empty unless results are fresh */
+static int read_results(Step *s, PyObject *outs, PyObject *pools)
+{
+    s->results = PyTuple_GET_SIZE(outs);
+    s->outs = PyMem_Calloc(s->results + 1, sizeof(Py_ssize_t));
+    if (s->outs == NULL)
+        return -1;
+    for (Py_ssize_t i = 0; i < s->results; i++)
+        s->outs[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(outs, i));
+    if (!PyTuple_GET_SIZE(pools))
+        return PyErr_Occurred() ? -1 : 0;
+    s->arrays = PyMem_Calloc(s->results + 1, sizeof(PyObject *));
+    s->free = PyMem_Calloc(s->results + 1, sizeof(PyObject *));
+    s->pools = PyMem_Calloc(s->results + 1, sizeof(PyObject *));
+    if (s->arrays == NULL || s->free == NULL || s->pools == NULL)
+        return -1;
+    for (Py_ssize_t i = 0; i < s->results; i++) {
+        PyObject *pool = PyTuple_GET_ITEM(pools, i);
+        s->pools[i] = Py_NewRef(PyTuple_GET_ITEM(pool, 0));
+        s->arrays[i] = Py_NewRef(PyTuple_GET_ITEM(pool, 1));
+        s->free[i] = Py_NewRef(PyTuple_GET_ITEM(pool, 2));
+    }
+    return 0;
+}
+
+/* table(rows) -> Table; a row is (event, kernel, attrs, operands, how, outs, several, look, pools), or None for a macro */
+static PyObject *make_table(PyObject *module, PyObject *rows)
+{
+    Py_ssize_t n = PyList_Size(rows);
+    Table *t = n < 0 ? NULL : PyObject_New(Table, &table_type);
+    if (t == NULL)
+        return NULL;
+    t->count = 0;
+    t->steps = PyMem_Calloc(n + 1, sizeof(Step));
+    for (Py_ssize_t i = 0; t->steps != NULL && i < n; i++) {
+        PyObject *row = PyList_GET_ITEM(rows, i), *operands, *outs, *pools;
+        Step *s = &t->steps[t->count++];
+        if (row == Py_None)
+            continue;
+        if (!PyArg_ParseTuple(row, "OOO!O!iO!pOO!", &s->event, &s->kernel, &PyDict_Type, &s->attrs, &PyTuple_Type, &operands,
+                              &s->how, &PyTuple_Type, &outs, &s->several, &s->look, &PyTuple_Type, &pools)) {
+            s->event = s->kernel = s->attrs = s->look = NULL;
+            Py_DECREF(t);
+            return NULL;
+        }
+        Py_INCREF(s->event);
+        Py_INCREF(s->kernel);
+        Py_INCREF(s->attrs);
+        Py_INCREF(s->look);
+        if (read_operands(s, operands) < 0 || read_results(s, outs, pools) < 0) {
+            Py_DECREF(t);
+            return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+        }
+    }
+    return (PyObject *)t;
+}
+
+/* -- comparing --------------------------------------------------------------------------------- */
+
+/* Whether two values are the same; floats by their bits' meaning, so that 0.0 is not -0.0. */
+static int alike(PyObject *a, PyObject *b)
+{
+    if (a == b)
+        return 1;
+    PyTypeObject *type = Py_TYPE(a);
+    if (type != Py_TYPE(b))
+        return 0;
+    if (type == &PyLong_Type || type == &PyUnicode_Type)
+        return PyObject_RichCompareBool(a, b, Py_EQ);
+    if (type == &PyTuple_Type) {
+        Py_ssize_t n = PyTuple_GET_SIZE(a);
+        int found = n == PyTuple_GET_SIZE(b);
+        for (Py_ssize_t i = 0; found == 1 && i < n; i++)
+            found = alike(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i));
+        return found;
+    }
+    PyObject *answer = PyObject_CallFunctionObjArgs(same, a, b, NULL);
+    int found = answer == NULL ? -1 : PyObject_IsTrue(answer);
+    Py_XDECREF(answer);
+    return found;
+}
+
+static int same_attrs(PyObject *attrs, PyObject *expected)
+{
+    if (attrs == expected)
+        return 1;
+    Py_ssize_t n = attrs == Py_None ? 0 : PyDict_CheckExact(attrs) ? PyDict_GET_SIZE(attrs) : -1;
+    if (n != PyDict_GET_SIZE(expected))
+        return 0;
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (n && PyDict_Next(expected, &at, &key, &value)) {
+        PyObject *given = PyDict_GetItemWithError(attrs, key);
+        int found = given == NULL ? (PyErr_Occurred() ? -1 : 0) : alike(given, value);
+        if (found != 1)
+            return found;
+    }
+    return 1;
+}
+
+/* 1 when an operand is the expected one, 0 when not, -1 on error. */
+static int fits(Cursor *self, const Operand *o, PyObject *a)
+{
+    if (o->kind == FIXED)
+        return a == o->value;
+    if (o->kind == VALUE)
+        return alike(a, o->value);
+    if (o->number >= PyList_GET_SIZE(self->now))
+        return 0;
+    PyObject *known = PyList_GET_ITEM(self->now, o->number);
+    if (known == a || o->kind == KNOWN || known != Py_None)
+        return known == a;
+    PyObject *number = PyLong_FromSsize_t(o->number);
+    PyObject *bound = number == NULL ? NULL : PyObject_CallMethodObjArgs(self->owner, s_bind, number, a, NULL);
+    int found = bound == NULL ? -1 : PyObject_IsTrue(bound);
+    Py_XDECREF(number);
+    Py_XDECREF(bound);
+    return found;
+}
+
+static int expected(Cursor *self, const Step *s, PyObject *kernel, PyObject *arrays, PyObject *attrs)
+{
+    if (s->kernel != kernel || PyTuple_GET_SIZE(arrays) != s->count)
+        return 0;
+    int found = same_attrs(attrs, s->attrs);
+    for (Py_ssize_t i = 0; found == 1 && i < s->count; i++)
+        found = fits(self, &s->operands[i], PyTuple_GET_ITEM(arrays, i));
+    if (found == 1 && s->look != Py_None) {
+        PyObject *seen = PyObject_CallFunctionObjArgs(PyTuple_GET_ITEM(s->look, 1), arrays, s->attrs, NULL);
+        found = seen == NULL ? -1 : PyObject_IsTrue(seen);
+        Py_XDECREF(seen);
+    }
+    return found;
+}
+
+/* -- handing out ------------------------------------------------------------------------------- */
+
+/* An array of a pool that nobody holds. */
+static PyObject *taken(const Step *s, Py_ssize_t i)
+{
+    PyObject *arrays = s->arrays[i], *free = s->free[i];
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(arrays) && k < PyList_GET_SIZE(free); k++) {
+        PyObject *a = PyList_GET_ITEM(arrays, k);
+        if (Py_REFCNT(a) == PyLong_AsSsize_t(PyList_GET_ITEM(free, k)) - extra)
+            return Py_NewRef(a);
+    }
+    return PyObject_CallMethodNoArgs(s->pools[i], s_take);
+}
+
+static PyObject *hand_out(Cursor *self, const Step *s, PyObject *cls, PyObject *arrays)
+{
+    if (s->how == VIEW)
+        return PyObject_CallMethodObjArgs((PyObject *)self, s_hand_out, s->event, cls, arrays, NULL);
+    PyObject *found = s->several ? PyTuple_New(s->results) : NULL;
+    if (s->several && found == NULL)
+        return NULL;
+    for (Py_ssize_t i = 0; i < s->results; i++) {
+        PyObject *a = s->how == GIVEN ? Py_NewRef(PyTuple_GET_ITEM(arrays, s->outs[i])) : taken(s, i);
+        if (a == NULL) {
+            Py_XDECREF(found);
+            return NULL;
+        }
+        if (s->how == FRESH)
+            PyList_SetItem(self->now, s->outs[i], Py_NewRef(a));
+        if (s->several)
+            PyTuple_SET_ITEM(found, i, a);
+        else
+            found = a;
+    }
+    self->at++;
+    return found;
+}
+
+static PyObject *cursor_call(PyObject *me, PyObject *const *args, size_t flags, PyObject *names)
+{
+    Cursor *self = (Cursor *)me;
+    if (PyVectorcall_NARGS(flags) != 4 || names != NULL)
+        return PyErr_Format(PyExc_TypeError, "a cursor takes a kernel, a type, arrays and attributes");
+    PyObject *kernel = args[0], *cls = args[1], *attrs = args[3];
+    PyObject *arrays = PySequence_Tuple(args[2]), *out = NULL;
+    if (arrays == NULL)
+        return NULL;
+    if (self->wary)
+        out = PyObject_CallMethodObjArgs(me, s_careful, kernel, cls, arrays, attrs, NULL);
+    else {
+        int found = 0;
+        PyObject *kept = Py_XNewRef(self->table); /* binding may end the path */
+        Table *table = kept != NULL && Py_IS_TYPE(kept, &table_type) ? (Table *)kept : NULL;
+        const Step *s = table != NULL && self->at < table->count ? &table->steps[self->at] : NULL;
+        if (s != NULL && s->kernel != NULL)
+            found = expected(self, s, kernel, arrays, attrs);
+        if (found == 1 && self->table == kept && !self->wary)
+            out = hand_out(self, s, cls, arrays);
+        else if (found == 1)
+            out = PyObject_CallMethodObjArgs(me, s_careful, kernel, cls, arrays, attrs, NULL);
+        else if (found == 0)
+            out = PyObject_CallMethodObjArgs(self->owner, s_differs, kernel, cls, arrays, attrs, NULL);
+        Py_XDECREF(kept);
+    }
+    Py_DECREF(arrays);
+    return out;
+}
+
+/* -- the types and the module ------------------------------------------------------------------ */
+
+static PyObject *cursor_new(PyTypeObject *type, PyObject *args, PyObject *names)
+{
+    Cursor *self = (Cursor *)type->tp_alloc(type, 0);
+    if (self != NULL)
+        self->call = cursor_call;
+    return (PyObject *)self;
+}
+
+static int cursor_traverse(Cursor *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->owner);
+    Py_VISIT(self->path);
+    Py_VISIT(self->now);
+    Py_VISIT(self->table);
+    return 0;
+}
+
+static int cursor_clear(Cursor *self)
+{
+    Py_CLEAR(self->owner);
+    Py_CLEAR(self->path);
+    Py_CLEAR(self->now);
+    Py_CLEAR(self->table);
+    return 0;
+}
+
+static void cursor_free(Cursor *self)
+{
+    PyObject_GC_UnTrack(self);
+    cursor_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMemberDef members[] = {
+    {"owner", T_OBJECT_EX, offsetof(Cursor, owner), 0, "The tracer."},
+    {"path", T_OBJECT_EX, offsetof(Cursor, path), 0, "The path, or None."},
+    {"now", T_OBJECT_EX, offsetof(Cursor, now), 0, "Arrays by number."},
+    {"table", T_OBJECT_EX, offsetof(Cursor, table), 0, "The path's steps, or None."},
+    {"at", T_PYSSIZET, offsetof(Cursor, at), 0, "Which event comes next."},
+    {"wary", T_INT, offsetof(Cursor, wary), 0, "Whether inputs can change behind our back."},
+    {NULL},
+};
+
+static PyTypeObject cursor_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_match.Cursor",
+    .tp_basicsize = sizeof(Cursor),
+    .tp_dealloc = (destructor)cursor_free,
+    .tp_vectorcall_offset = offsetof(Cursor, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_traverse = (traverseproc)cursor_traverse,
+    .tp_clear = (inquiry)cursor_clear,
+    .tp_members = members,
+    .tp_new = cursor_new,
+    .tp_doc = "Where a thread is on a path.",
+};
+
+/* setup(same, list of one object, what sys.getrefcount says of it) */
+static PyObject *setup(PyObject *module, PyObject *args)
+{
+    PyObject *list;
+    long counted;
+    if (!PyArg_ParseTuple(args, "OO!l", &same, &PyList_Type, &list, &counted))
+        return NULL;
+    Py_INCREF(same);
+    extra = counted - (long)Py_REFCNT(PyList_GET_ITEM(list, 0));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"setup", setup, METH_VARARGS, "setup(same, [object], its references as Python counts them)"},
+    {"table", make_table, METH_O, "table(rows) -> the steps of a path"},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_match",
+    .m_doc = "Kernels of a loop compared with those of its path.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC PyInit__match(void)
+{
+    const struct {
+        PyObject **name;
+        const char *text;
+    } names[] = {
+        {&s_differs, "differs"}, {&s_bind, "bind"}, {&s_hand_out, "hand_out"}, {&s_take, "take"}, {&s_careful, "careful"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
+            return NULL;
+    if (PyType_Ready(&table_type) < 0 || PyType_Ready(&cursor_type) < 0)
+        return NULL;
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL)
+        return NULL;
+    if (PyModule_AddObjectRef(module, "Cursor", (PyObject *)&cursor_type) < 0)
+        Py_CLEAR(module);
+    return module;
+}
