@@ -1,5 +1,6 @@
-"""`torch.distributed.checkpoint`: files that several processes write together."""
+"""`torch.distributed.checkpoint`: folders that all ranks write together, and any number of ranks reads."""
 
-from .._one import functions
+from . import state_dict
+from .saving import FileSystemReader, FileSystemWriter, async_save, load, save
 
-globals().update(functions("checkpoint", "async_save", "load", "save"))
+__all__ = ["FileSystemReader", "FileSystemWriter", "async_save", "load", "save", "state_dict"]

@@ -1,0 +1,191 @@
+"""Saving and loading nested state dicts by all ranks: each writes its parts, one of them the table."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...futures import Future
+from ...io.sharded import Piece, Reader, merge, packed, publish, write_pieces
+from ..groups import group_of, world_or_none
+from ..objects import all_gather_object, broadcast_object_list
+from ..tensor._utils import compute_local_shape_and_global_offset
+from ..tensor.dtensor import DTensor
+
+__all__ = ["FileSystemReader", "FileSystemWriter", "async_save", "load", "save"]
+
+
+class FileSystemWriter:
+    """Says where a checkpoint is written."""
+
+    def __init__(self, path: Any, **options: Any) -> None:
+        self.path = os.fspath(path)
+
+
+class FileSystemReader(FileSystemWriter):
+    """Says where a checkpoint is read."""
+
+
+def _path(checkpoint_id: Any, storage: Any) -> str:
+    found = checkpoint_id if checkpoint_id is not None else getattr(storage, "path", None)
+    if found is None:
+        raise ValueError(
+            "a checkpoint needs a checkpoint_id or a storage_writer that names a folder"
+        )
+    return os.path.abspath(os.fspath(found))
+
+
+def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:
+    """Nested dicts and lists as one dict of names with dots; objects with a state dict as that."""
+    if hasattr(tree, "state_dict") and not isinstance(tree, dict):
+        tree = tree.state_dict()
+    pairs: Any = None
+    if isinstance(tree, dict):
+        pairs = tree.items()
+    elif isinstance(tree, (list, tuple)):
+        pairs = enumerate(tree)
+    if pairs is None or (not tree and prefix):
+        return {prefix: tree}
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        found.update(_flat(value, f"{prefix}.{key}" if prefix else str(key)))
+    return found
+
+
+def _ranks(process_group: Any, no_dist: bool) -> Any:
+    if no_dist or world_or_none() is None:
+        return None
+    return group_of(process_group)
+
+
+def _pieces(flat: dict[str, Any], rank: int, size: int) -> list[Piece]:
+    """What this rank writes: its parts of spread tensors, and its share of those that all ranks have."""
+    pieces = []
+    plain = 0
+    for name, value in flat.items():
+        if isinstance(value, DTensor):
+            shape, offset = compute_local_shape_and_global_offset(
+                value.full_shape, value.device_mesh, value.placements
+            )
+            if all(shape):
+                pieces.append(Piece(name, value.full_shape, offset, value.to_local()))
+        elif isinstance(value, Tensor):
+            if plain % size == rank:
+                whole = tuple(value.shape)
+                pieces.append(Piece(name, whole, (0,) * len(whole), value))
+            plain += 1
+    return pieces
+
+
+def save(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_writer: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+) -> None:
+    """Write a checkpoint; all ranks call it. It is there as a whole or not at all."""
+    final = _path(checkpoint_id, storage_writer)
+    group = _ranks(process_group, no_dist)
+    rank, size = (0, 1) if group is None else (group.rank(), group.size())
+    key = [os.urandom(6).hex()]
+    if group is not None:
+        broadcast_object_list(key, group=group, group_src=0)
+    os.makedirs(final, exist_ok=True)
+    flat = _flat(state_dict)
+    told: Any
+    try:
+        told = write_pieces(final, f"rank-{rank:05d}-{key[0]}.bin", _pieces(flat, rank, size))
+    except OSError as error:  # a full disk of one rank must end the save of all
+        told = f"rank {rank}: {error}"
+    everyone: list[Any] = [told]
+    if group is not None:
+        everyone = [None] * size
+        all_gather_object(everyone, told, group)
+    failed = [t for t in everyone if isinstance(t, str)]
+    problem = ["; ".join(failed)]
+    if rank == 0:
+        problem = [_publish(final, key[0], everyone, flat, problem[0])]
+    if group is not None:
+        broadcast_object_list(problem, group=group, group_src=0)
+    if problem[0]:
+        raise RuntimeError(f"the checkpoint {final} was not written: {problem[0]}")
+
+
+def _publish(folder: str, key: str, tables: list[Any], flat: dict[str, Any], problem: str) -> str:
+    """Rank 0: put the table in its place, or take away what was written; what went wrong."""
+    try:
+        if not problem:
+            others = {k: packed(v) for k, v in flat.items() if not isinstance(v, Tensor)}
+            publish(folder, merge(tables, others))
+            return ""
+    except (OSError, RuntimeError) as error:
+        problem = str(error)
+    for name in os.listdir(folder):
+        if name.endswith(f"-{key}.bin"):
+            os.remove(os.path.join(folder, name))
+    return problem
+
+
+def async_save(state_dict: dict[str, Any], **kwargs: Any) -> Future:
+    """Write a checkpoint; the future is done when it is there. Here that is when the call returns."""
+    future: Future = Future()
+    kwargs.pop("async_checkpointer_type", None)
+    save(state_dict, **kwargs)
+    future.set_result(None)
+    return future
+
+
+def load(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_reader: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+) -> None:
+    """Fill the tensors of a state dict, in place, from a checkpoint of any number of ranks."""
+    reader = Reader(_path(checkpoint_id, storage_reader))
+    _load_into(state_dict, "", reader)
+
+
+def _load_into(tree: Any, prefix: str, reader: Reader) -> Any:
+    """The value that belongs at a place; tensors are filled where they are."""
+    if isinstance(tree, DTensor):
+        shape, offset = compute_local_shape_and_global_offset(
+            tree.full_shape, tree.device_mesh, tree.placements
+        )
+        _same_shape(prefix, tree.full_shape, reader)
+        if all(shape):
+            reader.into(prefix, offset, tree.to_local().detach())
+        return tree
+    if isinstance(tree, Tensor):
+        _same_shape(prefix, tuple(tree.shape), reader)
+        reader.into(prefix, (0,) * tree.dim(), tree)
+        return tree
+    if hasattr(tree, "load_state_dict"):
+        made = _load_into(tree.state_dict(), prefix, reader)
+        tree.load_state_dict(made)
+        return tree
+    if isinstance(tree, dict) and tree:
+        for key in list(tree):
+            tree[key] = _load_into(tree[key], f"{prefix}.{key}" if prefix else str(key), reader)
+        return tree
+    if isinstance(tree, (list, tuple)) and tree:
+        return type(tree)([_load_into(v, f"{prefix}.{i}", reader) for i, v in enumerate(tree)])
+    if prefix not in reader.index["others"]:
+        raise RuntimeError(f"Missing key in checkpoint state_dict: {prefix}.")
+    return reader.other(prefix)
+
+
+def _same_shape(name: str, shape: Any, reader: Reader) -> None:
+    if name not in reader.index["tensors"]:
+        raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
+    if reader.shape(name) != tuple(shape):
+        raise ValueError(
+            f"Size mismatch between saved {reader.shape(name)} and current: {tuple(shape)} for {name}"
+        )

@@ -1,0 +1,202 @@
+"""State dicts of models and optimisers whose parameters may be spread over ranks: whole or in parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...core.modes import no_grad
+from ...core.tensor import Tensor
+from ..groups import group_of
+from ..tensor.dtensor import DTensor, distribute_tensor, spread
+
+__all__ = [
+    "StateDictOptions", "get_model_state_dict", "get_optimizer_state_dict", "get_state_dict",
+    "set_model_state_dict", "set_optimizer_state_dict", "set_state_dict",
+]  # fmt: skip
+
+
+@dataclass
+class StateDictOptions:
+    """Whether state dicts are whole, on the host, strict, and who reads them."""
+
+    full_state_dict: bool = False
+    cpu_offload: bool = False
+    ignore_frozen_params: bool = False
+    keep_submodule_prefixes: bool = True
+    strict: bool = True
+    broadcast_from_rank0: bool = False
+    flatten_optimizer_state_dict: bool = False
+    dsd_fqn_modifiers: str = "_fqn_modifiers"
+
+
+def _name(name: str) -> str:
+    """A parameter's name without the wrapper that DDP is."""
+    return name.removeprefix("module.")
+
+
+def _out(value: Any, options: StateDictOptions) -> Any:
+    if isinstance(value, DTensor) and options.full_state_dict:
+        value = value.full_tensor()
+    if isinstance(value, Tensor) and options.cpu_offload:
+        value = value.cpu()
+    return value
+
+
+def get_model_state_dict(
+    model: Any, *, submodules: Any = None, options: StateDictOptions | None = None
+) -> dict[str, Any]:
+    """The state of a model; whole with `full_state_dict`, where all ranks call it."""
+    chosen = options or StateDictOptions()
+    wrapped = hasattr(model, "_reducer")
+    frozen = {n for n, p in model.named_parameters() if not p.requires_grad}
+    found = {}
+    for name, value in model.state_dict().items():
+        if chosen.ignore_frozen_params and name in frozen:
+            continue
+        found[_name(name) if wrapped else name] = _out(value, chosen)
+    if chosen.full_state_dict and chosen.cpu_offload and group_of().rank() != 0:
+        return {}  # as PyTorch: the whole is kept by rank 0 alone
+    return found
+
+
+def set_model_state_dict(
+    model: Any, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
+) -> Any:
+    """Fill a model from a state dict, whole or in parts."""
+    from ...nn.modules._state import _IncompatibleKeys
+
+    chosen = options or StateDictOptions()
+    wrapped = hasattr(model, "_reducer")
+    own = {(_name(n) if wrapped else n): v for n, v in model.state_dict().items()}
+    given = dict(model_state_dict)
+    if chosen.broadcast_from_rank0:
+        given = _from_rank0(given)
+    missing = [n for n in own if n not in given]
+    extra = [n for n in given if n not in own]
+    if chosen.strict and (missing or extra):
+        raise RuntimeError(
+            f"Error(s) in loading state_dict: missing keys {missing}, unexpected keys {extra}"
+        )
+    with no_grad():
+        for name, target in own.items():
+            if name in given and isinstance(target, Tensor):
+                _fill(target, given[name], name)
+    return _IncompatibleKeys(missing, extra)
+
+
+def _from_rank0(given: dict[str, Any]) -> dict[str, Any]:
+    from ..objects import broadcast_object_list
+
+    told = [given]
+    broadcast_object_list(told, 0)
+    return told[0]
+
+
+def _fill(target: Tensor, value: Any, name: str) -> None:
+    if isinstance(target, DTensor) and not isinstance(value, DTensor):
+        if tuple(value.shape) != tuple(target.full_shape):
+            raise RuntimeError(
+                f"size mismatch for {name}: {tuple(value.shape)} for {target.full_shape}"
+            )
+        value = distribute_tensor(value, target.device_mesh, target.placements)
+    plain = value.to_local() if isinstance(value, DTensor) else value
+    into = target.to_local().detach() if isinstance(target, DTensor) else target
+    if tuple(plain.shape) != tuple(into.shape):
+        raise RuntimeError(
+            f"size mismatch for {name}: {tuple(plain.shape)} for {tuple(into.shape)}"
+        )
+    into.copy_(plain.to(into.dtype))
+
+
+def _named(model: Any) -> dict[int, str]:
+    return {
+        id(p): _name(n) if hasattr(model, "_reducer") else n for n, p in model.named_parameters()
+    }
+
+
+def get_optimizer_state_dict(
+    model: Any, optimizers: Any, *, submodules: Any = None, options: StateDictOptions | None = None
+) -> dict[str, Any]:
+    """An optimiser's state by the names of the parameters; states are spread as their parameters are."""
+    chosen = options or StateDictOptions()
+    names = _named(model)
+    state: dict[str, Any] = {}
+    groups: list[dict[str, Any]] = []
+    for optimizer in [optimizers] if hasattr(optimizers, "param_groups") else list(optimizers):
+        for group in optimizer.param_groups:
+            packed = {k: v for k, v in group.items() if k != "params"}
+            groups.append({**packed, "params": [names[id(p)] for p in group["params"]]})
+        for p, held in optimizer.state.items():
+            state[names[id(p)]] = {k: _out(_like(p, v), chosen) for k, v in held.items()}
+    if chosen.full_state_dict and chosen.cpu_offload and group_of().rank() != 0:
+        return {}
+    return {"state": state, "param_groups": groups}
+
+
+def _like(param: Any, value: Any) -> Any:
+    """A state of a sharded parameter's shape is a part, as the parameter is."""
+    if isinstance(param, DTensor) and isinstance(value, Tensor) and value.shape == param.shape and value.dim():  # fmt: skip
+        return spread(DTensor, value, param.device_mesh, param.placements, param.full_shape)
+    return value
+
+
+def set_optimizer_state_dict(
+    model: Any,
+    optimizers: Any,
+    optim_state_dict: dict[str, Any],
+    *,
+    options: StateDictOptions | None = None,
+) -> None:
+    """Fill an optimiser from what `get_optimizer_state_dict` gave."""
+    chosen = options or StateDictOptions()
+    given = _from_rank0(optim_state_dict) if chosen.broadcast_from_rank0 else optim_state_dict
+    names = _named(model)
+    for optimizer in [optimizers] if hasattr(optimizers, "param_groups") else list(optimizers):
+        params = [p for g in optimizer.param_groups for p in g["params"]]
+        places = {id(p): i for i, p in enumerate(params)}
+        state = {}
+        for p in params:
+            held = given["state"].get(names[id(p)])
+            if held is not None:
+                state[places[id(p)]] = {k: _local(p, v) for k, v in held.items()}
+        by_name = {n: g for g in given["param_groups"] for n in g["params"]}
+        groups = []
+        for g in optimizer.param_groups:
+            saved = by_name[names[id(g["params"][0])]]
+            packed = {k: v for k, v in saved.items() if k != "params"}
+            groups.append({**packed, "params": [places[id(p)] for p in g["params"]]})
+        optimizer.load_state_dict({"state": state, "param_groups": groups})
+
+
+def _local(param: Any, value: Any) -> Any:
+    if isinstance(value, DTensor):
+        return value.to_local().detach()
+    whole = isinstance(value, Tensor) and isinstance(param, DTensor) and value.dim()
+    if whole and tuple(value.shape) == tuple(param.full_shape):
+        return distribute_tensor(value, param.device_mesh, param.placements).to_local().detach()
+    return value
+
+
+def get_state_dict(
+    model: Any, optimizers: Any, *, submodules: Any = None, options: StateDictOptions | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Both."""
+    return (
+        get_model_state_dict(model, options=options),
+        get_optimizer_state_dict(model, optimizers, options=options),
+    )
+
+
+def set_state_dict(
+    model: Any,
+    optimizers: Any,
+    *,
+    model_state_dict: dict[str, Any],
+    optim_state_dict: dict[str, Any],
+    options: StateDictOptions | None = None,
+) -> Any:
+    """Fill both."""
+    told = set_model_state_dict(model, model_state_dict, options=options)
+    set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
+    return told

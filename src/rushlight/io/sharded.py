@@ -1,0 +1,176 @@
+"""Checkpoints that all ranks write together: a folder with a file per rank and a table of what is where.
+
+    step-100/
+        rank-00000-<key>.bin   raw bytes of this rank's parts, one after the other; each save has its own key
+        index.json             for every name: dtype, whole shape, and parts (offset, shape, file, place)
+
+The table is written last, by replacing the old one at once: until then the folder holds what it held before.
+
+Every part of a tensor says where it lies in the whole, so a reader takes what overlaps with what it wants, whatever
+the number of ranks that wrote or read. Values that are no tensors are in the table of rank 0.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base import dtypes
+from ..core.modes import no_grad
+from ..core.tensor import Tensor
+from ..operators.create.from_data import from_numpy
+from . import pth
+from .atomic import atomic_write
+
+__all__ = ["Piece", "Reader", "merge", "packed", "publish", "write_pieces"]
+
+INDEX = "index.json"
+FORMAT = "rushlight sharded checkpoint 1"
+
+
+class Piece(NamedTuple):
+    """A rank's part of a tensor: where it begins in the whole, and its values."""
+
+    name: str
+    whole: tuple[int, ...]
+    offset: tuple[int, ...]
+    values: Tensor
+
+
+def write_pieces(folder: str, file: str, pieces: list[Piece]) -> list[dict[str, Any]]:
+    """Write one rank's file; the rows that belong into the table."""
+    rows: list[dict[str, Any]] = []
+    with open(os.path.join(folder, file), "wb") as f:
+        for piece in pieces:
+            a = np.ascontiguousarray(piece.values.detach().cpu()._a)
+            rows.append({
+                "name": piece.name, "dtype": str(piece.values.dtype).rpartition(".")[2],
+                "whole": list(piece.whole), "offset": list(piece.offset), "shape": list(piece.values.shape),
+                "file": file, "at": f.tell(), "bytes": a.nbytes,
+            })  # fmt: skip
+            f.write(a.reshape(-1).view(np.uint8).data)
+        f.flush()
+        os.fsync(f.fileno())
+    return rows
+
+
+def merge(tables: list[list[dict[str, Any]]], others: dict[str, bytes]) -> dict[str, Any]:
+    """One table of all ranks' rows; two ranks with the same part of a tensor are one row."""
+    names: dict[str, Any] = {}
+    for table in tables:
+        for row in table:
+            entry = names.setdefault(
+                row["name"], {"dtype": row["dtype"], "whole": row["whole"], "parts": []}
+            )
+            if entry["whole"] != row["whole"] or entry["dtype"] != row["dtype"]:
+                raise RuntimeError(
+                    f"checkpoint: {row['name']} is {entry['dtype']} {entry['whole']} on one rank and "
+                    f"{row['dtype']} {row['whole']} on another"
+                )
+            part = {k: row[k] for k in ("offset", "shape", "file", "at", "bytes")}
+            if not any(p["offset"] == part["offset"] and p["shape"] == part["shape"] for p in entry["parts"]):  # fmt: skip
+                entry["parts"].append(part)
+    return {"format": FORMAT, "tensors": names, "others": {k: v.hex() for k, v in others.items()}}
+
+
+def publish(folder: str, index: dict[str, Any]) -> None:
+    """Put the table in its place: from here on the checkpoint is there, and files of older ones go."""
+    with atomic_write(os.path.join(folder, INDEX), "wb") as f:
+        f.write(json.dumps(index).encode())
+    used = {part["file"] for entry in index["tensors"].values() for part in entry["parts"]}
+    for name in os.listdir(folder):
+        if name.startswith("rank-") and name.endswith(".bin") and name not in used:
+            os.remove(os.path.join(folder, name))
+
+
+def packed(value: Any) -> bytes:
+    """A value that is no tensor, as a file of `save` would hold it."""
+    buffer = io.BytesIO()
+    pth.save(value, buffer)
+    return buffer.getvalue()
+
+
+class Reader:
+    """A checkpoint that is being read."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        try:
+            with open(os.path.join(folder, INDEX), encoding="utf-8") as f:
+                self.index = json.load(f)
+        except FileNotFoundError:
+            raise RuntimeError(f"{folder} has no {INDEX}: it is no checkpoint, or one that was not finished") from None  # fmt: skip
+        except ValueError as error:
+            raise RuntimeError(f"{folder}/{INDEX} is damaged: {error}") from None
+        if self.index.get("format") != FORMAT:
+            raise RuntimeError(f"{folder} is not a {FORMAT!r}")
+
+    def names(self) -> list[str]:
+        return [*self.index["tensors"], *self.index["others"]]
+
+    def other(self, name: str) -> Any:
+        """A value that is no tensor."""
+        return pth.load(io.BytesIO(bytes.fromhex(self.index["others"][name])), weights_only=True)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return tuple(self.index["tensors"][name]["whole"])
+
+    def whole(self, name: str) -> Tensor:
+        """A whole tensor."""
+        entry = self.index["tensors"][name]
+        out = np.zeros(entry["whole"], getattr(dtypes, entry["dtype"]).np)
+        self._fill(entry, name, out, (0,) * out.ndim)
+        return from_numpy(out)
+
+    def into(self, name: str, offset: tuple[int, ...], target: Tensor) -> None:
+        """Fill a tensor with the part of `name` that begins at `offset`."""
+        entry = self.index["tensors"].get(name)
+        if entry is None:
+            raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
+        out = np.zeros(tuple(target.shape), getattr(dtypes, entry["dtype"]).np)
+        self._fill(entry, name, out, offset)
+        with no_grad():
+            target.copy_(from_numpy(out).to(target.dtype))
+
+    def _fill(
+        self, entry: dict[str, Any], name: str, out: np.ndarray, offset: tuple[int, ...]
+    ) -> None:
+        missing = out.size
+        for part in entry["parts"]:
+            common = list(_overlap(offset, out.shape, part["offset"], part["shape"]))
+            if any(n <= 0 for _, _, n in common):
+                continue
+            a = self._part(part, out.dtype)
+            to = tuple(slice(t, t + n) for t, _, n in common)
+            of = tuple(slice(s, s + n) for _, s, n in common)
+            out[to] = a[of]
+            missing -= int(np.prod([n for _, _, n in common], dtype=np.int64))
+        if missing > 0:
+            raise RuntimeError(
+                f"checkpoint {self.folder}: {missing} values of {name} are in no file"
+            )
+
+    def _part(self, part: dict[str, Any], dtype: Any) -> np.ndarray:
+        path = os.path.join(self.folder, part["file"])
+        if os.path.basename(path) != part["file"]:
+            raise RuntimeError(f"{self.folder}/{INDEX} names a file outside of the checkpoint")
+        with open(path, "rb") as f:
+            f.seek(part["at"])
+            raw = f.read(part["bytes"])
+        if len(raw) != part["bytes"]:
+            raise RuntimeError(f"{path} is too short: it was cut off")
+        return np.frombuffer(raw, dtype).reshape(part["shape"])
+
+
+def _overlap(
+    at: Any, shape: Any, other_at: Any, other_shape: Any
+) -> Iterator[tuple[int, int, int]]:
+    """For each dim: where the common part begins in the first, in the second, and its length."""
+    for a, n, b, m in zip(at, shape, other_at, other_shape):
+        first, last = max(a, b), min(a + n, b + m)
+        yield first - a, first - b, last - first
