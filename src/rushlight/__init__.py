@@ -8,6 +8,7 @@ from typing import Any as _Any
 from . import operators as _ops  # noqa: F401 - defines every op
 from .base import dtypes as _dtypes
 from .base import formats as _formats
+from .base.config import settings as _settings
 from .base.device import device, get_default_device, set_default_device
 from .base.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from .base.errors import AcceleratorError, OutOfMemoryError
@@ -54,6 +55,8 @@ def _tracer(watch: _Any) -> _Any:
 
 
 _hot_loops.tracer = _tracer
+if _settings.trace == "1":
+    tracing(True)
 _meeting.compile = _compile
 _arming.arm = _arm
 

@@ -36,6 +36,8 @@ class Settings:
         self.no_cuda = _env("RUSHLIGHT_NO_CUDA", "0") == "1"
         # "refuse" makes jit.script an error; otherwise it returns its argument and says so once.
         self.jit = _env("RUSHLIGHT_JIT", "eager")
+        # "1" traces the loops of a program from its beginning, "0" forbids it even to `rushlight run --trace`.
+        self.trace = _env("RUSHLIGHT_TRACE", "")
         # The last `manual_seed`: the random streams of devices opened later start from it.
         self.seed: int | None = None
         # "high" and "medium" allow TF32 in float32 matrix products on the GPU.

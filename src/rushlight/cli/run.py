@@ -10,14 +10,18 @@ from importlib.machinery import BuiltinImporter, SourceFileLoader
 from types import ModuleType, TracebackType
 from typing import Any
 
-from . import alias
+from . import alias, tracing
 from .missing import explain
 
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def run(rest: list[str]) -> int:
-    """`rushlight run` with what follows it: SCRIPT, -m MODULE or -c CODE, then the arguments."""
+    """`rushlight run` with what follows it: options, SCRIPT, -m MODULE or -c CODE, then the arguments."""
+    rest = tracing.take_options(rest)
+    if not rest:
+        print("rushlight run: a script is expected behind the options", file=sys.stderr)
+        return 2
     first, args = rest[0], rest[1:]
     if first in ("-m", "-c"):
         if not args:
@@ -110,7 +114,8 @@ def _guarded(work: Callable[[], object]) -> int:
     """The exit code of a program; SystemExit passes, for python knows what to do with it."""
     alias.install()
     try:
-        work()
+        with tracing.explained():
+            work()
     except SystemExit as ended:
         if ended.code not in (None, 0):
             _tell_ranks()

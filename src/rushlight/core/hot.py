@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..base.config import settings
 from ..runtime.door import run
 from ..runtime.thread import here, settle
 
@@ -87,13 +88,14 @@ def tracing(mode: bool | None = None) -> bool:
     """Whether loops of this thread are traced; with a mode, switch that on or off.
 
     A loop that repeats is recorded and run as programs, while Python runs every line of it: see docs/hot-loops.md.
+    RUSHLIGHT_TRACE=1 switches it on when rushlight is imported, RUSHLIGHT_TRACE=0 keeps it off whatever is asked for.
     """
     before = here.tracer is not None
     if mode is not None and bool(mode) != before:
-        if mode:
+        if mode and settings.trace != "0":
             here.tracer = Watch()
             _settle_before_forks()
-        else:
+        elif before:
             here.tracer.stop()
             here.tracer = None
     return before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,6 +31,8 @@ class Ear(Recorder):
         self.made: set[int] = set()  # numbers of the slots that kernels made
         self.live: set[int] = set()  # storages that somebody holds at the end
         self.odd: str | None = None  # why the stretch is not worth comparing
+        self.began = time.perf_counter()
+        self.seconds = 0.0  # how long the stretch took
         self._reuse = nothing_reused()
         self._reuse.__enter__()
 
@@ -66,6 +69,7 @@ class Ear(Recorder):
 
     def close(self) -> None:
         """The stretch is over: see what is still held."""
+        self.seconds = time.perf_counter() - self.began
         self._reuse.__exit__(None, None, None)
         self.live = {s.storage.number for s in self.slots.values() if s.storage.kind == MADE}
         self.forget()

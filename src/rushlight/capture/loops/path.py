@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy as shallow
 from sys import getrefcount
 from typing import Any, NamedTuple
 
@@ -94,6 +95,7 @@ class Path:
                 self._add(self._step(code[at]))
                 at += 1
                 continue
+            macro = shallow(macro)  # the ear's own is compared with stretches to come
             macro.steps = []  # type: ignore[attr-defined]
             # Its own slots first: what comes from outside is bound when the macro is compared.
             new = [s for s in getattr(macro, "new", ()) if s is not None]
@@ -201,7 +203,11 @@ class Path:
     def _lasting(self, k: int, i: int) -> Any:
         """The array that the program fills in every run, if it can stand for the result itself."""
         slot, want = self.program.results[i], self.layouts[k]
-        same_layout = (slot.shape, slot.dtype, slot.strides) == (want.shape, want.dtype, want.strides)
+        same_layout = (slot.shape, slot.dtype, slot.strides) == (
+            want.shape,
+            want.dtype,
+            want.strides,
+        )
         numbers = [s.storage.number for s in self.program.results]
         if self.low.fresh[i] or not same_layout or slot.storage.kind != MADE:
             return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from ...core.hot import meeting
+
 
 class Report:
     """Counts of one tracer."""
@@ -25,6 +27,7 @@ class Report:
             "built": seconds,
             "replayed": 0,
             "seconds": 0.0,
+            "eager": path.ear.seconds,  # what the stretch took when it was heard: too long rather than too short
         }
         self.loops.append(row)
         self.by_path[id(path)] = row
@@ -40,3 +43,41 @@ class Report:
         """A stretch was computed kernel by kernel."""
         self.ran += ran
         self.fallbacks[why, line] += 1
+
+
+def table(tracer: Any) -> str:
+    """What tracing did in a program, as text."""
+    report = getattr(tracer, "report", None)
+    if report is None:
+        why = meeting.barred
+        return f"tracing: no loop was found{'' if why is None else ': ' + why}."
+    rows = [("loop begins behind", "events", "kernels", "program", "built in", "replayed", "saved")]
+    for row in report.loops:
+        saved = row["eager"] * row["replayed"] - row["seconds"]
+        counts = [str(row[k]) for k in ("events", "kernels", "instructions")]
+        built = f"{row['built'] * 1e3:.0f} ms"
+        rows.append((_short(row["place"]), *counts, built, str(row["replayed"]), _seconds(saved)))
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    lines = ["tracing: loops found, and what a replayed stretch stands for"]
+    lines += ["  " + "  ".join(t.ljust(w) for t, w in zip(r, widths)).rstrip() for r in rows]
+    replayed = sum(row["replayed"] for row in report.loops)
+    kernels = sum(row["replayed"] * row["kernels"] for row in report.loops)
+    lines.append(
+        f"  {replayed} stretches of {kernels} kernels replayed; {sum(report.fallbacks.values())} fell back, "
+        f"and {report.ran} of their kernels were run one by one"
+    )
+    for (why, line), count in report.fallbacks.most_common(10):
+        lines.append(f"  fell back {count} times: {why}, at {_short(line)}")
+    for place in tracer.places.values():
+        if place.why is not None and place.seen > 2:
+            lines.append(f"  not replayed behind {_short(place.name)}: {place.why}")
+    return "\n".join(lines)
+
+
+def _short(place: str) -> str:
+    head, _, name = place.rpartition("/")
+    return f"{head.rpartition(' ')[0]} {name}".strip() if " " in head else name
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f} s" if value > 0 else "-"

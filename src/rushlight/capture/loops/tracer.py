@@ -99,7 +99,10 @@ class Tracer:
             if self.mode == _HEAR:
                 self._consider()
             elif self._on_path():
-                if self._is_whole() or self._elsewhere(lambda: self._is_whole()):
+                if not self.cursor.at:
+                    self._leave()  # nothing was computed: the stretch says nothing of its path
+                    self._clear()
+                elif self._is_whole() or self._elsewhere(self._is_whole):
                     self._launch()
                 else:
                     self._miss("the stretch ended before its path did")
