@@ -26,6 +26,9 @@ def merge_common(program: Program) -> Program:
             if not _is_known(ins, renaming, windows):
                 kept.append(ins)
             continue
+        for s in ins.outputs:  # a view that shows all of it again is no other value
+            if s not in ins.writes:
+                windows.setdefault(_window(renaming.slot(s)), s)
         if not _mergeable(ins, once, results):
             kept.append(ins)
             continue

@@ -82,15 +82,32 @@ def _project(
     """The three input projections; inputs that are one tensor share one product."""
     packed, w_q, w_k, w_v = weights
     size = query._a.shape[-1]
-    if packed is None:
-        b = (None,) * 3 if bias is None else bias.chunk(3)
-        return linear(query, w_q, b[0]), linear(key, w_k, b[1]), linear(value, w_v, b[2])
-    if key is value and query is key:
-        joined = linear(query, packed, bias)
-        return joined.split(size, -1)  # one op: their gradients are joined by one, too
-    w = packed.chunk(3)
+    if packed is not None and key is value and query is key:
+        return _three(query, packed, bias, size)
+    w = (w_q, w_k, w_v) if packed is None else packed.chunk(3)
     b = (None,) * 3 if bias is None else bias.chunk(3)
-    return linear(query, w[0], b[0]), linear(key, w[1], b[1]), linear(value, w[2], b[2])
+    return _linear(query, w[0], b[0]), _linear(key, w[1], b[1]), _linear(value, w[2], b[2])
+
+
+def _three(x: Tensor, weight: Tensor, bias: Any, size: int) -> Any:
+    """Queries, keys and values by one product, split by one op: their gradients are joined by one, too."""
+    if not _lies_by_batch(x):
+        return linear(x, weight, bias).split(size, -1)
+    parts = linear(x.transpose(0, 1), weight, bias).split(size, -1)
+    return [part.transpose(0, 1) for part in parts]
+
+
+def _lies_by_batch(x: Tensor) -> bool:
+    """Whether [L, N, E] is a view of memory in the order [N, L, E], as `batch_first` gives it."""
+    of_place, of_batch = x._a.strides[:2]
+    return of_place < of_batch and min(x._a.shape[:2]) > 1
+
+
+def _linear(x: Tensor, weight: Tensor, bias: Any) -> Tensor:
+    """A linear layer in the order of memory: what lies by batch stays so, and is not copied."""
+    if not _lies_by_batch(x):
+        return linear(x, weight, bias)
+    return linear(x.transpose(0, 1), weight, bias).transpose(0, 1)
 
 
 def _check_mask(mask: Tensor, batch: int, heads: int, tgt: int, src: int) -> Tensor:
@@ -118,6 +135,12 @@ def _check_sizes(
             )
     elif key._a.shape != value._a.shape:
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+
+
+def _split(x: Tensor, heads: int) -> Tensor:
+    """[L, N, E] -> [N, heads, L, size], a view."""
+    length, batch, embed = x._a.shape
+    return x.view(length, batch, heads, embed // heads).permute(1, 2, 0, 3)
 
 
 def _heads(x: Tensor, batch: int, heads: int, size: int) -> Tensor:
@@ -209,23 +232,25 @@ def multi_head_attention_forward(
         attn_mask = _check_mask(attn_mask, batch, num_heads, tgt, key._a.shape[0])
     masks = [attn_mask, padding]
     k, v = _extended(k, v, masks, bias_k, bias_v)
-    q = _heads(q, batch, num_heads, size)
-    k = _heads(k, batch, num_heads, size) if static_k is None else static_k
-    v = _heads(v, batch, num_heads, size) if static_v is None else static_v
-    if add_zero_attn:
-        k, v = _with_zero(k, v, masks)
-    mask = _merged(masks, batch, num_heads, k._a.shape[1])
     drop = dropout_p if training else 0.0
+    if need_weights or add_zero_attn or static_k is not None or static_v is not None:
+        q = _heads(q, batch, num_heads, size)
+        k = _heads(k, batch, num_heads, size) if static_k is None else static_k
+        v = _heads(v, batch, num_heads, size) if static_v is None else static_v
+        if add_zero_attn:
+            k, v = _with_zero(k, v, masks)
+        src = k._a.shape[1]
+        parts = [x.view(batch, num_heads, x._a.shape[1], size) for x in (q, k, v)]
+    else:
+        src = k._a.shape[0]
+        parts = [_split(x, num_heads) for x in (q, k, v)]
+    mask = _merged(masks, batch, num_heads, src)
     if need_weights:
         joined, attention = _with_weights(q, k, v, mask, drop)
-        joined = joined.transpose(0, 1)
+        joined = joined.transpose(0, 1).reshape(tgt, batch, embed)
     else:
-        parts = [x.view(batch, num_heads, x._a.shape[1], size) for x in (q, k, v)]
         joined, attention = _attend(parts, mask, drop, is_causal), None
-    joined = joined.reshape(tgt * batch, embed)
-    out = linear(joined, out_proj_weight, out_proj_bias).reshape(
-        tgt, batch, out_proj_weight._a.shape[0]
-    )
+    out = _linear(joined, out_proj_weight, out_proj_bias)
     if attention is not None:
         attention = attention.reshape(batch, num_heads, tgt, attention._a.shape[-1])
         attention = attention.mean(1) if average_attn_weights else attention
@@ -235,12 +260,16 @@ def multi_head_attention_forward(
 
 
 def _attend(parts: list[Tensor], mask: Any, drop: float, is_causal: bool) -> Tensor:
-    """[N, heads, L, size], as devices have one kernel for it -> [L, N, heads, size]."""
+    """[N, heads, L, size], as devices have one kernel for it -> [L, N, E], in the order in which heads lie."""
     if mask is not None:  # of one for all, or of every head of every batch
         batch, heads = parts[0]._a.shape[:2] if mask._a.shape[0] > 1 else (1, 1)
         mask = mask.view(batch, heads, *mask._a.shape[1:])
     attention = NAMESPACES["functional"]["scaled_dot_product_attention"]
-    return attention(*parts, mask, drop, is_causal).permute(2, 0, 1, 3)
+    out = attention(*parts, mask, drop, is_causal)
+    batch, heads, length, size = out._a.shape
+    if _lies_by_batch(parts[0].permute(2, 0, 1, 3)):
+        return out.transpose(1, 2).reshape(batch, length, heads * size).transpose(0, 1)
+    return out.permute(2, 0, 1, 3).reshape(length, batch, heads * size)
 
 
 def _with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Any, drop: float) -> tuple[Tensor, Tensor]:

@@ -29,14 +29,13 @@ def _alike(a: Any, width: int) -> Any:
 
     Heads are mostly windows of what a linear layer made; a result that lies so needs no copy on its way to the next one.
     """
-    batch, heads, length, _ = a.shape
-    item, (of_batch, of_head, of_place, _) = a.itemsize, a.strides
-    if not of_head < of_place or of_batch < of_place:
-        return cupy.ndarray((batch, heads, length, width), a.dtype)
-    row = heads * width * item
-    strides = (length * row, width * item, row, item)
-    memory = cupy.cuda.alloc(batch * length * row)
-    return cupy.ndarray((batch, heads, length, width), a.dtype, memory, strides)
+    shape = (*a.shape[:3], width)
+    order = sorted(range(3), key=lambda d: (-a.strides[d], d))
+    strides, step = [0, 0, 0, a.itemsize], width * a.itemsize
+    for d in reversed(order):
+        strides[d] = step
+        step *= shape[d]
+    return cupy.ndarray(shape, a.dtype, cupy.cuda.alloc(step), tuple(strides))
 
 
 def _takes(q: Any, k: Any, v: Any) -> bool:
