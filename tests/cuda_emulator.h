@@ -68,6 +68,9 @@ template <class V> V atomicAdd(V* p, V v) {
     *p = seen + v;
     return seen;
 }
+struct uint4 { unsigned x, y, z, w; };
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((unsigned long long)a * b >> 32); }
 inline unsigned atomicInc(unsigned* p, unsigned most) {
     const unsigned seen = *p;  // one block at a time
     *p = seen >= most ? 0 : seen + 1;

@@ -13,3 +13,8 @@ def test_a_step_on_the_emulated_gpu_equals_the_cpus() -> None:
 @needs_compiler
 def test_optimisers_and_lists_on_the_emulated_gpu_equal_the_cpus() -> None:
     runs_on_the_emulated_gpu("emulated_optim.py")
+
+
+@needs_compiler
+def test_dropout_on_the_emulated_gpu_draws_the_same_again() -> None:
+    runs_on_the_emulated_gpu("emulated_dropout.py")

@@ -83,6 +83,8 @@ def file_sources(few: bool) -> dict[str, str]:
             flag = "#define FLOATING 1\n" if kind == "f" else ""
             sources[f"random-{d}"] = draws.replace("// PRELUDE", flag + head)
         if kind == "f":
+            dropout = (folder / "dropout.cu").read_text()
+            sources[f"dropout-{d}"] = sources[f"random-{d}"] + dropout
             sources[f"scaling-{d}"] = head + (folder / "scaling.cu").read_text()
         own = places.replace("kind == 2 ? top(a, b) : bottom(a, b)", "a") if kind == "c" else places
         atomic = f"#define ATOMIC {ATOMIC[d]}\n" if d in ATOMIC else ""

@@ -33,6 +33,38 @@ dropout_mask = Op(_dropout_mask_body, "dropout_mask", meta=lambda x, *, p, shape
 dropout_mask.kernel.random = True
 
 
+# Contract, for devices that have kernels of their own for it:
+#   dropout(x, *, p) -> out, what tells which numbers were kept: a mask, or as little as the device needs
+#   dropout_grad(gy, kept, *, p) -> gx
+
+
+def _dropout_body(xp: Any, x: Any, *, p: float) -> tuple:
+    mask = _dropout_mask_body(xp, x, p=p, shape=x.shape)
+    return x * mask, mask
+
+
+def _dropout_grad_body(xp: Any, gy: Any, kept: Any, *, p: float) -> Any:
+    return gy * kept
+
+
+_dropout = Op(
+    _dropout_body, "dropout", meta=lambda x, *, p: [(x.shape, x.dtype), (x.shape, x.dtype)],
+    grad_name="NativeDropoutBackward0",
+)  # fmt: skip
+_dropout.kernel.random = True
+_dropout_grad = Op(
+    _dropout_grad_body, "dropout_grad", meta=lambda gy, kept, *, p: (gy.shape, gy.dtype)
+)
+_dropout.derivative(x=lambda g, out1, p: _dropout_grad(g, out1, p=p))
+_dropout_grad.derivative(gy=lambda g, kept, p: _dropout_grad(g, kept, p=p))
+
+
+def _draws_again(a: Any) -> bool:
+    """Whether the device of an array draws the same numbers again on the way back, and keeps no mask."""
+    kind = devices.backend_of_type(a.__class__).type
+    return "dropout" in devices.overrides(kind) and bool(a.flags.c_contiguous)
+
+
 def _check(p: float) -> None:
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -41,6 +73,8 @@ def _check(p: float) -> None:
 def _dropped(x: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
     if p == 1.0:
         return x * 0.0
+    if shape == x._a.shape and _draws_again(x._a):
+        return _dropout(x, p=float(p))[0]
     return x * dropout_mask(x.detach(), p=float(p), shape=shape)
 
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import cupy
+import numpy as np
+
 from ....base.device import device
+from ....base.dtypes import from_np
 from ... import devices
 from ...door import kernel_for
+from ..code.compile import Launch, kernel, source
+from .fills import row_major
+from .stream import DIGITS, text_for
 
 
 @kernel_for("cuda", "dropout_mask")
@@ -14,3 +21,51 @@ def _dropout_mask(x: Any, *, p: float, shape: tuple[int, ...]) -> Any:
     backend = devices.backend_of(device("cuda"))
     stream = backend.stream(backend.device_of(x))
     return stream.bernoulli(1.0 - p, shape, x.dtype, 1.0 / (1.0 - p))
+
+
+_kernels: dict[tuple[str, Any], Launch] = {}  # by name and dtype
+_FORMATS = {"dropout": "PPPPdd", "dropout_again": "PPPdd"}
+_KEY = np.dtype(np.int64)
+
+
+def _launch(name: str, dtype: np.dtype, n: int, *values: Any) -> None:
+    found = _kernels.get((name, dtype))
+    if found is None:
+        text = text_for(from_np(dtype).name) + source("dropout.cu")
+        found = _kernels[name, dtype] = kernel(text, name, ("Q", *_FORMATS[name]))
+    found(min(-(-n // 1024), 4096), 256, n, *values)
+
+
+@kernel_for("cuda", "dropout")
+def _dropout(x: Any, *, p: float) -> Any:
+    """Dropped numbers, and the key to draw the same again: the mask never exists."""
+    if from_np(x.dtype).name not in DIGITS or not x._c_contiguous or not x.size:
+        return NotImplemented
+    backend = devices.backend_of(device("cuda"))
+    stream = backend.stream(backend.device_of(x))
+    out, key = cupy.ndarray(x.shape, x.dtype), cupy.ndarray((2,), _KEY)
+    keep = 1.0 - p
+    _launch(
+        "dropout",
+        x.dtype,
+        x.size,
+        x.data.ptr,
+        out.data.ptr,
+        stream.address,
+        key.data.ptr,
+        keep,
+        1 / keep,
+    )
+    return out, key
+
+
+@kernel_for("cuda", "dropout_grad")
+def _dropout_grad(gy: Any, kept: Any, *, p: float) -> Any:
+    if kept.dtype != _KEY or from_np(gy.dtype).name not in DIGITS:
+        return NotImplemented
+    gy = row_major(gy)
+    out, keep = cupy.ndarray(gy.shape, gy.dtype), 1.0 - p
+    _launch(
+        "dropout_again", gy.dtype, gy.size, gy.data.ptr, out.data.ptr, kept.data.ptr, keep, 1 / keep
+    )
+    return out

@@ -18,13 +18,13 @@ DEFAULT_SEED = 67280421310721
 Shape = int | Sequence[int]
 ndarray = cupy.ndarray
 
-_DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 _FORMATS = ("Q", "P", "P", "d", "d", "P")
 
 
 def text_for(name: str) -> str:
     """The source of the kernels for one dtype."""
-    flag = "#define FLOATING 1\n" if name in _DIGITS else ""
+    flag = "#define FLOATING 1\n" if name in DIGITS else ""
     head = f"{flag}{PRELUDE}\ntypedef {TYPES[name][0]} S;\n"
     return source("random.cu").replace("// PRELUDE", head)
 
@@ -52,6 +52,11 @@ class Stream:
         with cupy.cuda.Device(index):
             self._state = cupy.zeros(3, np.uint64)
         self.manual_seed(seed)
+
+    @property
+    def address(self) -> int:
+        """Where kernels find seed and counter."""
+        return int(self._state.data.ptr)
 
     def manual_seed(self, seed: int) -> Stream:
         """Restart from `seed`; a negative seed means the unsigned number of the same 64 bits."""
@@ -108,7 +113,7 @@ class Stream:
         out = ndarray(_shape(shape), dtype)
         n = out.size
         if n:
-            if what not in ("bernoulli",) and from_np(dtype).name not in _DIGITS:
+            if what not in ("bernoulli",) and from_np(dtype).name not in DIGITS:
                 raise RuntimeError(f"{what} expected a floating point dtype, but got {dtype.name}")
             p = 0 if given is None else given.data.ptr
             blocks = min(-(-n // 1024), 4096)
@@ -134,7 +139,7 @@ class Stream:
     def geometric(self, shape: Shape, dtype: Any, p: float) -> Any:
         """The trial of the first success."""
         dtype = np.dtype(dtype)
-        if from_np(dtype).name in _DIGITS:
+        if from_np(dtype).name in DIGITS:
             return self._draw("geometric", shape, dtype, p)
         return self._draw("geometric", shape, np.float64, p).astype(dtype)
 
@@ -171,7 +176,7 @@ class Stream:
     def random(self, shape: Shape, dtype: Any) -> Any:
         """Unbounded `random_()`: [0, max] for integers, [0, 2**digits] for floats."""
         dtype = np.dtype(dtype)
-        digits = _DIGITS.get(from_np(dtype).name)
+        digits = DIGITS.get(from_np(dtype).name)
         if digits is not None:
             high = 2**digits + 1
         else:

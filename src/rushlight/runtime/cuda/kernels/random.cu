@@ -4,12 +4,12 @@
 
 struct State { u64 seed, counter; unsigned done, pad; };
 
-__device__ __forceinline__ uint4 philox(u64 seed, u64 counter, u64 stream) {
+template <int ROUNDS = 10> __device__ __forceinline__ uint4 philox(u64 seed, u64 counter, u64 stream) {
     unsigned k0 = (unsigned)seed, k1 = (unsigned)(seed >> 32);
     uint4 c = make_uint4((unsigned)counter, (unsigned)(counter >> 32), (unsigned)stream,
                          (unsigned)(stream >> 32));
     #pragma unroll
-    for (int r = 0; r < 10; r++) {
+    for (int r = 0; r < ROUNDS; r++) {
         unsigned h0 = __umulhi(0xD2511F53u, c.x), l0 = 0xD2511F53u * c.x;
         unsigned h1 = __umulhi(0xCD9E8D57u, c.z), l1 = 0xCD9E8D57u * c.z;
         c = make_uint4(h1 ^ c.y ^ k0, l1, h0 ^ c.w ^ k1, l0);

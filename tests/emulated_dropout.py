@@ -1,0 +1,66 @@
+"""Dropout on the emulated GPU: what is dropped, what is scaled, and the same again on the way back; run by test_emulated_gpu.py."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import cupy
+import emulated_capture
+import numpy as np
+
+import rushlight as rl
+from rushlight.nn import functional as F
+
+
+class Device:
+    """The emulated GPU, to ask and to enter."""
+
+    compute_capability, id = "70", 0
+
+    def __init__(self, index: int = 0) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def write_state(self: object, seed: int, counter: int) -> None:
+    state = np.array([seed, counter, 0], np.uint64)
+    ctypes.memmove(self._state.data.ptr, state.ctypes.data, state.nbytes)
+
+
+def on_host(t: rl.Tensor) -> np.ndarray:
+    return emulated_capture.on_host(t._a)
+
+
+def main() -> None:
+    emulated_capture.install()
+    from rushlight.runtime.cuda.bodies.stream import Stream
+
+    cupy.cuda.Device, Stream._write = Device, write_state
+    rl.manual_seed(3)
+    for shape, p in (((7, 301), 0.25), ((5,), 0.5), ((64, 64), 0.1)):
+        x = (rl.arange(int(np.prod(shape))).float() + 1).view(shape).to("cuda").requires_grad_()
+        y = F.dropout(x, p)
+        assert "Dropout" in y.grad_fn.name()
+        g = (rl.arange(x.numel()).float().flip(0) + 1).view(shape).to("cuda")
+        (gx,) = rl.autograd.grad(y, x, g)
+        kept = on_host(y) != 0
+        np.testing.assert_allclose(on_host(y)[kept], on_host(x)[kept] / (1 - p), rtol=1e-6)
+        np.testing.assert_allclose(on_host(gx)[kept], on_host(g)[kept] / (1 - p), rtol=1e-6)
+        assert not on_host(gx)[~kept].any()
+        if x.numel() > 1000:
+            assert abs(kept.mean() - (1 - p)) < 0.05, kept.mean()
+            assert (on_host(F.dropout(x, p)) != 0).tolist() != kept.tolist()
+    print("equal")
+
+
+if __name__ == "__main__":
+    main()
