@@ -1,51 +1,131 @@
-"""Reading one image file, whatever it holds."""
+"""Reading one image file, whatever it holds, the same way for training, testing, predicting and serving."""
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import warnings
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 from .errors import UsageError
 
+# How files of pictures end; others in a folder are told, and left alone.
+ENDINGS = (
+    ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm",
+    ".pbm", ".pnm", ".avif", ".jp2", ".ico", ".tga",
+)  # fmt: skip
+# A picture is kept at so many times the pixels the network looks at, so that crops have something to cut.
+KEPT = 1.5
+# Of a panorama the middle is kept: at most so many times as long as wide.
+LONGEST = 3.0
+# Pillow raises all of these over damaged files.
+BROKEN = (
+    OSError, ValueError, SyntaxError, EOFError, OverflowError, MemoryError, LookupError, TypeError,
+    ArithmeticError, AttributeError, struct.error, zlib.error,
+)  # fmt: skip
 
-def open_picture(path: str, mode: str = "RGB") -> Any:
-    """The PIL image of a file, upright and in `mode`; UsageError when it is none."""
+
+class TooLarge(UsageError):
+    """A picture with more pixels than anybody photographs: a decompression bomb, or a map."""
+
+
+@contextlib.contextmanager
+def pillow_rules() -> Iterator[None]:
+    """Pillow's warnings as we want them: decompression bombs are errors, odd tags are nothing.
+
+    Filters belong to the whole process: who opens pictures in several threads holds this around them all.
+    """
+    from PIL import Image
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of tags that Pillow skips
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        yield
+
+
+def need_pillow() -> None:
+    """UsageError where there is no Pillow."""
     try:
-        from PIL import Image, ImageOps, UnidentifiedImageError
+        import PIL.Image  # noqa: F401
     except ImportError:
         raise UsageError("image files need Pillow: pip install 'rushlight[vision]'") from None
+
+
+def open_picture(path: Any, mode: str = "RGB") -> Any:
+    """The PIL image of a file, upright and in `mode`; UsageError when it is none."""
+    need_pillow()
+    with pillow_rules():  # before the file is opened: its header already can claim any size
+        return read_picture(path, mode)
+
+
+def read_picture(path: Any, mode: str = "RGB", name: str | None = None) -> Any:
+    """`open_picture` inside `pillow_rules`; `path` may be an open file, which `name` then tells of."""
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    name = name or str(path)
     try:
-        with warnings.catch_warnings(), Image.open(path) as opened:
-            warnings.simplefilter("ignore")  # of tags that Pillow skips
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
+        with Image.open(path) as opened:
             opened.load()
-            picture = ImageOps.exif_transpose(opened)
-            return _as_mode(picture, mode)
+            return _as_mode(ImageOps.exif_transpose(opened), mode)
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
+        raise UsageError(f"{name}: no such file") from None
     except IsADirectoryError:
-        raise UsageError(f"{path} is a folder, not an image") from None
+        raise UsageError(f"{name} is a folder, not an image") from None
     except UnidentifiedImageError:
-        raise UsageError(f"{path} is not an image that Pillow can read") from None
+        raise UsageError(f"{name} is not an image that Pillow can read") from None
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
-        raise UsageError(f"{path} is too large an image") from None
-    except (OSError, ValueError, SyntaxError, EOFError, OverflowError, MemoryError, LookupError,
-            TypeError, ArithmeticError, AttributeError, struct.error, zlib.error) as error:  # fmt: skip
-        raise UsageError(f"{path} cannot be read: {error}") from None
+        raise TooLarge(f"{name} is too large an image") from None
+    except BROKEN as error:
+        raise UsageError(f"{name} cannot be read: {error}") from None
 
 
 def _as_mode(picture: Any, mode: str) -> Any:
-    """`convert`, but 16-bit grey keeps its upper bits and what is transparent becomes black."""
+    """`convert`, but deep greys keep their upper bits and what is transparent becomes black."""
     from PIL import Image
 
-    if picture.mode.startswith("I;16"):
-        import numpy as np
-
-        picture = Image.fromarray((np.asarray(picture).astype(np.uint16) >> 8).astype(np.uint8))
+    if picture.mode.startswith(("I", "F")):
+        picture = Image.fromarray(_eight_bits(picture))
     if picture.has_transparency_data:
         seen = picture.convert("RGBA")
         ground = Image.new("RGBA", seen.size, (0, 0, 0, 255))
         picture = Image.alpha_composite(ground, seen)
     return picture.convert(mode)
+
+
+def _eight_bits(picture: Any) -> Any:
+    """Grey of 16 bits, of 32 bits or of floating point as bytes."""
+    import numpy as np
+
+    a = np.asarray(picture)
+    if picture.mode.startswith("I;16") or (a.dtype.kind in "iu" and a.max(initial=0) > 255):
+        return (np.clip(a, 0, 65535).astype(np.uint16) >> 8).astype(np.uint8)
+    if a.dtype.kind == "f" and a.max(initial=0) <= 1:
+        a = a * 255
+    return np.clip(np.nan_to_num(a), 0, 255).astype(np.uint8)
+
+
+def kept_side(size: int) -> int:
+    """The shorter side of a picture that is kept for a network that looks at `size` pixels."""
+    return round(size * KEPT)
+
+
+def shrink(picture: Any, side: int) -> Any:
+    """A picture with its shorter side at most `side` and the ends of a panorama cut off.
+
+    Everything that reaches a network comes through here, cached or not: the pixels are the same.
+    """
+    from PIL import Image
+
+    wide, high = picture.size
+    short = min(wide, high)
+    longest = int(short * LONGEST)
+    if max(wide, high) > longest:
+        left, top = max(0, wide - longest) // 2, max(0, high - longest) // 2
+        picture = picture.crop((left, top, wide - left, high - top))
+        wide, high = picture.size
+    if short > side:
+        size = (max(1, round(wide * side / short)), max(1, round(high * side / short)))
+        picture = picture.resize(size, Image.Resampling.BILINEAR, reducing_gap=3.0)
+    return picture

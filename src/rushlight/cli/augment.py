@@ -1,0 +1,107 @@
+"""How pictures are varied in training, and how they are brought to the network's size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+KINDS = ("none", "light", "strong")
+# Before its middle is cut out for the test, a picture's shorter side is so many times the network's.
+MARGIN = 8 / 7
+# The least part of a picture that a crop keeps.
+_LEAST = {"light": 0.6, "strong": 0.35}
+# TrivialAugment's operations: (strongest, whether the sign is drawn).
+_SPACE: dict[str, tuple[float, bool]] = {
+    "identity": (0.0, False), "shear_x": (0.99, True), "shear_y": (0.99, True),
+    "translate_x": (0.35, True), "translate_y": (0.35, True), "rotate": (60.0, True),
+    "brightness": (0.9, True), "color": (0.9, True), "contrast": (0.9, True),
+    "sharpness": (0.9, True), "posterize": (6.0, False), "solarize": (255.0, False),
+    "autocontrast": (0.0, False), "equalize": (0.0, False),
+}  # fmt: skip
+_BINS = 31
+
+
+class TrivialAugment:
+    """One operation of fourteen, with a strength drawn at random (Müller and Hutter 2021), on PIL pictures.
+
+    Movements are at most a third of the side, where the paper has 32 pixels of 224's kind for all sizes.
+    """
+
+    def __call__(self, picture: Any) -> Any:
+        from rushlight import randint
+
+        names = list(_SPACE)
+        name = names[int(randint(0, len(names), (1,)))]
+        strongest, signed = _SPACE[name]
+        strength = strongest * int(randint(0, _BINS, (1,))) / (_BINS - 1)
+        if signed and int(randint(0, 2, (1,))):
+            strength = -strength
+        return _apply(name, picture, strength)
+
+    def __repr__(self) -> str:
+        return "TrivialAugment()"
+
+
+def _apply(name: str, picture: Any, strength: float) -> Any:
+    """One operation; the corners that a movement uncovers are filled with the middle grey."""
+    from PIL import Image, ImageEnhance, ImageOps
+
+    if name in ("brightness", "color", "contrast", "sharpness"):
+        return getattr(ImageEnhance, name.capitalize())(picture).enhance(1.0 + strength)
+    if name == "posterize":
+        return ImageOps.posterize(picture, 8 - round(strength))
+    if name == "solarize":
+        return ImageOps.solarize(picture, int(255.0 - strength))
+    if name in ("autocontrast", "equalize"):
+        return getattr(ImageOps, name)(picture)
+    if name == "identity":
+        return picture
+    wide, high = picture.size
+    fill = 128 if picture.mode == "L" else (128,) * len(picture.getbands())
+    if name == "rotate":
+        return picture.rotate(strength, fillcolor=fill)
+    matrix = {
+        "shear_x": (1, strength, -strength * high / 2, 0, 1, 0),
+        "shear_y": (1, 0, 0, strength, 1, -strength * wide / 2),
+        "translate_x": (1, 0, strength * wide, 0, 1, 0),
+        "translate_y": (1, 0, 0, 0, 1, strength * high),
+    }[name]
+    return picture.transform((wide, high), Image.Transform.AFFINE, matrix, fillcolor=fill)
+
+
+def for_photos(size: int, kind: str, mean: tuple, std: tuple) -> tuple[Any, Any]:
+    """The transforms of photographs of any size: for training and for the test."""
+    from rushlight.vision import transforms as t
+
+    last: list[Any] = [t.ToTensor(), t.Normalize(mean, std)]
+    fixed = t.Compose([t.Resize(round(size * MARGIN)), t.CenterCrop(size), *last])
+    if kind == "none":
+        return fixed, fixed
+    first: list[Any] = [
+        t.RandomResizedCrop(size, scale=(_LEAST[kind], 1.0)),
+        t.RandomHorizontalFlip(),
+    ]
+    if kind == "strong":
+        first.append(TrivialAugment())
+    return t.Compose([*first, *last]), fixed
+
+
+def for_fixed_size(size: int, kind: str, mean: tuple, std: tuple) -> tuple[Any, Any]:
+    """The transforms of a data set whose images all have the same size."""
+    from rushlight.vision import transforms as t
+
+    last: list[Any] = [t.ToTensor(), t.Normalize(mean, std)]
+    first: list[Any] = []
+    if kind != "none":
+        first = [t.RandomCrop(size, padding=size // 8), t.RandomHorizontalFlip()]
+    if kind == "strong":
+        first.append(TrivialAugment())
+    return t.Compose([*first, *last]), t.Compose(last)
+
+
+def in_words(kind: str) -> str:
+    """What a kind does, for the lines that say what is trained."""
+    return {
+        "none": "no augmentation",
+        "light": "random crops and flips",
+        "strong": "random crops, flips and TrivialAugment",
+    }[kind]
