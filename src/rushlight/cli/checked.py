@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from . import config
+from . import augment, config
 from .errors import UsageError
 
 Test = Callable[[Any], bool]
@@ -63,28 +63,44 @@ def _or_none(test: Test) -> Test:
     return lambda v: v is None or test(v)
 
 
-_LINE = ("epoch", "train_loss", "train_accuracy", "test_loss", "test_accuracy")
+_LINE = ("epoch", "train_loss", "train_accuracy")
+_MAYBE = ("val_loss", "val_accuracy")  # only with a validation part
 
 
 def _history(v: Any) -> bool:
     return type(v) is list and all(
-        isinstance(line, dict) and all(_number()(line.get(name)) for name in _LINE) for line in v
+        isinstance(line, dict)
+        and all(_number()(line.get(name)) for name in _LINE)
+        and all(_number()(line.get(name, 0)) for name in _MAYBE)
+        for line in v
     )
 
 
+def _flag(v: Any) -> bool:
+    return type(v) is bool
+
+
+def _best(v: Any) -> bool:
+    known = isinstance(v, dict) and type(v.get("epoch")) is int
+    return known and all(type(v.get(name)) is float for name in ("accuracy", "loss"))
+
+
 _CONFIG: dict[str, Test] = {
-    "data": _text, "size": _or_none(_whole(8, 1024)), "augment": lambda v: type(v) is bool,
-    "model": _one_of(config.MODELS), "width": _whole(1, 64), "epochs": _whole(1, 100_000),
+    "data": _text, "size": _or_none(_whole(8, 1024)), "augment": _one_of(augment.KINDS),
+    "val_split": _number(0), "test_split": _number(0), "class_weights": _flag, "accumulate": _whole(1, 1024),
+    "model": _one_of(config.MODELS), "width": lambda v: _number(0.25)(v) and v <= 64,
+    "weights": _or_none(_text), "freeze": _flag, "epochs": _whole(1, 100_000),
     "batch_size": _whole(1, 2**20), "optimizer": _one_of(config.OPTIMIZERS), "lr": _number(0, True),
     "momentum": _number(0), "weight_decay": _number(0), "schedule": _one_of(config.SCHEDULES),
-    "seed": _whole(0),
+    "label_smoothing": _number(0), "mixup": _number(0), "patience": _whole(0),
+    "amp": _or_none(_one_of(config.PRECISIONS)), "channels_last": _flag, "seed": _whole(0),
 }  # fmt: skip
 _FIELDS: dict[str, Test] = {
     "config": _dict, "data": _text, "data_dir": _text, "classes": _classes, "count": _whole(0),
     "channels": lambda v: type(v) is int and v in (1, 3), "size": _whole(1, 1024), "mean": _numbers,
     "std": _numbers, "model": _weights, "optimizer": _dict, "schedule": _dict, "epoch": _whole(0),
     "step": _whole(0), "sums": lambda v: _numbers(v) and len(v) == 3, "history": _history,
-    "rng": _tensor, "cuda_rng": _or_none(_tensor),
+    "best": _best, "rng": _tensor, "scaler": _or_none(_dict), "cuda_rng": _or_none(_tensor),
 }  # fmt: skip
 NEEDED = tuple(_FIELDS)
 

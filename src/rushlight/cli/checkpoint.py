@@ -8,7 +8,7 @@ from typing import Any
 from .checked import check
 from .errors import UsageError
 
-FORMAT = "rushlight-train-1"
+FORMAT = "rushlight-train-2"
 
 
 def write(path: str, content: dict[str, Any]) -> None:
@@ -22,13 +22,17 @@ def write(path: str, content: dict[str, Any]) -> None:
         raise UsageError(f"{path} cannot be written: {said}") from None
 
 
+def find(path: str, name: str = "best.pth") -> str:
+    """The checkpoint that a folder of a run stands for."""
+    return os.path.join(path, name) if os.path.isdir(path) else path
+
+
 def read(path: str) -> dict[str, Any]:
     """Load a checkpoint on the CPU; UsageError when it is none."""
     import rushlight
     from rushlight.io import CorruptFileError
 
-    if os.path.isdir(path):
-        path = os.path.join(path, "model.pth")
+    path = find(path)
     try:
         content = rushlight.load(path, map_location="cpu")
         size = os.path.getsize(path)
@@ -38,6 +42,9 @@ def read(path: str) -> dict[str, Any]:
         raise UsageError(f"{path} cannot be read: {error}") from None
     known = content.get("format") if isinstance(content, dict) else None
     if type(known) is not str or known != FORMAT:
-        raise UsageError(f"{path} is a weights file, but not one that `rushlight train` wrote")
+        raise UsageError(
+            f"{path} is a weights file, but not one that `rushlight train` wrote; "
+            f"`rushlight train --weights {path}` starts from it"
+        )
     check(content, size, path)
     return content

@@ -1,10 +1,11 @@
-"""The settings of a training run: the choices, the defaults, and which must stay when it is resumed."""
+"""The settings of a training run: the choices, the defaults, a TOML file of them, and which must stay when resumed."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .errors import UsageError
+from .suggest import did_you_mean
 
 DATA = ("fashion-mini", "fashion-mnist", "mnist", "cifar10", "cifar100")
 # Networks that `--width` makes wider.
@@ -12,17 +13,34 @@ WIDE = ("lenet", "mlp", "resnet18", "resnet34", "resnet50")
 MODELS = (*WIDE, "vgg11", "vgg13", "vgg16", "vgg19", "mobilenet_v2")
 OPTIMIZERS = ("sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "nadam", "radam")
 SCHEDULES = ("cosine", "step", "none")
+PRECISIONS = ("bf16", "fp16")
 
-WIDTHS = {"lenet": 2}
-FOLDER_SIZE = 32
+WIDTHS: dict[str, float] = {"lenet": 2}
 RATES = {"sgd": 0.05, "adadelta": 1.0, "adagrad": 0.01}
 
-# What makes the numbers of a run; None where another setting decides.
+# What makes the numbers of a run; None where the recipe (recipe.py) or another setting decides.
 DEFAULTS: dict[str, Any] = {
-    "data": "fashion-mini", "size": None, "augment": False, "model": "lenet", "width": None,
-    "epochs": 6, "batch_size": 64, "optimizer": "sgd", "lr": None, "momentum": 0.9,
-    "weight_decay": 5e-4, "schedule": "cosine", "seed": 0,
+    "data": "fashion-mini", "size": None, "augment": None, "val_split": 0.1, "test_split": 0.2,
+    "class_weights": False, "model": None, "width": None, "weights": None, "freeze": False,
+    "epochs": None, "batch_size": None, "accumulate": 1, "optimizer": None, "lr": None, "momentum": 0.9,
+    "weight_decay": None, "schedule": "cosine", "label_smoothing": None, "mixup": None, "patience": 0,
+    "amp": None, "channels_last": False, "seed": 0,
 }  # fmt: skip
+# Settings that a resumed run may have changed: more epochs, another patience.
+MAY_CHANGE = ("epochs", "patience")
+# What does not change the numbers, but can stand in a file, too.
+OTHERS = (
+    "data_dir",
+    "device",
+    "workers",
+    "cache",
+    "strict",
+    "out",
+    "compile",
+    "quiet",
+    "log",
+    "name",
+)
 
 
 def settle(args: Any, saved: dict[str, Any] | None, path: str) -> None:
@@ -33,17 +51,29 @@ def settle(args: Any, saved: dict[str, Any] | None, path: str) -> None:
             setattr(args, name, default if given is None else given)
         elif given is None or given == saved[name]:
             setattr(args, name, saved[name])
-        else:
+        elif name not in MAY_CHANGE:
             raise UsageError(
                 f"{path} was trained with {option(name)} {saved[name]}, not {given}: "
                 f"leave it out to resume, or choose another --out for a new run"
             )
+        elif name == "epochs" and given < saved[name]:
+            raise UsageError(f"--epochs {given}: {path} has {saved[name]}, and --resume can only raise them")  # fmt: skip
+
+
+def finish(args: Any) -> None:
+    """What follows from other settings, and what does not go together."""
     if args.lr is None:
         args.lr = RATES.get(args.optimizer, 1e-3)
     if args.width is None:
         args.width = WIDTHS.get(args.model, 1)
     elif args.width != 1 and args.model not in WIDE:
-        raise UsageError(f"--width is for {', '.join(WIDE)}, not for {args.model}")
+        raise UsageError(f"--width is for {', '.join(WIDE)}, not for {args.model}: leave it out")
+    if args.width != int(args.width) and not args.model.startswith("resnet"):
+        raise UsageError(f"--width {args.width}: only ResNets have widths between whole numbers")
+    if args.freeze and not args.weights:
+        raise UsageError("--freeze keeps weights as they are, and there are none: give --weights FILE, imagenet or hf:NAME")  # fmt: skip
+    if args.patience and not args.val_split:
+        raise UsageError("--patience needs a validation part to look at: leave out --val-split 0")
 
 
 def option(name: str) -> str:
@@ -54,7 +84,46 @@ def option(name: str) -> str:
 def arguments(args: Any) -> list[str]:
     """The options that make these settings again, without those that a resumed run remembers."""
     parts = ["--out", args.out]
-    for name, default in (("data_dir", "data"), ("device", "auto"), ("workers", 0)):
+    for name, default in (
+        ("data_dir", "data"),
+        ("device", "auto"),
+        ("workers", 0),
+        ("cache", "auto"),
+    ):
         if getattr(args, name) != default:
             parts += [option(name), str(getattr(args, name))]
     return parts
+
+
+def read_file(path: str) -> dict[str, Any]:
+    """The settings of a TOML file, by the names of the options, with or without a [train] table; or a run's args.json."""
+    import json
+    import tomllib
+
+    try:
+        with open(path, "rb") as f:
+            content = json.load(f) if path.endswith(".json") else tomllib.load(f)
+    except FileNotFoundError:
+        raise UsageError(f"--config {path}: no such file") from None
+    except (OSError, ValueError) as error:  # also what is not UTF-8, TOML or JSON
+        raise UsageError(
+            f"--config {path} cannot be read: {' '.join(str(error).split())}"
+        ) from None
+    if path.endswith(".json"):
+        inner = content.get("settings") if isinstance(content, dict) else None
+        if not isinstance(inner, dict):
+            raise UsageError(f"--config {path} is not the args.json of a run")
+        return {name: inner[name] for name in DEFAULTS if inner.get(name) is not None}
+    inner = content.get("train")
+    found = inner if isinstance(inner, dict) and len(content) == 1 else content
+    names = (*DEFAULTS, *OTHERS)
+    settings = {}
+    for key, value in found.items():
+        name = key.replace("-", "_")
+        if name not in names:
+            hint = did_you_mean(name, names).replace("_", "-")
+            raise UsageError(f"--config {path}: there is no setting {key!r}{hint or ', see `rushlight train --help`'}")  # fmt: skip
+        if isinstance(value, (dict, list)):
+            raise UsageError(f"--config {path}: {key} must be a single value")
+        settings[name] = value
+    return settings

@@ -27,7 +27,8 @@ def draw_training(folder: str, history: list[dict[str, Any]], result: Any) -> st
     epochs = [h["epoch"] for h in history]
     for axis, key in zip(figure.subplots(1, 2), ("loss", "accuracy")):
         axis.plot(epochs, [h["train_" + key] for h in history], "o-", label="training")
-        axis.plot(epochs, [h["test_" + key] for h in history], "o-", label="test")
+        if history and "val_" + key in history[-1]:
+            axis.plot(epochs, [h.get("val_" + key) for h in history], "o-", label="validation")
         axis.set_title(key)
         axis.set_xlabel("epoch")
         axis.grid(alpha=0.3)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 from . import checkpoint
 from .errors import UsageError
-from .images import Images, load_images
+from .images import Images
 from .networks import build
 from .pick_device import pick_device
-from .report import measure, table
+from .report import chance_warning, table
+from .scores import measure
+from .sources import find_source, load_images
 
 
 def network_of(saved: dict[str, Any]) -> Any:
@@ -47,24 +52,36 @@ def check_weights(saved: dict[str, Any]) -> None:
             )
 
 
-def test_loader(images: Images, batch_size: int) -> Any:
-    """The test images in order."""
-    from rushlight.utils.data import DataLoader
-
-    return DataLoader(images.test, batch_size)
-
-
 def evaluate_file(args: Any) -> int:
     """Print the same numbers that `rushlight train` ended with."""
+    from rushlight.utils.data import DataLoader
+
     saved = checkpoint.read(args.model)
     device, why = pick_device(args.device)
-    data = args.data or saved["data"]
-    images = load_images(data, args.data_dir or _folder_of(saved), size=saved["size"])
+    images = images_of(saved, args)
     _check_fit(images, saved)
-    print(f"Testing on {why}.")
-    loader = test_loader(images, args.batch_size)
-    print(table(measure(network_of(saved).to(device), loader, device, images.classes)))
+    if not args.json:
+        print(f"Testing on {why}.")
+    loader = DataLoader(images.test, args.batch_size)
+    result = measure(network_of(saved).to(device), loader, device, images.classes)
+    if args.json:
+        print(json.dumps(result.as_dict(), indent=1))
+    else:
+        print(table(result, args.by_class))
+    warning = chance_warning(result)
+    if warning:
+        print(warning, file=sys.stderr)
     return 0
+
+
+def images_of(saved: dict[str, Any], args: Any) -> Images:
+    """The images a network was trained on, split as they were then, or the data set `args.data`."""
+    settings = SimpleNamespace(**{
+        **saved["config"], "size": saved["size"], "augment": "none", "quiet": True, "strict": False,
+        "cache": args.cache, "data_dir": args.data_dir or _folder_of(saved),
+    })  # fmt: skip
+    source = find_source(args.data or saved["data"])
+    return load_images(source, settings)
 
 
 def _folder_of(saved: dict[str, Any]) -> str:

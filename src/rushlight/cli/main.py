@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from .errors import UsageError, printable
 
@@ -15,10 +16,17 @@ def main(argv: list[str] | None = None) -> int:
         from .run import run
 
         return run(args[1:])  # what follows belongs to the script, not to argparse
+    if args[:1] == ["launch"]:
+        from ..distributed.launcher import launch
+
+        return launch(args[1:])  # these options are torchrun's
     from .options import parser
 
     try:
         chosen = parser().parse_args(args)
+        if getattr(chosen, "config", None):
+            chosen = _with_file(parser(), args, chosen.config)
+        chosen.argv = args
         return chosen.call(chosen)
     except UsageError as error:
         print(f"rushlight: {error.sentence()}", file=sys.stderr)
@@ -36,3 +44,16 @@ def main(argv: list[str] | None = None) -> int:
             return 141
         print(f"rushlight: {printable(str(error))}", file=sys.stderr)
         return 1
+
+
+def _with_file(parser: Any, args: list[str], path: str) -> Any:
+    """The arguments with a file's settings before them, so that options go over these."""
+    from .config import read_file
+    from .options_train import arguments_of
+
+    given = arguments_of(read_file(path))
+    try:
+        parser.parse_args(["train", *given])
+    except UsageError as error:
+        raise UsageError(f"--config {path}: {error}") from None
+    return parser.parse_args(["train", *given, *args[1:]])

@@ -10,38 +10,52 @@ from .errors import UsageError
 # Of an MLP of width 1, and of a ResNet's first stage.
 HIDDEN = (256, 128)
 STAGE = 64
+# Up to so many pixels a ResNet begins without halving the size twice: at 64 that would cost four times
+# as much as the usual beginning does.
+CIFAR_STEM = 40
 
 
-def build(name: str, *, channels: int, size: int, classes: int, width: int = 1) -> Any:
+def build(name: str, *, channels: int, size: int, classes: int, width: float = 1) -> Any:
     """A network for `classes` classes of `channels` x `size` x `size` images."""
     from rushlight.vision import models
 
-    _check(name, channels, size)
+    check_model(name, channels, size)
     if name == "lenet":
         return models.get_model(
-            "lenet", num_classes=classes, in_channels=channels, size=size, width=width
+            "lenet", num_classes=classes, in_channels=channels, size=size, width=int(width)
         )
     if name == "mlp":
-        hidden = [n * width for n in HIDDEN]
+        hidden = [int(n * width) for n in HIDDEN]
         return models.get_model(
             "mlp", in_features=channels * size * size, hidden=hidden, num_classes=classes
         )
     if name not in config.WIDE:
         return models.get_model(name, num_classes=classes)
-    stem = "_cifar" if size <= 64 else ""
+    stem = "_cifar" if size <= CIFAR_STEM else ""
     return models.get_model(
-        name + stem, num_classes=classes, in_channels=channels, width=STAGE * width
+        name + stem, num_classes=classes, in_channels=channels, width=int(STAGE * width)
     )
 
 
-def _check(name: str, channels: int, size: int) -> None:
+def check_model(name: str, channels: int, size: int) -> None:
+    """UsageError where a network cannot take such images."""
     if channels != 3 and name not in config.WIDE:
-        raise UsageError(f"--model {name} is for colour images, and these are grey")
+        raise UsageError(f"--model {name} is for colour images, and these are grey: try resnet18")
     least = {"lenet": 16, "mlp": 1}.get(name, 1 if name in config.WIDE else 32)
     if size < least:
-        raise UsageError(f"--model {name} needs images of {least} pixels or more, not {size}")
+        raise UsageError(
+            f"--model {name} needs images of {least} pixels or more, not {size}: give a larger --size"
+        )
 
 
 def parameters_of(net: Any) -> int:
-    """How many numbers are trained."""
+    """How many numbers there are in a network."""
     return sum(p.numel() for p in net.parameters())
+
+
+def head_of(net: Any) -> str:
+    """The name of the last linear layer, which answers."""
+    import rushlight as rl
+
+    found = [name for name, m in net.named_modules() if isinstance(m, rl.nn.Linear)]
+    return found[-1]

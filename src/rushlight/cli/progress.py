@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 # How often a line is printed where there is no terminal.
@@ -87,3 +89,26 @@ class Progress:
         if self.live is not None:
             self.live.stop()
             self.live = None
+
+
+@contextlib.contextmanager
+def bar(label: str, total: int, quiet: bool) -> Iterator[Callable[[], None]]:
+    """A bar over work that is not training; inside, call the result once for each thing done."""
+    live = None if quiet else _rich_progress()
+    done = 0
+    if live is None:
+        shown = time.monotonic()
+
+        def plain() -> None:
+            nonlocal done, shown
+            done += 1
+            if not quiet and time.monotonic() - shown > PLAIN_S:
+                shown = time.monotonic()
+                print(f"{label}: {done}/{total}", flush=True)
+
+        yield plain
+        return
+    with live:
+        task = live.add_task(label, total=total, numbers="")
+        yield lambda: live.advance(task)
+        live.remove_task(task)

@@ -2,30 +2,57 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
+
+# One cycle: the share of steps in which the rate rises, and how far below its highest it begins and ends.
+RISE, FIRST, LAST = 0.15, 25.0, 250_000.0
 
 
 def make_optimizer(args: Any, net: Any) -> Any:
-    """The optimiser `args` describes, over all parameters."""
+    """The optimiser `args` describes, over the parameters that are trained; biases and norms do not decay."""
     import rushlight as rl
 
     kinds = {n.lower(): getattr(rl.optim, n) for n in dir(rl.optim) if not n.startswith("_")}
     options = {"lr": args.lr, "weight_decay": args.weight_decay}
     if args.optimizer in ("sgd", "rmsprop"):
         options["momentum"] = args.momentum
-    return kinds[args.optimizer](net.parameters(), **options)
+    trained = [p for p in net.parameters() if p.requires_grad]
+    groups: Any = trained
+    if args.optimizer == "adamw":
+        groups = [{"params": [p for p in trained if p.dim() > 1]},
+                  {"params": [p for p in trained if p.dim() <= 1], "weight_decay": 0.0}]  # fmt: skip
+        groups = [g for g in groups if g["params"]]
+    return kinds[args.optimizer](groups, **options)
 
 
 def make_schedule(args: Any, optimizer: Any, steps: int) -> Any:
-    """The schedule `args` describes, stepped after each of `steps` steps an epoch."""
+    """The schedule `args` describes, stepped after each of `steps` steps an epoch.
+
+    It is a formula of the step, so that a run with more epochs goes on along the longer curve.
+    """
     import rushlight as rl
 
-    kinds = rl.optim.lr_scheduler
-    total = args.epochs * steps
-    if args.schedule == "cosine":
-        return kinds.OneCycleLR(
-            optimizer, args.lr, total_steps=total + 1, pct_start=0.15, cycle_momentum=False
-        )
-    if args.schedule == "step":
-        return kinds.MultiStepLR(optimizer, [total // 2, total * 3 // 4], gamma=0.1)
-    return kinds.LambdaLR(optimizer, lambda step: 1.0)
+    return rl.optim.lr_scheduler.LambdaLR(optimizer, factor(args.schedule, args.epochs * steps))
+
+
+def factor(kind: str, total: int) -> Callable[[int], float]:
+    """The part of the highest rate at each of `total` steps."""
+    if kind == "none":
+        return lambda step: 1.0
+    if kind == "step":
+        return lambda step: 0.1 ** ((step >= total // 2) + (step >= total * 3 // 4))
+    peak = max(1.0, RISE * total - 1)
+
+    def one_cycle(step: int) -> float:
+        if step < peak:
+            return _between(1 / FIRST, 1.0, step / peak)
+        return _between(1.0, 1 / LAST, min((step - peak) / max(total - peak, 1.0), 1.0))
+
+    return one_cycle
+
+
+def _between(low: float, high: float, share: float) -> float:
+    """From `low` to `high` along half a cosine."""
+    return high + (low - high) / 2 * (1 + math.cos(math.pi * share))

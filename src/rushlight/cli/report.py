@@ -1,95 +1,83 @@
-"""What a test found, in numbers and as a table: accuracy and the confusion matrix."""
+"""What a test found, as text for a terminal."""
 
 from __future__ import annotations
-
-import json
-import os
-from typing import Any
 
 import numpy as np
 
 from .errors import printable
+from .scores import TOP, Result
 
 # With more classes than this the matrix does not fit a screen.
 MANY = 20
 
 
-class Result:
-    """Counts of a test: `matrix[truth, answer]`."""
-
-    def __init__(self, matrix: np.ndarray, loss: float, classes: list[str]) -> None:
-        self.matrix = matrix
-        self.loss = loss
-        self.classes = classes
-
-    @property
-    def accuracy(self) -> float:
-        return float(np.trace(self.matrix) / max(self.matrix.sum(), 1))
-
-    def per_class(self) -> np.ndarray:
-        totals = self.matrix.sum(axis=1)
-        return np.diag(self.matrix) / np.maximum(totals, 1)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "accuracy": round(self.accuracy, 6),
-            "loss": round(self.loss, 6),
-            "images": int(self.matrix.sum()),
-            "per_class": {c: round(float(a), 6) for c, a in zip(self.classes, self.per_class())},
-            "confusion": self.matrix.tolist(),
-        }
-
-
-def measure(net: Any, loader: Any, device: str, classes: list[str]) -> Result:
-    """Test a network on every image of a loader."""
-    import rushlight as rl
-    import rushlight.nn.functional as F
-
-    matrix = np.zeros((len(classes), len(classes)), np.int64)
-    loss = 0.0
-    net.eval()
-    with rl.no_grad():
-        for x, y in loader:
-            out = net(x.to(device))
-            loss += F.cross_entropy(out, y.to(device), reduction="sum").item()
-            np.add.at(matrix, (y.numpy(), out.argmax(1).cpu().numpy()), 1)
-    return Result(matrix, loss / max(int(matrix.sum()), 1), classes)
-
-
-def table(result: Result) -> str:
-    """Overall accuracy, per-class accuracy and the confusion matrix, as text."""
-    images = int(result.matrix.sum())
+def table(result: Result, by_class: bool = False) -> str:
+    """Overall accuracy and what belongs to it, then the confusion matrix or every class's numbers."""
+    images = len(result.truth)
+    low, high = result.interval()
+    error, _ = result.calibration()
     head = f"Accuracy of the network on the {images} test images: {result.accuracy:.2%}"
-    lines = _matrix(result) if len(result.classes) <= MANY else _worst(result)
-    return "\n".join([head, "", *lines])
+    more = f"Between {low:.1%} and {high:.1%} at 95 % confidence; F1 {result.f1().mean():.3f}; "
+    if len(result.classes) > TOP:
+        more += f"among the five likeliest {result.top5:.1%}; "
+    more += f"confidence is off by {error:.1%} on average."
+    if by_class:
+        lines = _classes(result)
+    else:
+        lines = _matrix(result) if len(result.classes) <= MANY else _worst(result)
+    return "\n".join([head, more, "", *lines])
+
+
+def _names(result: Result) -> tuple[list[str], int]:
+    names = [printable(name) for name in result.classes]
+    return names, max(len("true class"), *map(len, names))
 
 
 def _matrix(result: Result) -> list[str]:
     """One line a class: its accuracy, and how often each answer was given."""
-    names = [printable(name) for name in result.classes]
-    wide = max(len("true class"), *map(len, names))
-    cell = max(6, len(str(result.matrix.max())) + 2)
+    names, wide = _names(result)
+    matrix = result.matrix
+    cell = max(6, len(str(matrix.max())) + 2)
     heads = "".join(f"{n[: cell - 1]:>{cell}}" for n in names)
     lines = [f"{'':<{wide}}  accuracy  answered:", f"{'true class':<{wide}}  {'':8}{heads}"]
-    for name, row, share in zip(names, result.matrix, result.per_class()):
+    for name, row, share in zip(names, matrix, result.per_class()):
         cells = "".join(f"{int(n) or '.':>{cell}}" for n in row)
         lines.append(f"{name:<{wide}}  {share:8.1%}{cells}")
+    return lines
+
+
+def _classes(result: Result) -> list[str]:
+    """Every class: pictures, recall, precision, F1, and what it is most often taken for."""
+    names, wide = _names(result)
+    matrix = result.matrix
+    lines = [f"{'true class':<{wide}}  pictures  recall  precision     F1  most often taken for"]
+    for i, name in enumerate(names):
+        wrong = matrix[i].copy()
+        wrong[i] = 0
+        taken = f"{names[int(wrong.argmax())]} ({int(wrong.max())})" if wrong.max() else "-"
+        lines.append(
+            f"{name:<{wide}}  {int(matrix[i].sum()):>8}  {result.per_class()[i]:6.1%}  "
+            f"{result.precision()[i]:9.1%}  {result.f1()[i]:5.3f}  {taken}"
+        )
     return lines
 
 
 def _worst(result: Result) -> list[str]:
     """The classes that went worst, where there are too many for a matrix on a screen."""
     shares = result.per_class()
-    names = [printable(name) for name in result.classes]
-    wide = max(map(len, names))
+    names, wide = _names(result)
     order = np.argsort(shares, kind="stable")[:10]
     lines = [f"{names[i]:<{wide}}  {shares[i]:6.1%}" for i in order]
     return [*lines, f"(the ten worst of {len(shares)} classes; test.json has all, with the matrix)"]
 
 
-def write_json(folder: str, result: Result) -> None:
-    """test.json: the test in numbers."""
-    from rushlight.io import atomic_write
-
-    with atomic_write(os.path.join(folder, "test.json"), "w") as f:
-        json.dump(result.as_dict(), f, indent=1)
+def chance_warning(result: Result) -> str | None:
+    """What to try when a network knows no more than how common the classes are; None when it does."""
+    if not result.at_chance():
+        return None
+    name, share = result.commonest()
+    return (
+        f"Warning: {result.accuracy:.1%} is no better than chance: always answering {printable(name)!r} gets "
+        f"{share:.1%}. Try --lr-find for another rate, more --epochs, a larger --size, --model resnet18, or "
+        f"--weights to start from; look at the pictures in the report to see that the labels are right."
+    )

@@ -1,88 +1,141 @@
-"""`rushlight train`: settles what to train, trains, reloads the file just written, tests that."""
+"""`rushlight train`: settles what to train, trains, reloads the file just written, tests that, writes the report."""
 
 from __future__ import annotations
 
-import glob
 import os
 import shlex
-import tempfile
+import sys
 import time
 from typing import Any
 
-from . import checkpoint, config
-from .drawing import draw_training
-from .errors import UsageError
-from .evaluate import check_weights
-from .images import Images, load_images
-from .networks import parameters_of
+from . import checkpoint, config, folder_of_run, recipe
+from .energy import Meter
+from .evaluate import check_weights, network_of
+from .images import Images, Source
+from .networks import check_model, parameters_of
 from .pick_device import pick_device
-from .report import measure, table, write_json
-from .training import Run
+from .report import chance_warning, table
+from .scores import measure, write_json
+from .sources import find_source, load_images
+from .training import BEST, LAST, Run
 
 
 def train(args: Any) -> int:
-    """Train, save, reload, test."""
+    """Train, save, reload, test, report."""
     import rushlight as rl
 
-    path = os.path.join(args.out, "model.pth")
+    wanted = args.out
+    args.out = folder_of_run.choose(args.out, args.resume)
+    path = os.path.join(args.out, LAST)
     saved = checkpoint.read(path) if args.resume else None
     if saved is not None:
         check_weights(saved)
     config.settle(args, saved and saved["config"], path)
     device, why = pick_device(args.device)
+    source = find_source(args.data)
+    reason = recipe.settle(args, source, device != "cpu")
     rl.manual_seed(args.seed)
-    images = load_images(args.data, args.data_dir, args.augment, args.size)
-    _make_folder(args.out, fresh=saved is None)
-    run = Run(args, images, device, path)
+    if source.listing is not None:
+        check_model(args.model, 3, args.size)  # before thousands of pictures are decoded
+    images = load_images(source, args)
+    folder_of_run.make(args.out)
+    run = Run(args, images, device, fresh=saved is None)
     if saved is not None:
         run.restore(saved)
+    if args.lr_find or args.profile:
+        return _look_only(args, run)
     if not args.quiet:
-        _introduce(args, images, run, why)
+        same = wanted is None or os.path.normpath(wanted) == os.path.normpath(args.out)
+        _introduce(args, images, run, (why, reason), "" if same else wanted)
+        _engine_note(device)
+    return _whole(args, source, images, run, device, why)
+
+
+def _whole(args: Any, source: Source, images: Images, run: Run, device: str, why: str) -> int:
+    record = folder_of_run.write_args(args, why, args.argv)
+    if source.listing is not None:
+        from .folders import write_scan
+
+        write_scan(args.out, images)
     begin = time.perf_counter()
-    stopped = run.fit()
+    with Meter(device) as meter:
+        stopped = run.fit()
+    seconds = time.perf_counter() - begin
     if stopped:
         again = shlex.join(["rushlight", "train", *config.arguments(args), "--resume"])
-        print(f"Stopped {run.where()}; saved {path}.\nGo on with: {again}")
+        print(f"Stopped {run.where()}; saved {run.path}.\nGo on with: {again}")
         return 128 + stopped
     if not args.quiet:
-        print(f"Trained in {time.perf_counter() - begin:.0f} seconds.\n")
-    return finish(args, images, device, path, run)
+        early = (
+            f" Stopped early: no better for {args.patience} epochs."
+            if run.epoch < args.epochs
+            else ""
+        )
+        best = f" Best was epoch {run.best['epoch']}." if images.val is not None else ""
+        print(f"Trained in {seconds:.0f} seconds{meter.told()}.{early}{best}\n")
+    return finish(args, images, device, run, {**record, "seconds": seconds, "joules": meter.joules})
 
 
-def _introduce(args: Any, images: Images, run: Run, why: str) -> None:
-    print(f"Training on {why}.")
+def _look_only(args: Any, run: Run) -> int:
+    """`--lr-find` and `--profile` train a little, to tell something, and leave no network behind."""
+    if args.lr_find:
+        from .lr_find import find_rate
+
+        return find_rate(args, run)
+    from .profile_steps import profile_steps
+
+    return profile_steps(args, run)
+
+
+def _engine_note(device: str) -> None:
+    """The native engine is missed: training works without it, about eight times slower."""
+    from rushlight.runtime.cpu.engine import engine_info
+
+    if device == "cpu" and engine_info().name == "numpy":
+        print("The native engine is missing, so this is about 8 times slower: install a C compiler (gcc or clang) "
+              "and `pip install --force-reinstall --no-deps rushlight`; unset RUSHLIGHT_CPU_ENGINE if it is set.")  # fmt: skip
+
+
+def _introduce(args: Any, images: Images, run: Run, why: tuple[str, str], wanted: str) -> None:
+    print(f"Training on {why[0]}.")
+    if wanted:
+        print(f"{wanted} holds a run already: this one goes to {args.out}.")
+    for line in images.notes:
+        print(line)
+    print(f"Chosen for {why[1]}.")
+    print("\n".join(recipe.in_words(args)))
+    if run.start_note:
+        print(run.start_note)
     print(f"Network: {args.model} with {parameters_of(run.net):,} parameters; {run.compile_note}.")
-    print(f"Images: {len(images.train):,} to train and {len(images.test):,} to test of {images.name}, "
+    val = f", {len(images.val):,} to choose the best epoch" if images.val is not None else ""
+    print(f"Images: {len(images.train):,} to train{val} and {len(images.test):,} to test of {images.name}, "
           f"{images.channels}x{images.size}x{images.size}, {len(images.classes)} classes.")  # fmt: skip
     if run.epoch or run.step:
         print(f"Going on {run.where()}.")
 
 
-def _make_folder(folder: str, fresh: bool) -> None:
-    try:
-        os.makedirs(folder, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):  # before hours of training, not after
-            pass
-        if fresh:  # curves of another run in the same folder would be mixed with ours
-            for old in glob.glob(os.path.join(glob.escape(folder), "events.out.tfevents.*")):
-                os.unlink(old)
-    except OSError as error:
-        raise UsageError(
-            f"--out {folder} cannot be written to: {error.strerror or error}"
-        ) from None
+def finish(args: Any, images: Images, device: str, run: Run, record: dict[str, Any]) -> int:
+    """Reload the best file and test that network, once, not the one in memory; then tell."""
+    from rushlight.utils.data import DataLoader
 
+    from .drawing import draw_training
+    from .page import write_report
 
-def finish(args: Any, images: Images, device: str, path: str, run: Run) -> int:
-    """Reload the file just written and test that network, not the one in memory."""
-    from .evaluate import network_of, test_loader
-
-    net = network_of(checkpoint.read(path)).to(device)
-    result = measure(net, test_loader(images, 256), device, images.classes)
-    write_json(args.out, result)
+    saved = checkpoint.read(os.path.join(args.out, BEST))
+    net = network_of(saved).to(device)
+    result = measure(net, DataLoader(images.test, 256), device, images.classes)
+    write_json(args.out, result, {"best_epoch": saved["epoch"], "seconds": round(record["seconds"], 2),
+                                  "joules": record["joules"]})  # fmt: skip
     print(table(result))
+    warning = chance_warning(result)
+    if warning:
+        print(warning, file=sys.stderr)
     pictures = draw_training(args.out, run.history, result)
+    page = write_report(args, images, net.cpu(), result, run.history, saved["epoch"], record)
     if not args.quiet:
-        at = shlex.quote(path)
-        print(f"\nWrote to {args.out}: model.pth, metrics.jsonl, test.json, {run.board_note}, {pictures}.\n"
-              f"Next: rushlight eval {at}  or  rushlight predict {at} IMAGE...")  # fmt: skip
+        at = shlex.quote(args.out)
+        print(f"\nWrote to {args.out}: best.pth, last.pth, args.json, metrics.jsonl, test.json, report.html, "
+              f"{run.loggers.board_note}, {pictures}.\n"
+              f"Next: rushlight eval {at}  or  rushlight predict {at} IMAGE...  or  rushlight export {at}\n"
+              f"Look at it: open {page} in a browser, or rushlight view {shlex.quote(os.path.dirname(args.out) or '.')}")  # fmt: skip
     return 0

@@ -14,39 +14,46 @@ from typing import Any
 from . import checkpoint, config
 from .errors import UsageError
 from .images import Images
-from .networks import build
+from .loggers import Loggers
+from .networks import build, head_of
 from .progress import Progress
 from .recipes import make_optimizer, make_schedule
-from .report import measure
+from .scores import measure
 from .signals import catching_signals
+from .stepping import Stepper, compiled, freeze_body, mixup_share
+from .weights import start_from
+
+LAST, BEST = "last.pth", "best.pth"
 
 
 class Run:
     """Network, optimiser, schedule, and where they are."""
 
-    def __init__(self, args: Any, images: Images, device: str, path: str) -> None:
+    def __init__(self, args: Any, images: Images, device: str, fresh: bool = True) -> None:
         import rushlight as rl
 
-        self.args, self.images, self.device, self.path = args, images, device, path
+        self.args, self.images, self.device = args, images, device
+        self.path = os.path.join(args.out, LAST)
         self.net = build(args.model, channels=images.channels, size=images.size,
-                         classes=len(images.classes), width=args.width).to(device)  # fmt: skip
-        self.steps = math.ceil(len(images.train) / args.batch_size)
+                         classes=len(images.classes), width=args.width)  # fmt: skip
+        self.start_note = (
+            start_from(self.net, args.weights, args.model) if fresh and args.weights else ""
+        )
+        if args.freeze:
+            freeze_body(self.net, head_of(self.net))
+        self.net.to(device)
+        if args.channels_last:
+            self.net.to(memory_format=rl.channels_last)
+        self.steps = steps_of(len(images.train), args.batch_size * args.accumulate)
         self.optimizer = make_optimizer(args, self.net)
         self.schedule = make_schedule(args, self.optimizer, self.steps)
-        self.criterion = rl.nn.CrossEntropyLoss()
+        self.stepper = Stepper(args, self.net, self.optimizer, images.counts, device)
+        self.one_step, self.compile_note = compiled(self.stepper.__call__, args.compile)
         self.epoch = self.step = 0
         self.sums = [0.0, 0, 0]  # loss times images, right answers, images of this epoch
         self.history: list[dict[str, Any]] = []
-        self.board_note = "TensorBoard events"
-        self.one_step, self.compile_note = self._compiled()
-
-    def _compiled(self) -> tuple[Any, str]:
-        import rushlight as rl
-
-        if not self.args.compile:
-            return self.train_step, "steps run through Python (--no-compile)"
-        note = "steps are recorded once and replayed (--no-compile switches that off)"
-        return rl.compile(self.train_step), note
+        self.best: dict[str, Any] = {"epoch": 0, "accuracy": -1.0, "loss": math.inf}
+        self.loggers = Loggers(args)
 
     def where(self) -> str:
         """How far the run has come."""
@@ -54,30 +61,26 @@ class Run:
             return "after the last epoch"
         return f"in epoch {self.epoch + 1} after {self.step} of {self.steps} steps"
 
-    def train_step(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """One step: the loss and the number of right answers, both still on the device."""
-        self.optimizer.zero_grad()
-        out = self.net(x)
-        loss = self.criterion(out, y)
-        loss.backward()
-        self.optimizer.step()
-        return loss.detach(), (out.detach().argmax(1) == y).sum()
-
     # -- the loop --------------------------------------------------------------------------------
 
     def fit(self) -> int:
         """Train to the end, or until a signal; the answer is the signal's number or 0."""
-        with self._board() as board, catching_signals() as caught, self._same_bits():
+        with self.loggers, catching_signals() as caught, self._same_bits():
             progress = Progress(self.args.epochs, self.args.quiet)
             try:
-                while self.epoch < self.args.epochs and not caught:
+                while self.epoch < self.args.epochs and not caught and not self._patience_is_out():
                     self._epoch(progress, caught)
                     if self.step == self.steps:
-                        self._close_epoch(progress, board)
+                        self._close_epoch(progress)
                     self.save()
             finally:
                 progress.close()
         return caught[0] if caught else 0
+
+    def _patience_is_out(self) -> bool:
+        """Whether so many epochs were no better than the best that the rest is not worth while."""
+        patience = self.args.patience
+        return bool(patience) and not self.step and self.epoch - self.best["epoch"] >= patience
 
     @contextlib.contextmanager
     def _same_bits(self) -> Iterator[None]:
@@ -96,12 +99,12 @@ class Run:
 
     def _epoch(self, progress: Progress, caught: list[int]) -> None:
         progress.start(self.epoch, self.steps, self.step)
-        self.net.train()
+        self.stepper.train_mode()
         begin = shown = time.perf_counter()
         first = self.sums[2]
         waiting: list[tuple[Any, Any, int]] = []
         for x, y in self._batches():
-            loss, right = self.one_step(x.to(self.device), y.to(self.device))
+            loss, right = self._one(x.to(self.device), y.to(self.device))
             waiting.append((loss, right, len(y)))
             self.schedule.step()
             self.step += 1
@@ -116,6 +119,11 @@ class Run:
             if caught:
                 break
 
+    def _one(self, x: Any, y: Any) -> tuple[Any, Any]:
+        if not self.args.mixup:
+            return self.one_step(x, y)
+        return self.one_step(x, y, mixup_share(self.args.mixup).to(self.device))
+
     def _collect(self, waiting: list) -> None:
         for loss, right, n in waiting:
             self.sums[0] += loss.item() * n
@@ -129,54 +137,55 @@ class Run:
         from rushlight.utils.data import DataLoader, Subset
 
         args = self.args
+        size = args.batch_size * args.accumulate
         order = rl.Generator().manual_seed(args.seed * 100003 + self.epoch)
-        indices = rl.randperm(len(self.images.train), generator=order).numpy()
+        indices = rl.randperm(len(self.images.train), generator=order).tolist()[: self.steps * size]
         # Workers draw their own random numbers from the epoch's start on: then the done batches
         # are loaded again and dropped. Otherwise the checkpoint knows the stream.
-        again = self.step if args.workers and args.augment else 0
-        rest = Subset(self.images.train, indices[(self.step - again) * args.batch_size :])
-        loader = DataLoader(rest, args.batch_size, num_workers=args.workers, generator=order)
+        again = self.step if args.workers and args.augment != "none" else 0
+        rest = Subset(self.images.train, indices[(self.step - again) * size :])
+        loader = DataLoader(rest, size, num_workers=args.workers, generator=order)
         return islice(iter(loader), again, None)
 
-    def _close_epoch(self, progress: Progress, board: Any) -> None:
-        from .evaluate import test_loader
-
+    def _close_epoch(self, progress: Progress) -> None:
         total, right, seen = self.sums
         if not math.isfinite(total):
             raise UsageError(
                 f"the loss of epoch {self.epoch + 1} is {total / seen}: the steps are too long, try a "
                 f"smaller --lr than {self.args.lr}"
             )
-        result = measure(self.net, test_loader(self.images, 256), self.device, self.images.classes)
         self.epoch, self.step, self.sums = self.epoch + 1, 0, [0.0, 0, 0]
-        line = {
-            "epoch": self.epoch, "train_loss": total / seen, "train_accuracy": right / seen,
-            "test_loss": result.loss, "test_accuracy": result.accuracy,
-            "lr": self.optimizer.param_groups[0]["lr"], "images_per_second": round(self.speed, 1),
-            "seconds": round(self.seconds, 3),
-        }  # fmt: skip
+        line = {"epoch": self.epoch, "train_loss": total / seen, "train_accuracy": right / seen,
+                "lr": self.optimizer.param_groups[0]["lr"], "images_per_second": round(self.speed, 1),
+                "seconds": round(self.seconds, 3)}  # fmt: skip
+        said = f"epoch {self.epoch}/{self.args.epochs}  loss {total / seen:.3f}  accuracy {right / seen:.1%}"
+        if self.images.val is not None:
+            found = self._measure(self.images.val)
+            line.update(val_loss=found.loss, val_accuracy=found.accuracy)
+            said += f"  validation {found.accuracy:.1%}"
         self.history.append(line)
+        if self._is_best(line):
+            self.best = {"epoch": self.epoch, "accuracy": line.get("val_accuracy", -1.0),
+                         "loss": line.get("val_loss", math.inf)}  # fmt: skip
+            self.save(BEST)
+            said += " *" if self.images.val is not None else ""
         self._write_metrics()
-        if board is not None:
-            for name in ("train_loss", "train_accuracy", "test_loss", "test_accuracy", "lr"):
-                board.add_scalar(name, line[name], self.epoch)
-            board.flush()
-        progress.finish(
-            f"epoch {self.epoch}/{self.args.epochs}  loss {total / seen:.3f}  "
-            f"accuracy {right / seen:.1%}  test accuracy {result.accuracy:.1%}  "
-            f"{self.speed:,.0f} images/s  {self.seconds:.1f} s"
-        )
+        self.loggers.write(line)
+        progress.finish(f"{said}  {self.speed:,.0f} images/s  {self.seconds:.1f} s")
+
+    def _measure(self, data: Any) -> Any:
+        from rushlight.utils.data import DataLoader
+
+        return measure(self.net, DataLoader(data, 256), self.device, self.images.classes, self.stepper.prepare)  # fmt: skip
+
+    def _is_best(self, line: dict[str, Any]) -> bool:
+        """Better than the best so far; without a validation part the last is."""
+        if "val_accuracy" not in line:
+            return True
+        before = (self.best["accuracy"], -self.best["loss"])
+        return (line["val_accuracy"], -line["val_loss"]) > before
 
     # -- files -----------------------------------------------------------------------------------
-
-    def _board(self) -> Any:
-        """The TensorBoard writer, or none where that part of rushlight is missing."""
-        try:
-            from rushlight.utils.tensorboard import SummaryWriter
-        except ImportError:
-            self.board_note = "no TensorBoard events (rushlight.utils.tensorboard is missing)"
-            return contextlib.nullcontext()
-        return SummaryWriter(self.args.out)
 
     def _write_metrics(self) -> None:
         from rushlight.io import atomic_write
@@ -188,20 +197,21 @@ class Run:
         except (OSError, RuntimeError) as error:
             raise UsageError(f"{path} cannot be written: {error}") from None
 
-    def save(self) -> None:
+    def save(self, name: str = LAST) -> None:
         """Everything, so that going on is as if nothing had happened."""
         import rushlight as rl
 
         images = self.images
         on_gpu = self.device != "cpu"
-        checkpoint.write(self.path, {
+        checkpoint.write(os.path.join(self.args.out, name), {
             "config": {name: getattr(self.args, name) for name in config.DEFAULTS},
             "data_dir": os.path.abspath(self.args.data_dir), "classes": images.classes,
             "count": len(images.train), "channels": images.channels, "size": images.size, "mean": images.mean,
             "std": images.std, "data": images.name, "model": self.net.state_dict(),
             "optimizer": self.optimizer.state_dict(), "schedule": self.schedule.state_dict(),
             "epoch": self.epoch, "step": self.step, "sums": self.sums, "history": self.history,
-            "rng": rl.get_rng_state(),
+            "best": self.best, "rng": rl.get_rng_state(),
+            "scaler": self.stepper.scaler.state_dict() if self.stepper.scaler else None,
             "cuda_rng": rl.cuda.get_rng_state(self.device) if on_gpu else None,
         })  # fmt: skip
 
@@ -213,11 +223,11 @@ class Run:
         if (self.images.classes, now) != (saved["classes"], then):
             raise UsageError(
                 f"{self.path} was trained on {then:,} images of {len(saved['classes'])} classes, and "
-                f"{self.images.name} now has {now:,} of {len(self.images.classes)}: it cannot be resumed"
+                f"{self.images.name} now has {now:,} of {len(self.images.classes)}: it cannot be resumed, "
+                f"train anew with another --out"
             )
-
         self.epoch, self.step, self.sums = saved["epoch"], saved["step"], list(saved["sums"])
-        self.history = list(saved["history"])
+        self.history, self.best = list(saved["history"]), dict(saved["best"])
         if self.epoch > self.args.epochs or self.step > self.steps:
             raise UsageError(f"{self.path} is damaged: it claims to be {self.where()}")
         try:
@@ -227,5 +237,20 @@ class Run:
             rl.set_rng_state(saved["rng"])
             if saved["cuda_rng"] is not None and self.device != "cpu":
                 rl.cuda.set_rng_state(saved["cuda_rng"], self.device)
+            if self.stepper.scaler and saved["scaler"]:
+                self.stepper.scaler.load_state_dict(saved["scaler"])
+            if self.args.epochs != saved["config"]["epochs"]:
+                self._follow_longer_schedule()
         except (RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
             raise UsageError(f"{self.path} cannot be resumed: {error}") from None
+
+    def _follow_longer_schedule(self) -> None:
+        """With more epochs than before, the rate is that of the longer run at this step."""
+        for group, share in zip(self.optimizer.param_groups, self.schedule.lr_lambdas):
+            group["lr"] = group["initial_lr"] * share(self.schedule.last_epoch)
+
+
+def steps_of(images: int, batch: int) -> int:
+    """Steps of an epoch: a last batch of one image is left out, for batch norm cannot work on it."""
+    whole, rest = divmod(images, batch)
+    return max(1, whole + (rest > 1))

@@ -1,0 +1,83 @@
+"""`rushlight export`: a trained network as ONNX, safetensors or a plain .pth, for other programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from typing import Any
+
+from . import checkpoint
+from .errors import UsageError
+from .evaluate import network_of
+
+
+def export(args: Any) -> int:
+    """Write the file and say what it takes and gives."""
+    if args.to != "onnx" and (args.opset or args.batch):
+        raise UsageError(
+            f"--opset and --batch are for --to onnx, not for --to {args.to}: leave them out"
+        )
+    source = checkpoint.find(args.model)
+    saved = checkpoint.read(source)
+    path = args.out or os.path.join(os.path.dirname(source), f"model.{args.to}")
+    if os.path.isdir(path):
+        raise UsageError(f"--out {path} is a folder: name a file")
+    net = network_of(saved)
+    try:
+        {"onnx": _onnx, "safetensors": _safetensors, "pth": _pth}[args.to](net, saved, path, args)
+    except (OSError, RuntimeError) as error:
+        raise UsageError(
+            f"{path} cannot be written: {getattr(error, 'strerror', None) or error}"
+        ) from None
+    size = os.path.getsize(path) / 2**20
+    print(f"Wrote {path} ({size:.1f} MB). {_how(args.to, saved, path)}")
+    return 0
+
+
+def about(saved: dict[str, Any]) -> dict[str, str]:
+    """What whoever uses the network must know, as text: classes, size, scale."""
+    return {
+        "model": saved["config"]["model"], "classes": json.dumps(saved["classes"]), "size": str(saved["size"]),
+        "channels": str(saved["channels"]), "mean": json.dumps(list(saved["mean"])),
+        "std": json.dumps(list(saved["std"])), "width": str(saved["config"]["width"]),
+    }  # fmt: skip
+
+
+def _onnx(net: Any, saved: dict[str, Any], path: str, args: Any) -> None:
+    import rushlight as rl
+
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        raise UsageError(
+            "--to onnx needs the onnx package: pip install 'rushlight[onnx]'"
+        ) from None
+    shape = (args.batch or 2, saved["channels"], saved["size"], saved["size"])
+    axes = None if args.batch else {"image": {0: "batch"}, "scores": {0: "batch"}}
+    rl.onnx.export(net, (rl.zeros(*shape),), path, input_names=["image"], output_names=["scores"],
+                   dynamic_axes=axes, opset_version=args.opset, metadata=about(saved))  # fmt: skip
+
+
+def _safetensors(net: Any, saved: dict[str, Any], path: str, args: Any) -> None:
+    from rushlight.io import safetensors
+
+    safetensors.save_file(net.state_dict(), path, about(saved))
+
+
+def _pth(net: Any, saved: dict[str, Any], path: str, args: Any) -> None:
+    import rushlight as rl
+
+    rl.save(net.state_dict(), path)
+
+
+def _how(kind: str, saved: dict[str, Any], path: str) -> str:
+    c, s = saved["channels"], saved["size"]
+    if kind == "onnx":
+        return (
+            f"Input image: float32 N x {c} x {s} x {s}, (pixel / 255 - mean) / std; output scores: N x {len(saved['classes'])}. "
+            "Classes, mean and std are in its metadata."
+        )
+    if kind == "safetensors":
+        return "Tensors by the names of torchvision's models; classes, size, mean and std are in its metadata."
+    return f"A state_dict, which torch.load reads: model.load_state_dict(torch.load({shlex.quote(path)}))."

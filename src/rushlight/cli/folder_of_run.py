@@ -1,0 +1,110 @@
+"""The folder of a run: chosen so that nothing is overwritten, and what is written into it to repeat the run."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from . import config
+from .errors import UsageError
+
+DEFAULT = os.path.join("runs", "train")
+# This tells that a folder holds a run that could be lost.
+_MARK = "last.pth"
+
+
+def choose(asked: str | None, resume: bool) -> str:
+    """Where the run's files go: the folder asked for, or the next free one after it.
+
+    Without --out the folder is made here and now, so that two runs that start together have two.
+    """
+    if resume:
+        return asked or _newest() or DEFAULT
+    number = 1
+    folder = first = asked or DEFAULT
+    while not _free(folder, asked is None):
+        number += 1
+        folder = f"{first}-{number}"
+    return folder
+
+
+def _free(folder: str, ours: bool) -> bool:
+    if not ours:
+        return not os.path.exists(os.path.join(folder, _MARK))
+    return not os.path.exists(folder)
+
+
+def _newest() -> str | None:
+    """The run in runs/ that was written to last."""
+    parent = os.path.dirname(DEFAULT)
+    try:
+        found = [
+            e.path for e in os.scandir(parent) if os.path.exists(os.path.join(e.path, "last.pth"))
+        ]
+    except OSError:
+        return None
+    return max(
+        found, key=lambda path: os.path.getmtime(os.path.join(path, "last.pth")), default=None
+    )
+
+
+def make(folder: str) -> None:
+    """The folder, and a file written into it: before hours of training, not after."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(
+            f"--out {folder} cannot be written to: {error.strerror or error}"
+        ) from None
+
+
+def write_args(args: Any, why: str, argv: list[str]) -> dict[str, Any]:
+    """args.json: the command, all settings as they came out, versions, the commit, the machine."""
+    from rushlight.io import atomic_write
+
+    content = {
+        "command": shlex.join(["rushlight", *argv]),
+        "settings": {name: getattr(args, name) for name in config.DEFAULTS},
+        "others": {name: getattr(args, name, None) for name in config.OTHERS},
+        "device": why, "versions": versions(), "git": git_hash(), "machine": platform.platform(),
+        "cores": os.cpu_count(), "folder": os.getcwd(),
+        "started": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+    }  # fmt: skip
+    with atomic_write(os.path.join(args.out, "args.json"), "w") as f:
+        json.dump(content, f, indent=1)
+    return content
+
+
+def versions() -> dict[str, str]:
+    """Of what the numbers depend on."""
+    import numpy
+
+    from rushlight.runtime.cpu.engine import engine_info
+    from rushlight.version import __version__
+
+    engine = engine_info()
+    found = {"rushlight": __version__, "python": platform.python_version(), "numpy": numpy.__version__,
+             "engine": f"{engine.name} {engine.version} ({engine.instruction_set})"}  # fmt: skip
+    pillow = sys.modules.get("PIL")
+    if pillow is not None:
+        found["pillow"] = pillow.__version__
+    return found
+
+
+def git_hash() -> str | None:
+    """The commit of the folder the command was given in, with `+` where files differ from it."""
+    try:
+        told = subprocess.run(["git", "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude", "*"],
+                              capture_output=True, text=True, timeout=10)  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return told.stdout.strip() or None

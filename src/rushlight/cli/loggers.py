@@ -1,0 +1,111 @@
+"""Where the numbers of each epoch go beside metrics.jsonl: TensorBoard's events, Weights & Biases, MLflow."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from importlib.util import find_spec
+from typing import Any
+
+from .errors import UsageError
+
+KINDS = ("wandb", "mlflow")
+
+
+class Loggers:
+    """All places that want to be told; opened and closed with the run."""
+
+    def __init__(self, args: Any) -> None:
+        self.args = args
+        self.board_note = "TensorBoard events"
+        self.open: list[Any] = []
+        self.stack = contextlib.ExitStack()
+        if args.log is not None and find_spec(args.log) is None:
+            raise UsageError(f"--log {args.log} needs the package: pip install {args.log}")
+
+    def __enter__(self) -> Loggers:
+        board = self._tensorboard()
+        if board is not None:
+            self.open.append(self.stack.enter_context(board))
+        if self.args.log is not None:
+            kind: Any = {"wandb": _Wandb, "mlflow": _Mlflow}[self.args.log]
+            self.open.append(self.stack.enter_context(kind(self.args)))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.open.clear()
+        self.stack.close()
+
+    def _tensorboard(self) -> Any:
+        """The TensorBoard writer, or none where that part of rushlight is missing."""
+        try:
+            from rushlight.utils.tensorboard import SummaryWriter
+        except ImportError:
+            self.board_note = "no TensorBoard events (rushlight.utils.tensorboard is missing)"
+            return None
+        return SummaryWriter(self.args.out)
+
+    def write(self, line: dict[str, Any]) -> None:
+        """One epoch's numbers."""
+        numbers = {k: v for k, v in line.items() if k not in ("epoch", "seconds")}
+        for one in self.open:
+            for name, value in numbers.items():
+                one.add_scalar(name, value, line["epoch"])
+            one.flush()
+
+
+def _settings(args: Any) -> dict[str, Any]:
+    from . import config
+
+    return {name: getattr(args, name) for name in config.DEFAULTS}
+
+
+class _Wandb:
+    """A run of Weights & Biases, under the run folder's name."""
+
+    def __init__(self, args: Any) -> None:
+        self.args = args
+        self.waiting: dict[str, Any] = {}
+
+    def __enter__(self) -> _Wandb:
+        import wandb
+
+        name = os.path.basename(os.path.abspath(self.args.out))
+        self.run = wandb.init(
+            project="rushlight", name=name, dir=self.args.out, config=_settings(self.args)
+        )
+        return self
+
+    def add_scalar(self, name: str, value: float, epoch: int) -> None:
+        self.waiting[name], self.epoch = value, epoch
+
+    def flush(self) -> None:
+        self.run.log(self.waiting, step=self.epoch)
+        self.waiting = {}
+
+    def __exit__(self, *error: Any) -> None:
+        self.run.finish()
+
+
+class _Mlflow:
+    """A run of MLflow, under the run folder's name."""
+
+    def __init__(self, args: Any) -> None:
+        self.args = args
+
+    def __enter__(self) -> _Mlflow:
+        import mlflow
+
+        self.module = mlflow
+        mlflow.start_run(run_name=os.path.basename(os.path.abspath(self.args.out)))
+        mlflow.log_params(_settings(self.args))
+        return self
+
+    def add_scalar(self, name: str, value: float, epoch: int) -> None:
+        self.module.log_metric(name, value, step=epoch)
+
+    def flush(self) -> None:
+        """MLflow writes at once."""
+
+    def __exit__(self, *error: Any) -> None:
+        self.module.end_run()

@@ -1,0 +1,112 @@
+"""The options of `rushlight train`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import augment, cache, config, loggers
+from .arguments import DEVICE, command, number, one_of, width
+
+PLACE = "runs/train, or runs/train-2 and so on where that holds a run"
+
+
+def add_train(commands: Any) -> None:
+    """The command and its groups of options."""
+    text = "train a network on your pictures, test it, write a report"
+    p = command(commands, "train", text, _train)
+    p.epilog = "What is not given is chosen by the number of pictures, and said."
+    groups = (p.add_argument_group(t) for t in ("data", "network", "training", "speed", "files and machine"))  # fmt: skip
+    # The options that a checkpoint remembers have no default here: see config.settle.
+    for group, add in zip(groups, (_data, _network, _training, _speed, _files)):
+        add(group.add_argument)
+
+
+def _data(add: Any) -> None:
+    d = config.DEFAULTS
+    add("--data", metavar="NAME|FOLDER|CSV", help=f"{', '.join(config.DATA)}, or a folder of pictures with one "
+        "folder per class, or with train/, val/ and test/ of those, or a .csv file with the columns path,label "
+        f"[,split] (default: {d['data']}, which is in the package)")  # fmt: skip
+    add("--data-dir", default="data", help="where data sets lie or are downloaded to (default: %(default)s)")  # fmt: skip
+    add(
+        "--size",
+        type=number(int, 8, 1024),
+        metavar="N",
+        help="pixels of a side that the network sees",
+    )
+    add("--augment", nargs="?", const="light", type=one_of(augment.KINDS), metavar="KIND",
+        help="none, light (random crops and flips) or strong (TrivialAugment, too)")  # fmt: skip
+    add("--val-split", type=number(float, 0, 0.9), metavar="SHARE", help="of the training pictures, kept apart to "
+        f"choose the best epoch (default: {d['val_split']}; 0 for none)")  # fmt: skip
+    add("--test-split", type=number(float, 0.01, 0.9), metavar="SHARE",
+        help=f"of a folder without train/ and test/, kept for the test (default: {d['test_split']})")  # fmt: skip
+    add("--class-weights", action="store_true", default=None, help="let rare classes count as much as common ones")  # fmt: skip
+    add("--strict", action="store_true", help="stop when a picture is broken, empty, too large or there twice")  # fmt: skip
+    add("--cache", type=one_of(cache.KINDS), default="auto", metavar="WHERE",
+        help="where decoded pictures are kept: memory, disk, none (default: auto)")  # fmt: skip
+
+
+def _network(add: Any) -> None:
+    add("--model", type=one_of(config.MODELS), metavar="NAME", help=", ".join(config.MODELS))
+    add(
+        "--width",
+        type=width,
+        metavar="N",
+        help="times the channels; 0.25, 0.5 and 0.75 for ResNets",
+    )
+    add("--weights", metavar="FILE|imagenet|hf:NAME", help="to start from: a .pth or .safetensors file, torchvision's "
+        "for ImageNet, or a model of the Hugging Face hub; the head is new")  # fmt: skip
+    add("--freeze", action="store_true", default=None, help="with --weights: train the head only")
+
+
+def _training(add: Any) -> None:
+    d = config.DEFAULTS
+    add("--epochs", type=number(int, 1, 100000), metavar="N", help="times through the data; may be raised with --resume")  # fmt: skip
+    add("--batch-size", type=number(int, 1, 2**20), metavar="N", help="images a step")
+    add("--accumulate", type=number(int, 1, 1024), metavar="N", help="batches whose gradients make one step (default: 1)")  # fmt: skip
+    add("--optimizer", type=one_of(config.OPTIMIZERS), metavar="NAME", help=", ".join(config.OPTIMIZERS))  # fmt: skip
+    add("--lr", type=number(float, 0, above=True), metavar="RATE", help="learning rate, the highest of the schedule")  # fmt: skip
+    add("--momentum", type=number(float, 0, 1), metavar="M", help=f"of sgd and rmsprop (default: {d['momentum']})")  # fmt: skip
+    add("--weight-decay", type=number(float, 0), metavar="W")
+    add("--schedule", type=one_of(config.SCHEDULES), metavar="KIND", help="of the learning rate: cosine (one cycle), step, none "
+        f"(default: {d['schedule']})")  # fmt: skip
+    add("--label-smoothing", type=number(float, 0, 0.9), metavar="S", help="0.1 keeps a network from being too sure")  # fmt: skip
+    add("--mixup", type=number(float, 0, 10), metavar="A", help="mix pictures with each other; 0.2 is usual")  # fmt: skip
+    add("--patience", type=number(int, 0, 100000), metavar="N", help="stop when so many epochs were no better (default: never)")  # fmt: skip
+    add("--seed", type=number(int, 0, 2**63 - 1), metavar="N", help=f"same seed, same numbers (default: {d['seed']})")  # fmt: skip
+
+
+def _speed(add: Any) -> None:
+    add("--workers", type=number(int, 0, 64), default=0, metavar="N", help="processes that load data (default: %(default)s)")  # fmt: skip
+    add("--amp", type=one_of(config.PRECISIONS), metavar="KIND", help="bf16, or fp16 on a GPU: half the bytes where it is safe")  # fmt: skip
+    add("--channels-last", action="store_true", default=None, help="lay pictures out as GPUs like them")  # fmt: skip
+    add("--no-compile", dest="compile", action="store_false", help="run every step through Python")
+    add("--lr-find", action="store_true", help="only try rates on a few steps and draw them: lr-find.svg")  # fmt: skip
+    add("--profile", action="store_true", help="only time a few steps: a table, and trace.json for a browser")  # fmt: skip
+
+
+def _files(add: Any) -> None:
+    add("--device", default="auto", help=DEVICE)
+    add("--out", metavar="FOLDER", help=f"for the results (default: {PLACE})")
+    add("--config", metavar="FILE", help="settings from a .toml file, or a run's args.json; options go over them")  # fmt: skip
+    add("--resume", action="store_true", help="go on where the run in --out (or the newest) was interrupted")  # fmt: skip
+    add("--log", type=one_of(loggers.KINDS), metavar="WHERE", help="wandb or mlflow, beside TensorBoard's events")  # fmt: skip
+    add("--quiet", action="store_true", help="only the final result")
+
+
+def _train(args: Any) -> int:
+    from .train import train
+
+    return train(args)
+
+
+def arguments_of(settings: dict[str, Any]) -> list[str]:
+    """Settings of a file as the options that mean the same."""
+    parts: list[str] = []
+    for name, value in settings.items():
+        if name == "compile":
+            parts += [] if value else ["--no-compile"]
+        elif isinstance(value, bool):
+            parts += [config.option(name)] if value else []
+        elif value is not None:
+            parts += [f"{config.option(name)}={value}"]
+    return parts

@@ -1,0 +1,46 @@
+"""`rushlight train --profile`: where the time of a step goes, as a table and as a trace."""
+
+from __future__ import annotations
+
+import os
+from itertools import cycle, islice
+from typing import Any
+
+from .training import Run
+
+WARM, TIMED = 3, 10
+
+
+def profile_steps(args: Any, run: Run) -> int:
+    """Time a few steps through Python, kernel by kernel; write profile.txt and trace.json."""
+    from rushlight.io import atomic_write
+    from rushlight.profiler import ProfilerActivity, profile, record_function
+
+    kinds = [ProfilerActivity.CPU]
+    if run.device != "cpu":
+        kinds.append(ProfilerActivity.CUDA)
+    run.stepper.train_mode()
+    batches = list(islice(run._batches(), 4))
+    source = cycle(batches)
+    for _ in range(WARM):
+        _one(run, next(source))
+    with profile(activities=kinds) as found:
+        for _ in range(TIMED):
+            with record_function("step"):
+                _one(run, next(source))
+    table = found.key_averages().table(sort_by="cpu_time_total", row_limit=25)
+    for name, text in (("profile.txt", table + "\n"),):
+        with atomic_write(os.path.join(args.out, name), "w") as f:
+            f.write(text)
+    trace = os.path.join(args.out, "trace.json")
+    found.export_chrome_trace(trace)
+    print(table)
+    print(f"{TIMED} steps of {args.batch_size} images, through Python. Wrote {args.out}/profile.txt and {trace}: "
+          "open the trace in chrome://tracing or ui.perfetto.dev.")  # fmt: skip
+    return 0
+
+
+def _one(run: Run, batch: Any) -> None:
+    x, y = batch
+    loss, _ = run.stepper(x.to(run.device), y.to(run.device))
+    loss.item()

@@ -1,0 +1,184 @@
+"""Charts as inline SVG: lines, bars, a matrix of shares, calibration; colours come from the page's style."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import NamedTuple
+
+W, H = 460, 280  # of a chart, in its own units
+LEFT, RIGHT, TOP, BOTTOM = 52, 14, 14, 40
+
+
+class Line(NamedTuple):
+    """One line of a chart."""
+
+    name: str
+    kind: str  # the CSS class that colours it
+    points: Sequence[tuple[float, float]]
+
+
+def percent(value: float) -> str:
+    return f"{value:.0%}"
+
+
+def plain(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def ticks(low: float, high: float, count: int = 5) -> list[float]:
+    """Round numbers between two, about `count` of them."""
+    if not high > low:
+        return [low]
+    rough = (high - low) / count
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough)
+    first = math.ceil(low / step - 1e-9)
+    return [step * i for i in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def line_chart(
+    label: str,
+    lines: Sequence[Line],
+    across: str = "epoch",
+    show: Callable[[float], str] = plain,
+    span: tuple[float, float] | None = None,
+    log_x: bool = False,
+    mark: float | None = None,
+) -> str:
+    """Lines over a common axis, with a legend; `mark` is an upright line (the best epoch)."""
+    points = [p for line in lines for p in line.points if all(map(math.isfinite, p))]
+    if not points:
+        return f"<p class='faint'>No {escape(label)} yet.</p>"
+    x_of, x_ticks = _across([p[0] for p in points], log_x)
+    low, high = span or _spread([p[1] for p in points])
+
+    def y_of(value: float) -> float:
+        return TOP + (H - TOP - BOTTOM) * (1 - (value - low) / (high - low))
+
+    parts = [f"<svg class='chart' viewBox='0 0 {W} {H}' role='img' aria-label='{escape(label)}'>"]
+    for value in ticks(low, high):
+        y = y_of(value)
+        parts.append(f"<line class='grid' x1='{LEFT}' x2='{W - RIGHT}' y1='{y:.1f}' y2='{y:.1f}'/>"
+                     f"<text class='tick' x='{LEFT - 7}' y='{y + 4:.1f}' text-anchor='end'>{show(value)}</text>")  # fmt: skip
+    for value in x_ticks:
+        parts.append(f"<text class='tick' x='{x_of(value):.1f}' y='{H - BOTTOM + 18}' text-anchor='middle'>"
+                     f"{_short(value)}</text>")  # fmt: skip
+    parts.append(f"<text class='axis' x='{(LEFT + W - RIGHT) / 2}' y='{H - 5}' text-anchor='middle'>{escape(across)}</text>")  # fmt: skip
+    if mark is not None:
+        parts.append(f"<line class='mark' x1='{x_of(mark):.1f}' x2='{x_of(mark):.1f}' y1='{TOP}' y2='{H - BOTTOM}'>"
+                     f"<title>best: {_short(mark)}</title></line>")  # fmt: skip
+    parts += [_drawn(line, x_of, y_of, show) for line in lines]
+    return "".join([*parts, "</svg>", _legend(lines)])
+
+
+def _across(values: list[float], log: bool) -> tuple[Callable[[float], float], list[float]]:
+    low, high = min(values), max(values)
+    wide = W - LEFT - RIGHT
+    if log:
+        a, b = math.log10(low), math.log10(max(high, low * 1.01))
+        powers = [10.0**p for p in range(math.ceil(a - 1e-9), math.floor(b + 1e-9) + 1)]
+        return lambda v: LEFT + wide * (math.log10(v) - a) / (b - a), powers
+    room = max(high - low, 1e-9)
+    at = [t for t in ticks(low, high, 7) if t == int(t)] if high > low else [low]
+    if high == low:
+        return lambda v: LEFT + wide / 2, at
+    return lambda v: LEFT + wide * (v - low) / room, at
+
+
+def _spread(values: list[float]) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    room = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
+    return (0.0 if 0 <= low < high * 0.5 else low - room), high + room
+
+
+def _short(value: float) -> str:
+    return f"{value:g}" if value == int(value) and abs(value) < 1e6 else f"{value:.0e}"
+
+
+def _drawn(line: Line, x_of: Callable, y_of: Callable, show: Callable) -> str:
+    points = [(x_of(x), y_of(y), x, y) for x, y in line.points if math.isfinite(y)]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in points)
+    drawn = f"<polyline class='line {line.kind}' points='{path}'/>"
+    if len(points) > 120:
+        return drawn
+    dots = "".join(
+        f"<circle class='dot {line.kind}' cx='{x:.1f}' cy='{y:.1f}' r='2.6'><title>{escape(line.name)}, {_short(at)}: "
+        f"{show(value)}</title></circle>" for x, y, at, value in points
+    )  # fmt: skip
+    return drawn + dots
+
+
+def _legend(lines: Sequence[Line]) -> str:
+    named = [line for line in lines if line.name]
+    if len(named) < 2:
+        return ""
+    shown = "".join(
+        f"<span><i class='key {line.kind}'></i>{escape(line.name)}</span>" for line in named
+    )
+    return f"<div class='legend'>{shown}</div>"
+
+
+def matrix(names: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
+    """A confusion matrix: a row for each true class, shaded by its share."""
+    n = len(names)
+    cell = max(14, min(46, 560 // max(n, 1)))
+    longest = min(max(len(name) for name in names), 18)
+    left, top = 12 + longest * 7, 12 + longest * 5
+    wide, high = left + n * cell + 8, top + n * cell + 22
+    parts = [f"<svg class='matrix' viewBox='0 0 {wide} {high}' style='max-width:{wide * 1.25:.0f}px' role='img' "
+             "aria-label='confusion matrix'>"]  # fmt: skip
+    for i, row in enumerate(counts):
+        total = max(sum(row), 1)
+        y = top + i * cell
+        parts.append(f"<text class='tick' x='{left - 7}' y='{y + cell / 2 + 4:.0f}' text-anchor='end'>{_cut(names[i])}</text>")  # fmt: skip
+        x = left + i * cell + cell / 2
+        parts.append(f"<text class='tick' transform='translate({x:.0f},{top - 7}) rotate(-40)'>{_cut(names[i])}</text>")  # fmt: skip
+        for j, count in enumerate(row):
+            share = count / total
+            kind = "right" if i == j else "wrong"
+            told = f"{escape(names[i])} answered {escape(names[j])}: {count} of {total}"
+            parts.append(f"<rect class='cell {kind}' x='{left + j * cell}' y='{y}' width='{cell - 2}' height='{cell - 2}' "
+                         f"rx='3' style='--s:{share:.3f}'><title>{told}</title></rect>")  # fmt: skip
+            if count and cell >= 22:
+                strong = " strong" if share > 0.55 else ""
+                parts.append(f"<text class='count{strong}' x='{left + j * cell + cell / 2 - 1:.0f}' y='{y + cell / 2 + 4:.0f}' "
+                             f"text-anchor='middle'>{count}</text>")  # fmt: skip
+    parts.append(f"<text class='axis' x='{left + n * cell / 2:.0f}' y='{high - 4}' text-anchor='middle'>columns: answered, rows: true</text></svg>")  # fmt: skip
+    return "".join(parts)
+
+
+def _cut(name: str, most: int = 18) -> str:
+    return escape(name if len(name) <= most else name[: most - 1] + "…")
+
+
+def bars(
+    rows: Sequence[tuple[str, Sequence[tuple[str, float, str]]]], show: Callable = percent
+) -> str:
+    """A group of horizontal bars for each name: (CSS class, share of the longest, tooltip)."""
+    parts = ["<div class='bars'>"]
+    for name, values in rows:
+        inner = "".join(
+            f"<div class='bar' title='{escape(told)}'><i class='{kind}' style='width:{max(value, 0) * 100:.1f}%'></i></div>"
+            for kind, value, told in values
+        )
+        last = escape(values[0][2].rpartition(" ")[2]) if values else ""
+        parts.append(f"<div class='bar-name' title='{escape(name)}'>{_cut(name, 24)}</div><div class='bar-group'>{inner}</div><div class='bar-value'>{last}</div>")  # fmt: skip
+    return "".join([*parts, "</div>"])
+
+
+def calibration(bins: Sequence[tuple[float, float, int]]) -> str:
+    """How often answers of a confidence were right, against that confidence; larger dots are more pictures."""
+    most = max((n for _, _, n in bins), default=1)
+    ideal = Line("", "faint-line", [(0.0, 0.0), (1.0, 1.0)])
+    drawn = line_chart("calibration", [ideal], "confidence of the answer", percent, (0.0, 1.0))
+    dots = []
+    for sure, right, count in bins:
+        x = LEFT + (W - LEFT - RIGHT) * sure
+        y = TOP + (H - TOP - BOTTOM) * (1 - right)
+        dots.append(f"<circle class='bubble' cx='{x:.1f}' cy='{y:.1f}' r='{3 + 9 * math.sqrt(count / most):.1f}'>"
+                    f"<title>{count} answers with {sure:.0%} confidence: {right:.0%} right</title></circle>")  # fmt: skip
+    head, end, rest = drawn.partition("</svg>")
+    ticks_x = "".join(f"<text class='tick' x='{LEFT + (W - LEFT - RIGHT) * v:.0f}' y='{H - BOTTOM + 18}' text-anchor='middle'>{v:.0%}</text>" for v in (0.25, 0.5, 0.75))  # fmt: skip
+    return head.replace(">0</text>", ">0%</text>").replace(">1</text>", ">100%</text>") + ticks_x + "".join(dots) + end + rest  # fmt: skip
