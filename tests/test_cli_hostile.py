@@ -87,9 +87,9 @@ ONLY_RESUME = {
 
 
 def damaged(run: Path, tmp_path: Path, how) -> Path:
-    saved = copy.deepcopy(rl.load(run / "out" / "model.pth"))
+    saved = copy.deepcopy(rl.load(run / "out" / "last.pth"))
     how(saved)
-    path = tmp_path / "model.pth"
+    path = tmp_path / "last.pth"
     rl.save(saved, path)
     return path
 

@@ -166,7 +166,7 @@ def terminated(root: Path, want: tuple, sort: int, rng: random.Random, number: i
     if not loadable(out):
         return "the checkpoint is damaged"
     if code != 0:
-        resume = ["--resume"] if (out / "model.pth").exists() else []
+        resume = ["--resume"] if (out / "last.pth").exists() else []
         if ended(start([*arguments(root, out, sort), *resume])) != 0:
             return "the run cannot be resumed"
     return "" if fingerprint(out) == want else "losses or weights differ"

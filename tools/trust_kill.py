@@ -57,7 +57,7 @@ def _one_run(root: Path, out: Path, sort: int, rng: random.Random, want: tuple, 
     done = 0
     while True:
         args = arguments(root, out, sort)
-        if (out / "model.pth").exists():
+        if (out / "last.pth").exists():
             args.append("--resume")
         at_a_time = rng.random() < 0.4
         if done >= kills:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as rl
+import rushlight.cli.errors
 import rushlight.cli.train
 import rushlight.utils.tensorboard
 import rushlight.vision.datasets
@@ -72,7 +73,7 @@ def fingerprint(out: Path) -> tuple[list[dict], str]:
     kept = [
         {k: v for k, v in x.items() if k not in ("seconds", "images_per_second")} for x in lines
     ]
-    saved = rl.load(out / "model.pth")
+    saved = rl.load(out / "last.pth")
     digest = hashlib.sha256()
     for part in ("model", "optimizer", "rng"):
         _add(digest, saved[part])
@@ -95,11 +96,11 @@ def _add(digest: Any, value: object) -> None:
 
 def loadable(out: Path) -> bool:
     """Whether the checkpoint is whole, or not there yet."""
-    path = out / "model.pth"
+    path = out / "last.pth"
     if not path.exists():
         return True
     try:
         rushlight.cli.train.checkpoint.read(str(path))
-    except rushlight.cli.train.UsageError:
+    except rushlight.cli.errors.UsageError:
         return False
     return True
