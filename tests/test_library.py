@@ -98,7 +98,7 @@ def test_what_is_refused():
     "name, says",
     [
         ("fx.symbolic_trace", "no symbolic tracer"),
-        ("onnx.export", "ONNX"),
+        ("onnx.dynamo_export", "one exporter"),
         ("nested.nested_tensor", "no nested tensors"),
     ],
 )

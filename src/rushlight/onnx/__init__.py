@@ -1,21 +1,72 @@
-"""`torch.onnx`: rushlight does not write ONNX files; the names say so."""
+"""`torch.onnx`: models as ONNX files, written from what their call computes; needs the `onnx` package."""
 
 from __future__ import annotations
 
-from ._names.refusal import refuser
+from enum import Enum
+from typing import Any
+
+from .._names.refusal import refuser
+from .errors import OnnxExporterError, UnsupportedOperatorError
+
+__all__ = [
+    "ONNXProgram", "OnnxExporterError", "OperatorExportTypes", "TrainingMode", "UnsupportedOperatorError",
+    "export", "is_in_onnx_export",
+]  # fmt: skip
+
+
+class TrainingMode(Enum):
+    """How the legacy exporter treated dropout and batch norm."""
+
+    EVAL = 0
+    PRESERVE = 1
+    TRAINING = 2
+
+
+class OperatorExportTypes(Enum):
+    """What the legacy exporter may write."""
+
+    ONNX = 0
+    ONNX_ATEN = 1
+    ONNX_ATEN_FALLBACK = 2
+    ONNX_FALLTHROUGH = 3
+
 
 _refuse = refuser(
     "onnx",
-    "does not export to ONNX",
-    "Save the parameters with rushlight.save(model.state_dict(), path), which PyTorch reads, and export "
-    "from there.",
+    "has one exporter",
+    "Use rushlight.onnx.export(model, args, path), which writes what a call of the model computes.",
 )
 
-export = _refuse("export")
 _export = _refuse("_export")
 dynamo_export = _refuse("dynamo_export")
 
+_running = [0]  # exports that are under way
+
 
 def is_in_onnx_export() -> bool:
-    """Whether a model is being exported: never here."""
-    return False
+    """Whether a model is being exported."""
+    return _running[0] > 0
+
+
+def export(model: Any, args: Any = (), f: Any = None, **options: Any) -> Any:
+    """Write `model`, called with `args`, as an ONNX file `f`; the result holds the model's protobuf.
+
+    `input_names`, `output_names`, `opset_version`, `dynamic_axes` or `dynamic_shapes`, `kwargs`, `training`,
+    `verify` and `external_data` are PyTorch's. Sizes that shall be free are found by calling the model again with other sizes.
+    `metadata` (ours) is a dict of texts to keep in the file.
+    """
+    from .exporting import export as write
+
+    _running[0] += 1
+    try:
+        return write(model, args, f, **options)
+    finally:
+        _running[0] -= 1
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ONNXProgram":  # its module is only needed by those who export
+        from .program import ONNXProgram
+
+        return ONNXProgram
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,140 @@
+"""Convolutions, pools, norms and resampling as ONNX nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .sizes import fixed
+from .table import Site, writes
+
+
+def _window(s: Site) -> dict[str, Any]:
+    pads = list(s.fixed("padding"))
+    return {"strides": list(s.fixed("stride")), "pads": pads + pads}
+
+
+@writes("conv")
+def _conv(s: Site) -> str:
+    names = [s.x(0), s.x(1)]
+    if s.inputs[2] is not None:
+        names.append(s.x(2))
+    return s.node(
+        "Conv", *names, **_window(s), dilations=list(s.fixed("dilation")), group=s.fixed("groups")
+    )
+
+
+@writes("conv_grad_input")
+def _conv_transpose(s: Site) -> str:
+    """A transposed convolution: the gradient of one, with the bias added by what follows."""
+    stride, pad, dilation = (list(s.fixed(n)) for n in ("stride", "padding", "dilation"))
+    kernel, given = s.shapes[1][2:], s.shapes[0][2:]
+    wanted = fixed(s.out_shapes[0][2:], "the size of a transposed convolution")
+    fixed(given, "the size of a transposed convolution")
+    more = [w - ((n - 1) * st - 2 * p + d * (k - 1) + 1)
+            for w, n, st, p, d, k in zip(wanted, given, stride, pad, dilation, kernel)]  # fmt: skip
+    return s.node("ConvTranspose", s.x(0), s.x(1), strides=stride, pads=pad + pad, dilations=dilation,
+                  group=s.fixed("groups"), output_padding=more)  # fmt: skip
+
+
+@writes("max_pool")
+def _max_pool(s: Site) -> list[str]:
+    return [s.node("MaxPool", s.x(), kernel_shape=list(s.fixed("kernel")), **_window(s),
+                   dilations=list(s.fixed("dilation")), ceil_mode=int(s.fixed("ceil_mode")))]  # fmt: skip
+
+
+@writes("avg_pool")
+def _avg_pool(s: Site) -> str:
+    kernel, divisor = list(s.fixed("kernel")), s.fixed("divisor")
+    include = 1 if divisor else int(s.fixed("include_pad"))
+    out = s.node("AveragePool", s.x(), kernel_shape=kernel, **_window(s), count_include_pad=include,
+                 ceil_mode=int(s.fixed("ceil_mode")))  # fmt: skip
+    return s.node("Mul", out, s.number(float(np.prod(kernel)) / divisor)) if divisor else out
+
+
+@writes("adaptive_max_pool")
+def _adaptive_max_pool(s: Site) -> list[str]:
+    size, given = s.fixed("size"), fixed(s.shapes[0][2:], "the size of an adaptive pool")
+    if all(n == 1 for n in size):
+        return [s.node("GlobalMaxPool", s.x())]
+    if any(n % want for n, want in zip(given, size)):
+        raise s.fail(f"from {given} to {size}: ONNX has no windows of different sizes")
+    kernel = [n // want for n, want in zip(given, size)]
+    return [s.node("MaxPool", s.x(), kernel_shape=kernel, strides=kernel)]
+
+
+@writes("resample_axis")
+def _resample(s: Site) -> str:
+    """Every output position is a weighted sum of input positions: a product with a matrix, or a choice."""
+    from ..operators.image.resample_kernels import taps
+
+    axis, plan = s.fixed("axis") % s.rank, s.fixed("plan")
+    if plan.kind == "mean" and plan.out == 1 and not s.attrs["flip"]:
+        return s.g.reduce("ReduceMean", s.x(), [axis], True)
+    index, weight = taps(plan, s.attrs["flip"])
+    if weight is None:
+        return s.node("Gather", s.x(), s.g.constant(index[0].astype(np.int64)), axis=axis)
+    matrix = np.zeros((plan.size, index.shape[1]), np.float64)
+    for row, factor in zip(index, weight):
+        np.add.at(matrix, (row, np.arange(index.shape[1])), factor)
+    turn = [d for d in range(s.rank) if d != axis] + [axis]
+    back = [turn.index(d) for d in range(s.rank)]
+    made = s.node("MatMul", s.g.transpose(s.x(), turn), s.g.constant(matrix.astype(s.dtypes[0])))
+    return s.g.transpose(made, back)
+
+
+# -- norms ---------------------------------------------------------------------------------------
+
+
+def _channels(s: Site, i: int, value: float) -> str:
+    """A per-channel input, or as many of `value` where there is none."""
+    if s.inputs[i] is not None:
+        return s.x(i)
+    count = fixed(s.shapes[0][1], "the number of channels")
+    return s.g.constant(np.full(count, value, s.dtypes[0]))
+
+
+@writes("batch_norm_eval")
+def _batch_norm(s: Site) -> str:
+    return s.node("BatchNormalization", s.x(0), _channels(s, 1, 1.0), _channels(s, 2, 0.0), s.x(3), s.x(4),
+                  epsilon=float(s.fixed("eps")))  # fmt: skip
+
+
+def _normalized(s: Site, axes: list[int], centre: bool) -> list[str]:
+    """(x - mean) / sqrt(variance + eps), the mean, and what x was multiplied with."""
+    mean = s.g.reduce("ReduceMean", s.x(), axes, True)
+    gap = s.node("Sub", s.x(), mean) if centre else s.x()
+    power = s.g.reduce("ReduceMean", s.node("Mul", gap, gap), axes, True)
+    scale = s.node("Reciprocal", s.node("Sqrt", s.node("Add", power, s.number(s.fixed("eps")))))
+    return [s.node("Mul", gap, scale), mean, scale]
+
+
+@writes("batch_norm_train")
+def _batch_norm_train(s: Site) -> list[str]:
+    """Statistics of the batch itself: instance norm comes here, too."""
+    out, mean, scale = _normalized(s, [d for d in range(s.rank) if d != 1], True)
+    for i, op in ((1, "Mul"), (2, "Add")):
+        if s.inputs[i] is not None:
+            out = s.node(op, out, s.g.reshape(s.x(i), (-1, *[1] * (s.rank - 2))))
+    return [out, *[s.g.node("Reshape", v, s.g.ints(-1)) for v in (mean, scale)]]
+
+
+@writes("layer_norm")
+def _layer_norm(s: Site) -> list[str]:
+    dims = s.fixed("dims")
+    if s.g.opset >= 17 and s.inputs[1] is not None:
+        rest = [s.x(2)] if s.inputs[2] is not None else []
+        return s.node("LayerNormalization", s.x(0), s.x(1), *rest, outputs=3, axis=-dims, epsilon=float(s.fixed("eps")))  # fmt: skip
+    out, mean, scale = _normalized(s, list(range(s.rank - dims, s.rank)), True)
+    for i, op in ((1, "Mul"), (2, "Add")):
+        if s.inputs[i] is not None:
+            out = s.node(op, out, s.x(i))
+    return [out, mean, scale]
+
+
+@writes("rms_norm")
+def _rms_norm(s: Site) -> list[str]:
+    dims = s.fixed("dims")
+    out, _, scale = _normalized(s, list(range(s.rank - dims, s.rank)), False)
+    return [out if s.inputs[1] is None else s.node("Mul", out, s.x(1)), scale]
