@@ -43,6 +43,10 @@ class Pairing:
                     self.loose = b.name, b.line
                 return f"options of {where} differ from time to time"
             if not all(map(self.operand, a.inputs, b.inputs)):
+                if changes_nothing(b.kernel, b.attrs) and all(
+                    s.storage.kind != MADE for s in b.reads
+                ):
+                    self.loose = b.name, b.line
                 return f"an operand of {where} differs from time to time"
             if a.several != b.several or len(a.outputs) != len(b.outputs):
                 return f"what {where} answers differs from time to time"

@@ -51,7 +51,17 @@ def table(tracer: Any) -> str:
     if report is None:
         why = meeting.barred
         return f"tracing: no loop was found{'' if why is None else ': ' + why}."
-    rows = [("loop begins behind", "events", "kernels", "program", "built in", "replayed", "saved")]
+    rows = [
+        (
+            "loop begins behind",
+            "events",
+            "kernels",
+            "program",
+            "built in",
+            "replayed",
+            "saved at most",
+        )
+    ]
     for row in report.loops:
         saved = row["eager"] * row["replayed"] - row["seconds"]
         counts = [str(row[k]) for k in ("events", "kernels", "instructions")]

@@ -89,6 +89,7 @@ class Tracer:
         self.mode = _MATCH
         swap(0, 0)  # this thread's own state, before that of threads to come is changed
         type(here).state = GRAD | FOREIGN
+        self.began = time.perf_counter()
         self.bound, self.shown = {}, {}
         self.cursor.start(path)
         swap(TRACED | PARTS, TRACED | PARTS)
@@ -422,9 +423,8 @@ class Tracer:
         self._leave()
         if not path.steps:
             return
-        began = time.perf_counter()
         path.launch(cursor.now, self.bound)
-        self.report.launched(path, time.perf_counter() - began)
+        self.report.launched(path, time.perf_counter() - self.began)
         assert place is not None
         place.matches += 1
         place.known, place.last = True, path
