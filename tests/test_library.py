@@ -97,7 +97,6 @@ def test_what_is_refused():
 @pytest.mark.parametrize(
     "name, says",
     [
-        ("fx.symbolic_trace", "no symbolic tracer"),
         ("onnx.dynamo_export", "one exporter"),
         ("nested.nested_tensor", "no nested tensors"),
     ],

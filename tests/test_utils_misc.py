@@ -328,18 +328,7 @@ def test_names_that_only_refuse() -> None:
         rl.onnx.dynamo_export(None, None)
     with pytest.raises(NotImplementedError, match="no nested tensors"):
         rl.nested.nested_tensor([rl.ones(2)])
-    with pytest.raises(NotImplementedError, match="no symbolic tracer"):
-        rl.fx.symbolic_trace(rl.nn.ReLU())
     assert not rl.onnx.is_in_onnx_export()
-
-
-def test_marks_pass_through() -> None:
-    def f(x):
-        return x
-
-    assert rl.fx.wrap(f) is f and rl.fx.wrap("len") == "len"
-    with pytest.raises(RuntimeError, match="Unsupported type for global function"):
-        rl.fx.wrap(3)
 
 
 def test_small_names() -> None:

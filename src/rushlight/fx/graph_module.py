@@ -1,0 +1,254 @@
+"""GraphModule: a module whose `forward` is written from a graph."""
+
+from __future__ import annotations
+
+import copy
+import linecache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from ..core.tensor import Tensor
+from ..nn.modules.module import Module
+from ..nn.parameter import Parameter
+from .graph import Graph
+from .node import Node
+
+__all__ = ["GraphModule", "reduce_graph_module"]
+
+_numbers = count()
+
+
+def _forward_of(code: Any) -> Any:
+    """The function that a text defines; tracebacks show its lines."""
+    file = f"<rushlight fx {next(_numbers)}>"
+    linecache.cache[file] = (len(code.src), None, code.src.splitlines(keepends=True), file)
+    space = dict(code.globals)
+    exec(compile(code.src, file, "exec"), space)  # the text was written by codegen.py from a graph
+    return space["forward"]
+
+
+def _copy_attribute(source: Module, target: Module, path: str) -> None:
+    """Let `target.<path>` be `source.<path>`, with empty modules on the way where there are none."""
+    *parents, last = path.split(".")
+    for name in parents:
+        source = getattr(source, name)
+        if name not in target._modules:
+            setattr(target, name, Module())
+        target = getattr(target, name)
+    if hasattr(target, last) and not (
+        last in target._modules and isinstance(getattr(source, last), Module)
+    ):
+        return
+    value = getattr(source, last)
+    if isinstance(value, Tensor) and not isinstance(value, Parameter):
+        persistent = last in source._buffers and last not in source._non_persistent_buffers_set
+        target.register_buffer(last, value, persistent=persistent or last not in source._buffers)
+    else:
+        setattr(target, last, value)
+
+
+class GraphModule(Module):
+    """A module made of a graph and of what the graph's nodes name of `root` (a module or a dict)."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        # `forward` belongs to a class: each object has one of its own.
+        own = type(
+            "GraphModuleImpl",
+            (next(c for c in cls.__mro__ if c.__name__ != "GraphModuleImpl"),),
+            {},
+        )
+        return object.__new__(own)
+
+    def __init__(self, root: Any, graph: Graph, class_name: str = "GraphModule") -> None:
+        super().__init__()
+        type(self).__name__ = class_name
+        if isinstance(root, Module):
+            self.training = root.training
+            for node in graph.nodes:
+                if node.op in ("get_attr", "call_module"):
+                    _copy_attribute(root, self, node.target)
+        elif isinstance(root, dict):
+            named = {n.target for n in graph.nodes if n.op in ("get_attr", "call_module")}
+            missing = named - set(root)
+            if missing:
+                raise RuntimeError(
+                    f"Node refers to target {sorted(missing)[0]} but it was not provided in ``root``!"
+                )
+            for target in sorted(named, key=lambda t: t.count(".")):
+                self._put_at(target, root[target])
+        else:
+            raise RuntimeError(f"Unsupported type {root} passed for root!")
+        self._tracer_cls = graph._tracer_cls
+        self.meta: dict[str, Any] = {}
+        self.graph = graph
+
+    def _put_at(self, path: str, value: Any) -> None:
+        *parents, last = path.split(".")
+        owner: Module = self
+        for name in parents:
+            if name not in owner._modules:
+                setattr(owner, name, Module())
+            owner = getattr(owner, name)
+        if isinstance(value, Tensor) and not isinstance(value, Parameter):
+            owner.register_buffer(last, value)
+        else:
+            setattr(owner, last, value)
+
+    @property
+    def graph(self) -> Graph:
+        return self._graph
+
+    @graph.setter
+    def graph(self, g: Graph) -> None:
+        if not isinstance(g, Graph):
+            raise AssertionError(f"Expected a Graph instance, but got {type(g)}")
+        object.__setattr__(
+            self, "_graph", copy.deepcopy(g) if g.owning_module not in (None, self) else g
+        )
+        self._graph.owning_module = self
+        self.recompile()
+
+    def recompile(self) -> Any:
+        """Write `forward` anew, after the graph was changed."""
+        code = self._graph.python_code(root_module="self")
+        self._code = code.src
+        type(self).forward = _forward_of(code)
+        return code
+
+    @property
+    def code(self) -> str:
+        """The Python that runs."""
+        return self._code
+
+    def __str__(self) -> str:
+        shown = super().__str__()
+        return "\n".join(
+            [
+                shown,
+                self._code,
+                "# To see more debug info, please use `graph_module.print_readable()`",
+            ]
+        )
+
+    def print_readable(self, print_output: bool = True, **kwargs: Any) -> str:
+        """The code of this module, as a class."""
+        text = (
+            f"class {self._get_name()}(torch.nn.Module):"
+            + self._code.replace("\n", "\n    ").rstrip()
+            + "\n"
+        )
+        if print_output:
+            print(text)
+        return text
+
+    def to_folder(self, folder: Any, module_name: str = "FxModule") -> None:
+        """Write the code and the parameters into a folder."""
+        from ..io import save
+
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        save(self.state_dict(), place / "state_dict.pt")
+        (place / "module.py").write_text(f"import torch\n\n\nclass {module_name}(torch.nn.Module):"
+                                         + self._code.replace("\n", "\n    ").rstrip() + "\n")  # fmt: skip
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def add_submodule(self, target: str, m: Module) -> bool:
+        """Put a module at a path; False when something else is in the way."""
+        *parents, last = target.split(".")
+        owner: Any = self
+        for name in parents:
+            if not hasattr(owner, name):
+                setattr(owner, name, Module())
+            owner = getattr(owner, name)
+            if not isinstance(owner, Module):
+                return False
+        owner.add_module(last, m)
+        return True
+
+    def delete_submodule(self, target: str) -> bool:
+        """Take a module out; False when there is none."""
+        *parents, last = target.split(".")
+        owner: Any = self
+        for name in parents:
+            owner = getattr(owner, name, None)
+        if not isinstance(getattr(owner, last, None), Module):
+            return False
+        delattr(owner, last)
+        return True
+
+    def delete_all_unused_submodules(self) -> None:
+        """Take the modules out that no node names."""
+        used: set[str] = set()
+        for node in self.graph.nodes:
+            if node.op in ("call_module", "get_attr"):
+                parts = node.target.split(".")
+                used.update([".".join(parts[: i + 1]) for i in range(len(parts))])
+                if node.op == "call_module":
+                    inside = self.get_submodule(node.target).named_modules()
+                    used.update([f"{node.target}.{name}" for name, _ in inside if name])
+        for name in [n for n, _ in self.named_modules() if n and n not in used]:
+            self.delete_submodule(name)
+
+    # -- copies ---------------------------------------------------------------------------------
+
+    def __deepcopy__(self, memo: Any) -> GraphModule:
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        Module.__init__(made)
+        type(made).__name__ = type(self).__name__
+        left_out = ("_graph",)
+        for name, value in self.__dict__.items():
+            if name not in left_out:
+                made.__dict__[name] = copy.deepcopy(value, memo)
+        made.graph = copy.deepcopy(self._graph)
+        return made
+
+    def __copy__(self) -> GraphModule:
+        return GraphModule(self, copy.deepcopy(self.graph), type(self).__name__)
+
+    def __reduce__(self) -> Any:
+        state = {k: v for k, v in self.__dict__.items() if k != "_graph"}
+        nodes = [_packed(node) for node in self.graph.nodes]
+        return (reduce_graph_module, (type(self).__name__, state, nodes))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.__reduce__()
+
+
+class _Ref:
+    """A node, by its number, in a pickled graph."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _packed(node: Node) -> tuple:
+    from .node import map_arg
+
+    numbers = {n: i for i, n in enumerate(node.graph.nodes)}
+    swap = lambda n: _Ref(numbers[n])  # noqa: E731
+    args, kwargs = map_arg(node.args, swap), map_arg(node.kwargs, swap)
+    return node.op, node.target, args, kwargs, node.name
+
+
+def reduce_graph_module(name: str, state: dict, nodes: list[tuple]) -> GraphModule:
+    """What a pickled GraphModule calls to come back."""
+    from .node import map_aggregate
+
+    graph = Graph()
+    made: list[Node] = []
+    back = lambda a: made[a.number] if isinstance(a, _Ref) else a  # noqa: E731
+    for op, target, args, kwargs, label in nodes:
+        made.append(
+            graph.create_node(
+                op, target, map_aggregate(args, back), map_aggregate(kwargs, back), label
+            )
+        )
+    module = GraphModule.__new__(GraphModule)
+    Module.__init__(module)
+    module.__dict__.update(state)
+    type(module).__name__ = name
+    module.graph = graph
+    return module
