@@ -7,6 +7,8 @@ import platform
 import re
 from typing import Any
 
+from .pick_device import has_nvidia
+
 INDENT = " " * 9
 
 
@@ -26,6 +28,9 @@ def show() -> int:
             _gpu(rl, i)
         _libraries(rl)
     else:
+        if not has_nvidia() and "hides" not in reason:
+            print("cuda     not usable: this machine has no NVIDIA GPU")
+            return 0
         print(f"cuda     not usable: {reason}")
         print(f"{INDENT}An NVIDIA GPU needs a driver (`nvidia-smi` then answers) and")
         print(f"{INDENT}pip install 'rushlight[cuda]'  (CuPy with CUDA's libraries, cuDNN and its front end)")  # fmt: skip
