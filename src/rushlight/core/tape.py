@@ -12,7 +12,7 @@ from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 from ..base.locks import new_rlock
-from ..runtime.thread import CASTING, GRAD, here, swap
+from ..runtime.thread import CASTING, GRAD, here
 from .changes import changes
 from .modes import switches
 
@@ -383,6 +383,9 @@ def backward(
     return _backward(roots, keep_graph, create_graph, inputs, accumulate)
 
 
+_MODES = GRAD | CASTING  # what a backward pass sets for itself
+
+
 def _backward(
     roots: Sequence[tuple[Edge, Any]],
     keep_graph: bool,
@@ -397,7 +400,8 @@ def _backward(
         if not accumulate:
             targets = {(e[0].seq, e[1]): None for e in inputs if e is not None}
     walk = _Pass(keep_graph, targets, only)
-    before = swap(GRAD | CASTING, GRAD if create_graph else 0)
+    before = here.state  # `swap`, without its calls: small networks are bound by the host
+    here.state = before & ~_MODES | (GRAD if create_graph else 0)
     outermost = here.walk is None
     if outermost:
         here.walk = walk
@@ -410,7 +414,7 @@ def _backward(
     finally:
         if outermost:
             here.walk = None
-        swap(GRAD | CASTING, before)
+        here.state = here.state & ~_MODES | before & _MODES
     if targets is None or inputs is None:
         return None
     return [None if e is None else targets[(e[0].seq, e[1])] for e in inputs]

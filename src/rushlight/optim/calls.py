@@ -12,8 +12,8 @@ from ..core.tensor import Tensor
 from ..operators import update
 from ..runtime import devices
 from ..runtime.cpu import scalars
-from ..runtime.door import Kernel, each_replay, replay_hooks, run
-from ..runtime.thread import settle
+from ..runtime.door import Kernel, each_replay
+from ..runtime.thread import here, settle
 
 Numbers = Sequence[float]
 Raise = Callable[[dict[str, Any], Numbers], Numbers]  # (options, scalars before) -> scalars after
@@ -38,23 +38,25 @@ class Call:
         self.numbers = numbers
         self.cls = arrays[1].__class__
 
-    def is_sure(self, several: bool) -> bool:
-        """Whether it changes all or nothing, and needs no more memory when others went before it."""
-        ready = devices.preparers.get(self.cls)
-        return ready is None or ready(self.kernel.name, self.arrays, self.flags, several)
-
     def written(self) -> list[Any]:
         """The arrays that the call changes."""
         return [self.arrays[i] for i in update.written(self.arrays, self.flags)]
 
-    def go(self) -> None:
-        """Change parameters and states."""
-        run(self.kernel, self.cls, self.arrays, self.flags)
-
     def raise_versions(self) -> None:
         """Tell those who saved parameters or states that they are others now."""
         for tensors in self.changed:
-            bump_all(tensors)
+            if tensors:
+                bump_all(tensors)
+
+
+def are_sure(calls: list[Call]) -> bool:
+    """Whether each changes all or nothing, and needs no more memory when others went before it."""
+    several = len(calls) > 1
+    for call in calls:
+        ready = devices.preparers.get(call.cls)
+        if ready is not None and not ready(call.kernel.name, call.arrays, call.flags, several):
+            return False
+    return True
 
 
 class HostNumbers:
@@ -80,7 +82,7 @@ class HostNumbers:
         `group` has the options without tensors, see `plain`.
         """
         self.latest = self._today(group)
-        if replay_hooks() is None:
+        if here.replay_hooks is None:
             return np.array(self.latest, np.float64)
         alike = self.latest.__class__ is not list
         rows = [self.latest] * self.n if alike else self.latest

@@ -10,6 +10,7 @@ from ..core.tensor import Tensor
 from ..operators import update
 from ..operators.create.like import empty_like
 from ..operators.matrix.add_product import addmm
+from ..runtime.door import run
 from .calls import Numbers
 from .checks import check_lr
 from .stepping import Rule, zeros_for
@@ -66,7 +67,8 @@ class Muon(Rule):
         )  # fmt: skip
         for b in buffers:  # they change now; a step that fails later takes it back
             self._undo.append(partial(b.copy_, b.clone()))
-        self._waiting.pop().go()
+        now = self._waiting.pop()
+        run(now.kernel, now.cls, now.arrays, now.flags)
         ways = [_orthogonal(m, group) * _ratio(m.shape, group) for m in means]
         ways = [way.to(p.dtype) for way, p in zip(ways, params)]
         self._launch(group, params, [], [], {}, grads=ways)

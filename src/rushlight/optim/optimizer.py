@@ -35,10 +35,29 @@ def register_optimizer_step_post_hook(hook: Callable) -> RemovableHandle:
     return RemovableHandle(_global_post_hooks, hook)
 
 
+class _Own:
+    """Hooks of one optimiser, made when first asked for: wrappers often leave `Optimizer.__init__` out.
+
+    Not `__getattr__`: with it every attribute that a step reads would take a longer way.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, optimizer: Any, owner: type | None = None) -> Any:
+        if optimizer is None:
+            raise AttributeError(self.name)  # of the class: there are none
+        optimizer._make_hooks()
+        return optimizer.__dict__[self.name]
+
+
 class Optimizer:
     """Base of all optimisers: groups of parameters with options, and a state for each parameter."""
 
     _step_count = 0
+    _pre_hooks: Any = _Own()
+    _post_hooks: Any = _Own()
+    _file_hooks: Any = _Own()
     _fills: dict[str, Any] = {}  # options that files of older versions lack
     _host: tuple[str, ...] = ("step",)  # states that are numbers of the host, whatever the device
 
@@ -149,17 +168,10 @@ class Optimizer:
 
     # -- hooks ----------------------------------------------------------------------------------
 
-    def __getattr__(self, name: str) -> Any:
-        # Wrappers of optimisers often leave Optimizer.__init__ out; they have no hooks of their own yet.
-        if name in ("_pre_hooks", "_post_hooks", "_file_hooks"):
-            self._make_hooks()
-            return self.__dict__[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     def _make_hooks(self) -> None:
-        self._pre_hooks: dict = OrderedDict()
-        self._post_hooks: dict = OrderedDict()
-        self._file_hooks: dict[str, OrderedDict] = {
+        self._pre_hooks = OrderedDict()
+        self._post_hooks = OrderedDict()
+        self._file_hooks = {
             when: OrderedDict() for when in ("saving", "saved", "loading", "loaded")
         }
 

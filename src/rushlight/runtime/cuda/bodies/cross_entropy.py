@@ -153,17 +153,20 @@ def _seen(target: Any, n: int, dtype: Any, char: str, ignore: int, mode: int) ->
 def cross_entropy_grad(
     gy: Any, x: Any, stats: Any, target: Any, *, ignore_index: int, reduction: str
 ) -> Any:
-    char, label, wide = x.dtype.char, LABELS.get(target.dtype.char), _is_wide(x, gy.dtype)
-    if char not in NUMBERS or label is None or not x.size or wide is None:
-        return NotImplemented
-    gy, x, stats, target = _dense(gy), _dense(x), _dense(stats), _dense(target)
-    rows, n = x.shape
-    mode = MODES[reduction]
-    key = (rows, n, x.dtype, label, ignore_index, mode, wide, device())
+    key = (x.shape, x.dtype, target.dtype, gy.dtype, ignore_index, reduction, device())
     go = _grads.get(key)
     if go is None:
-        go = _grads[key] = _grad_launch(rows, n, x.dtype, label, ignore_index, mode, wide)
-    return go(gy, x, stats, target, _seen(target, n, stats.dtype, char, ignore_index, mode))
+        label, wide = LABELS.get(target.dtype.char), _is_wide(x, gy.dtype)
+        if x.dtype.char not in NUMBERS or label is None or not x.size or wide is None:
+            return NotImplemented
+        go = _grad_launch(*x.shape, x.dtype, label, ignore_index, MODES[reduction], wide)
+        _grads[key] = go
+    gy, x, stats, target = _dense(gy), _dense(x), _dense(stats), _dense(target)
+    mode = MODES[reduction]
+    seen = None
+    if mode == 1 and x.shape[0] > _COUNT_ONCE_LONG:
+        seen = _seen(target, x.shape[1], stats.dtype, x.dtype.char, ignore_index, mode)
+    return go(gy, x, stats, target, seen)
 
 
 def grad_over(gy: Any, x: Any, stats: Any, target: Any, ignore_index: int, reduction: str) -> Any:

@@ -158,22 +158,15 @@ class _Again:
         self.orders = tuple([True if a._c_contiguous else a.strides for a in arrays[:n]])
 
     def fits(self, arrays: Sequence[Any], n: int, first: int = 0) -> bool:
-        """Whether these, from the `first` on, are the same arrays still and the gradients lie as they must.
-
-        In C: `step` asks as well as `_prepare`, where the optimiser wants to know beforehand.
-        """
+        """Whether these, from the `first` on, are the same arrays still and the gradients lie as they must."""
         return are_again(arrays, first, n, self.refs, self.orders, self.dtype)
 
-    def step(self, hyper: np.ndarray, arrays: tuple, n: int) -> bool:
-        """Launch, if it fits."""
-        if not self.fits(arrays, n):
-            return False
+    def launch(self, hyper: np.ndarray, gradients: tuple) -> None:
         numbers = hyper.tolist()
         if numbers != self.numbers:
             self.call.put(self.at, _NUMBERS.pack(*numbers, *(0.0,) * (_HELD - len(numbers))))
             self.numbers = numbers
-        self.call(*arrays[n : 2 * n])
-        return True
+        self.call(*gradients)
 
 
 _NUMBERS = struct.Struct(f"{_HELD}d")
@@ -184,7 +177,8 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, flags: dict[str, Any]) ->
     n = flags["n"]
     key = (name, len(arrays), *flags.values(), id(arrays[0]) if n else 0)
     known = _again.get(key) if hyper.ndim == 1 else None
-    if known is not None and not current.ptr and known.step(hyper, arrays, n):
+    if known is not None and not current.ptr and known.fits(arrays, n):
+        known.launch(hyper, arrays[n : 2 * n])
         return ()
     held = _laid_out(list(arrays), n) if n else None
     if held is None:
@@ -205,7 +199,9 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, flags: dict[str, Any]) ->
             values += [a.data.ptr for a in held[start : start + count]]
             values += fill
         sizes = [a.size for a in held[first : first + count]]
-        pieces = sum([-(-size // 1024) for size in sizes])  # what a block takes at once, or two of it
+        pieces = sum(
+            [-(-size // 1024) for size in sizes]
+        )  # what a block takes at once, or two of it
         across = max(1, -(-min(pieces, _BLOCKS) // count))
         launch = _launch(name, char, states, room, options_)
         at, row = (
