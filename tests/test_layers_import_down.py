@@ -38,6 +38,10 @@ def level(package: str) -> int:
 
 # Imports that point up or aside, each with its reason; a line that is not needed any more fails a test.
 ALLOWED = {
+    "distributed.checkpoint.saving -> io.sharded": "checkpoints of ranks, under PyTorch's path",
+    "distributed.fsdp -> nn.parallel.fully_shard": "fully_shard, under PyTorch's path",
+    "distributed.optim -> optim.zero": "ZeroRedundancyOptimizer, under PyTorch's path",
+    "distributed.optim.zero_redundancy_optimizer -> optim.zero": "the same, under its longer one",
     "io.rebuild -> nn.parameter": "a file may hold a Parameter, which is an nn name",
     "optim.swa_utils -> nn.averaged_model": "AveragedModel, under PyTorch's path",
     "optim.swa_utils -> nn.modules.batchnorm": "update_bn resets these layers",

@@ -1,13 +1,17 @@
-"""FSDP's older class and its options, which refuse with what to use instead."""
+"""Names of several processes that nothing here is an instance of: each says what to use instead."""
 
 from __future__ import annotations
 
 from .._names.refusal import absent_classes
 
-_LACKS = "has FSDP as `fully_shard` only"
-_INSTEAD = "Call torch.distributed.fsdp.fully_shard(module) on the parts and then on the model."
+__all__ = ["classes"]
+
+_INSTEAD = {
+    "fsdp": "Call torch.distributed.fsdp.fully_shard(module) on the parts and then on the model.",
+    "checkpoint.hf_storage": "torch.distributed.checkpoint.save writes all ranks' parts; gather them with get_model_state_dict(full_state_dict=True) for safetensors.",
+}  # fmt: skip
 
 
 def classes(module: str, *names: str) -> dict[str, type]:
-    """Classes of which nothing here is an instance."""
-    return absent_classes(f"distributed.{module}", _LACKS, _INSTEAD, names)
+    """Classes that refuse when they are called."""
+    return absent_classes(f"distributed.{module}", "does not have it", _INSTEAD[module], names)

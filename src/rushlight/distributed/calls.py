@@ -53,7 +53,7 @@ def _group(call: Call) -> ProcessGroup:
 def _on_host(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> None:
     """The collective over NumPy arrays in the calling thread."""
     engine = group.engine("cpu")
-    rows = [None if a is None else np.ascontiguousarray(a) for a in arrays]
+    rows: list[Any] = [None if a is None else np.ascontiguousarray(a) for a in arrays]
     if arrays[0] is not None and rows[0].ndim != arrays[0].ndim:  # ascontiguousarray makes 0-d 1-d
         rows[0] = rows[0].reshape(arrays[0].shape)
     getattr(engine, call.name)(*rows, *call.args())
@@ -73,7 +73,7 @@ def _on_gpu(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> None:
         return through_the_host(lambda hosts: _on_host(group, call, hosts), list(arrays))
     import cupy
 
-    rows = [None if a is None else cupy.ascontiguousarray(a) for a in arrays]
+    rows: list[Any] = [None if a is None else cupy.ascontiguousarray(a) for a in arrays]
     getattr(engine, call.name)(*rows, *call.args())
     if arrays[0] is not None and rows[0].data.ptr != arrays[0].data.ptr:
         cupy.copyto(arrays[0], rows[0])

@@ -21,10 +21,12 @@ class _End:
     """What is known when the process ends."""
 
     failed = False
+    meeting: Any = None
 
 
-def leave_well() -> None:
-    """Have MPI finalized when this process ends well."""
+def leave_well(meeting: Any) -> None:
+    """Have MPI finalized when this process ends well; `meeting` has it, and the line to the others."""
+    _End.meeting = meeting
     _watch_excepthook()
     if multiprocessing.util.Finalize is not None and _is_child():
         # children of multiprocessing run no atexit functions
@@ -61,9 +63,7 @@ def _finish_child() -> None:
 
 
 def _finish() -> None:
-    from .meeting import Meeting
-
-    presence, mpi = Meeting.presence, Meeting.mpi
+    presence, mpi = _End.meeting.presence, _End.meeting.mpi
     if _End.failed or (presence is not None and presence.gone) or mpi is None:
         return
     if presence is not None:

@@ -11,6 +11,7 @@ from ..base.config import launcher
 from . import mpiexec, places
 from .errors import DistBackendError
 from .groups import World
+from .leaving import leave_well
 from .presence import Presence
 from .store import FileStore, Store, TCPStore
 
@@ -36,9 +37,7 @@ class Meeting:
             from mpi4py import MPI
 
             cls.mpi = MPI
-            from .leaving import leave_well
-
-            leave_well()
+            leave_well(cls)
         return cls.mpi
 
 

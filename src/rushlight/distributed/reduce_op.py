@@ -30,6 +30,7 @@ class ReduceOp:
 
     __slots__ = ("factor", "kind")
     RedOpType = _Kind
+    kind: _Kind
 
     SUM: ReduceOp
     AVG: ReduceOp

@@ -162,9 +162,15 @@ class TCPStore(Store):
         return json.loads(self._ask("where", question, patience=10)[1])
 
     def close(self) -> None:
-        self._socket.close()
-        if self.server is not None:
-            self.server.close()
+        """Leave the store; the process that serves it ends it for all."""
+        line, self._socket = self.__dict__.get("_socket"), None  # type: ignore[assignment]
+        if line is not None:
+            line.close()
+        server: Any = self.__dict__.get("server")
+        if server is not None:
+            server.close()
+
+    __del__ = close
 
 
 def _serve(host: str, port: int) -> StoreServer:

@@ -143,8 +143,8 @@ class StoreServer:
         with self.changed:
             self.present[rank] = client
             gone = dict(self.gone)
-        for other, why in gone.items():
-            self._push(client, "gone", str(other), why)
+        for dead, why in gone.items():
+            self._push(client, "gone", str(dead), why)
         farewell = False
         while (message := frames.receive(client)) is not None:
             kind = message[0].decode()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
@@ -14,6 +14,13 @@ __all__ = [
     "StateDictOptions", "get_model_state_dict", "get_optimizer_state_dict", "get_state_dict",
     "set_model_state_dict", "set_optimizer_state_dict", "set_state_dict",
 ]  # fmt: skip
+
+
+class _IncompatibleKeys(NamedTuple):
+    """What `set_model_state_dict` found on one side only."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
 
 
 @dataclass
@@ -64,8 +71,6 @@ def set_model_state_dict(
     model: Any, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> Any:
     """Fill a model from a state dict, whole or in parts."""
-    from ...nn.modules._state import _IncompatibleKeys
-
     chosen = options or StateDictOptions()
     wrapped = hasattr(model, "_reducer")
     own = {(_name(n) if wrapped else n): v for n, v in model.state_dict().items()}

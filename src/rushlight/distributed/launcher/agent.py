@@ -61,8 +61,8 @@ def run_rank(argv: list[str]) -> int:
     agent = lines["agent"]
     try:
         child = subprocess.Popen(
-            command, env=inherited(**variables(job, place)), stdout=lines["stdout"],
-            stderr=lines["stderr"], close_fds=False, preexec_fn=_die_with_parent,
+            command, env=inherited(**variables(job, place)), stdout=lines["stdout"].fileno(),
+            stderr=lines["stderr"].fileno(), close_fds=False, preexec_fn=_die_with_parent,
         )  # fmt: skip
     except OSError as error:
         frames.send(agent, "ended", "127", "0", socket.gethostname(), str(error))

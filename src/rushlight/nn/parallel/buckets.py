@@ -26,7 +26,7 @@ def divide(params: list[Any], limit_mb: float, first_mb: float = FIRST_MB) -> li
         group, size = open_.get(kind, ([], 0))
         group.append(i)
         size += p.numel() * p.element_size()
-        if size >= limits.get(kind, first_mb) * 2**20:
+        if size >= limits.get(kind, min(first_mb, limit_mb)) * 2**20:
             found.append(group)
             limits[kind] = limit_mb
             group, size = [], 0

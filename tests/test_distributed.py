@@ -1,0 +1,184 @@
+"""torch.distributed with real ranks: collectives, mistakes, training, tutorial scripts, the launcher, deaths."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rushlight.distributed import mpiexec
+
+HERE = Path(__file__).parent / "ranks"
+REASON = mpiexec.why_not()
+needs_mpi = pytest.mark.skipif(REASON is not None, reason=f"several ranks need MPI: {REASON}")
+
+
+def environment() -> dict[str, str]:
+    gone = ("PYTEST_", "PMI", "OMPI_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(gone)}
+    return {**kept, "OMP_NUM_THREADS": "1"}
+
+
+def python(*words: str, timeout: float = 120) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, timeout=timeout, env=environment()
+    )
+
+
+def launch(count: int, script: str, *args: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess:  # fmt: skip
+    return python("-m", "rushlight", "launch", "--nproc-per-node", str(count), *options, str(HERE / script), *args)  # fmt: skip
+
+
+def passed(done: subprocess.CompletedProcess, count: int, *names: str) -> str:
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(count):
+        for name in names:
+            assert f"[rank{rank}]: passed {name}".rstrip() in done.stdout, done.stdout + done.stderr
+    return done.stdout
+
+
+def free_port() -> str:
+    with socket.socket() as s:
+        s.bind(("localhost", 0))
+        return str(s.getsockname()[1])
+
+
+@needs_mpi
+@pytest.mark.parametrize("count", [2, 4])
+def test_each_collective_is_what_one_process_computes(count: int) -> None:
+    names = ("reductions", "moves", "works", "pairs", "objects", "groups", "derivatives")
+    passed(launch(count, "collectives.py"), count, *names)
+
+
+@needs_mpi
+def test_mistakes_are_named_and_on_time() -> None:
+    passed(launch(2, "mistakes.py"), 2, "")
+
+
+@needs_mpi
+def test_training_is_that_of_one_process() -> None:
+    names = ("ddp", "overlap", "uneven", "zero", "fsdp")
+    passed(launch(2, "training.py", ",".join(names)), 2, *names)
+
+
+@needs_mpi
+def test_checkpoint_is_read_by_another_number_of_ranks(tmp_path: Path) -> None:
+    folder = str(tmp_path / "step")
+    wrote = passed(launch(2, "training.py", "save", folder), 2, "save")
+    read = passed(launch(3, "training.py", "load", folder), 3, "load")
+    losses = {float(v) for v in re.findall(r"loss (\S+)", wrote + read)}
+    assert len(losses) >= 1 and max(losses) - min(losses) < 1e-6
+    assert (
+        sum(p.name.endswith(".bin") for p in Path(folder).iterdir()) == 2
+    )  # no file of the first save
+
+
+@needs_mpi
+def test_imagenet_style_script(tmp_path: Path) -> None:
+    words = ("--dist-url", f"tcp://127.0.0.1:{free_port()}", "--folder", str(tmp_path))
+    done = python("-m", "rushlight", "run", str(HERE / "imagenet_style.py"), *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = dict(re.findall(r"worker (\d) of 2 (loss .*)", done.stdout))
+    assert set(told) == {"0", "1"} and told["0"] == told["1"]  # the same weights on both ranks
+    assert (tmp_path / "checkpoint.pth.tar").exists()
+
+
+@needs_mpi
+def test_gpt_style_script_agrees_with_one_process() -> None:
+    one = python("-m", "rushlight", "run", str(HERE / "gpt_style.py"))
+    assert one.returncode == 0, one.stderr
+    words = ("run", "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
+    two = python("-m", "rushlight", *words, str(HERE / "gpt_style.py"))
+    assert two.returncode == 0, two.stdout + two.stderr
+    found = [float(v) for v in re.findall(r"weights (\S+)", one.stdout + two.stdout)]
+    assert len(found) == 3 and max(found) - min(found) < 2e-3, found
+
+
+@needs_mpi
+def test_toy_style_script() -> None:
+    done = python("-m", "rushlight", "run", str(HERE / "toy_style.py"), free_port())
+    assert done.returncode == 0 and "toy model agrees" in done.stdout, done.stdout + done.stderr
+
+
+@needs_mpi
+def test_first_traceback_is_shown_and_restarts_are_counted(tmp_path: Path) -> None:
+    script = tmp_path / "fails.py"
+    script.write_text(
+        "import os, torch, torch.distributed as dist\n"
+        "dist.init_process_group('gloo')\n"
+        "again = os.environ['TORCHELASTIC_RESTART_COUNT']\n"
+        "print('attempt', again, os.environ['LOCAL_RANK'], os.environ['LOCAL_WORLD_SIZE'])\n"
+        "if again == '0' and dist.get_rank() == 1:\n"
+        "    raise ValueError('the first mistake')\n"
+        "dist.all_reduce(torch.ones(3))\n"
+    )
+    words = ("--nproc_per_node", "2", "--max_restarts", "1", str(script))
+    done = python("-m", "rushlight", "run", "torchrun", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"torchrun: rank 1 \(pid \d+ on \S+\) failed with exit code 1", done.stderr)
+    assert "ValueError: the first mistake" in done.stderr.partition("The error of rank 1 was:")[2]
+    assert done.stdout.count("attempt 1") == 2
+
+
+def kill_a_rank(folder: Path, rank: int, after: float) -> tuple[str, float]:
+    """Start a job, kill one rank some time after all have begun; what was said, and how long the rest took."""
+    for old in folder.glob("pid-*"):
+        old.unlink()
+    words = [sys.executable, "-m", "rushlight", "launch", "--nproc-per-node", "2", str(HERE / "resumes.py"), str(folder)]  # fmt: skip
+    job = subprocess.Popen([*words, "100000", "slowly"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())  # fmt: skip
+    try:
+        until = time.monotonic() + 60
+        while not all((folder / f"pid-{r}").exists() for r in range(2)):
+            assert time.monotonic() < until and job.poll() is None
+            time.sleep(0.02)
+        time.sleep(after)
+        victims = [int((folder / f"pid-{r}").read_text()) for r in range(2)]
+        os.kill(victims[rank], signal.SIGKILL)
+        start = time.monotonic()
+        said = job.communicate(timeout=60)[0]
+        took = time.monotonic() - start
+    finally:
+        if job.poll() is None:
+            job.kill()
+            job.wait()
+    assert job.returncode == 137, said
+    assert f"rank {rank} (pid {victims[rank]} on " in said and "was killed by SIGKILL" in said, said
+    for pid in victims:
+        assert (
+            not Path(f"/proc/{pid}/cmdline").exists()
+            or not Path(f"/proc/{pid}/cmdline").read_bytes()
+        )
+    return said, took
+
+
+@needs_mpi
+def test_a_killed_rank_is_named_and_the_run_resumes(tmp_path: Path) -> None:
+    kills = int(os.environ.get("RUSHLIGHT_TEST_KILLS", "2"))
+    chance = random.Random(int(os.environ.get("RUSHLIGHT_TEST_SEED", "0")))
+    for _ in range(kills):
+        said, took = kill_a_rank(tmp_path, chance.randrange(2), chance.uniform(0, 1.0))
+        assert took < 30, said
+    import rushlight as rl
+
+    reached = (
+        rl.load(tmp_path / "last.pt", weights_only=True)["step"]
+        if (tmp_path / "last.pt").exists()
+        else 0
+    )
+    steps = str(reached + 5)
+    done = launch(2, "resumes.py", str(tmp_path), steps)
+    assert done.returncode == 0 and (reached == 0 or f"resumed at {reached}" in done.stdout), (
+        done.stdout
+    )
+    (tmp_path / "whole").mkdir()
+    whole = launch(2, "resumes.py", str(tmp_path / "whole"), steps)
+    weights = [re.findall(r"weights (.*)", d.stdout) for d in (done, whole)]
+    assert len(weights[0]) == 2 and set(weights[0]) == set(weights[1])  # to the last bit

@@ -1,0 +1,286 @@
+"""Parts of torch.distributed that need no second process: NCCL's calls, stores, options, the sampler, reductions."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+from rushlight.distributed import ReduceOp, mpiexec, reduce_op
+from rushlight.distributed.engine_nccl import NcclEngine
+from rushlight.distributed.errors import DistBackendError, DistStoreError
+from rushlight.distributed.launcher.agent import variables
+from rushlight.distributed.launcher.options import parse
+from rushlight.distributed.patience import wait_until
+from rushlight.distributed.store import FileStore, HashStore, PrefixStore, TCPStore
+from rushlight.io.sharded import Reader
+
+
+class FakeNccl:
+    """Records what is asked of NCCL."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple] = []
+
+    def NcclCommunicator(self, size: int, key: Any, rank: int) -> Any:
+        self.calls.append(("init", size, key, rank))
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args: self.calls.append((name, *args))
+
+
+class FakeArray:
+    """What the engine looks at of a CuPy array."""
+
+    def __init__(self, address: int, size: int, dtype: str) -> None:
+        self.data = SimpleNamespace(ptr=address)
+        self.size, self.dtype = size, np.dtype(dtype)
+        self.nbytes = size * self.dtype.itemsize
+
+
+def engine(size: int = 2) -> tuple[NcclEngine, FakeNccl]:
+    fake = FakeNccl()
+    made = NcclEngine(fake, "key", size, 1, lambda: 77)
+    assert fake.calls.pop() == ("init", size, "key", 1)
+    return made, fake
+
+
+def test_nccl_is_called_with_its_own_numbers() -> None:
+    nccl, fake = engine()
+    a, b = FakeArray(1000, 6, "float32"), FakeArray(5000, 3, "float32")
+    nccl.all_reduce(a, ReduceOp.AVG)
+    nccl.reduce(a, 0, ReduceOp.MAX)
+    nccl.reduce_scatter(b, a, ReduceOp.SUM)
+    nccl.broadcast(a, 1)
+    nccl.all_gather(a, b)
+    nccl.all_reduce(FakeArray(9, 4, "complex64"), ReduceOp.SUM)
+    nccl.all_reduce(FakeArray(9, 4, "bool"), ReduceOp.SUM)
+    assert fake.calls == [
+        ("allReduce", 1000, 1000, 6, 7, 4, 77),
+        ("reduce", 1000, 1000, 6, 7, 2, 0, 77),
+        ("reduceScatter", 1000, 5000, 3, 7, 0, 77),
+        ("broadcast", 1000, 1000, 24, 1, 1, 77),
+        ("allGather", 5000, 1000, 12, 1, 77),
+        ("allReduce", 9, 9, 8, 7, 0, 77),
+        ("allReduce", 9, 9, 4, 1, 2, 77),
+    ]
+
+
+def test_nccl_exchanges_in_one_group() -> None:
+    nccl, fake = engine()
+    out, a = FakeArray(0, 4, "int64"), FakeArray(100, 3, "int64")
+    nccl.all_to_all(out, a, (1, 3), (2, 1))
+    assert fake.calls == [
+        ("groupStart",), ("send", 100, 16, 1, 0, 77), ("recv", 0, 8, 1, 0, 77),
+        ("send", 116, 8, 1, 1, 77), ("recv", 8, 24, 1, 1, 77), ("groupEnd",),
+    ]  # fmt: skip
+    fake.calls.clear()
+    nccl.scatter(FakeArray(7, 1, "float64"), None, 0)
+    nccl.gather(None, FakeArray(7, 1, "float64"), 0)
+    assert fake.calls == [
+        ("groupStart",), ("recv", 7, 8, 1, 0, 77), ("groupEnd",),
+        ("groupStart",), ("send", 7, 8, 1, 0, 77), ("groupEnd",),
+    ]  # fmt: skip
+
+
+def test_what_nccl_lacks_goes_another_way() -> None:
+    nccl, _ = engine()
+    assert nccl.has("all_reduce", "bfloat16", ReduceOp.SUM) and nccl.has("broadcast", "int16", None)
+    for dtype, op in (
+        ("int16", "SUM"),
+        ("int64", "BAND"),
+        ("complex64", "PRODUCT"),
+        ("bool", "AVG"),
+    ):
+        assert not nccl.has("all_reduce", dtype, getattr(ReduceOp, op))
+
+
+def test_reductions_of_few_bits_round_once() -> None:
+    small = rl.zeros(1, dtype=rl.bfloat16)._a.dtype
+    parts = [np.array(v, small) for v in ([1.0, 256.0], [2.0**-8, 1.0], [2.0**-8, 1.0])]
+    total = reduce_op.combine(ReduceOp.SUM, parts)
+    assert total.astype(np.float64).tolist() == [1.0078125, 258.0]  # one by one: 1.0 and 256.0
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype", "error"),
+    [
+        ("BAND", "float32", RuntimeError),
+        ("AVG", "bool", TypeError),
+        ("MAX", "complex64", RuntimeError),
+    ],
+)
+def test_reductions_without_a_meaning_are_refused(op: str, dtype: str, error: type) -> None:
+    with pytest.raises(error, match=f"ReduceOp.{op}"):
+        reduce_op.check(getattr(ReduceOp, op), np.dtype(dtype))
+
+
+def stores(folder: Path) -> list[Any]:
+    served = TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+    return [HashStore(), FileStore(str(folder / "store")), PrefixStore("part", HashStore()), served]
+
+
+def test_stores_answer_as_pytorchs(tmp_path: Path) -> None:
+    for store in stores(tmp_path):
+        store.set("a", "one")
+        assert store.get("a") == b"one" and store.check(["a"]) and not store.check(["a", "b"])
+        assert store.add("n", 2) == 2 and store.add("n", 3) == 5
+        assert store.compare_set("a", "other", "x") == b"one"
+        assert store.compare_set("a", "one", "x") == b"x"
+        store.append("a", "y")
+        assert store.get("a") == b"xy" and store.delete_key("a") and not store.delete_key("a")
+        with pytest.raises(DistStoreError, match="wait timeout after 50ms"):
+            store.wait(["never"], datetime.timedelta(milliseconds=50))
+        # a client of a served store asks one thing at a time, as PyTorch's does
+        other = TCPStore("localhost", store.port) if isinstance(store, TCPStore) else store
+        threading.Timer(0.05, other.set, ("late", b"came")).start()
+        assert store.get("late") == b"came"
+        if isinstance(store, TCPStore):
+            store.close()
+
+
+def test_a_port_in_use_and_nobody_there() -> None:
+    first = TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+    with pytest.raises(RuntimeError, match="failed to listen"):
+        TCPStore("localhost", first.port, is_master=True)
+    first.close()
+    with pytest.raises(RuntimeError, match="Is the process of rank 0 running"):
+        TCPStore("localhost", first.port, timeout=datetime.timedelta(seconds=0.2))
+
+
+def test_waiting_asks_who_is_alive_and_ends() -> None:
+    asked = []
+    with pytest.raises(DistBackendError):
+        wait_until(lambda: False, 0.3, lambda: asked.append(1), lambda: None)
+    assert asked
+
+
+def test_torchruns_options_in_both_spellings() -> None:
+    chosen = parse(
+        ["--nproc_per_node", "3", "--max-restarts=2", "--master_port", "99", "s.py", "--lr", "1"]
+    )
+    assert (chosen.nproc_per_node, chosen.max_restarts, chosen.master_port) == (3, 2, 99)
+    assert (chosen.script, chosen.args) == ("s.py", ["--lr", "1"])
+    chosen = parse(
+        ["--standalone", "--nnodes=1:4", "--rdzv-endpoint", "host:12", "-m", "pkg.train"]
+    )
+    assert chosen.module and chosen.nnodes == 1
+    chosen = parse(["--rdzv_backend=c10d", "--rdzv_endpoint=host:12", "s.py"])
+    assert (chosen.master_addr, chosen.master_port) == ("host", 12)
+
+
+@pytest.mark.parametrize(
+    "words", [["--nproc-per-node", "none", "s.py"], ["--nnodes", "2", "s.py"], ["--node-rank", "1", "s.py"], ["--max-restarts", "-1", "s.py"]]
+)  # fmt: skip
+def test_options_that_make_no_sense_are_refused(words: list[str], monkeypatch, capsys) -> None:
+    monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
+    with pytest.raises(SystemExit):
+        parse(words)
+    assert "--" in capsys.readouterr().err
+
+
+def test_a_ranks_environment_is_torchruns() -> None:
+    job = {"host": "h", "store": 5, "restarts": 1, "max_restarts": 3, "id": "x"}
+    made = variables(job, mpiexec.Place(rank=5, size=8, local_rank=1, local_size=4))
+    expected = {"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4", "GROUP_RANK": "1",
+                "MASTER_ADDR": "h", "MASTER_PORT": "5", "TORCHELASTIC_RESTART_COUNT": "1"}  # fmt: skip
+    assert expected.items() <= made.items()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "1", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"},
+        {"PMI_RANK": "3", "PMI_SIZE": "4", "MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"},
+        {"PMIX_RANK": "3", "SLURM_NTASKS": "4", "SLURM_LOCALID": "1", "SLURM_TASKS_PER_NODE": "2(x2)"},
+    ],
+    ids=["openmpi", "mpich", "slurm"],
+)  # fmt: skip
+def test_every_launcher_tells_a_rank_its_place(given: dict[str, str], monkeypatch) -> None:
+    for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"):
+        monkeypatch.delenv(name, raising=False)
+    assert mpiexec.place() is None
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert mpiexec.place() == (3, 4, 1, 2)
+
+
+def test_commands_of_both_mpis() -> None:
+    mpich = mpiexec.Mpiexec("mpiexec", "mpich", "5")
+    assert mpich.command(4, "hosts", 2) == ["mpiexec", "-n", "4", "-f", "hosts", "-ppn", "2"]
+    assert mpich.lending(2)[:2] == ["mpiexec", "-pmi-port"]
+    words = mpiexec.Mpiexec("mpiexec", "openmpi", "4.1").command(2)
+    assert "--oversubscribe" in words and "mpi_yield_when_idle" in words
+
+
+def test_sampler_is_pytorchs() -> None:
+    torch = pytest.importorskip("torch")
+    theirs = torch.utils.data.distributed.DistributedSampler
+    ours = rl.utils.data.distributed.DistributedSampler
+    for size, ranks, drop, shuffle in ((10, 3, False, True), (10, 3, True, True), (2, 5, False, False), (7, 2, False, True)):  # fmt: skip
+        for rank in range(ranks):
+            a = theirs(range(size), ranks, rank, shuffle, 4, drop)
+            b = ours(range(size), ranks, rank, shuffle, 4, drop)
+            for epoch in range(2):
+                a.set_epoch(epoch)
+                b.set_epoch(epoch)
+                assert list(a) == list(b) and len(a) == len(b)
+
+
+def test_leaves_with_hooks_are_finished_while_backward_goes_on() -> None:
+    net = rl.nn.Sequential(*[rl.nn.Linear(3, 3) for _ in range(3)])
+    seen = []
+    for name, p in net.named_parameters():
+        p.register_post_accumulate_grad_hook(
+            lambda p, n=name: seen.append((n, net[0].weight.grad is None))
+        )
+    net(rl.ones(2, 3)).sum().backward()
+    assert [n for n, _ in seen[:2]] in (["2.weight", "2.bias"], ["2.bias", "2.weight"])
+    assert all(early for n, early in seen if n.startswith(("1", "2")))
+    w = rl.ones(2, requires_grad=True)
+    calls = []
+    w.register_post_accumulate_grad_hook(lambda p: calls.append(p.grad.tolist()))
+    (w * 2 + (w * 3) * w).sum().backward()  # three uses: one call, with all of them
+    assert calls == [[8.0, 8.0]]
+
+
+def test_checkpoint_of_one_process_and_damaged_ones(tmp_path: Path) -> None:
+    dcp = rl.distributed.checkpoint
+    folder = tmp_path / "c"
+    state = {
+        "w": rl.arange(6.0).reshape(2, 3),
+        "b": rl.ones(2, dtype=rl.bfloat16),
+        "n": {"lr": 0.1, "names": ["a"]},
+    }
+    dcp.save(state, checkpoint_id=folder)
+    other = {
+        "w": rl.zeros(2, 3),
+        "b": rl.zeros(2, dtype=rl.bfloat16),
+        "n": {"lr": 0.0, "names": [""]},
+    }
+    dcp.load(other, checkpoint_id=folder)
+    assert (
+        rl.equal(other["w"], state["w"])
+        and rl.equal(other["b"], state["b"])
+        and other["n"] == state["n"]
+    )
+    with pytest.raises(ValueError, match="Size mismatch"):
+        dcp.load({"w": rl.zeros(3, 3)}, checkpoint_id=folder)
+    with pytest.raises(RuntimeError, match="Missing key in checkpoint state_dict: z"):
+        dcp.load({"z": rl.zeros(1)}, checkpoint_id=folder)
+    data = next(folder.glob("*.bin"))
+    data.write_bytes(data.read_bytes()[:-4])
+    with pytest.raises(RuntimeError, match="cut off"):
+        dcp.load(other, checkpoint_id=folder)
+    (folder / "index.json").write_text("{")
+    with pytest.raises(RuntimeError, match="damaged"):
+        Reader(str(folder))
+    with pytest.raises(RuntimeError, match="was not finished"):
+        Reader(str(tmp_path))
