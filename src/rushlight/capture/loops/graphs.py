@@ -88,9 +88,9 @@ class Backward(Macro):
         self.roots = tuple([None if e is None else (w.number[id(e[0])], e[1]) for e, _ in roots])
         self.seeds = [ear.slot_of(g._a) for _, g in roots]
         self.nodes = [self._seen(ear, node) for node in w.nodes]
-        self.leaves = [(node, node.leaf()) for node in w.leaves]
-        self.before = [None if t is None else t._grad for _, t in self.leaves]
-        self.homes = [None if t is None else ear.slot_of(t._a) for _, t in self.leaves]
+        self.found = [(node, node.leaf()) for node in w.leaves]
+        self.before = [None if t is None else t._grad for _, t in self.found]
+        self.homes = [None if t is None else ear.slot_of(t._a) for _, t in self.found]
         self.old = [None if g is None else ear.slot_of(g._a) for g in self.before]
         self.versions = [0 if g is None else g._version for g in self.before]
 
@@ -114,7 +114,8 @@ class Backward(Macro):
         self.new: list[Any] = []  # per leaf: the slot of a gradient that was made, or None
         self.bumps: list[int] = []
         taken: set[int] = set()
-        for (_, t), before, version in zip(self.leaves, self.before, self.versions):
+        found = self.found
+        for (_, t), before, version in zip(found, self.before, self.versions):
             after = None if t is None else t._grad
             slot = None
             if after is not None and after is not before:
@@ -127,10 +128,10 @@ class Backward(Macro):
                     taken.add(slot.storage.number)
             self.new.append(slot)
             kept = after is not None and after is before
-            self.bumps.append(after._version - version if kept else 0)
+            self.bumps.append(0 if after is None or not kept else after._version - version)
         self.had = [g is not None for g in self.before]
-        self.leaves = [n for n, _ in self.leaves]  # their tensors are held weakly by themselves
-        del self.before, self.walk
+        self.leaves: list[Any] = [n for n, _ in found]  # their tensors are held weakly by themselves
+        del self.before, self.walk, self.found
 
     # -- comparing two stretches ----------------------------------------------------------------
 
@@ -215,8 +216,8 @@ class Backward(Macro):
                 return None
             if had and not is_operand(old, t._grad._a):
                 return None
-        for node, n in zip(w.nodes, self.nodes):
-            if not _is_node(w, node, n, is_operand):
+        for made, n in zip(w.nodes, self.nodes):
+            if not _is_node(w, made, n, is_operand):
                 return None
         return w
 

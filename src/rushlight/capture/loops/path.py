@@ -50,6 +50,7 @@ class Path:
             raise CannotCapture(pairing.why)
         self.number: dict[int, int] = {}  # slot's number -> ours
         self.layouts: list[Slot] = []
+        self.renamed: dict[int, Slot] = {}  # slots that are others in the program, by number
         self.inputs: dict[int, int] = {}  # our number -> which argument of the program
         self.ear, self.pairing = second, pairing
         self.events: list[Step | Macro] = []
@@ -293,7 +294,8 @@ class Path:
         """Forget what only served to make this."""
         for k in self.inputs:
             self.layouts[k].array = None
-        del self.number, self.renamed
+        del self.number
+        self.renamed.clear()
         self.pairing.names.clear()
 
     def is_same(self, ear: Ear) -> bool:

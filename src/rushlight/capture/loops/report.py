@@ -51,7 +51,7 @@ def table(tracer: Any) -> str:
     if report is None:
         why = meeting.barred
         return f"tracing: no loop was found{'' if why is None else ': ' + why}."
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             "loop begins behind",
             "events",
