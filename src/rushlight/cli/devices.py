@@ -28,13 +28,42 @@ def show() -> int:
             _gpu(rl, i)
         _libraries(rl)
     else:
-        if not has_nvidia() and "hides" not in reason:
-            print("cuda     not usable: this machine has no NVIDIA GPU")
-            return 0
+        _no_gpu(reason)
+    print()
+    _ranks(reason is None)
+    return 0
+
+
+def _no_gpu(reason: str) -> None:
+    if not has_nvidia() and "hides" not in reason:
+        print("cuda     not usable: this machine has no NVIDIA GPU")
+    else:
         print(f"cuda     not usable: {reason}")
         print(f"{INDENT}An NVIDIA GPU needs a driver (`nvidia-smi` then answers) and")
         print(f"{INDENT}pip install 'rushlight[cuda]'  (CuPy with CUDA's libraries, cuDNN and its front end)")  # fmt: skip
-    return 0
+
+
+def _ranks(gpu: bool) -> None:
+    """What several processes can use: MPI between hosts, NCCL between GPUs."""
+    from rushlight.distributed import mpiexec
+
+    found, lost = mpiexec.find(), mpiexec.why_not()
+    if lost is None and found is not None:
+        name = {"mpich": "MPICH", "openmpi": "Open MPI"}[found.kind]
+        print(
+            f"mpi      {name} {found.version}, mpi4py {_version('mpi4py')}: rushlight launch --nproc-per-node N"
+        )
+    else:
+        print(f"mpi      not usable: {lost}")
+    if gpu:
+        from rushlight.distributed.gpus import nccl_version
+
+        version = nccl_version()
+        print(
+            f"nccl     {version}"
+            if version
+            else "nccl     not usable: pip install nvidia-nccl-cu13"
+        )
 
 
 def _version(name: str) -> str | None:

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from . import checkpoint, config, folder_of_run, recipe
+from . import checkpoint, config, folder_of_run, ranks, recipe
 from .energy import Meter
 from .evaluate import check_weights, network_of
 from .images import Images, Source
@@ -24,8 +24,12 @@ def train(args: Any) -> int:
     """Train, save, reload, test, report."""
     import rushlight as rl
 
+    if args.nproc > 1 and not ranks.several():
+        return ranks.start(args)
+    if ranks.several():
+        ranks.join(args)
     wanted = args.out
-    args.out = folder_of_run.choose(args.out, args.resume)
+    args.out = ranks.agreed(lambda: folder_of_run.choose(args.out, args.resume))
     path = os.path.join(args.out, LAST)
     saved = checkpoint.read(path) if args.resume else None
     if saved is not None:
@@ -33,15 +37,19 @@ def train(args: Any) -> int:
     config.settle(args, saved and saved["config"], path)
     device, why = pick_device(args.device)
     source = find_source(args.data)
+    given = args.batch_size
     reason = recipe.settle(args, source, device != "cpu")
+    ranks.split_chosen(args, given)
     rl.manual_seed(args.seed)
     if source.listing is not None:
         check_model(args.model, 3, args.size)  # before thousands of pictures are decoded
     images = load_images(source, args)
-    folder_of_run.make(args.out)
-    run = Run(args, images, device, fresh=saved is None)
+    ranks.agreed(lambda: folder_of_run.make(args.out))
+    run = ranks.run_of(args, images, device, fresh=saved is None)
     if saved is not None:
         run.restore(saved)
+    if ranks.follows():
+        return 128 + stopped if (stopped := run.fit()) else 0
     if args.lr_find or args.profile:
         return _look_only(args, run)
     if not args.quiet:

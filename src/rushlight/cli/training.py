@@ -44,16 +44,27 @@ class Run:
         self.net.to(device)
         if args.channels_last:
             self.net.to(memory_format=rl.channels_last)
-        self.steps = steps_of(len(images.train), args.batch_size * args.accumulate)
+        self.steps = self._steps(len(images.train), args.batch_size * args.accumulate)
         self.optimizer = make_optimizer(args, self.net)
         self.schedule = make_schedule(args, self.optimizer, self.steps)
-        self.stepper = Stepper(args, self.net, self.optimizer, images.counts, device)
+        self.stepper = Stepper(args, self._for_steps(), self.optimizer, images.counts, device)
         self.one_step, self.compile_note = compiled(self.stepper.__call__, args.compile)
         self.epoch = self.step = 0
         self.sums = [0.0, 0, 0]  # loss times images, right answers, images of this epoch
         self.history: list[dict[str, Any]] = []
         self.best: dict[str, Any] = {"epoch": 0, "accuracy": -1.0, "loss": math.inf}
         self.loggers = Loggers(args)
+
+    def _for_steps(self) -> Any:
+        """The network that steps call; several ranks wrap it (`ranks.py`)."""
+        return self.net
+
+    def _steps(self, images: int, batch: int) -> int:
+        return steps_of(images, batch)
+
+    def _mine(self, indices: list[int], size: int) -> list[int]:
+        """The images of an epoch that this process sees."""
+        return indices[: self.steps * size]
 
     def where(self) -> str:
         """How far the run has come."""
@@ -139,7 +150,7 @@ class Run:
         args = self.args
         size = args.batch_size * args.accumulate
         order = rl.Generator().manual_seed(args.seed * 100003 + self.epoch)
-        indices = rl.randperm(len(self.images.train), generator=order).tolist()[: self.steps * size]
+        indices = self._mine(rl.randperm(len(self.images.train), generator=order).tolist(), size)
         # Workers draw their own random numbers from the epoch's start on: then the done batches
         # are loaded again and dropped. Otherwise the checkpoint knows the stream.
         again = self.step if args.workers and args.augment != "none" else 0

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.inplace import bump
+from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..runtime.door import Kernel, run
 from ..runtime.thread import here
@@ -176,6 +177,8 @@ def collective(
     group: ProcessGroup, call: Call, tensors: Sequence[Tensor | None], async_op: bool = False
 ) -> Work | None:
     """Do a collective over tensors; the first is written. With `async_op` a work to wait for."""
+    if _between_parts(group, tensors):
+        return _by_host_reads(group, call, tensors, async_op)
     arrays = [None if t is None else t._a for t in tensors]
     some = _some(arrays)
     if here.recorder is not None and call.name == "gather" and here.notice is not None:
@@ -193,8 +196,33 @@ def collective(
     return work
 
 
+def _between_parts(group: ProcessGroup, tensors: Sequence[Tensor | None]) -> bool:
+    """Whether a compiled step must stop for this: MPI works on the host, a CUDA graph cannot wait for it."""
+    if not here.listeners or group.size() == 1:
+        return False
+    some = next(t for t in tensors if t is not None)._a
+    return not isinstance(some, np.ndarray) and group.engine("cuda").kind == "mpi"
+
+
+def _by_host_reads(
+    group: ProcessGroup, call: Call, tensors: Sequence[Tensor | None], async_op: bool
+) -> Work | None:
+    """The collective over copies on the host: reading them ends one part of the step, and the next follows."""
+    hosts = [None if t is None else t.detach().cpu() for t in tensors]
+    collective(group, call, hosts)
+    if tensors[0] is not None and hosts[0] is not None:
+        with no_grad():
+            tensors[0].copy_(hosts[0])
+    work = Work()
+    work._results = [tensors[0]]
+    return work if async_op else None
+
+
 def begin(group: ProcessGroup, call: Call, tensor: Tensor) -> Call:
     """Start a collective whose `end` is called later; both can be recorded."""
+    if _between_parts(group, [tensor]):
+        _by_host_reads(group, call, [tensor], False)
+        return call._replace(token=-1)
     if call.token == 0:
         call = call._replace(token=next(_tokens))
     run(_START, tensor._a.__class__, (tensor._a,), {"call": call})
@@ -203,5 +231,7 @@ def begin(group: ProcessGroup, call: Call, tensor: Tensor) -> Call:
 
 def end(call: Call, tensor: Tensor) -> None:
     """Wait for what `begin` started."""
+    if call.token == -1:
+        return  # it was done at once
     run(_END, tensor._a.__class__, (tensor._a,), {"call": call})
     bump(tensor)

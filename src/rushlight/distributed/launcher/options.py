@@ -48,6 +48,7 @@ def parser(program: str = "rushlight launch") -> argparse.ArgumentParser:
     for name in ("--rdzv-conf", "--role", "--start-method", "--monitor-interval", "--event-log-handler",
                  "--local-addr", "--logs-specs", "--numa-binding", "--signals-to-handle"):  # fmt: skip
         _flag(p, name, default=None, help=argparse.SUPPRESS)
+    _flag(p, "--plain", action="store_true", help=argparse.SUPPRESS)  # no rank in front of lines
     _flag(p, "--standalone", action="store_true", help=argparse.SUPPRESS)
     _flag(p, "--run-path", action="store_true", help=argparse.SUPPRESS)
     _flag(p, "--virtual-local-rank", action="store_true", help=argparse.SUPPRESS)

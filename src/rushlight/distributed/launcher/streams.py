@@ -87,9 +87,8 @@ class Streams:
             return
         with self._printing:
             try:
-                out.write(
-                    f"[rank{rank}]: {text}" if text.endswith("\n") else f"[rank{rank}]: {text}\n"
-                )
+                front = "" if self.chosen.plain else f"[rank{rank}]: "
+                out.write(front + text if text.endswith("\n") else f"{front}{text}\n")
                 out.flush()
             except (BrokenPipeError, ValueError):
                 pass  # nobody reads any more; the ranks go on

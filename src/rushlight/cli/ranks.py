@@ -1,0 +1,181 @@
+"""`rushlight train` by several ranks: one batch split over them, one progress bar, one set of files."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from ..base.config import launcher
+from .errors import UsageError
+from .progress import Progress
+from .training import Run
+
+__all__ = ["RankedRun", "agreed", "join", "run_of", "several", "start"]
+
+
+def several() -> bool:
+    """Whether this process is one of several ranks that a launcher started."""
+    return int(launcher("WORLD_SIZE") or 1) > 1
+
+
+def start(args: Any) -> int:
+    """`--nproc N`: the same command line in N ranks."""
+    from ..distributed import mpiexec
+    from ..distributed.launcher import launch
+
+    reason = mpiexec.why_not()
+    if reason is not None:
+        raise UsageError(f"--nproc {args.nproc} needs MPI, and {reason}")
+    words, rest = [], iter(args.argv)
+    for word in rest:
+        if word == "--nproc":
+            next(rest)
+        elif not word.startswith("--nproc="):
+            words.append(word)
+    options = ["--nproc-per-node", str(args.nproc), "--plain", "--max-restarts", "0", "--no-python"]
+    return launch([*options, sys.executable, "-m", "rushlight", *words], program="rushlight train")
+
+
+def join(args: Any) -> None:
+    """Meet the other ranks; all but the first are quiet, and leave nothing behind."""
+    from .. import distributed as dist
+
+    if not dist.is_initialized():
+        dist.init_process_group()
+    if args.lr_find or args.profile:
+        raise UsageError("--lr-find and --profile look at one process: leave --nproc out")
+    ranks = dist.get_world_size()
+    if args.global_batch is not None:
+        if args.global_batch % ranks:
+            raise UsageError(
+                f"--global-batch {args.global_batch} cannot be split over {ranks} ranks"
+            )
+        args.batch_size = args.global_batch // ranks
+    if dist.get_rank() != 0:
+        args.quiet = True
+
+
+def split_chosen(args: Any, given: int | None) -> None:
+    """A batch size that was chosen for the data is that of all ranks together; a given one is each rank's."""
+    from .. import distributed as dist
+
+    if given is None and several():
+        args.batch_size = max(1, args.batch_size // dist.get_world_size())
+
+
+def agreed(choose: Callable[[], Any]) -> Any:
+    """What the first rank chooses; with one process just that."""
+    if not several():
+        return choose()
+    from .. import distributed as dist
+
+    told: list[Any] = [None]
+    if dist.get_rank() == 0:
+        try:
+            told = [choose()]
+        except UsageError as error:
+            told = [error]
+    dist.broadcast_object_list(told, 0)
+    if isinstance(told[0], UsageError):
+        raise told[0]
+    return told[0]
+
+
+def follows() -> bool:
+    """Whether another rank writes and tells."""
+    if not several():
+        return False
+    from .. import distributed as dist
+
+    return dist.get_rank() != 0
+
+
+def run_of(args: Any, images: Any, device: str, fresh: bool) -> Run:
+    """The run of one process, or of one rank of several."""
+    if not several():
+        return Run(args, images, device, fresh)
+    if follows():  # what a rank writes beside the first is nobody's
+        args.scratch = tempfile.TemporaryDirectory()
+        args.out = args.scratch.name
+    return RankedRun(args, images, device, fresh)
+
+
+class RankedRun(Run):
+    """One rank's part of a run."""
+
+    def __init__(self, args: Any, images: Any, device: str, fresh: bool = True) -> None:
+        from .. import distributed as dist
+
+        self.rank, self.ranks = dist.get_rank(), dist.get_world_size()
+        if len(images.train) < self.ranks:
+            raise UsageError(f"{len(images.train)} images cannot be split over {self.ranks} ranks")
+        super().__init__(args, images, device, fresh)
+        self._draw_apart()
+
+    def _draw_apart(self) -> None:
+        """Every rank draws its own random numbers, also after a resume."""
+        import rushlight as rl
+
+        if self.rank:
+            rl.manual_seed(self.args.seed + 7919 * self.rank + 104729 * self.epoch + self.step)
+
+    def _for_steps(self) -> Any:
+        from ..nn import SyncBatchNorm
+        from ..nn.parallel import DistributedDataParallel
+
+        self.net = SyncBatchNorm.convert_sync_batchnorm(self.net)
+        return DistributedDataParallel(self.net)
+
+    def _steps(self, images: int, batch: int) -> int:
+        return max(
+            1, images // (batch * self.ranks)
+        )  # whole batches: every rank has as many images
+
+    def _mine(self, indices: list[int], size: int) -> list[int]:
+        whole = size * self.ranks
+        steps = [indices[at : at + whole] for at in range(0, self.steps * whole, whole)]
+        each = [len(step) // self.ranks for step in steps]
+        return [i for step, n in zip(steps, each) for i in step[self.rank :: self.ranks][:n]]
+
+    def _epoch(self, progress: Progress, caught: list[int]) -> None:
+        self._caught = caught
+        super()._epoch(progress, caught)
+
+    def _one(self, x: Any, y: Any) -> tuple[Any, Any]:
+        from .. import distributed as dist
+
+        found = super()._one(x, y)
+        flag = x.new_tensor([max(self._caught, default=0)], device="cpu", dtype=y.dtype)
+        dist.all_reduce(flag, dist.ReduceOp.MAX)
+        if not self._caught and int(
+            flag
+        ):  # a signal that another rank got stops all after this step
+            self._caught.append(int(flag))
+        return found
+
+    def _close_epoch(self, progress: Progress) -> None:
+        """The first rank measures and writes; the others take over what it found."""
+        import rushlight as rl
+
+        from .. import distributed as dist
+
+        sums = rl.tensor([float(v) for v in self.sums], dtype=rl.float64)
+        dist.all_reduce(sums)
+        self.sums = [float(sums[0]), int(sums[1]), int(sums[2])]
+        self.speed *= self.ranks
+
+        def close() -> tuple:
+            super(RankedRun, self)._close_epoch(progress)
+            return self.epoch, self.step, self.sums, self.history, self.best
+
+        self.epoch, self.step, self.sums, self.history, self.best = agreed(close)
+
+    def save(self, name: str = "last.pth") -> None:
+        if self.rank == 0:
+            super().save(name)
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        super().restore(saved)
+        self._draw_apart()
