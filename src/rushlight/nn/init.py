@@ -78,6 +78,8 @@ def trunc_normal_(
             stacklevel=2,
         )
 
+    if tensor.is_meta:  # no values: none is outside
+        return tensor
     low, high = (a - mean) / std, (b - mean) / std
     inside = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
     draw = _normal_within if inside > _ENOUGH_INSIDE else _uniform_accepted

@@ -6,12 +6,23 @@ from . import (  # noqa: F401 - submodules are reached as attributes
     _api,
     _utils,
     alexnet,
+    convnext,
+    densenet,
+    efficientnet,
+    googlenet,
+    inception,
+    mnasnet,
     mobilenet,
     mobilenetv2,
+    mobilenetv3,
+    regnet,
     resnet,
+    shufflenetv2,
     small,
     squeezenet,
+    swin_transformer,
     vgg,
+    vision_transformer,
 )
 from ._api import (
     Weights,
@@ -23,7 +34,10 @@ from ._api import (
     list_models,
 )
 
-_FAMILIES = (alexnet, mobilenetv2, resnet, small, squeezenet, vgg)
+_FAMILIES = (
+    alexnet, convnext, densenet, efficientnet, googlenet, inception, mnasnet, mobilenetv2, mobilenetv3, regnet,
+    resnet, shufflenetv2, small, squeezenet, swin_transformer, vgg, vision_transformer,
+)  # fmt: skip
 __all__ = [
     "Weights", "WeightsEnum", "get_model", "get_model_builder", "get_model_weights", "get_weight",
     "list_models",

@@ -18,11 +18,12 @@ def imagenet(
     acc1: float,
     *,
     resize_size: int = 256,
+    crop_size: int = 224,
     min_size: tuple[int, int] = (1, 1),
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
 ) -> Weights:
-    """Weights trained on ImageNet-1K, whose first 224x224 pixels are looked at."""
-    options: dict[str, Any] = {"crop_size": 224}
+    """Weights trained on ImageNet-1K, for pictures resized and cropped in the middle."""
+    options: dict[str, Any] = {"crop_size": crop_size}
     if resize_size != 256:
         options["resize_size"] = resize_size
     if interpolation is not InterpolationMode.BILINEAR:

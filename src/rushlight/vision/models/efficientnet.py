@@ -1,0 +1,257 @@
+"""EfficientNet (Tan and Le 2019) and EfficientNetV2 (2021), with torchvision's names and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import ceil, sqrt
+from typing import Any, NamedTuple
+
+from ... import nn
+from ...core.tensor import Tensor
+from ..ops.misc import Conv2dNormActivation, SqueezeExcitation
+from ..ops.stochastic_depth import StochasticDepth
+from ..transforms._modes import InterpolationMode
+from ._build import build, weights
+from ._utils import _make_divisible
+from ._weights import imagenet
+
+__all__ = [
+    "EfficientNet", "EfficientNet_B0_Weights", "EfficientNet_B1_Weights", "EfficientNet_B2_Weights",
+    "EfficientNet_B3_Weights", "EfficientNet_B4_Weights", "EfficientNet_B5_Weights",
+    "EfficientNet_B6_Weights", "EfficientNet_B7_Weights", "EfficientNet_V2_L_Weights",
+    "EfficientNet_V2_M_Weights", "EfficientNet_V2_S_Weights", "efficientnet_b0", "efficientnet_b1",
+    "efficientnet_b2", "efficientnet_b3", "efficientnet_b4", "efficientnet_b5", "efficientnet_b6",
+    "efficientnet_b7", "efficientnet_v2_l", "efficientnet_v2_m", "efficientnet_v2_s",
+]  # fmt: skip
+
+
+class MBConvConfig(NamedTuple):
+    """One stage: how much blocks widen, their kernel and stride, channels, how many, and whether widening is fused."""
+
+    expand_ratio: float
+    kernel: int
+    stride: int
+    input_channels: int
+    out_channels: int
+    num_layers: int
+    fused: bool = False
+
+    def scaled(self, width: float, depth: float) -> MBConvConfig:
+        """The stage of a larger network."""
+        return self._replace(
+            input_channels=_make_divisible(self.input_channels * width, 8),
+            out_channels=_make_divisible(self.out_channels * width, 8),
+            num_layers=ceil(self.num_layers * depth),
+        )
+
+
+class _Block(nn.Module):
+    """What both kinds of block share: a shortcut that is sometimes left out while training."""
+
+    def __init__(self, cnf: MBConvConfig, drop: float) -> None:
+        super().__init__()
+        if not 1 <= cnf.stride <= 2:
+            raise ValueError("illegal stride value")
+        self.use_res_connect = cnf.stride == 1 and cnf.input_channels == cnf.out_channels
+        self.drop = drop
+
+    def _finish(self, layers: list[nn.Module], cnf: MBConvConfig) -> None:
+        self.block = nn.Sequential(*layers)
+        self.stochastic_depth = StochasticDepth(self.drop, "row")
+        self.out_channels = cnf.out_channels
+
+    def forward(self, x: Tensor) -> Tensor:
+        out = self.block(x)
+        return self.stochastic_depth(out) + x if self.use_res_connect else out
+
+
+class MBConv(_Block):
+    """Widen by 1x1, filter each channel, weigh the channels, narrow by 1x1."""
+
+    def __init__(
+        self, cnf: MBConvConfig, stochastic_depth_prob: float, norm_layer: Callable[..., nn.Module],
+        se_layer: Callable[..., nn.Module] = SqueezeExcitation,
+    ) -> None:  # fmt: skip
+        super().__init__(cnf, stochastic_depth_prob)
+        inside = _make_divisible(cnf.input_channels * cnf.expand_ratio, 8)
+        how: dict[str, Any] = {"norm_layer": norm_layer, "activation_layer": nn.SiLU}
+        layers: list[nn.Module] = []
+        if inside != cnf.input_channels:
+            layers.append(Conv2dNormActivation(cnf.input_channels, inside, kernel_size=1, **how))
+        layers.append(
+            Conv2dNormActivation(
+                inside, inside, kernel_size=cnf.kernel, stride=cnf.stride, groups=inside, **how
+            )
+        )
+        squeezed = max(1, cnf.input_channels // 4)
+        layers.append(se_layer(inside, squeezed, activation=partial(nn.SiLU, inplace=True)))
+        how["activation_layer"] = None
+        layers.append(Conv2dNormActivation(inside, cnf.out_channels, kernel_size=1, **how))
+        self._finish(layers, cnf)
+
+
+class FusedMBConv(_Block):
+    """Widening and filtering as one plain convolution."""
+
+    def __init__(
+        self, cnf: MBConvConfig, stochastic_depth_prob: float, norm_layer: Callable[..., nn.Module]
+    ) -> None:
+        super().__init__(cnf, stochastic_depth_prob)
+        inside = _make_divisible(cnf.input_channels * cnf.expand_ratio, 8)
+        wide = inside != cnf.input_channels
+        to = inside if wide else cnf.out_channels
+        how: dict[str, Any] = {"norm_layer": norm_layer, "activation_layer": nn.SiLU}
+        layers: list[nn.Module] = [
+            Conv2dNormActivation(
+                cnf.input_channels, to, kernel_size=cnf.kernel, stride=cnf.stride, **how
+            )
+        ]
+        if wide:
+            how["activation_layer"] = None
+            layers.append(Conv2dNormActivation(inside, cnf.out_channels, kernel_size=1, **how))
+        self._finish(layers, cnf)
+
+
+class EfficientNet(nn.Module):
+    """Stages of blocks; deeper blocks are left out more often while training."""
+
+    def __init__(
+        self, inverted_residual_setting: Sequence[MBConvConfig], dropout: float,
+        stochastic_depth_prob: float = 0.2, num_classes: int = 1000,
+        norm_layer: Callable[..., nn.Module] | None = None, last_channel: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if not inverted_residual_setting:
+            raise ValueError("The inverted_residual_setting should not be empty")
+        norm = norm_layer or nn.BatchNorm2d
+        how: dict[str, Any] = {"norm_layer": norm, "activation_layer": nn.SiLU}
+        first = inverted_residual_setting[0].input_channels
+        layers: list[nn.Module] = [Conv2dNormActivation(3, first, stride=2, **how)]
+        total, done = sum(c.num_layers for c in inverted_residual_setting), 0
+        for cnf in inverted_residual_setting:
+            stage = []
+            for i in range(cnf.num_layers):
+                own = cnf if i == 0 else cnf._replace(input_channels=cnf.out_channels, stride=1)
+                drop = stochastic_depth_prob * done / total
+                stage.append((FusedMBConv if cnf.fused else MBConv)(own, drop, norm))
+                done += 1
+            layers.append(nn.Sequential(*stage))
+        last = inverted_residual_setting[-1].out_channels
+        width = last_channel or 4 * last
+        layers.append(Conv2dNormActivation(last, width, kernel_size=1, **how))
+        self.features = nn.Sequential(*layers)
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.classifier = nn.Sequential(
+            nn.Dropout(p=dropout, inplace=True), nn.Linear(width, num_classes)
+        )
+        for m in self.modules():
+            if isinstance(m, nn.Conv2d):
+                nn.init.kaiming_normal_(m.weight, mode="fan_out")
+                if m.bias is not None:
+                    nn.init.zeros_(m.bias)
+            elif isinstance(m, (nn.BatchNorm2d, nn.GroupNorm)):
+                nn.init.ones_(m.weight)
+                nn.init.zeros_(m.bias)
+            elif isinstance(m, nn.Linear):
+                reach = 1.0 / sqrt(m.out_features)
+                nn.init.uniform_(m.weight, -reach, reach)
+                nn.init.zeros_(m.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.classifier(self.avgpool(self.features(x)).flatten(1))
+
+
+_B0 = (
+    MBConvConfig(1, 3, 1, 32, 16, 1), MBConvConfig(6, 3, 2, 16, 24, 2), MBConvConfig(6, 5, 2, 24, 40, 2),
+    MBConvConfig(6, 3, 2, 40, 80, 3), MBConvConfig(6, 5, 1, 80, 112, 3), MBConvConfig(6, 5, 2, 112, 192, 4),
+    MBConvConfig(6, 3, 1, 192, 320, 1),
+)  # fmt: skip
+# widening, kernel, stride, channels in and out, blocks, fused
+_V2 = {
+    "s": ((1, 3, 1, 24, 24, 2, True), (4, 3, 2, 24, 48, 4, True), (4, 3, 2, 48, 64, 4, True), (4, 3, 2, 64, 128, 6),
+          (6, 3, 1, 128, 160, 9), (6, 3, 2, 160, 256, 15)),
+    "m": ((1, 3, 1, 24, 24, 3, True), (4, 3, 2, 24, 48, 5, True), (4, 3, 2, 48, 80, 5, True), (4, 3, 2, 80, 160, 7),
+          (6, 3, 1, 160, 176, 14), (6, 3, 2, 176, 304, 18), (6, 3, 1, 304, 512, 5)),
+    "l": ((1, 3, 1, 32, 32, 4, True), (4, 3, 2, 32, 64, 7, True), (4, 3, 2, 64, 96, 7, True), (4, 3, 2, 96, 192, 10),
+          (6, 3, 1, 192, 224, 19), (6, 3, 2, 224, 384, 25), (6, 3, 1, 384, 640, 7)),
+}  # fmt: skip
+
+
+def _first(
+    width: float, depth: float, dropout: float, norm: Any = None, **kwargs: Any
+) -> EfficientNet:
+    stages = [stage.scaled(width, depth) for stage in _B0]
+    return EfficientNet(
+        stages, kwargs.pop("dropout", dropout), norm_layer=kwargs.pop("norm_layer", norm), **kwargs
+    )
+
+
+def _second(size: str, dropout: float, **kwargs: Any) -> EfficientNet:
+    stages = [MBConvConfig(*row) for row in _V2[size]]
+    norm = kwargs.pop("norm_layer", partial(nn.BatchNorm2d, eps=1e-03))
+    return EfficientNet(
+        stages, kwargs.pop("dropout", dropout), norm_layer=norm, last_channel=1280, **kwargs
+    )
+
+
+_CUBIC = InterpolationMode.BICUBIC
+_OLD = partial(nn.BatchNorm2d, eps=0.001, momentum=0.01)
+
+EfficientNet_B0_Weights = weights(
+    "EfficientNet_B0_Weights",
+    IMAGENET1K_V1=imagenet("efficientnet_b0_rwightman-7f5810bc.pth", 5288548, 77.692, interpolation=_CUBIC),
+)  # fmt: skip
+EfficientNet_B1_Weights = weights(
+    "EfficientNet_B1_Weights",
+    IMAGENET1K_V1=imagenet("efficientnet_b1_rwightman-bac287d4.pth", 7794184, 78.642, crop_size=240, interpolation=_CUBIC),
+    IMAGENET1K_V2=imagenet("efficientnet_b1-c27df63c.pth", 7794184, 79.838, resize_size=255, crop_size=240),
+)  # fmt: skip
+EfficientNet_B2_Weights = weights(
+    "EfficientNet_B2_Weights",
+    IMAGENET1K_V1=imagenet("efficientnet_b2_rwightman-c35c1473.pth", 9109994, 80.608, resize_size=288, crop_size=288, interpolation=_CUBIC),
+)  # fmt: skip
+EfficientNet_B3_Weights = weights(
+    "EfficientNet_B3_Weights",
+    IMAGENET1K_V1=imagenet("efficientnet_b3_rwightman-b3899882.pth", 12233232, 82.008, resize_size=320, crop_size=300, interpolation=_CUBIC),
+)  # fmt: skip
+EfficientNet_B4_Weights = weights(
+    "EfficientNet_B4_Weights",
+    IMAGENET1K_V1=imagenet("efficientnet_b4_rwightman-23ab8bcd.pth", 19341616, 83.384, resize_size=384, crop_size=380, interpolation=_CUBIC),
+)  # fmt: skip
+EfficientNet_B5_Weights = weights(
+    "EfficientNet_B5_Weights",
+    IMAGENET1K_V1=imagenet("efficientnet_b5_lukemelas-1a07897c.pth", 30389784, 83.444, resize_size=456, crop_size=456, interpolation=_CUBIC),
+)  # fmt: skip
+EfficientNet_B6_Weights = weights(
+    "EfficientNet_B6_Weights",
+    IMAGENET1K_V1=imagenet("efficientnet_b6_lukemelas-24a108a5.pth", 43040704, 84.008, resize_size=528, crop_size=528, interpolation=_CUBIC),
+)  # fmt: skip
+EfficientNet_B7_Weights = weights(
+    "EfficientNet_B7_Weights",
+    IMAGENET1K_V1=imagenet("efficientnet_b7_lukemelas-c5b4e57e.pth", 66347960, 84.122, resize_size=600, crop_size=600, interpolation=_CUBIC),
+)  # fmt: skip
+EfficientNet_V2_S_Weights = weights(
+    "EfficientNet_V2_S_Weights",
+    IMAGENET1K_V1=imagenet("efficientnet_v2_s-dd5fe13b.pth", 21458488, 84.228, resize_size=384, crop_size=384, min_size=(33, 33)),
+)  # fmt: skip
+EfficientNet_V2_M_Weights = weights(
+    "EfficientNet_V2_M_Weights",
+    IMAGENET1K_V1=imagenet("efficientnet_v2_m-dc08266a.pth", 54139356, 85.112, resize_size=480, crop_size=480, min_size=(33, 33)),
+)  # fmt: skip
+EfficientNet_V2_L_Weights = weights(
+    "EfficientNet_V2_L_Weights",
+    IMAGENET1K_V1=imagenet("efficientnet_v2_l-59c71312.pth", 118515272, 85.808, resize_size=480, crop_size=480, interpolation=_CUBIC, min_size=(33, 33)),
+)  # fmt: skip
+
+efficientnet_b0 = build("efficientnet_b0", EfficientNet_B0_Weights, partial(_first, 1.0, 1.0, 0.2), "The network of that name: efficientnet b0.")  # fmt: skip
+efficientnet_b1 = build("efficientnet_b1", EfficientNet_B1_Weights, partial(_first, 1.0, 1.1, 0.2), "The network of that name: efficientnet b1.")  # fmt: skip
+efficientnet_b2 = build("efficientnet_b2", EfficientNet_B2_Weights, partial(_first, 1.1, 1.2, 0.3), "The network of that name: efficientnet b2.")  # fmt: skip
+efficientnet_b3 = build("efficientnet_b3", EfficientNet_B3_Weights, partial(_first, 1.2, 1.4, 0.3), "The network of that name: efficientnet b3.")  # fmt: skip
+efficientnet_b4 = build("efficientnet_b4", EfficientNet_B4_Weights, partial(_first, 1.4, 1.8, 0.4), "The network of that name: efficientnet b4.")  # fmt: skip
+efficientnet_b5 = build("efficientnet_b5", EfficientNet_B5_Weights, partial(_first, 1.6, 2.2, 0.4, _OLD), "The network of that name: efficientnet b5.")  # fmt: skip
+efficientnet_b6 = build("efficientnet_b6", EfficientNet_B6_Weights, partial(_first, 1.8, 2.6, 0.5, _OLD), "The network of that name: efficientnet b6.")  # fmt: skip
+efficientnet_b7 = build("efficientnet_b7", EfficientNet_B7_Weights, partial(_first, 2.0, 3.1, 0.5, _OLD), "The network of that name: efficientnet b7.")  # fmt: skip
+efficientnet_v2_s = build("efficientnet_v2_s", EfficientNet_V2_S_Weights, partial(_second, "s", 0.2), "The network of that name: efficientnet v2 s.")  # fmt: skip
+efficientnet_v2_m = build("efficientnet_v2_m", EfficientNet_V2_M_Weights, partial(_second, "m", 0.3), "The network of that name: efficientnet v2 m.")  # fmt: skip
+efficientnet_v2_l = build("efficientnet_v2_l", EfficientNet_V2_L_Weights, partial(_second, "l", 0.4), "The network of that name: efficientnet v2 l.")  # fmt: skip

@@ -1,0 +1,205 @@
+"""Swin Transformer (Liu et al. 2021) and its second version (2022), with torchvision's names and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ... import nn
+from ...core.tensor import Tensor
+from ...operators.shape.join import cat
+from ..ops.misc import MLP, Permute
+from ..ops.stochastic_depth import StochasticDepth
+from ..transforms._modes import InterpolationMode
+from ._build import build, weights
+from ._weights import imagenet
+from ._windows import ShiftedWindowAttention, ShiftedWindowAttentionV2
+
+__all__ = [
+    "SwinTransformer", "Swin_B_Weights", "Swin_S_Weights", "Swin_T_Weights", "Swin_V2_B_Weights",
+    "Swin_V2_S_Weights", "Swin_V2_T_Weights", "swin_b", "swin_s", "swin_t", "swin_v2_b",
+    "swin_v2_s", "swin_v2_t",
+]  # fmt: skip
+
+_CUBIC = InterpolationMode.BICUBIC
+
+
+_Layer = Callable[..., nn.Module]
+
+
+def _quarters(x: Tensor) -> Tensor:
+    """Four neighbours side by side in the channels: half the height, half the width."""
+    h, w = x.shape[-3:-1]
+    x = nn.functional.pad(x, (0, 0, 0, w % 2, 0, h % 2))
+    parts = [x[..., i::2, j::2, :] for j in (0, 1) for i in (0, 1)]
+    return cat(parts, -1)
+
+
+class PatchMerging(nn.Module):
+    """Half the size, twice the channels."""
+
+    def __init__(self, dim: int, norm_layer: _Layer = nn.LayerNorm) -> None:
+        super().__init__()
+        self.dim = dim
+        self.reduction = nn.Linear(4 * dim, 2 * dim, bias=False)
+        self.norm = norm_layer(4 * dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.reduction(self.norm(_quarters(x)))
+
+
+class PatchMergingV2(nn.Module):
+    """The same, normalised behind."""
+
+    def __init__(self, dim: int, norm_layer: _Layer = nn.LayerNorm) -> None:
+        super().__init__()
+        self.dim = dim
+        self.reduction = nn.Linear(4 * dim, 2 * dim, bias=False)
+        self.norm = norm_layer(2 * dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(self.reduction(_quarters(x)))
+
+
+class SwinTransformerBlock(nn.Module):
+    """Attention in windows and two dense layers, each behind a norm and beside a shortcut."""
+
+    def __init__(
+        self, dim: int, num_heads: int, window_size: list[int], shift_size: list[int], mlp_ratio: float = 4.0,
+        dropout: float = 0.0, attention_dropout: float = 0.0, stochastic_depth_prob: float = 0.0,
+        norm_layer: _Layer = nn.LayerNorm, attn_layer: _Layer = ShiftedWindowAttention,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.norm1 = norm_layer(dim)
+        self.attn = attn_layer(
+            dim,
+            window_size,
+            shift_size,
+            num_heads,
+            attention_dropout=attention_dropout,
+            dropout=dropout,
+        )
+        self.stochastic_depth = StochasticDepth(stochastic_depth_prob, "row")
+        self.norm2 = norm_layer(dim)
+        self.mlp = MLP(
+            dim,
+            [int(dim * mlp_ratio), dim],
+            activation_layer=nn.GELU,
+            inplace=None,
+            dropout=dropout,
+        )
+        for m in self.mlp.modules():
+            if isinstance(m, nn.Linear):
+                nn.init.xavier_uniform_(m.weight)
+                if m.bias is not None:
+                    nn.init.normal_(m.bias, std=1e-6)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.stochastic_depth(self.attn(self.norm1(x)))
+        return x + self.stochastic_depth(self.mlp(self.norm2(x)))
+
+
+class SwinTransformerBlockV2(SwinTransformerBlock):
+    """The norms stand behind what they normalise."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"attn_layer": ShiftedWindowAttentionV2, **kwargs})
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.stochastic_depth(self.norm1(self.attn(x)))
+        return x + self.stochastic_depth(self.norm2(self.mlp(x)))
+
+
+class SwinTransformer(nn.Module):
+    """Patches, stages of blocks with merged patches between them, a classifier."""
+
+    def __init__(
+        self, patch_size: list[int], embed_dim: int, depths: list[int], num_heads: list[int], window_size: list[int],
+        mlp_ratio: float = 4.0, dropout: float = 0.0, attention_dropout: float = 0.0, stochastic_depth_prob: float = 0.1,
+        num_classes: int = 1000, norm_layer: _Layer | None = None, block: _Layer | None = None,
+        downsample_layer: _Layer = PatchMerging,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.num_classes = num_classes
+        make, norm = block or SwinTransformerBlock, norm_layer or partial(nn.LayerNorm, eps=1e-5)
+        size = (patch_size[0], patch_size[1])
+        layers: list[nn.Module] = [
+            nn.Sequential(nn.Conv2d(3, embed_dim, kernel_size=size, stride=size), Permute([0, 2, 3, 1]), norm(embed_dim))
+        ]  # fmt: skip
+        total, done, dim = sum(depths), 0, embed_dim
+        for i, (depth, heads) in enumerate(zip(depths, num_heads)):
+            stage: list[nn.Module] = []
+            for j in range(depth):
+                stage.append(
+                    make(
+                        dim, heads, window_size=window_size, shift_size=[0 if j % 2 == 0 else w // 2 for w in window_size],
+                        mlp_ratio=mlp_ratio, dropout=dropout, attention_dropout=attention_dropout,
+                        stochastic_depth_prob=stochastic_depth_prob * done / (total - 1), norm_layer=norm,
+                    )
+                )  # fmt: skip
+                done += 1
+            layers.append(nn.Sequential(*stage))
+            if i < len(depths) - 1:
+                layers.append(downsample_layer(dim, norm))
+                dim *= 2
+        self.features = nn.Sequential(*layers)
+        self.norm = norm(dim)
+        self.permute = Permute([0, 3, 1, 2])
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.flatten = nn.Flatten(1)
+        self.head = nn.Linear(dim, num_classes)
+        for m in self.modules():
+            if isinstance(m, nn.Linear):
+                nn.init.trunc_normal_(m.weight, std=0.02)
+                if m.bias is not None:
+                    nn.init.zeros_(m.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.permute(self.norm(self.features(x)))
+        return self.head(self.flatten(self.avgpool(x)))
+
+
+def _swin(
+    second: bool, width: int, deep: int, heads: int, drop: float, **kwargs: Any
+) -> SwinTransformer:
+    window = 8 if second else 7
+    if second:
+        kwargs = {"block": SwinTransformerBlockV2, "downsample_layer": PatchMergingV2, **kwargs}
+    return SwinTransformer(
+        [4, 4], width, [2, 2, deep, 2], [heads * k for k in (1, 2, 4, 8)], [window, window],
+        stochastic_depth_prob=kwargs.pop("stochastic_depth_prob", drop), **kwargs,
+    )  # fmt: skip
+
+
+Swin_T_Weights = weights(
+    "Swin_T_Weights",
+    IMAGENET1K_V1=imagenet("swin_t-704ceda3.pth", 28288354, 81.474, resize_size=232, interpolation=_CUBIC, min_size=(224, 224)),
+)  # fmt: skip
+Swin_S_Weights = weights(
+    "Swin_S_Weights",
+    IMAGENET1K_V1=imagenet("swin_s-5e29d889.pth", 49606258, 83.196, resize_size=246, interpolation=_CUBIC, min_size=(224, 224)),
+)  # fmt: skip
+Swin_B_Weights = weights(
+    "Swin_B_Weights",
+    IMAGENET1K_V1=imagenet("swin_b-68c6b09e.pth", 87768224, 83.582, resize_size=238, interpolation=_CUBIC, min_size=(224, 224)),
+)  # fmt: skip
+Swin_V2_T_Weights = weights(
+    "Swin_V2_T_Weights",
+    IMAGENET1K_V1=imagenet("swin_v2_t-b137f0e2.pth", 28351570, 82.072, resize_size=260, crop_size=256, interpolation=_CUBIC, min_size=(256, 256)),
+)  # fmt: skip
+Swin_V2_S_Weights = weights(
+    "Swin_V2_S_Weights",
+    IMAGENET1K_V1=imagenet("swin_v2_s-637d8ceb.pth", 49737442, 83.712, resize_size=260, crop_size=256, interpolation=_CUBIC, min_size=(256, 256)),
+)  # fmt: skip
+Swin_V2_B_Weights = weights(
+    "Swin_V2_B_Weights",
+    IMAGENET1K_V1=imagenet("swin_v2_b-781e5279.pth", 87930848, 84.112, resize_size=272, crop_size=256, interpolation=_CUBIC, min_size=(256, 256)),
+)  # fmt: skip
+
+swin_t = build("swin_t", Swin_T_Weights, partial(_swin, False, 96, 6, 3, 0.2), "The network of that name: swin t.")  # fmt: skip
+swin_s = build("swin_s", Swin_S_Weights, partial(_swin, False, 96, 18, 3, 0.3), "The network of that name: swin s.")  # fmt: skip
+swin_b = build("swin_b", Swin_B_Weights, partial(_swin, False, 128, 18, 4, 0.5), "The network of that name: swin b.")  # fmt: skip
+swin_v2_t = build("swin_v2_t", Swin_V2_T_Weights, partial(_swin, True, 96, 6, 3, 0.2), "The network of that name: swin v2 t.")  # fmt: skip
+swin_v2_s = build("swin_v2_s", Swin_V2_S_Weights, partial(_swin, True, 96, 18, 3, 0.3), "The network of that name: swin v2 s.")  # fmt: skip
+swin_v2_b = build("swin_v2_b", Swin_V2_B_Weights, partial(_swin, True, 128, 18, 4, 0.5), "The network of that name: swin v2 b.")  # fmt: skip
