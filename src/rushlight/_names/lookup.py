@@ -16,7 +16,7 @@ PACKAGE = __name__.split(".")[0]
 # Submodules that `import rushlight` does not load; `rushlight.nn` loads them on first use.
 SUBMODULES = (
     "_C", "__config__", "_dynamo", "_utils", "accelerator", "amp", "autograd", "backends", "capture", "cli",
-    "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "fft", "func", "futures",
+    "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "export", "fft", "func", "futures",
     "fx", "hub", "io", "jit", "library", "linalg", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx",
     "ops", "optim", "overrides", "profiler", "random", "return_types", "serialization", "sparse", "special",
     "testing", "torch_version", "types", "utils", "version", "vision", "xpu",

@@ -34,6 +34,8 @@ _LISTS = frozenset(
     ("tensors", "tensor", "operands", "indices", "index", "matrices", "inputs", "outputs")
 )
 
+_TENSORS = ("T", "mT", "H", "mH", "real", "imag", "data")
+
 _originals: dict[FunctionType, FunctionType] = {}  # by the function that asks: what it was before
 _methods: dict[tuple[str, FunctionType], FunctionType] = {}  # by the function of the same body
 
@@ -48,6 +50,10 @@ def arm(cls: type | None) -> None:
     for place in sorted(NAMESPACES, key="Tensor".__eq__):  # methods last
         for name, fn in list(NAMESPACES[place].items()):
             _arm_one(place, name, fn)
+    for name in _TENSORS:  # attributes that are tensors: modes see them, too
+        attribute: Any = vars(Tensor)[name]
+        if attribute.fget not in _originals:
+            exchange(attribute.fget, attribute.__get__)
 
 
 def _arm_one(place: str, name: str, fn: Any) -> None:

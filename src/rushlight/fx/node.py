@@ -238,7 +238,10 @@ class Node:
         if self.op == "call_function":
             return self.target in _impure
         if self.op == "call_method":
-            return self.target.endswith("_") and not self.target.endswith("__")
+            bare = self.target.strip("_")
+            if self.target.endswith("__"):
+                return bare == "setitem" or f"i{bare[1:]}" == bare and bare != "invert"
+            return self.target.endswith("_")
         if self.op == "call_module" and self.graph.owning_module is not None:
             return bool(
                 getattr(self.graph.owning_module.get_submodule(self.target), "is_impure", False)

@@ -21,10 +21,18 @@ _ADVICE = (
 _no_compiler = refuser("jit", "has no TorchScript", _ADVICE)
 _told: set[str] = set()  # what has been said in this process
 
-trace = _no_compiler("trace")
-trace_module = _no_compiler("trace_module")
-load = _no_compiler("load")
-save = _no_compiler("save")
+_TRACING = {"load": "_traced", "save": "_traced", "trace": "_traced", "trace_module": "_traced",
+            "TracingCheckError": "_trace", "_recursive": "_recursive"}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Tracing, loaded when it is first asked for."""
+    if name not in _TRACING:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    from importlib import import_module
+
+    home = import_module(f"{__name__}.{_TRACING[name]}")
+    return home if name.startswith("_") else getattr(home, name)
 
 
 class Attribute(NamedTuple):
@@ -58,8 +66,11 @@ def is_scripting() -> bool:
 
 
 def is_tracing() -> bool:
-    """Whether a tracer is recording this line: never here."""
-    return False
+    """Whether `trace` is recording this line."""
+    import sys
+
+    tracer = sys.modules.get(f"{__name__}._trace")  # not loaded: nobody traces
+    return tracer is not None and tracer.is_tracing()
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
@@ -168,6 +179,5 @@ def _overload_method(fn: Callable) -> Callable:
 __all__ = [
     "Attribute", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "TracerWarning",
     "annotate", "annotations", "export", "fork", "freeze", "ignore", "interface", "is_scripting",
-    "is_tracing", "isinstance", "load", "save", "script", "script_if_tracing", "script_method", "trace",
-    "trace_module", "unused", "wait",
+    "is_tracing", "isinstance", "script", "script_if_tracing", "script_method", "unused", "wait",
 ]  # fmt: skip
