@@ -264,7 +264,7 @@ def main() -> None:
     ]:  # fmt: skip
         compare(name, how)
     compare("GRU", {"bidirectional": True}, [2, 2, 2, 1, 1])
-    cudnn_rnn._call.cache_clear()
+    cudnn_rnn.call_of.cache_clear()
     cudnn_rnn._stack.cache_clear()
     left = [key for key in made if isinstance(key, int) and key >= 1000 and made[key]]
     assert not left, f"descriptors were not given back: {left}"

@@ -119,14 +119,14 @@ def test_packed_sequences(name: str, how: dict) -> None:
 def test_every_algorithm_gives_the_same(
     algorithm: int, hidden: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rushlight.runtime.cuda.library import cudnn_rnn
+    from rushlight.runtime.cuda.library import cudnn_rnn, cudnn_rnn_choice
 
-    monkeypatch.setattr(cudnn_rnn, "_choose", lambda *key: algorithm)
+    monkeypatch.setattr(cudnn_rnn_choice, "_choose", lambda *key: algorithm)
     rl.manual_seed(2)
     net = rl.nn.LSTM(hidden, hidden, 2)
     x = rl.randn(9, 8, hidden)
     try:
-        cudnn_rnn._call(
+        cudnn_rnn.call_of(
             0, cudnn_rnn.Recurrence("lstm", hidden, hidden, 0, 2, 1, True), "f", False, algorithm,
             (8,) * 9, True,
         )  # fmt: skip
@@ -265,12 +265,12 @@ def test_a_captured_step_equals_eager_ones(kind: str, drop: float, cudnn: bool) 
 
 @needs_cudnn
 def test_lengths_that_change_cost_no_new_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rushlight.runtime.cuda.library import cudnn_rnn
+    from rushlight.runtime.cuda.library import cudnn_rnn_choice
 
     asked: list[int] = []
-    plain = cudnn_rnn._milliseconds
+    plain = cudnn_rnn_choice._milliseconds
     monkeypatch.setattr(
-        cudnn_rnn, "_milliseconds", lambda call, sizes: asked.append(1) or plain(call, sizes)
+        cudnn_rnn_choice, "_milliseconds", lambda call, sizes: asked.append(1) or plain(call, sizes)
     )
     net = rl.nn.GRU(20, 33).to("cuda")
     for steps in (17, 18, 19, 25):

@@ -13,7 +13,8 @@ from cupy.cuda import runtime
 from ...door import kernel_for
 from ...recurrent import Recurrence, Way
 from ..code.sources import NUMBERS, blocks_for, load
-from ..library.cudnn_rnn import call_for, way
+from ..library.cudnn_rnn import call_for
+from ..library.cudnn_rnn_choice import way
 from ..memory.streams import current
 from .casts import MOST, launch_casts
 from .fills import copied

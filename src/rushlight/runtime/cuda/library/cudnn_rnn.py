@@ -1,4 +1,4 @@
-"""cuDNN's recurrent layers through ctypes: its descriptors, where weights lie, and the choice of an algorithm."""
+"""cuDNN's recurrent layers through ctypes: the library, its descriptors, and where weights lie."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
-from ....base.config import settings
 from ....base.locks import new_rlock
 from ...recurrent import GATES, Recurrence, Way
 from ..memory.streams import current
-from .cublaslt import is_capturing
 
 # Numbers of cudnn_graph.h and cudnn_adv.h.
 TYPES = {"f": 0, "d": 1, "e": 2, "E": 9}  # dtype.char -> cudnnDataType_t
@@ -28,8 +26,7 @@ _DEFAULT_MATH, _TENSOR_MATH, _FMA_MATH = 0, 1, 3
 _UNPACKED, _PACKED = 0, 1  # layouts, both step after step
 _OLDEST = 8901  # since then lengths need no copy on the device
 
-_RUNS = 3  # of each algorithm when they are compared
-_KEPT = 512  # descriptors of so many shapes
+KEPT = 512  # descriptors of so many shapes
 
 
 class Refused(Exception):
@@ -323,18 +320,18 @@ def _go(lib: Library, name: str, *arguments: Any) -> None:
 # -- found again ----------------------------------------------------------------------------------
 
 
-@lru_cache(_KEPT)
+@lru_cache(KEPT)
 def _stack(
     device: int, what: Recurrence, char: str, tf32: bool, algorithm: int, packed: bool
 ) -> Stack:
     lib = library()
-    assert lib is not None  # `way` asked before
+    assert lib is not None  # `choose.way` asked before
     with lib.lock:
         return Stack(lib, what, char, tf32, algorithm, packed)
 
 
-@lru_cache(_KEPT)
-def _call(
+@lru_cache(KEPT)
+def call_of(
     device: int, what: Recurrence, char: str, tf32: bool, algorithm: int, sizes: tuple,
     training: bool,
 ) -> Call:  # fmt: skip
@@ -344,109 +341,5 @@ def _call(
 
 
 def call_for(what: Recurrence, char: str, way: Way, sizes: tuple, training: bool) -> Call:
-    """What runs a stack in the way that was told."""
-    return _call(runtime.getDevice(), what, char, way.tf32, way.algorithm, sizes, training)
-
-
-# -- which algorithm ------------------------------------------------------------------------------
-
-
-def way(what: Recurrence, char: str, sizes: tuple[int, ...], training: bool) -> Way | None:
-    """How cuDNN runs a stack; None where it is switched off, absent, or refuses.
-
-    Algorithms are compared once per kind of stack, batch and power of two of steps, so that lengths which
-    change from call to call cost nothing.
-    """
-    if not settings.cudnn_enabled or char not in TYPES or library() is None:
-        return None
-    device, tf32 = runtime.getDevice(), settings.cudnn_allow_tf32
-    chosen = _choose(
-        device, what, char, tf32, sizes[0], len(sizes).bit_length(), sizes[-1] != sizes[0], training,
-        settings.deterministic, _Sizes(sizes),
-    )  # fmt: skip
-    if chosen is None:
-        return None
-    try:
-        return _call(device, what, char, tf32, chosen, sizes, training).stack.way
-    except Refused:
-        return None
-
-
-class _Sizes:
-    """The lengths of one call, which are no part of the key that a choice is kept under."""
-
-    __slots__ = ("sizes",)
-
-    def __init__(self, sizes: tuple[int, ...]) -> None:
-        self.sizes = sizes
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Sizes)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-measured: dict[int, float] = {}  # milliseconds of each algorithm, when they were compared last
-
-
-@lru_cache(_KEPT)
-def _choose(
-    device: int, what: Recurrence, char: str, tf32: bool, batch: int, magnitude: int, packed: bool,
-    training: bool, deterministic: bool, example: _Sizes,
-) -> int | None:  # fmt: skip
-    """The quickest algorithm for sequences like the example's."""
-    calls = []
-    for algorithm in (STANDARD, PERSIST_SMALL, PERSIST_STATIC):
-        try:
-            calls.append(_call(device, what, char, tf32, algorithm, example.sizes, training))
-        except Refused:
-            continue
-        if deterministic or is_capturing():
-            break
-    if len(calls) < 2:
-        return calls[0].stack.way.algorithm if calls else None
-    measured.clear()
-    for call in calls:
-        try:
-            measured[call.stack.way.algorithm] = _milliseconds(call, example.sizes)
-        except RuntimeError:
-            continue
-    return min(measured, key=measured.__getitem__) if measured else None
-
-
-def _milliseconds(call: Call, sizes: tuple[int, ...]) -> float:
-    """Time of forward and, for training, backward on arrays of their own, full of random numbers."""
-    what, char = call.stack.what, call.stack.char
-    itemsize = 8 if char == "d" else 4 if char == "f" else 2
-    frames, batch = sum(sizes), sizes[0]
-
-    def noise(*shape: int) -> Any:
-        return cupy.random.random(-(-prod(shape) * itemsize // 4), dtype=np.float32) * 0.1
-
-    cells = what.layers * what.directions
-    x, y, gy = [
-        noise(frames, n) for n in (what.width, *[what.out * what.directions] * 2)
-    ]  # fmt: skip
-    h, h0, c, c0 = [noise(cells, batch, n) for n in (what.out, what.out, what.hidden, what.hidden)]
-    w = noise(call.stack.way.size)
-    gx, gw = noise(frames, what.width), cupy.zeros_like(w)
-    reserve = cupy.ndarray((call.reserve,), np.uint8)
-    if what.mode != "lstm":
-        c = c0 = None
-
-    def run() -> None:
-        call.forward(x, h0, c0, w, y, h, c, reserve)
-        if call.training:
-            call.backward((x, h0, c0, w, y), (gy, None, None), (gx, None, None, gw), reserve)
-
-    run()
-    stream = cupy.cuda.get_current_stream()
-    begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-    stream.synchronize()
-    begin.record(stream)
-    for _ in range(_RUNS):
-        run()
-    end.record(stream)
-    end.synchronize()
-    return float(cupy.cuda.get_elapsed_time(begin, end)) / _RUNS
+    """What runs a stack in a way that was chosen."""
+    return call_of(runtime.getDevice(), what, char, way.tf32, way.algorithm, sizes, training)

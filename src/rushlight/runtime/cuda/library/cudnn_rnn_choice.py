@@ -1,0 +1,129 @@
+"""Which of cuDNN's algorithms runs a stack of recurrent layers: tried on its shapes, once."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import cupy
+import numpy as np
+from cupy.cuda import runtime
+
+from ....base.config import settings
+from ...recurrent import Recurrence, Way
+from .cublaslt import is_capturing
+from .cudnn_rnn import (
+    KEPT,
+    PERSIST_SMALL,
+    PERSIST_STATIC,
+    STANDARD,
+    TYPES,
+    Call,
+    Refused,
+    call_of,
+    library,
+)
+
+_RUNS = 3  # of each algorithm when they are compared
+
+
+def way(what: Recurrence, char: str, sizes: tuple[int, ...], training: bool) -> Way | None:
+    """How cuDNN runs a stack; None where it is switched off, absent, or refuses.
+
+    Algorithms are compared once per kind of stack, batch and power of two of steps, so that lengths which
+    change from call to call cost nothing.
+    """
+    if not settings.cudnn_enabled or char not in TYPES or library() is None:
+        return None
+    device, tf32 = runtime.getDevice(), settings.cudnn_allow_tf32
+    chosen = _choose(
+        device, what, char, tf32, sizes[0], len(sizes).bit_length(), sizes[-1] != sizes[0], training,
+        settings.deterministic, _Sizes(sizes),
+    )  # fmt: skip
+    if chosen is None:
+        return None
+    try:
+        return call_of(device, what, char, tf32, chosen, sizes, training).stack.way
+    except Refused:
+        return None
+
+
+class _Sizes:
+    """The lengths of one call, which are no part of the key that a choice is kept under."""
+
+    __slots__ = ("sizes",)
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self.sizes = sizes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Sizes)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+measured: dict[int, float] = {}  # milliseconds of each algorithm, when they were compared last
+
+
+@lru_cache(KEPT)
+def _choose(
+    device: int, what: Recurrence, char: str, tf32: bool, batch: int, magnitude: int, packed: bool,
+    training: bool, deterministic: bool, example: _Sizes,
+) -> int | None:  # fmt: skip
+    """The quickest algorithm for sequences like the example's."""
+    calls = []
+    for algorithm in (STANDARD, PERSIST_SMALL, PERSIST_STATIC):
+        try:
+            calls.append(call_of(device, what, char, tf32, algorithm, example.sizes, training))
+        except Refused:
+            continue
+        if deterministic or is_capturing():
+            break
+    if len(calls) < 2:
+        return calls[0].stack.way.algorithm if calls else None
+    measured.clear()
+    for call in calls:
+        try:
+            measured[call.stack.way.algorithm] = _milliseconds(call, example.sizes)
+        except RuntimeError:
+            continue
+    return min(measured, key=measured.__getitem__) if measured else None
+
+
+def _milliseconds(call: Call, sizes: tuple[int, ...]) -> float:
+    """Time of forward and, for training, backward on arrays of their own, full of random numbers."""
+    what, char = call.stack.what, call.stack.char
+    itemsize = 8 if char == "d" else 4 if char == "f" else 2
+    frames, batch = sum(sizes), sizes[0]
+
+    def noise(*shape: int) -> Any:
+        return cupy.random.random(-(-prod(shape) * itemsize // 4), dtype=np.float32) * 0.1
+
+    cells = what.layers * what.directions
+    x, y, gy = [
+        noise(frames, n) for n in (what.width, *[what.out * what.directions] * 2)
+    ]  # fmt: skip
+    h, h0, c, c0 = [noise(cells, batch, n) for n in (what.out, what.out, what.hidden, what.hidden)]
+    w = noise(call.stack.way.size)
+    gx, gw = noise(frames, what.width), cupy.zeros_like(w)
+    reserve = cupy.ndarray((call.reserve,), np.uint8)
+    if what.mode != "lstm":
+        c = c0 = None
+
+    def run() -> None:
+        call.forward(x, h0, c0, w, y, h, c, reserve)
+        if call.training:
+            call.backward((x, h0, c0, w, y), (gy, None, None), (gx, None, None, gw), reserve)
+
+    run()
+    stream = cupy.cuda.get_current_stream()
+    begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+    stream.synchronize()
+    begin.record(stream)
+    for _ in range(_RUNS):
+        run()
+    end.record(stream)
+    end.synchronize()
+    return float(cupy.cuda.get_elapsed_time(begin, end)) / _RUNS
