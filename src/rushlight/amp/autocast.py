@@ -44,7 +44,7 @@ class _Casts:
             d = self.dtype[place]
             return tuple([self._low(t, d) if _is_float(t) else t for t in inputs])
         if policy == FLOAT32:
-            if op.widens_itself:  # it was asked, and told to answer in float32
+            if op.widens_itself:  # the caller asked for a float32 result
                 return inputs
             halves = [_is_float(t) and t.dtype in _HALVES for t in inputs]
             return tuple([cast_to(t, dtypes.float32) if h else t for t, h in zip(inputs, halves)])

@@ -13,7 +13,7 @@ KINDS = ("wandb", "mlflow")
 
 
 class Loggers:
-    """All places that want to be told; opened and closed with the run."""
+    """All places that a run reports to; opened and closed with it."""
 
     def __init__(self, args: Any) -> None:
         self.args = args

@@ -27,7 +27,7 @@ def explain(error: BaseException, trace: TracebackType | None) -> str | None:
 
 
 def _asked(error: BaseException) -> tuple[str, str, Iterable[str]] | None:
-    """Of whom the script asked what, and what else there is to ask for."""
+    """Which module the script asked for which name, and the names that it has instead."""
     if isinstance(error, ModuleNotFoundError):
         owner, _, name = (error.name or "").rpartition(".")
         parent = sys.modules.get(owner)

@@ -11,7 +11,7 @@ from typing import Any
 
 from .errors import UsageError
 
-# How files of pictures end; others in a folder are told, and left alone.
+# How files of pictures end; other files in a folder are reported and ignored.
 ENDINGS = (
     ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm",
     ".pbm", ".pnm", ".avif", ".jp2", ".ico", ".tga",

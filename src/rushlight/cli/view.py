@@ -21,7 +21,7 @@ _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 def view(args: Any) -> int:
     """Serve until Ctrl-C."""
-    find_runs(args.folder)  # a folder that is not there is told now
+    find_runs(args.folder)  # a missing folder is reported now
     try:
         server = make_server(args.folder, args.host, args.port)
     except OSError as error:

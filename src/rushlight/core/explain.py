@@ -21,7 +21,7 @@ from .overriding import SPECIAL, notice
 from .tensor import Tensor
 
 # Interpreters whose code is known to be laid out as below, each tried by `tests/test_wrong_arguments.py`; on others wrong
-# arguments are told in the words of the line that fails.
+# arguments are reported in the words of the line that fails.
 _KNOWN = sys.implementation.name == "cpython" and (3, 11) <= sys.version_info < (3, 15)
 
 # The first of some units (of two bytes), the one after the last, where their handler is, and its depth.

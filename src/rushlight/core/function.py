@@ -46,7 +46,7 @@ class FunctionCtx:
     saved_variables = saved_tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Tell that inputs were changed in place by forward."""
+        """Declare that forward changed these inputs in place."""
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:

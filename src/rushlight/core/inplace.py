@@ -44,7 +44,7 @@ def _change(t: Tensor, fn: Callable[..., Tensor], args: tuple, kwargs: dict) -> 
     if here.state & TAPE != GRAD:
         return write(t, fn(t, *args, **kwargs))
     # The function sees a stand-in with a version counter of its own, so that what its derivative
-    # keeps of `t` can be told apart, and copied before the new values overwrite it.
+    # keeps of `t` can be distinguished, and copied before the new values overwrite it.
     start = next(numbers)
     before = tensor_over(t._a, t._a.__class__)
     before._edge = current_edge(t)

@@ -216,7 +216,7 @@ class _Pass:
         self._finish()
 
     def _caught(self, node: Node, gs: list[Any]) -> bool:
-        """Note gradients somebody asked for; whether the way ends here."""
+        """Note gradients that were asked for; whether the walk ends here."""
         targets, only = self.targets, self.only
         assert targets is not None
         for i, g in enumerate(gs):
@@ -328,7 +328,7 @@ def _lines(node: Node) -> str:
 
 
 def _watched(node: Node, gs: list[Any]) -> Sequence[Any]:
-    """A node's gradients; an error on the way is told where the forward call was."""
+    """A node's gradients; an error in its derivative also names the line of the forward call."""
     try:
         return node.apply(gs)
     except Exception as error:

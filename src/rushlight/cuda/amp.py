@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# name -> how its newer form is told the device
+# name -> how its newer form takes the device
 _NAMES = {
     "autocast": lambda new: lambda *a, **k: new("cuda", *_autocast_order(a), **k),
     "GradScaler": lambda new: lambda *a, **k: new("cuda", *a, **k),

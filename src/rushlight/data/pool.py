@@ -226,7 +226,7 @@ class WorkerPool:
                 worker.channel.send((STOP, 0, None))
             except OSError:
                 pass
-            worker.channel.close()  # wakes a worker that waits to be told, or to be heard
+            worker.channel.close()  # wakes a worker that waits for a message, or to send one
         deadline = time.monotonic() + GRACE_S
         for worker in self.workers:
             worker.process.join(max(0.0, deadline - time.monotonic()))

@@ -20,7 +20,7 @@ from ._graph import record, walk_back
 from ._traced import Traced, operands
 
 
-# Functions of DeZero are written with bare arrays, which nobody may put off.
+# Functions of DeZero are written with bare arrays, which must be computed at once.
 meeting.barred = "DeZero computes with bare arrays"
 
 

@@ -131,7 +131,7 @@ class ProcessGroup:
         )
 
     def begin(self, doing: str) -> None:
-        """Count a collective, so that others can be told how far this rank has come."""
+        """Count a collective, so that errors on other ranks can say how far this rank has come."""
         self.number += 1
         self.doing = doing
 

@@ -1,4 +1,4 @@
-"""Which MPI is here, and how its mpiexec is told to start ranks."""
+"""Which MPI is installed, and the arguments with which its mpiexec starts ranks."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def _range(g: Graph, count: Any) -> str:
 
 
 def _triangle(g: Graph, arrays: Sequence[np.ndarray], shape: Sequence[Any]) -> str | None:
-    """Two values on either side of a diagonal: who may look at whom."""
+    """Two values on either side of a diagonal: which position may attend to which."""
     if len(shape) != 2 or any(a.size == 0 for a in arrays):
         return None
     first = arrays[0]

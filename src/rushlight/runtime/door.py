@@ -152,7 +152,7 @@ def _listen(listeners: tuple[Listener, ...]) -> None:
 
 
 class ReplayHooks(list[tuple[Callable[[], None], tuple]]):
-    """What a recorder is told beside the kernels: `(refresh, arrays)` before each replay, and more.
+    """What a recorder learns beside the kernels: `(refresh, arrays)` before each replay, and more.
 
     `after` is called when a replay has run. `odd` says that this call is not like others, so that
     the next one should be recorded instead.

@@ -1,4 +1,4 @@
-"""What a device is told about a stack of recurrent layers, and how it says that it can run one whole."""
+"""The description of a stack of recurrent layers that a device gets, and its answer when it can run the whole stack."""
 
 from __future__ import annotations
 

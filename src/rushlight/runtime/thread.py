@@ -32,7 +32,7 @@ class _Here(threading.local):
     in_place: Any = None  # the array that an in-place operation reads and is about to write
     replay_hooks: Any = None  # what the recording at work collects, see `door.each_replay`
     recorder: Any = None  # the innermost recording this thread is inside of
-    notice: Callable[[str], None] | None = None  # told of prints, files and logs while recording
+    notice: Callable[[str], None] | None = None  # called for prints, files and logs while recording
     function_modes: tuple[Any, ...] = ()  # the innermost last, see core/overriding.py
     unasked = 0  # whether classes of arguments, or nobody at all, answer for public functions
     walk: Any = None  # the backward pass under way, the outermost one, see `tape.at_end`

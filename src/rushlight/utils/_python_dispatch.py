@@ -10,7 +10,7 @@ __all__ = ["TorchDispatchMode", "is_traceable_wrapper_subclass"]
 
 
 class TorchDispatchMode:
-    """Refused when entered: rushlight's operators call nobody before they compute."""
+    """Refused when entered: rushlight's operators call no handler before they compute."""
 
     def __enter__(self) -> Any:
         raise NotYet(

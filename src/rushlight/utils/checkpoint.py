@@ -179,7 +179,7 @@ def _copy(out: Any) -> Any:
 
 @contextlib.contextmanager
 def _once_more() -> Iterator[None]:
-    """A recording is told that what follows was computed before, and is to be computed again."""
+    """Inform the recording that what follows was computed before and must be computed again."""
     recorder = here.recorder
     if not hasattr(recorder, "again"):
         yield

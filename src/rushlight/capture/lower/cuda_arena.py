@@ -163,7 +163,7 @@ class Placing:
             left.popleft()  # kept since the first capture
         if not left or left[0].size != size:
             self.missed = (
-                True  # told when the instruction is done: a body may catch what is raised here
+                True  # reported when the instruction is done: a body may catch what is raised here
             )
             return pool.allocate(size)
         asked = left.popleft()

@@ -20,7 +20,7 @@ _CONVOLUTIONS = {"conv": (2, 1), "conv_grad_input": (2, 1), "conv_grad_weight": 
 _POOLS = {"max_pool": (1, 2), "max_pool_grad": (2, 1), "avg_pool": (1, 1), "avg_pool_grad": (1, 1)}
 _NORMS = {"batch_norm_train": (1, 1), "batch_norm_eval": (1, 1), "batch_norm_grad": (2, 1)}
 _RESHAPING = {**_CONVOLUTIONS, **_POOLS}
-# The inputs whose order these follow, where it can be told.
+# The inputs whose order these follow, where it can be known.
 _LEADS = {"conv_grad_weight": (0, 1), "max_pool_grad": (1,)}
 _ANY_ORDER = frozenset(("mean", "sum"))  # read in whatever order, their results do not depend on it
 

@@ -140,7 +140,7 @@ class Index:
         self, old: Sequence[Instruction], made: Mapping[int, Instruction],
         beside: Sequence[Instruction] = (),
     ) -> bool:  # fmt: skip
-        """Let `made`, by place, stand for `old`; False, and nothing is changed, where somebody could tell.
+        """Let `made`, by place, stand for `old`; False, and nothing is changed, where the difference could be seen.
 
         `beside` are instructions that stay and whose reads are known to be of the same values.
         """
@@ -161,7 +161,7 @@ class Index:
         return True
 
     def _keeps_effects(self, old: Sequence[Instruction], made: Mapping[int, Instruction]) -> bool:
-        """Whether random draws stay, and writes happen where nobody looks in between."""
+        """Whether random draws stay, and no write lands between a value and its reader."""
         for ins in old:
             if ins.is_random and ins not in made.values():
                 return False

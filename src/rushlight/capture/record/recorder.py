@@ -42,7 +42,7 @@ class WrongKernel(CannotCapture):
 class Recorder:
     """Listens at the door during one call; `program()` is what it heard.
 
-    Arrays are told apart by identity while they live, and forgotten when they die: a recorded call
+    Arrays are distinguished by identity while they live, and forgotten when they die: a recorded call
     needs the memory of an eager one. Only what the program reads from outside is kept.
     """
 
@@ -61,6 +61,7 @@ class Recorder:
         self.reads: list[tuple[Any, Slot]] = []  # values read by the host: (marker, slot)
         self.again = 0  # not 0 while a checkpoint computes something once more
         self.trouble: str | None = None  # why it cannot be replayed
+        self.watching: Any = None  # who notes the instructions of Python meanwhile
         self.strict = False  # raise where it happens instead of noting it
         self.arguments: list[Slot] = []
         for a in arguments:
@@ -175,7 +176,7 @@ class Recorder:
         if values_decide(kernel, arrays):
             self.complain(f"calls {kernel.name}, whose result's shape depends on values,")
         inputs = self.inputs_of(arrays)
-        out = call()
+        out = call() if self.watching is None else self.watching.unwatched(call)
         self.note(kernel, arrays, attrs, inputs, out, user_line())
         return out
 
@@ -262,7 +263,7 @@ def overlap(a: tuple, b: tuple) -> bool:
 
 
 def touches(a: Any, root: Any, others: Iterable[Any]) -> bool:
-    """Whether an array lies over memory of others, told by addresses where its owner is no array.
+    """Whether an array lies over memory of others, judged by addresses where its owner is no array.
 
     Two tensors from one buffer (`frombuffer`, DLPack) have no array in common.
     """

@@ -65,7 +65,7 @@ class Watch(Walk):
     # -- comparing ------------------------------------------------------------------------------
 
     def intact(self) -> bool:
-        """Whether everything is as it was, told quickly; False may be a false alarm."""
+        """Whether everything is as it was: a quick check, whose False may be a false alarm."""
         return self.quick.unchanged()
 
     def changed(self) -> str | None:

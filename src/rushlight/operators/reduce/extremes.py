@@ -19,7 +19,7 @@ from .sums import Dims, keep, result_shape, same_dtype_meta
 
 
 def _share(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """amax and amin: a NaN equals nothing, so nobody can have the gradient, and all is NaN."""
+    """amax and amin: a NaN equals nothing, so no element can take the gradient, and all become NaN."""
     shape = x._a.shape
     mask: Any = x == keep(out, shape, dim, keepdim)
     return mask * keep(g, shape, dim, keepdim) / mask.sum(dim, keepdim=dim is not None)
@@ -146,7 +146,7 @@ _PAIRS = {name: named(name, "values", "indices") for name in ("max", "min")}
 def _call_form(
     name: str, op: Op, whole: Op, pairwise: str, x: Tensor, dim: Any, keepdim: bool, out: Any
 ) -> Any:
-    """The three meanings of max and min, told apart by the second argument."""
+    """The three meanings of max and min; the second argument decides which one is meant."""
     if dim is None:
         return into(out, _over(whole, x, None, False, name))
     if isinstance(dim, Tensor):

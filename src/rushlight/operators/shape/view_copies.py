@@ -1,4 +1,4 @@
-"""Views as copies: `view_copy`, `permute_copy` and the like, for who must not share memory."""
+"""Views as copies: `view_copy`, `permute_copy` and the like, for callers that must not share memory with the input."""
 
 from __future__ import annotations
 

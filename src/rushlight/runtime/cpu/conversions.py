@@ -1,4 +1,4 @@
-"""Conversions of memory layout inside CPU kernels, told to whoever watches and else not counted."""
+"""Conversions of memory layout inside CPU kernels: reported to a watcher, and not counted when there is none."""
 
 from __future__ import annotations
 

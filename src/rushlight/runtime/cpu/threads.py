@@ -1,4 +1,4 @@
-"""How many threads CPU kernels use: the machine's share, the user's wish, and who has to be told."""
+"""How many threads CPU kernels use: what the machine offers, what the user asked for, and which engines must be informed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ...base.config import settings
 
-_engine: Any = None  # the engine that is told
+_engine: Any = None  # the engine that is informed of changes
 
 
 def get() -> int:

@@ -57,7 +57,7 @@ def initialise(
 
 
 def drop_aux(kwargs: dict[str, Any], names: tuple[str, ...]) -> Callable[[nn.Module], None] | None:
-    """Files hold the classifiers halfway, too: they are built, and taken away where nobody wanted them."""
+    """Files of weights hold the auxiliary classifiers, too: they are built, and removed where they are not wanted."""
     wanted = kwargs.get("aux_logits", len(names) == 1)
     if "transform_input" not in kwargs:
         _ovewrite_named_param(kwargs, "transform_input", True)

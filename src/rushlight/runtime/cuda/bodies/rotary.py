@@ -13,7 +13,7 @@ _FORMATS = ("P", "P", "P", "P", "q", "i", "i", "15q")
 
 
 def _steps(a: Any, dims: int) -> list[int]:
-    """Steps of an operand along the three dims in front of the last, 0 where it is spread."""
+    """Steps of an operand along the three dims in front of the last, 0 where it is broadcast."""
     front = [0] * (dims - a.ndim)
     own = [0 if n == 1 else s // a.itemsize for n, s in zip(a.shape[:-1], a.strides[:-1])]
     return [0] * (4 - dims) + front + own

@@ -2,7 +2,7 @@
 
 Addresses, sizes and the group's numbers travel as kernel arguments, so an eager step uploads nothing. A CUDA
 graph keeps its arguments for ever; while a stream is capturing, the numbers are therefore read from a small
-device array, and `each_replay` is told how to refresh it: whoever captures collects these hooks and calls
+device array, and `each_replay` is given a function that refreshes it: whoever captures collects these hooks and calls
 them, in the stream of the replay, before each launch of the graph. The same array serves parameters whose
 numbers differ, because some were stepped less often: a row of it for each.
 """
@@ -143,7 +143,7 @@ class _Live:
 
 _live: list[
     _Live
-] = []  # a graph reads its array as long as it lives, and nobody tells us of its end
+] = []  # a graph reads its array as long as it lives, and there is no call when it ends
 
 
 class _Again:
@@ -213,7 +213,7 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, flags: dict[str, Any]) ->
             places = tuple([8 * (room + i) for i in range(n)])
             call = launch.with_places((across, count, 1), (256, 1, 1), places, *values)
             _remember(key, call, 8 * room * (states + 1), held, n)
-    for call in calls:  # all are compiled: what may fail is behind us
+    for call in calls:  # all are compiled: from here on nothing can fail
         call()
     return ()
 

@@ -117,7 +117,7 @@ class compiling_ahead:  # noqa: N801
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     def wait(self) -> None:
-        """Until everything that was asked for is compiled, or has failed, which its asker is told."""
+        """Wait until everything that was asked for is compiled or has failed; a failure is raised in the caller that asked for it."""
         wait(self.codes.values())
 
     def code(self, text: str, flags: tuple[str, ...]) -> bytes:
