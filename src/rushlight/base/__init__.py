@@ -1,1 +1,1 @@
-"""The ground floor: dtypes, shapes, devices as names, errors, configuration; no arrays."""
+"""The lowest layer: dtypes, shapes, names of devices, errors and configuration; it knows no arrays."""

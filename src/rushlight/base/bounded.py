@@ -1,4 +1,4 @@
-"""Memos with a bound: what a program has asked before, and no more of it than fits."""
+"""Memos of limited size: answers kept for later calls, the older ones dropped when there are too many."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 class Bounded(dict):
     """A dict that forgets the older half of its entries when it would hold more than `most`.
 
-    Looking up is a dict's own, at its own speed: some of these stand on the way of every call. Only what
+    Looking up is a dict's own, at its own speed: some of these are asked in every call. Only what
     can be made again belongs here.
     """
 

@@ -45,14 +45,14 @@ def new_rlock() -> Any:
 
 
 def new_quiet_rlock() -> Any:
-    """An RLock that nobody else holds at the moment of a fork."""
+    """An RLock that no other thread holds at the moment of a fork."""
     lock = new_rlock()
     _taken[id(lock)] = lock
     return lock
 
 
 def renew_in_child(lock: Any) -> Any:
-    """Let a lock that somebody else made be free in a forked child."""
+    """Release, in a forked child, a lock that other code made."""
     _renewed[id(lock)] = lock
     return lock
 
@@ -70,7 +70,7 @@ def _others_import() -> bool:
 
 
 def _before() -> None:
-    """Hold the quiet locks while nobody imports; an import that waits for this thread is not waited for."""
+    """Hold the quiet locks while no other thread imports; an import that waits for this thread is not waited for."""
     until = time.monotonic() + _PATIENCE_S
     while True:
         for lock in _alive(_taken):

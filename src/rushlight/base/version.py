@@ -1,3 +1,3 @@
-"""The version of this package, said once; `rushlight.version` is what users ask."""
+"""The version of this package, written once; users read it as `rushlight.version`."""
 
 __version__ = "0.1.0"

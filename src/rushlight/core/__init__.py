@@ -1,1 +1,1 @@
-"""Tensor, the tape and Op: the engine, which knows no particular op."""
+"""Tensor, the tape and Op: the engine, which does not know any particular op."""

@@ -74,7 +74,7 @@ def _are_of_one_kind(live: list[Tensor]) -> bool:
 
 
 def bump_all_in_python(tensors: list[Tensor]) -> None:
-    """Tell everyone who saved the values of these tensors that they are others now."""
+    """Raise the versions of tensors whose values changed, so that a backward that saved them notices."""
     for t in tensors:
         version = t._ver
         if version is None:

@@ -21,7 +21,7 @@ def _as_tuple(value: Any) -> tuple:
 
 
 def _stranger(values: Sequence[Any]) -> Any:
-    """The first of `values` that is no tensor, asked for after one of them failed to be one."""
+    """The first of `values` that is not a tensor; called when one of them caused an error."""
     return next((v for v in values if not isinstance(v, Tensor)), None)
 
 
@@ -58,7 +58,7 @@ _ones: dict[tuple, Tensor] = Bounded(64)
 
 
 def one_beside(out: Tensor, reuse: bool) -> Tensor:
-    """A one beside `out`: `new_ones` without its questions, which cost more than the kernel.
+    """A one beside `out`: `new_ones` without its checks, which cost more than the kernel.
 
     The losses' derivatives only read it, so that the one of the last pass serves again, unless
     somebody got hold of it in a hook and wrote.

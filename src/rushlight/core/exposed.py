@@ -1,4 +1,4 @@
-"""Memory of tensors that NumPy arrays of the user show, too: it can change without passing the door."""
+"""Memory of tensors that the user also sees as NumPy arrays: it can change without passing the door."""
 
 from __future__ import annotations
 

@@ -138,14 +138,14 @@ def write(t: Tensor, r: Tensor) -> Tensor:
 
 
 def overwrite(t: Tensor, src: Any) -> None:
-    """Change the values and tell everyone who saved them."""
+    """Change the values and raise the version."""
     if src is not t._a:
         run(COPY_INTO, t._a.__class__, (t._a, src), {})
     bump(t)
 
 
 def bump(t: Tensor, times: int = 1) -> None:
-    """Tell everyone who saved this tensor's values that they are others now."""
+    """Raise the version of a tensor whose values changed, so that a backward that saved it notices."""
     if t._ver is None:
         t._ver = [0]
     t._ver[0] += times

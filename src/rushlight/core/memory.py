@@ -1,4 +1,4 @@
-"""Whose memory a raw array shows: its address, its owner, and whether it may be taken over."""
+"""The memory of a raw array: its address, its owner, and whether it may be reused as it is."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def memory_order(a: Any) -> list[int] | None:
 
 
 class _Owner:
-    """What stands for the tensor while references are counted."""
+    """A stand-in for the tensor while references are counted."""
 
     __slots__ = ("_a",)
 

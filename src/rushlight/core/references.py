@@ -1,4 +1,4 @@
-"""How many references something has that nobody else holds: measured, since Python versions count differently.
+"""How many references an object has while nothing else refers to it: measured, since Python versions count differently.
 
 A call puts its arguments into a frame, and from Python 3.14 on some of those references are borrowed and not
 counted. So no count is written down: each place that compares one finds its own when it is imported.
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def least(accepts: Callable[[int], bool]) -> int:
-    """The smallest count at which `accepts` says that nobody else holds what it looks at.
+    """The smallest count at which `accepts` says that there is no other reference to what it looks at.
 
     Each is tried a few times: the interpreter rewrites code that runs again, and might borrow more.
     """

@@ -1,4 +1,4 @@
-"""A call of an update kernel that waits for its turn: its arrays, its numbers, and what takes both back."""
+"""A call of an update kernel that waits for its turn: its arrays, its numbers, and how to undo both."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Call:
         return [self.arrays[i] for i in update.written(self.arrays, self.flags)]
 
     def raise_versions(self) -> None:
-        """Tell those who saved parameters or states that they are others now."""
+        """Raise the versions of what changed, so that a backward that saved it notices."""
         for tensors in self.changed:
             if tensors:
                 bump_all(tensors)

@@ -76,7 +76,7 @@ class Rule(Optimizer):
         return loss
 
     def _go(self) -> None:
-        """Make all calls; where one may stop halfway, what the step changes is kept aside before the first."""
+        """Make all calls; where one may stop halfway, copies of what the step changes are made before the first."""
         calls = self._waiting
         if not are_sure(calls):
             self._keep_aside()
@@ -99,7 +99,7 @@ class Rule(Optimizer):
     # -- the usual step -------------------------------------------------------------------------
 
     def _step_columns(self, group: dict[str, Any]) -> bool:
-        """Prepare a group's step where all is as usual, with one loop over its parameters: whether it was."""
+        """Prepare a group's step with one loop over its parameters; False when something is unusual."""
         found = columns(group, self.state, self._states(group), self.scalars)
         if found is None or group.get("differentiable"):
             return False
@@ -153,7 +153,7 @@ class Rule(Optimizer):
         self._launch(group, params, states, all_held, self._flags(group))
 
     def _started(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        """The new state of a parameter, which goes again when the step fails."""
+        """The new state of a parameter; it is removed again when the step fails."""
         held: dict[str, Any] = {}
         self._start(p, held, group)
         self.state[p] = held
