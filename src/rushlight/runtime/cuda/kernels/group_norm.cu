@@ -3,22 +3,33 @@
 #ifndef NW
 #define NW T
 #endif
+// Numbers that are read at once; `inner` is a multiple of it.
+#ifndef VW
+#define VW 1
+#endif
+#define EACH _Pragma("unroll") for (int j = 0; j < VW; j++)
+typedef Vec<T, VW> Row;
 
 __device__ __forceinline__ A logistic(A v) { return (A)1 / ((A)1 + exp(-v)); }
 
-KERNEL(group_silu)(const T* x, const NW* w, const NW* b, T* y, A* mean, A* rstd, int groups, int per,
-                   int inner, double eps) {
+KERNEL(group_silu)(const T* __restrict__ x, const NW* __restrict__ w, const NW* __restrict__ b, T* __restrict__ y,
+                   A* __restrict__ mean, A* __restrict__ rstd, int groups, int per, int inner, double eps) {
     depend();
     __shared__ A hold[32];
     const i64 row = blockIdx.x;
     const int n = per * inner, c = (int)(row % groups) * per;
     const T* p = x + row * n;
     A m = (A)0, q = (A)0;
-    for (int i = threadIdx.x; i < n; i += blockDim.x) m += up(p[i]);
+#pragma unroll 4
+    for (int i = threadIdx.x * VW; i < n; i += blockDim.x * VW) {
+        const Row v = *(const Row*)(p + i);
+        EACH m += up(v.v[j]);
+    }
     m = block_sum(m, hold) / (A)n;
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        A d = up(p[i]) - m;
-        q += d * d;
+#pragma unroll 4
+    for (int i = threadIdx.x * VW; i < n; i += blockDim.x * VW) {
+        const Row v = *(const Row*)(p + i);
+        EACH q += (up(v.v[j]) - m) * (up(v.v[j]) - m);
     }
     q = block_sum(q, hold) / (A)n;
     const A scale = (A)(1.0 / sqrt((double)q + eps));
@@ -26,9 +37,15 @@ KERNEL(group_silu)(const T* x, const NW* w, const NW* b, T* y, A* mean, A* rstd,
         mean[row] = m;
         rstd[row] = scale;
     }
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        A v = (up(p[i]) - m) * scale * up(w[c + i / inner]) + up(b[c + i / inner]);
-        y[row * n + i] = dn(v * logistic(v));
+#pragma unroll 2
+    for (int i = threadIdx.x * VW; i < n; i += blockDim.x * VW) {
+        const A wk = up(w[c + i / inner]), bk = up(b[c + i / inner]);
+        Row v = *(const Row*)(p + i);
+        EACH {
+            const A r = (up(v.v[j]) - m) * scale * wk + bk;
+            v.v[j] = dn(r * logistic(r));
+        }
+        *(Row*)(y + row * n + i) = v;
     }
 }
 
@@ -39,8 +56,9 @@ __device__ __forceinline__ A slope(A g, A v) {
 }
 
 // parts: images, channels, 2: the sums of the slopes and of slope * hat over the places of a channel.
-KERNEL(group_silu_grad)(const T* g, const T* x, const NW* w, const NW* b, const A* mean, const A* rstd, T* gx,
-                        A* parts, int groups, int per, int inner) {
+KERNEL(group_silu_grad)(const T* __restrict__ g, const T* __restrict__ x, const NW* __restrict__ w,
+                        const NW* __restrict__ b, const A* __restrict__ mean, const A* __restrict__ rstd,
+                        T* __restrict__ gx, A* __restrict__ parts, int groups, int per, int inner) {
     depend();
     __shared__ A hold[32];
     const i64 row = blockIdx.x;
@@ -51,10 +69,14 @@ KERNEL(group_silu_grad)(const T* g, const T* x, const NW* w, const NW* b, const 
     for (int k = threadIdx.x / 32; k < per; k += blockDim.x / 32) { // a warp for every channel
         const A wk = up(w[c + k]), bk = up(b[c + k]);
         A all = (A)0, dot = (A)0;
-        for (int i = k * inner + lane; i < (k + 1) * inner; i += 32) {
-            A hat = (up(p[i]) - m) * scale, d = slope(up(e[i]), hat * wk + bk);
-            all += d;
-            dot += d * hat;
+#pragma unroll 2
+        for (int i = k * inner + lane * VW; i < (k + 1) * inner; i += 32 * VW) {
+            const Row v = *(const Row*)(p + i), u = *(const Row*)(e + i);
+            EACH {
+                const A hat = (up(v.v[j]) - m) * scale, d = slope(up(u.v[j]), hat * wk + bk);
+                all += d;
+                dot += d * hat;
+            }
         }
         all = warp_sum(all);
         dot = warp_sum(dot);
@@ -67,21 +89,39 @@ KERNEL(group_silu_grad)(const T* g, const T* x, const NW* w, const NW* b, const 
     }
     s = block_sum(s, hold) / (A)n;
     q = block_sum(q, hold) / (A)n;
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma unroll 2
+    for (int i = threadIdx.x * VW; i < n; i += blockDim.x * VW) {
         const A wk = up(w[c + i / inner]), bk = up(b[c + i / inner]);
-        A hat = (up(p[i]) - m) * scale, d = slope(up(e[i]), hat * wk + bk);
-        gx[row * n + i] = dn((d * wk - s - hat * q) * scale);
+        Row v = *(const Row*)(p + i);
+        const Row u = *(const Row*)(e + i);
+        EACH {
+            const A hat = (up(v.v[j]) - m) * scale, d = slope(up(u.v[j]), hat * wk + bk);
+            v.v[j] = dn((d * wk - s - hat * q) * scale);
+        }
+        *(Row*)(gx + row * n + i) = v;
     }
 }
 
+// A block for 32 channels: its warps share the images.
 KERNEL(group_finish)(const A* parts, NW* gw, NW* gb, int images, int channels) {
     depend();
-    const int c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c >= channels) return;
+    __shared__ A hold[2][32][33];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    const int c = blockIdx.x * 32 + lane;
     A s = (A)0, q = (A)0;
-    for (int i = 0; i < images; i++) {
-        s += parts[2 * ((i64)i * channels + c)];
-        q += parts[2 * ((i64)i * channels + c) + 1];
+    if (c < channels)
+#pragma unroll 4
+        for (int i = warp; i < images; i += warps) {
+            s += parts[2 * ((i64)i * channels + c)];
+            q += parts[2 * ((i64)i * channels + c) + 1];
+        }
+    hold[0][warp][lane] = s;
+    hold[1][warp][lane] = q;
+    __syncthreads();
+    if (warp || c >= channels) return;
+    for (int k = 1; k < warps; k++) {
+        s += hold[0][k][lane];
+        q += hold[1][k][lane];
     }
     gw[c] = Down<NW>::of(q);
     gb[c] = Down<NW>::of(s);
