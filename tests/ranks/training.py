@@ -174,6 +174,14 @@ def fsdp():
     model = sharded_model()
     assert all(p.numel() < f for p, f in zip(model[3].parameters(), (32 * 32, 32)))
     near(train(model, adam(model.parameters()), 30), alone, 1e-5, "fully_shard")
+    model.zero_grad()
+    alone_model = network()
+    x, y = batch(1)
+    ((alone_model(x) - y) ** 2).mean().backward()
+    fresh = sharded_model()
+    ((fresh(x[ME::N]) - y[ME::N]) ** 2).mean().backward()
+    norms = [nn.utils.clip_grad_norm_(m.parameters(), 0.1).item() for m in (alone_model, fresh)]
+    assert abs(norms[0] - norms[1]) < 1e-5, norms
     # between forward and backward a sharded part is freed: neither module nor tape holds it whole
     loss = model(batch(0)[0]).sum()
     assert model[3]._fsdp.shards.gathered is False and model[3].weight.numel() == 32 * 32 // N

@@ -1,9 +1,24 @@
-"""Models on several devices."""
+"""Models on several devices and in several processes."""
+
+from typing import TYPE_CHECKING, Any
 
 from .data_parallel import DataParallel
-from .distributed import DistributedDataParallel
 from .scatter_gather import gather, parallel_apply, replicate, scatter
+
+if TYPE_CHECKING:
+    from .distributed import DistributedDataParallel
 
 __all__ = [
     "DataParallel", "DistributedDataParallel", "gather", "parallel_apply", "replicate", "scatter",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """What needs other processes is loaded when it is asked for."""
+    from importlib import import_module
+
+    if name == "DistributedDataParallel":
+        return import_module(f"{__name__}.distributed").DistributedDataParallel
+    if name == "distributed":
+        return import_module(f"{__name__}.distributed")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

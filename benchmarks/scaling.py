@@ -1,0 +1,191 @@
+"""Several ranks: what they cost and gain here, and a model of what they would on eight GPUs and 64 hosts.
+
+    python benchmarks/scaling.py --measure --out scaling.json     on this machine: needs rushlight[mpi]; nothing else may run
+    python benchmarks/scaling.py --measure --device cuda          NCCL with one rank, two ranks on one GPU through the host
+    python benchmarks/scaling.py --model scaling.json --picture docs/scaling.png
+
+The rows of --measure: seconds of an all-reduce by size (latency and bandwidth are fitted to them), images per
+second of ResNet-18 at batch 128 by one process of two threads and by two ranks of one thread, and what DDP adds
+at one rank. Sides take turns in fresh processes; figures are medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from typing import Any
+
+from scaling_model import Link, buckets, draw, fitted, predictions, table
+
+SIZES = (4 << 10, 64 << 10, 1 << 20, 4 << 20, 24 << 20)
+ROUNDS = 5
+RESNET18_BYTES = 4 * 11_181_642
+WORKER = "RUSHLIGHT_SCALING_WORKER"
+
+
+# -- what a worker does -----------------------------------------------------------------------------
+
+
+def all_reduces(device: str) -> dict[str, Any]:
+    """Median seconds of an all-reduce by bytes."""
+    import rushlight as rl
+    import rushlight.distributed as dist
+
+    found = {}
+    for size in SIZES:
+        x = rl.ones(size // 4, device=device)
+        times = []
+        for _ in range(ROUNDS * 3):
+            dist.barrier()
+            begin = time.perf_counter()
+            dist.all_reduce(x)
+            if device != "cpu":
+                rl.cuda.synchronize()
+            times.append(time.perf_counter() - begin)
+        found[str(size)] = statistics.median(times)
+    return found
+
+
+def captured_all_reduce() -> dict[str, Any]:
+    """NCCL inside a compiled step: one rank, gradients of GPT-2's size."""
+    import rushlight as rl
+    import rushlight.distributed as dist
+
+    x = rl.ones(124_000_000, device="cuda")
+    y = rl.ones(1000, device="cuda")
+
+    def step(t: Any) -> Any:
+        dist.all_reduce(x)
+        return (t * 2).sum()
+
+    compiled = rl.compile(step, fullgraph=True)
+    for _ in range(6):
+        compiled(y)
+    rl.cuda.synchronize()
+    begin = time.perf_counter()
+    for _ in range(20):
+        compiled(y)
+    rl.cuda.synchronize()
+    return {"captured_ms": (time.perf_counter() - begin) / 20 * 1e3, "value": float(x[0])}
+
+
+def steps(batch: int, wrap: bool, device: str, model: str = "resnet18") -> float:
+    """Median seconds of a training step."""
+    import rushlight as rl
+    import rushlight.distributed as dist
+    from rushlight import nn
+    from rushlight.vision import models
+
+    rl.manual_seed(0)
+    net = getattr(models, model)(num_classes=10).to(device)
+    if wrap:
+        net = nn.parallel.DistributedDataParallel(net)
+    optimizer = rl.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+    size = 64 if device == "cpu" else 224
+    x, y = rl.randn(batch, 3, size, size, device=device), rl.randint(0, 10, (batch,), device=device)
+    times = []
+    for _ in range(2 + ROUNDS):
+        if dist.is_initialized() and dist.get_world_size() > 1:
+            dist.barrier()
+        begin = time.perf_counter()
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(net(x), y).backward()
+        optimizer.step()
+        if device != "cpu":
+            rl.cuda.synchronize()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times[2:])
+
+
+def worker(job: dict[str, Any]) -> None:
+    """One rank's part of a row; the first rank prints it."""
+    import rushlight.distributed as dist
+
+    if job["ranks"] > 1 or job.get("wrap") or job["kind"] != "steps":
+        dist.init_process_group("nccl" if job["device"] != "cpu" and job["ranks"] == 1 else "gloo",
+                                **({} if job["ranks"] > 1 else {"rank": 0, "world_size": 1}))  # fmt: skip
+    if job["kind"] == "all_reduce":
+        found: Any = all_reduces(job["device"])
+    elif job["kind"] == "captured":
+        found = captured_all_reduce()
+    else:
+        found = steps(job["batch"], job["wrap"], job["device"])
+    if job["ranks"] == 1 or dist.get_rank() == 0:
+        print("RESULT", json.dumps(found), flush=True)
+
+
+# -- who starts them --------------------------------------------------------------------------------
+
+
+def run(job: dict[str, Any], threads: int) -> Any:
+    """A row in fresh processes."""
+    command = [sys.executable]
+    if job["ranks"] > 1:
+        command += ["-m", "rushlight", "launch", "--plain", "--nproc-per-node", str(job["ranks"]), "--no-python", sys.executable]  # fmt: skip
+    env = {**os.environ, WORKER: json.dumps(job), "OMP_NUM_THREADS": str(threads)}
+    done = subprocess.run([*command, __file__], env=env, capture_output=True, text=True)
+    for line in done.stdout.splitlines():
+        if line.startswith("RESULT "):
+            return json.loads(line.removeprefix("RESULT "))
+    raise SystemExit(f"a worker failed:\n{done.stdout}{done.stderr}")
+
+
+def measure(device: str, batch: int) -> dict[str, Any]:
+    """All rows, sides taking turns."""
+    base = {"device": device}
+    rows: dict[str, Any] = {"device": device, "batch": batch, "two_ranks": [], "one_process": [], "plain": [], "ddp_alone": []}  # fmt: skip
+    rows["all_reduce"] = run({**base, "kind": "all_reduce", "ranks": 2}, 1)
+    if device != "cpu":
+        rows["nccl_alone"] = run({**base, "kind": "all_reduce", "ranks": 1}, 2)
+        rows["nccl_captured"] = run({**base, "kind": "captured", "ranks": 1}, 2)
+    for _ in range(3):
+        step = {**base, "kind": "steps"}
+        rows["one_process"].append(run({**step, "ranks": 1, "batch": batch, "wrap": False}, 2))
+        rows["two_ranks"].append(run({**step, "ranks": 2, "batch": batch // 2, "wrap": True}, 1))
+        rows["plain"].append(run({**step, "ranks": 1, "batch": batch // 2, "wrap": False}, 1))
+        rows["ddp_alone"].append(run({**step, "ranks": 1, "batch": batch // 2, "wrap": True}, 1))
+    middle = {k: statistics.median(v) for k, v in rows.items() if isinstance(v, list)}
+    rows["two_ranks_throughput"] = middle["one_process"] / middle["two_ranks"]
+    rows["ddp_cost"] = middle["ddp_alone"] / middle["plain"] - 1
+    rows["latency_s"], rows["bytes_per_s"] = fitted(
+        {int(k): v for k, v in rows["all_reduce"].items()}
+    )
+    # the model on this machine, where the reduction needs the cores that compute: nothing is hidden
+    link = Link(rows["latency_s"], rows["bytes_per_s"])
+    exchange = sum(2 * link.latency_s + part / link.bytes_per_s for part in buckets(RESNET18_BYTES))
+    rows["two_ranks_predicted_s"] = middle["plain"] + exchange
+    return rows
+
+
+def main() -> None:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    p.add_argument("--measure", action="store_true")
+    p.add_argument("--device", default="cpu")
+    p.add_argument("--batch", type=int, default=128)
+    p.add_argument("--out")
+    p.add_argument("--model", metavar="FILE", nargs="?", const="")
+    p.add_argument("--picture")
+    args = p.parse_args()
+    if args.measure:
+        rows = measure(args.device, args.batch)
+        print(json.dumps(rows, indent=1))
+        if args.out:
+            with open(args.out, "w") as f:
+                json.dump(rows, f, indent=1)
+    if args.model is not None or args.picture:
+        found = predictions()
+        print(table(found))
+        if args.picture:
+            draw(found, args.picture)
+
+
+if __name__ == "__main__":
+    if WORKER in os.environ:
+        worker(json.loads(os.environ[WORKER]))
+    else:
+        main()
