@@ -177,7 +177,7 @@ def collective(
     group: ProcessGroup, call: Call, tensors: Sequence[Tensor | None], async_op: bool = False
 ) -> Work | None:
     """Do a collective over tensors; the first is written. With `async_op` a work to wait for."""
-    if _between_parts(group, tensors):
+    if _between_parts(group, call, tensors):
         return _by_host_reads(group, call, tensors, async_op)
     arrays = [None if t is None else t._a for t in tensors]
     some = _some(arrays)
@@ -196,12 +196,15 @@ def collective(
     return work
 
 
-def _between_parts(group: ProcessGroup, tensors: Sequence[Tensor | None]) -> bool:
+def _between_parts(group: ProcessGroup, call: Call, tensors: Sequence[Tensor | None]) -> bool:
     """Whether a compiled step must stop for this: MPI works on the host, a CUDA graph cannot wait for it."""
     if not here.listeners or group.size() == 1:
         return False
     some = next(t for t in tensors if t is not None)._a
-    return not isinstance(some, np.ndarray) and group.engine("cuda").kind == "mpi"
+    if isinstance(some, np.ndarray):
+        return False
+    engine = group.engine("cuda")
+    return engine.kind != "nccl" or not engine.has(call.name, some.dtype, call.op)
 
 
 def _by_host_reads(
@@ -220,7 +223,7 @@ def _by_host_reads(
 
 def begin(group: ProcessGroup, call: Call, tensor: Tensor) -> Call:
     """Start a collective whose `end` is called later; both can be recorded."""
-    if _between_parts(group, [tensor]):
+    if _between_parts(group, call, [tensor]):
         _by_host_reads(group, call, [tensor], False)
         return call._replace(token=-1)
     if call.token == 0:
