@@ -1,7 +1,8 @@
-"""Memory that runs out at every allocation in turn, on the emulated GPU; run by test_faults.py."""
+"""Memory that runs out and launches that are refused, each in turn, on the emulated GPU; run by test_faults.py."""
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import warnings
 from pathlib import Path
@@ -9,11 +10,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
 import emulated_capture
+import emulated_gpu
 from cupy.cuda import runtime
 
 import rushlight as rl
 from emulated_optim import upload
 from faults import (
+    Case,
     allocation_fails,
     check_compiled,
     check_device_lost,
@@ -21,9 +24,62 @@ from faults import (
     check_training,
 )
 from rushlight.runtime.cuda.bodies import update
+from rushlight.runtime.cuda.code import launch
+
+
+def refused(status: int, launches: int = 1) -> None:
+    """Let the driver refuse the n-th launch from now on."""
+    library = emulated_gpu.drivers[-1]
+    for name, value in (("fails_with", status), ("fails_in", launches)):
+        ctypes.c_int.in_dll(library, name).value = value
+
+
+def check_refused_launches() -> None:
+    """A launch that the driver refuses, through C and through Python, and the replay of a graph."""
+    x = rl.ones(5, device="cuda")
+    for in_c in (True, False):
+        launch._in_c = in_c
+        for status, words in ((700, "restart the process"), (1, "was not begun")):
+            for act in (lambda: x + x, lambda: (x * 2).relu(), lambda: x.sum()):
+                refused(status)
+                try:
+                    act()
+                except rl.AcceleratorError as error:
+                    assert error.error_code == status and words in str(error), error
+                else:
+                    raise AssertionError(f"a launch was not refused ({in_c=})")
+                act()  # the process goes on where the GPU does
+    launch._in_c = True
+
+
+def check_refused_replays() -> None:
+    """A graph that is not launched: AcceleratorError, and no parameter has moved."""
+    case, plain = Case("cuda"), runtime.graphLaunch
+    step = rl.compile(case.tensors_step)
+    for i in (0, 1, 2):
+        step(*[t.to("cuda") for t in case.batches[i]])
+    batch = [t.to("cuda") for t in case.batches[3]]
+    before = [p.detach().cpu().tolist() for p in case.net.parameters()]
+
+    def fail(*args: object) -> None:
+        raise runtime.CUDARuntimeError(719)
+
+    runtime.graphLaunch = fail
+    try:
+        step(*batch)
+    except rl.AcceleratorError as error:
+        assert error.error_code == 719 and "restart the process" in str(error)
+    else:
+        raise AssertionError("nobody launched the graph")
+    finally:
+        runtime.graphLaunch = plain
+    assert [p.detach().cpu().tolist() for p in case.net.parameters()] == before
+    step(*batch)
+    assert [p.detach().cpu().tolist() for p in case.net.parameters()] != before
 
 
 def main() -> None:
+    check_refused_launches()
     update._Live.refresh = upload  # type: ignore[method-assign]
     runtime.memGetInfo = lambda: (2**20, 2**30)
     warnings.simplefilter(
@@ -34,6 +90,7 @@ def main() -> None:
     assert check_training("cuda", allocation_fails, rl.OutOfMemoryError) >= 1
     emulated_capture.install()
     assert check_compiled("cuda", allocation_fails, rl.OutOfMemoryError, most=5) >= 2
+    check_refused_replays()
     check_device_lost()
     print("equal")
 

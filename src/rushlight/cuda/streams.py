@@ -28,7 +28,7 @@ class Stream:
 
     def synchronize(self) -> None:
         """Wait until everything in this stream is done."""
-        self.raw.synchronize()
+        gpu().wait_for(self.raw)
 
     def query(self) -> bool:
         """Whether everything in this stream is done."""
@@ -82,7 +82,7 @@ class Event:
 
     def synchronize(self) -> None:
         """Wait until the mark has been reached."""
-        self.raw.synchronize()
+        gpu().wait_for(self.raw)
 
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds from this mark to another."""

@@ -11,6 +11,7 @@ from cupy.cuda import runtime
 
 from ...runtime.cuda.code.launch import overlap
 from ...runtime.cuda.code.sources import counter
+from ...runtime.cuda.memory.lost import explained
 from ...runtime.cuda.memory.streams import current, using
 from ...runtime.door import collecting_replay_hooks
 from ..program.instructions import Instruction
@@ -135,9 +136,12 @@ class Graph:
             refresh()
         if self.graph is not None:
             stream = current.ptr
-            if stream != self.turn.ptr:
-                self.turn.take()
-            runtime.graphLaunch(self.graph.graphExec, stream)
+            try:
+                if stream != self.turn.ptr:
+                    self.turn.take()
+                runtime.graphLaunch(self.graph.graphExec, stream)
+            except runtime.CUDARuntimeError as error:
+                raise explained(error) from None
         for ins in self.phases.after:
             self.low.execute(ins)
 
@@ -221,5 +225,5 @@ def _abandon(stream: Any) -> None:
     """End a capture that failed or is not needed, so that the stream can be used again."""
     try:
         runtime.graphDestroy(runtime.streamEndCapture(stream.ptr))
-    except runtime.CUDARuntimeError:  # of an error before, which is the one to be told
+    except runtime.CUDARuntimeError:  # after an earlier error, which is the one to report
         pass

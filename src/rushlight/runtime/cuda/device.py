@@ -18,6 +18,7 @@ from .memory.streams import (  # noqa: F401 - part of this module's interface
     new_event,
     new_stream,
     set_stream,
+    wait_for,
 )
 
 

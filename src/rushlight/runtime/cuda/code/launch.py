@@ -15,6 +15,7 @@ import numpy as np
 from cupy.cuda import driver, runtime
 
 from ... import devices
+from ..memory.lost import explained
 from ..memory.streams import current
 
 _native: Any = None
@@ -147,9 +148,12 @@ class Launch:
         """As a call, with a grid and a block of three dims and dynamic shared memory."""
         room = self.free.pop() if self.free else self.room()
         self.pack(room[0], 0, *values)
-        driver.launchKernel(
-            self.function, *grid, *block, shared, current.ptr, room[1], 0
-        )  # fmt: skip
+        try:
+            driver.launchKernel(
+                self.function, *grid, *block, shared, current.ptr, room[1], 0
+            )  # fmt: skip
+        except driver.CUDADriverError as error:
+            raise explained(error) from None
         self.free.append(room)
 
     def fixed(
@@ -221,7 +225,10 @@ def _packing(
             room = new_room()
             pack(room[0], 0, *front, *blank, *constants)
         pack_head(room[0], at, *pointers)
-        start(address, gx, gy, gz, bx, by, bz, shared, stream.ptr, room[1], 0)
+        try:
+            start(address, gx, gy, gz, bx, by, bz, shared, stream.ptr, room[1], 0)
+        except driver.CUDADriverError as error:
+            raise explained(error) from None
         free.append(room)
 
     return go
@@ -267,7 +274,10 @@ def _quick(launch: Launch, kernel: Any) -> Callable[..., None]:
     def go(blocks: int, threads: int, *values: Any, _module: Any = kernel) -> None:
         room = free.pop() if free else new_room()
         pack(room[0], 0, *values)
-        start(address, blocks, 1, 1, threads, 1, 1, 0, stream.ptr, room[1], 0)
+        try:
+            start(address, blocks, 1, 1, threads, 1, 1, 0, stream.ptr, room[1], 0)
+        except driver.CUDADriverError as error:
+            raise explained(error) from None
         free.append(room)
 
     return go

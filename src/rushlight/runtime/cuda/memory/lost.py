@@ -1,4 +1,4 @@
-"""Errors after which a GPU answers nothing more to this process, said in one sentence."""
+"""Errors of CUDA as users see them: AcceleratorError, which says when the GPU is lost to this process."""
 
 from __future__ import annotations
 
@@ -20,23 +20,43 @@ _LASTING = {
 CUDA_ERRORS = (runtime.CUDARuntimeError, driver.CUDADriverError)
 
 
+_NO_MEMORY = 2  # OutOfMemoryError is said elsewhere, with sizes and who holds them
+
+
 def explained(error: Exception) -> Exception:
-    """The error itself, or AcceleratorError where the GPU is lost to this process."""
+    """AcceleratorError for an error of CUDA, as PyTorch; one of memory stays itself."""
     status = getattr(error, "status", None)
-    if status not in _LASTING:
+    if status is None or status == _NO_MEMORY:
         return error
-    found = AcceleratorError(
-        f"CUDA error: {_LASTING[status]} ({error}). The GPU is lost to this process, and so is everything on it: "
-        "restart the process and go on from the last checkpoint. Work is done in the background, so that the "
-        "kernel at fault may be an earlier one; CUDA_LAUNCH_BLOCKING=1 shows it."
-    )
+    return _accelerator_error(status, str(error))
+
+
+def launch_failed(status: int) -> AcceleratorError:
+    """What `cuLaunchKernel` answered, as the launches in C raise it."""
+    try:
+        said = str(driver.CUDADriverError(status))
+    except Exception:  # noqa: BLE001 - a driver that cannot even name its error
+        said = f"status {status}"
+    return _accelerator_error(status, said)
+
+
+def _accelerator_error(status: int, said: str) -> AcceleratorError:
+    if status in _LASTING:
+        text = (
+            f"CUDA error: {_LASTING[status]} ({said}). The GPU is lost to this process, and so is everything on "
+            "it: restart the process and go on from the last checkpoint. Work is done in the background, so "
+            "that the kernel at fault may be an earlier one; CUDA_LAUNCH_BLOCKING=1 shows it."
+        )
+    else:
+        text = f"CUDA error: {said}. The work that was asked for was not begun."
+    found = AcceleratorError(text)
     found.error_code = status
     return found
 
 
 @contextmanager
 def explaining() -> Iterator[None]:
-    """Say so where the block meets a lost GPU."""
+    """Errors of CUDA in this block are AcceleratorError."""
     try:
         yield
     except CUDA_ERRORS as error:

@@ -8,6 +8,8 @@ from typing import Any
 import cupy
 from cupy.cuda import Event, Stream, runtime
 
+from .lost import explaining
+
 
 class _Current(threading.local):
     """The address of this thread's stream; 0 is the default stream."""
@@ -58,6 +60,12 @@ def new_stream(index: int, priority: int = 0) -> Any:
 def new_event(timing: bool, blocking: bool) -> Any:
     """A mark to be recorded in a stream."""
     return Event(block=blocking, disable_timing=not timing)
+
+
+def wait_for(raw: Any) -> None:
+    """Wait for all of a stream, or for a mark: where the errors of kernels in the background come out."""
+    with explaining():
+        raw.synchronize()
 
 
 def elapsed_time(start: Any, end: Any) -> float:

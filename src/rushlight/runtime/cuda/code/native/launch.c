@@ -200,9 +200,15 @@ static PyObject *new_result(Call *self, int i, int reuse, uint64_t *address)
     return out;
 }
 
-static PyObject *failed(int status)
+/* Raise AcceleratorError for what the driver answered. */
+static void failed(int status)
 {
-    return PyErr_Format(PyExc_RuntimeError, "cuLaunchKernel failed with CUDA error %d", status);
+    PyObject *module = PyImport_ImportModule("rushlight.runtime.cuda.memory.lost");
+    PyObject *error = module == NULL ? NULL : PyObject_CallMethod(module, "launch_failed", "i", status);
+    if (error != NULL)
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
+    Py_XDECREF(module);
 }
 
 static int start(const Call *self, void *stream, void **parameters)
