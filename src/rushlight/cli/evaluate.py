@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from . import checkpoint
-from .errors import UsageError
+from .errors import UsageError, printable
 from .images import Images
 from .networks import build
 from .pick_device import pick_device
@@ -43,7 +43,7 @@ def check_weights(saved: dict[str, Any]) -> None:
     weights = saved["model"]
     odd = sorted(set(wanted) ^ set(weights))
     if odd:
-        raise UsageError(f"the weights do not fit the network: {odd[0]} is not in both")
+        raise UsageError(f"the weights do not fit the network: {printable(odd[0])} is not in both")
     for name, tensor in wanted.items():
         if tensor.shape != weights[name].shape:
             raise UsageError(
