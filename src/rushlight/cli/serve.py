@@ -22,6 +22,7 @@ ADDRESSES = 10_000  # that are remembered for the rate
 
 def serve(args: Any) -> int:
     """Answer until Ctrl-C."""
+    saved = checkpoint.read(args.model)
     try:
         import starlette  # noqa: F401
         import uvicorn
@@ -29,24 +30,23 @@ def serve(args: Any) -> int:
         raise UsageError(
             "serving needs Starlette and uvicorn: pip install 'rushlight[serve]'"
         ) from None
-    saved = checkpoint.read(args.model)
     device, why = pick_device(args.device)
-    reader = Reader(saved, device, TOP)
-    app = make_app(reader, args)
+    app = make_app(Reader(saved, device, TOP), args)
     config = uvicorn.Config(
         app, host=args.host, port=args.port, log_level="warning", access_log=False
     )
     try:
-        listening = config.bind_socket()
+        bound = config.bind_socket()
     except SystemExit:  # uvicorn's way of saying that the port is taken
         raise UsageError(
             f"port {args.port} of {args.host} cannot be had: try another --port, or 0"
         ) from None
-    where = f"http://{args.host}:{listening.getsockname()[1]}/"
+    bound.listen()  # whoever reads the line below may connect at once
+    where = f"http://{args.host}:{bound.getsockname()[1]}/"
     print(f"Serving {args.model} on {why}: {where} has a page to drop a picture on; POST a picture to {where}predict. "
           "Ctrl-C ends it.", flush=True)  # fmt: skip
     with pillow_rules():
-        uvicorn.Server(config).run(sockets=[listening])
+        uvicorn.Server(config).run(sockets=[bound])
     return 0
 
 

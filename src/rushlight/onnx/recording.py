@@ -108,8 +108,10 @@ class Recording:
         inputs = tuple([self.value_of(a) if hasattr(a, "strides") else a for a in arrays])
         depends = any(isinstance(v, Value) and self.values[v.number].depends for v in inputs)
         places = kernel.mutates(arrays, attrs) if callable(kernel.mutates) else kernel.mutates
-        if depends or places:
-            self._check(kernel, depends)
+        if kernel.random:
+            raise UnsupportedOperatorError(
+                f"{kernel.name} draws random numbers: call model.eval(), or leave it out"
+            )
         for i in places:
             self._keep_content(inputs[i])
         out = call()
@@ -127,10 +129,6 @@ class Recording:
                 self.views[id(a)] = _View(arrays[0], kernel.name, dict(attrs))
         self.calls.append(Call(kernel.name, inputs, dict(attrs), tuple(numbers)))
         return out
-
-    def _check(self, kernel: Kernel, depends: bool) -> None:
-        if kernel.random:
-            raise UnsupportedOperatorError(f"{kernel.name} draws random numbers: call model.eval(), or leave it out")  # fmt: skip
 
     def _host_read(self, a: Any) -> None:
         if self.values[self.value_of(a).number].depends:
