@@ -41,12 +41,12 @@ def test_captured_optimiser_reads_todays_numbers() -> None:
     torch.ones(1, device="cuda")
     p, g = cupy.ones(10, cupy.float32), cupy.ones(10, cupy.float32)
     hyper = np.array([0.5, 0.0, 0.0, 0.0])
-    flags = {"nesterov": False, "maximize": False, "first": False}
-    _step("sgd_update", np.zeros(4), (p, g), 1, flags)
+    flags = {"nesterov": False, "maximize": False, "first": False, "n": 1}
+    _step("sgd_update", np.zeros(4), (p, g), flags)
     stream = cupy.cuda.Stream(non_blocking=True)
     with using(stream), collecting_replay_hooks() as hooks:
         stream.begin_capture()
-        _step("sgd_update", hyper, (p, g), 1, flags)
+        _step("sgd_update", hyper, (p, g), flags)
         graph = stream.end_capture()
         for lr in (0.5, 0.25):
             hyper[0] = lr
