@@ -206,6 +206,7 @@ def no_generic() -> None:
     from functools import partial
 
     import cupy
+    import numpy as np
 
     from rushlight.runtime.cuda import backend
     from rushlight.runtime.cuda.bodies import stream
@@ -215,6 +216,8 @@ def no_generic() -> None:
     def stand_in(kernel: Any) -> Callable[..., Any]:
         if kernel.is_view:
             return partial(kernel.generic, backend.CUPY)
+        if kernel.name == "host_read":  # its answer is an array of the host
+            return lambda a: np.empty(a.shape, a.dtype)
         shapes: dict[Any, Any] = {}
 
         def impl(*arrays: Any, **attrs: Any) -> Any:

@@ -1,0 +1,146 @@
+"""How the source is built, in numbers: files per folder, hops of a call, imports that point up, circles, globals.
+
+    PYTHONPATH=src python tools/structure.py [--cuda]
+
+It looks at the rushlight that Python finds, so that an older tree is measured by `PYTHONPATH=/older/src`. Hops are the
+Python functions that a call enters, the user's own line not counted; what runs in C is not among them. `--cuda` counts
+those of the CUDA backend as well, with everything below it replaced (tools/host_path.py): it needs CuPy, no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "tests"), str(HERE)]
+
+import rushlight as rl  # noqa: E402
+from imports import ROOT, circles, graph, imports, modules  # noqa: E402
+from module_state import mutable_globals  # noqa: E402
+
+# Layers from the lowest up; the second name is the one it had before the folders were renamed.
+LAYERS = (("base",), ("runtime", "backend"), ("core",), ("operators", "ops"),
+          ("nn", "optim", "data", "io", "autograd", "capture", "amp"), ("vision",), ("dezero",), ("cli",))  # fmt: skip
+FALLBACK = re.compile(r"fallbacks\[\w+\]\(\*|GetItem\(fallbacks")  # in Python, in C
+
+
+def layer(module: str) -> int | None:
+    """The number of a module's layer; None for those beside the layers."""
+    part = (module.split(".") + [""])[1]
+    return next((i for i, names in enumerate(LAYERS) if part in names), None)
+
+
+def folders() -> list[tuple[int, str]]:
+    """Python files of each folder, the fullest first."""
+    count = Counter(str(p.parent.relative_to(ROOT)) for p in ROOT.rglob("*.py"))
+    return sorted(((n, name) for name, n in count.items()), reverse=True)
+
+
+def upward(known: dict[str, Path]) -> list[str]:
+    """Imports, at module level or inside functions, that point from a layer to a higher one."""
+    found = []
+    for name, path in known.items():
+        own = layer(name)
+        for target, line, typing in imports(name, path, known):
+            other = layer(target)
+            if not typing and own is not None and other is not None and other > own:
+                found.append(f"{name}:{line} -> {target}")
+    return found
+
+
+def lines(folder: str) -> int:
+    """Lines of the Python files under a folder."""
+    return sum(len(p.read_text().splitlines()) for p in (ROOT / folder).rglob("*.py"))
+
+
+def fallbacks() -> int:
+    """Places where a body's fallback is called after it refused."""
+    files = [*ROOT.rglob("*.py"), *ROOT.rglob("*.c")]
+    return sum(
+        len(FALLBACK.findall(line)) > 0 for p in files for line in p.read_text().splitlines()
+    )
+
+
+def hops(call: Callable[[], Any]) -> int:
+    """Python functions that a call enters, when it has been made before."""
+    for _ in range(5):
+        call()
+    count = 0
+
+    def see(frame: Any, event: str, arg: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(see)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return count - 1  # `call` itself
+
+
+def calls(device: str) -> dict[str, int]:
+    """Hops of a product, a convolution and a step on a device."""
+    x, y = rl.ones(8, 8).to(device).requires_grad_(), rl.ones(8, 8).to(device)
+    image, kernel = rl.ones(1, 2, 8, 8).to(device), rl.ones(3, 2, 3, 3).to(device).requires_grad_()
+    net = rl.nn.Linear(4, 4).to(device)
+    for p in net.parameters():
+        p.grad = rl.zeros_like(p).detach() if device == "cpu" else rl.ones(p.shape).to(device)
+    adam = rl.optim.Adam(net.parameters())
+    return {
+        "x * y": hops(lambda: x * y),
+        "F.conv2d": hops(lambda: rl.nn.functional.conv2d(image, kernel)),
+        "optimizer.step() of Adam": hops(adam.step),
+    }
+
+
+def pretend_gpu() -> None:
+    """The CUDA backend with everything below it replaced."""
+    from importlib import import_module
+
+    import host_path
+
+    from rushlight.base.device import device
+
+    host_path.no_driver()
+    import_module(f"rushlight.{LAYERS[1][0]}.devices").backend_of(device("cuda"))
+    host_path.no_libraries()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cuda", action="store_true")
+    args = parser.parse_args()
+    known = modules()
+    full = folders()
+    print(f"folders: {len(full)}, the fullest: " + ", ".join(f"{name} {n}" for n, name in full[:6]))
+    long = sorted(
+        ((len(p.read_text().splitlines()), str(p.relative_to(ROOT))) for p in known.values()),
+        reverse=True,
+    )
+    print(
+        "files over 400 lines: "
+        + (", ".join(f"{name} {n}" for n, name in long if n > 400) or "none")
+    )
+    print(f"lines of capture/passes: {lines('capture/passes')}")
+    print(f"places that call a fallback: {fallbacks()}")
+    up = upward(known)
+    print(f"imports that point up: {len(up)}", *up, sep="\n    ")
+    rings = circles(graph(known))
+    print(f"circles of imports: {len(rings)}", *[" ".join(ring) for ring in rings], sep="\n    ")
+    print(f"mutable globals: {len(mutable_globals(known))}")
+    for device in ["cpu"] + ["cuda"] * args.cuda:
+        if device == "cuda":
+            pretend_gpu()
+        for name, count in calls(device).items():
+            print(f"hops of {name}, {device}: {count}")
+
+
+if __name__ == "__main__":
+    main()
