@@ -19,7 +19,8 @@ p { margin:4px 0 12px; max-width:72ch; } a { color:var(--one); }
 .numbers { display:grid; grid-template-columns:repeat(auto-fit,minmax(150px,1fr)); gap:12px; margin:20px 0 8px; }
 .number { background:var(--card); border:1px solid var(--rule); border-radius:10px; padding:13px 15px; }
 .number b { display:block; font-size:25px; line-height:1.15; font-weight:650; font-variant-numeric:tabular-nums; }
-.number span { color:var(--soft); font-size:13px; } .number small { display:block; color:var(--soft); font-size:12px; }
+.number span { display:block; color:var(--soft); font-size:13px; line-height:1.35; margin-top:2px; }
+.number small { display:block; color:var(--soft); font-size:12px; line-height:1.35; margin-top:5px; }
 .number.main { border-color:var(--one); } .number.main b { color:var(--one); }
 .warning { border-left:4px solid var(--bad); background:var(--card); padding:12px 16px; border-radius:6px; }
 .grid-2 { display:grid; grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr)); gap:16px; }

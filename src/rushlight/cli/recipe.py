@@ -39,7 +39,7 @@ def recipe_for(source: Source, on_gpu: bool, weights: str | None) -> Recipe:
     if count < 2000:
         return Recipe(
             f"{count:,} pictures are few: a small ResNet, many epochs, strong changes of the pictures",
-            _settings(**photo, size=128 if on_gpu else 64, width=0.5, epochs=40, batch_size=32, optimizer="adamw",
+            _settings(**photo, size=128 if on_gpu else 64, width=0.5, epochs=25, batch_size=32, optimizer="adamw",
                       lr=3e-3, weight_decay=0.05, augment="strong"),
         )  # fmt: skip
     if count < 20_000:
@@ -97,6 +97,10 @@ def in_words(args: Any) -> list[str]:
     return [
         f"Recipe: {args.model}{wide}{start}{'; only the head is trained' if args.freeze else ''}.",
         f"Steps: {args.optimizer}, rate {args.lr:g} ({cycle}), weight decay {args.weight_decay:g}, batch "
-        f"{batch}{parts}, {args.epochs} epochs{half}.",
+        f"{batch}{parts}, {_epochs(args.epochs)}{half}.",
         f"Variety: {augment.in_words(args.augment)}{more}.",
     ]
+
+
+def _epochs(count: int) -> str:
+    return f"{count} epoch" if count == 1 else f"{count} epochs"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import NamedTuple
 
-W, H = 460, 280  # of a chart, in its own units
-LEFT, RIGHT, TOP, BOTTOM = 52, 14, 14, 40
+W, H = 380, 250  # of a chart, in its own units
+LEFT, RIGHT, TOP, BOTTOM = 52, 20, 14, 40
 
 
 class Line(NamedTuple):
@@ -126,7 +126,7 @@ def matrix(names: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
     cell = max(14, min(46, 560 // max(n, 1)))
     longest = min(max(len(name) for name in names), 18)
     left, top = 12 + longest * 7, 12 + longest * 5
-    wide, high = left + n * cell + 8, top + n * cell + 22
+    wide, high = left + n * cell + 8, top + n * cell + 4
     parts = [f"<svg class='matrix' viewBox='0 0 {wide} {high}' style='max-width:{wide * 1.25:.0f}px' role='img' "
              "aria-label='confusion matrix'>"]  # fmt: skip
     for i, row in enumerate(counts):
@@ -145,8 +145,7 @@ def matrix(names: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
                 strong = " strong" if share > 0.55 else ""
                 parts.append(f"<text class='count{strong}' x='{left + j * cell + cell / 2 - 1:.0f}' y='{y + cell / 2 + 4:.0f}' "
                              f"text-anchor='middle'>{count}</text>")  # fmt: skip
-    parts.append(f"<text class='axis' x='{left + n * cell / 2:.0f}' y='{high - 4}' text-anchor='middle'>columns: answered, rows: true</text></svg>")  # fmt: skip
-    return "".join(parts)
+    return "".join([*parts, "</svg>"])
 
 
 def _cut(name: str, most: int = 18) -> str:
