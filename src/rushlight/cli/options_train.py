@@ -78,6 +78,7 @@ def _training(add: Any) -> None:
 def _speed(add: Any) -> None:
     add("--nproc", type=number(int, 1, 1024), default=1, metavar="N", help="processes that train together, through MPI; a batch "
         "size that is not given is split over them (default: %(default)s)")  # fmt: skip
+    add("--max-restarts", type=number(int, 0, 1000), default=0, metavar="N", help="go on from the last checkpoint so often when one of them dies")  # fmt: skip
     add("--global-batch", type=number(int, 1, 2**30), metavar="N", help="images a step of all of them together")  # fmt: skip
     add("--workers", type=number(int, 0, 64), default=0, metavar="N", help="processes that load data (default: %(default)s)")  # fmt: skip
     add("--amp", type=one_of(config.PRECISIONS), metavar="KIND", help="bf16, or fp16 on a GPU: half the bytes where it is safe")  # fmt: skip

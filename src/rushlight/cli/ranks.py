@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from .errors import UsageError
 from .progress import Progress
 from .training import Run
 
-__all__ = ["RankedRun", "agreed", "join", "run_of", "several", "start"]
+__all__ = ["RankedRun", "agreed", "folder", "join", "run_of", "several", "start"]
 
 
 def several() -> bool:
@@ -30,11 +31,18 @@ def start(args: Any) -> int:
         raise UsageError(f"--nproc {args.nproc} needs MPI, and {reason}")
     words, rest = [], iter(args.argv)
     for word in rest:
-        if word == "--nproc":
+        if word in ("--nproc", "--max-restarts"):
             next(rest)
-        elif not word.startswith("--nproc="):
+        elif not word.startswith(("--nproc=", "--max-restarts=")):
             words.append(word)
-    options = ["--nproc-per-node", str(args.nproc), "--plain", "--max-restarts", "0", "--no-python"]
+    options = [
+        "--nproc-per-node",
+        str(args.nproc),
+        "--plain",
+        "--max-restarts",
+        str(args.max_restarts),
+        "--no-python",
+    ]
     return launch([*options, sys.executable, "-m", "rushlight", *words], program="rushlight train")
 
 
@@ -55,6 +63,32 @@ def join(args: Any) -> None:
         args.batch_size = args.global_batch // ranks
     if dist.get_rank() != 0:
         args.quiet = True
+
+
+def folder(args: Any, choose: Callable[[str | None, bool], str]) -> str:
+    """The folder of the run, which the first rank chooses; a job that was started again goes on in its own."""
+    if not several():
+        return choose(args.out, args.resume)
+    note = os.path.join(
+        tempfile.gettempdir(), f"rushlight-job-{launcher('RUSHLIGHT_JOB') or 'none'}"
+    )
+    again = int(launcher("TORCHELASTIC_RESTART_COUNT") or 0) > 0
+
+    def first() -> tuple[str, bool]:
+        if again and os.path.exists(note):
+            with open(note) as f:
+                before = f.read()
+            if os.path.exists(os.path.join(before, "last.pth")):
+                return before, True
+            return before, False
+        found = choose(args.out, args.resume)
+        if int(launcher("TORCHELASTIC_MAX_RESTARTS") or 0) > 0:
+            with open(note, "w") as f:
+                f.write(found)
+        return found, args.resume
+
+    found, args.resume = agreed(first)
+    return found
 
 
 def split_chosen(args: Any, given: int | None) -> None:

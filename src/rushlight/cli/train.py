@@ -29,7 +29,7 @@ def train(args: Any) -> int:
     if ranks.several():
         ranks.join(args)
     wanted = args.out
-    args.out = ranks.agreed(lambda: folder_of_run.choose(args.out, args.resume))
+    args.out = ranks.folder(args, folder_of_run.choose)
     path = os.path.join(args.out, LAST)
     saved = checkpoint.read(path) if args.resume else None
     if saved is not None:

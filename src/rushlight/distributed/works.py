@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from ..base.locks import new_lock
 from ..futures import Future
 from .errors import DistBackendError
 
@@ -66,7 +67,7 @@ class ThreadWork(Work):
         self._done = threading.Event()
         self._error: BaseException | None = None
         self._futures: list[Future] = []
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def run(self) -> None:
         """Called by the group's thread."""
@@ -122,7 +123,7 @@ class Worker:
         self._name = name
         self._jobs: queue.SimpleQueue[ThreadWork | None] = queue.SimpleQueue()
         self._open = 0
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._thread: threading.Thread | None = None
 
     @property

@@ -32,7 +32,7 @@ def variables(job: dict[str, Any], place: mpiexec.Place) -> dict[str, str]:
         "ROLE_WORLD_SIZE": place.size, "ROLE_NAME": "default", "MASTER_ADDR": job["host"],
         "MASTER_PORT": job["store"], "TORCHELASTIC_RESTART_COUNT": job["restarts"],
         "TORCHELASTIC_MAX_RESTARTS": job["max_restarts"], "TORCHELASTIC_RUN_ID": job["id"],
-        "RUSHLIGHT_LAUNCHER_STORE": 1, "PYTHONUNBUFFERED": 1,
+        "RUSHLIGHT_LAUNCHER_STORE": 1, "RUSHLIGHT_JOB": job.get("job", ""), "PYTHONUNBUFFERED": 1,
     }  # fmt: skip
     return {name: str(value) for name, value in made.items()}
 

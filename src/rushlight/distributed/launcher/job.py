@@ -23,6 +23,7 @@ from .streams import Streams
 __all__ = ["launch"]
 
 
+_LAST_WORDS_S = 1.0  # for the other ranks to say what they noticed
 _AGENT = "from rushlight.distributed.launcher.agent import main; main()"
 
 
@@ -58,6 +59,7 @@ def launch(argv: list[str], program: str = "rushlight launch") -> int:
         print(f"{program}: {count} ranks need MPI, and {reason}", file=sys.stderr)
         return 2
     attempt = 0
+    chosen.job = os.urandom(8).hex()  # the same for all attempts
     while True:
         code = _Attempt(chosen, count, attempt, program).run()
         if code == 0 or code == 130 or attempt >= chosen.max_restarts:
@@ -110,7 +112,7 @@ class _Attempt:
         with _forwarding(process):
             while (code := process.poll()) is None:
                 if self._failed.wait(0.05) and deadline is None:
-                    deadline = time.monotonic() + min(self.chosen.shutdown_timeout, 3.0)
+                    deadline = time.monotonic() + _LAST_WORDS_S
                 if deadline is not None:
                     if time.monotonic() > deadline:
                         self._end(process)
@@ -152,7 +154,7 @@ class _Attempt:
         job = json.dumps({
             "host": self.host, "store": self.store.port, "streams": self.streams.port,
             "key": self.streams.key, "restarts": self.number, "max_restarts": chosen.max_restarts,
-            "id": chosen.rdzv_id,
+            "id": chosen.rdzv_id, "job": chosen.job,
         })  # fmt: skip
         agent = [sys.executable, "-c", _AGENT, job, "--"]
         if self.count == 1:
