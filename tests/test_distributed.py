@@ -128,6 +128,37 @@ def test_first_traceback_is_shown_and_restarts_are_counted(tmp_path: Path) -> No
     assert done.stdout.count("attempt 1") == 2
 
 
+@needs_mpi
+def test_train_by_two_ranks_is_the_training_of_one(tmp_path: Path) -> None:
+    pillow = pytest.importorskip("PIL.Image")
+    import json
+
+    import numpy as np
+
+    draw = np.random.RandomState(0)
+    for i in range(64):
+        place = tmp_path / "data" / ("dark" if i % 2 else "light")
+        place.mkdir(parents=True, exist_ok=True)
+        a = draw.randint(0, 128, (16, 16, 3)) + (0 if i % 2 else 100)
+        pillow.fromarray(a.astype(np.uint8)).save(place / f"{i}.png")
+    words = ("--data", str(tmp_path / "data"), "--model", "lenet", "--size", "16", "--epochs", "2", "--augment", "none",
+             "--quiet", "--seed", "1", "--weight-decay", "0", "--label-smoothing", "0", "--val-split", "0", "--test-split", "0.25")  # fmt: skip
+    losses = {}
+    for name, more in (
+        ("one", ("--batch-size", "8")),
+        ("two", ("--nproc", "2", "--global-batch", "8")),
+    ):
+        done = python("-m", "rushlight", "train", *words, *more, "--out", str(tmp_path / name))
+        assert done.returncode == 0, done.stdout + done.stderr
+        rows = [
+            json.loads(line)
+            for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()
+        ]
+        losses[name] = [row["train_loss"] for row in rows]
+    assert len(losses["two"]) == 2 and losses["two"] == pytest.approx(losses["one"], abs=2e-3)
+    assert sorted(p.name for p in (tmp_path / "two").glob("*.pth")) == ["best.pth", "last.pth"]
+
+
 def kill_a_rank(folder: Path, rank: int, after: float) -> tuple[str, float]:
     """Start a job, kill one rank some time after all have begun; what was said, and how long the rest took."""
     for old in folder.glob("pid-*"):

@@ -234,6 +234,50 @@ def test_sampler_is_pytorchs() -> None:
                 assert list(a) == list(b) and len(a) == len(b)
 
 
+MISUSES = {
+    "root of another world": lambda d, x, z: d.broadcast(x, 1),
+    "no root": lambda d, x, z: d.broadcast(x),
+    "two roots": lambda d, x, z: d.broadcast(x, 0, group_src=0),
+    "a list of two": lambda d, x, z: d.all_gather([z, z], x),
+    "two dtypes": lambda d, x, z: d.all_gather([z.double()], x),
+    "to itself": lambda d, x, z: d.send(x, 0),
+    "no tensor": lambda d, x, z: d.all_reduce([1.0]),
+    "nowhere to gather": lambda d, x, z: d.gather(x),
+    "nothing to scatter": lambda d, x, z: d.scatter(x),
+    "wrong splits": lambda d, x, z: d.all_to_all_single(z, x, [1], [2]),
+    "too many splits": lambda d, x, z: d.all_to_all_single(z, x, [1, 1], [2]),
+    "a rank of nobody": lambda d, x, z: d.new_group([0, 1]),
+    "the same rank twice": lambda d, x, z: d.new_group([0, 0]),
+    "a second world": lambda d, x, z: d.init_process_group("gloo", rank=0, world_size=1),
+    "bits of floats": lambda d, x, z: d.all_reduce(x, d.ReduceOp.BAND),
+    "no message": lambda d, x, z: d.P2POp(print, x, 0),
+    "no batch": lambda d, x, z: d.batch_isend_irecv([1]),
+    "a number as timeout": lambda d, x, z: d.new_group([0], timeout=3),
+    "larger groups than ranks": lambda d, x, z: d.new_subgroups(3),
+}  # fmt: skip
+
+
+def _misused(library: Any) -> dict[str, str]:
+    dist = library.distributed
+    dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+    found = {}
+    try:
+        for name, call in MISUSES.items():
+            try:
+                call(dist, library.ones(2), library.zeros(2))
+                found[name] = "no error"
+            except Exception as error:
+                found[name] = type(error).__name__
+    finally:
+        dist.destroy_process_group()
+    return found
+
+
+def test_misuse_raises_what_pytorch_raises() -> None:
+    torch = pytest.importorskip("torch")
+    assert _misused(rl) == _misused(torch)
+
+
 def test_leaves_with_hooks_are_finished_while_backward_goes_on() -> None:
     net = rl.nn.Sequential(*[rl.nn.Linear(3, 3) for _ in range(3)])
     seen = []

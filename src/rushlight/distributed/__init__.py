@@ -112,7 +112,7 @@ class Backend(str):
 
 _MODULES = (
     "algorithms", "checkpoint", "device_mesh", "distributed_c10d", "elastic", "fsdp", "launcher", "nn",
-    "optim", "run", "tensor", "utils",
+    "optim", "run", "tensor",
 )  # fmt: skip
 
 

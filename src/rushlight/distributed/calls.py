@@ -64,8 +64,8 @@ def _on_host(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> None:
 
 def _on_gpu(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> None:
     """The collective over CuPy arrays: NCCL in the current stream, or through the host."""
-    engine = group.engine("cuda")
     some = next(a for a in arrays if a is not None)
+    engine = _gpu_engine(group, some)
     if engine.kind == "self":
         return getattr(engine, call.name)(*arrays, *call.args())
     if engine.kind != "nccl" or not engine.has(call.name, some.dtype, call.op):
@@ -78,6 +78,12 @@ def _on_gpu(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> None:
     getattr(engine, call.name)(*rows, *call.args())
     if arrays[0] is not None and rows[0].data.ptr != arrays[0].data.ptr:
         cupy.copyto(arrays[0], rows[0])
+
+
+def _gpu_engine(group: ProcessGroup, a: Any) -> Any:
+    """The engine for GPU arrays; NCCL is started on the GPU that the array is on."""
+    with a.device:
+        return group.engine("cuda")
 
 
 def _perform(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> None:
@@ -148,8 +154,8 @@ def _launch_gpu(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> Work:
     before = cupy.cuda.Event(disable_timing=True)
     before.record(current)
     side.wait_event(before)
-    engine = group.engine("cuda")
-    if engine.kind == "mpi" or not hasattr(engine, "has"):
+    engine = _gpu_engine(group, _some(arrays))
+    if engine.kind != "nccl":
 
         def job() -> None:
             with cupy.cuda.Device(index), using(side):
@@ -203,7 +209,7 @@ def _between_parts(group: ProcessGroup, call: Call, tensors: Sequence[Tensor | N
     some = next(t for t in tensors if t is not None)._a
     if isinstance(some, np.ndarray):
         return False
-    engine = group.engine("cuda")
+    engine = _gpu_engine(group, some)
     return engine.kind != "nccl" or not engine.has(call.name, some.dtype, call.op)
 
 

@@ -55,7 +55,14 @@ def nccl_engine(group: Any) -> Any:
         group.engine("cpu").barrier()  # names who is missing
         told = group.comm.allgather((mine, key))
         places, keys = [t[0] for t in told], [t[1] for t in told]
-    if None in places or len(set(places)) < len(places):
+    if None in places:
+        return None
+    if len(set(places)) < len(places):
+        warnings.warn(
+            "ranks share a GPU, which NCCL refuses: their tensors go through the host by MPI. Where there "
+            "are more GPUs, call torch.cuda.set_device(LOCAL_RANK) first.",
+            stacklevel=2,
+        )
         return None
     return NcclEngine(nccl, keys[0], group.size(), group.rank(), stream_pointer)
 

@@ -97,7 +97,8 @@ def irecv(
 
 def _on_nccl(of: ProcessGroup, a: Any, act: Callable[..., None], written: bool) -> Work | None:
     """The message by NCCL in the current stream, or None where the group has none."""
-    engine = of.engine("cuda")
+    with a.device:
+        engine = of.engine("cuda")
     if engine.kind != "nccl":
         return None
     import cupy
