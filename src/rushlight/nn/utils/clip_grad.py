@@ -100,7 +100,7 @@ def clip_grad_norm_(
 
 def _norm_of_all(parameters: Any, norm_type: float, check: bool, foreach: Any) -> Tensor:
     """The norm of the parameters' gradients; of sharded ones every rank has a part."""
-    everyone = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    everyone: list[Any] = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     sharded = [p for p in everyone if hasattr(p, "full_shape")]
     if not sharded:
         return get_total_norm(_gradients(everyone), norm_type, check, foreach)
@@ -111,7 +111,7 @@ def _norm_of_all(parameters: Any, norm_type: float, check: bool, foreach: Any) -
     largest = float(norm_type) == float("inf")
     part = mine if largest else mine**norm_type
     part = part.clone().to(sharded[0].device)
-    all_reduce(part, ReduceOp.MAX if largest else ReduceOp.SUM, sharded[0].device_mesh.get_group())  # type: ignore[attr-defined]
+    all_reduce(part, ReduceOp.MAX if largest else ReduceOp.SUM, sharded[0].device_mesh.get_group())
     whole = part if largest else part ** (1.0 / norm_type)
     plain = _gradients([p for p in everyone if not hasattr(p, "full_shape")])
     return get_total_norm([whole, *plain], norm_type, check)
