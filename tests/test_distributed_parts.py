@@ -328,3 +328,124 @@ def test_checkpoint_of_one_process_and_damaged_ones(tmp_path: Path) -> None:
         Reader(str(folder))
     with pytest.raises(RuntimeError, match="was not finished"):
         Reader(str(tmp_path))
+
+
+class _Stream:
+    """A stream that writes down what it is asked for."""
+
+    def __init__(self, name: str, log: list) -> None:
+        self.name, self.log, self.ptr = name, log, name
+
+    def synchronize(self) -> None:
+        self.log.append(("synchronize", self.name))
+
+    def wait_event(self, event: Any) -> None:
+        self.log.append(("wait", self.name, event.at))
+
+
+class _Device:
+    id = 0
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        pass
+
+
+class _GpuArray:
+    """Memory of NumPy that pretends to be a GPU's."""
+
+    def __init__(self, a: np.ndarray) -> None:
+        self.a, self.shape, self.dtype, self.size, self.nbytes = (
+            a,
+            a.shape,
+            a.dtype,
+            a.size,
+            a.nbytes,
+        )
+        self.flags, self.device = a.flags, _Device()
+        self.data = SimpleNamespace(ptr=a.__array_interface__["data"][0])
+
+
+@pytest.fixture
+def pretended_gpu(monkeypatch) -> list:
+    """CuPy as far as the collectives of GPU arrays touch it; what happened, in order."""
+    import ctypes
+    import sys
+
+    log: list = []
+    now = [_Stream("current", log)]
+
+    class Event:
+        def __init__(self, **options: Any) -> None:
+            self.at = ""
+
+        def record(self, stream: Any) -> None:
+            self.at = stream.name
+            log.append(("record", stream.name))
+
+    class using:
+        def __init__(self, stream: Any) -> None:
+            self.stream = stream
+
+        def __enter__(self) -> None:
+            now.append(self.stream)
+
+        def __exit__(self, *exc: Any) -> None:
+            now.pop()
+
+    def copy(to: int, of: int, size: int, kind: int, stream: Any) -> None:
+        log.append(({1: "up", 2: "down"}[kind], stream))
+        ctypes.memmove(to, of, size)
+
+    cuda = SimpleNamespace(
+        get_current_stream=lambda: now[-1], Event=Event, Device=lambda index: _Device(),
+        runtime=SimpleNamespace(memcpyAsync=copy),
+    )  # fmt: skip
+    monkeypatch.setitem(
+        sys.modules, "cupy", SimpleNamespace(cuda=cuda, ascontiguousarray=lambda a: a)
+    )
+    copies = SimpleNamespace(pinned_empty=lambda shape, dtype: np.empty(shape, dtype))
+    monkeypatch.setitem(sys.modules, "rushlight.runtime.cuda.memory.host_copies", copies)
+    streams = SimpleNamespace(
+        new_stream=lambda index, priority=0: _Stream("side", log), using=using
+    )
+    monkeypatch.setitem(sys.modules, "rushlight.runtime.cuda.memory.streams", streams)
+    return log
+
+
+def test_gpu_arrays_go_through_the_host_and_back(pretended_gpu: list) -> None:
+    from rushlight.distributed.gpus import through_the_host
+
+    out, a = _GpuArray(np.zeros(6, np.float32)), _GpuArray(np.arange(3, dtype=np.float32))
+
+    def twice(hosts: list) -> None:
+        hosts[0][:] = np.concatenate([hosts[1], hosts[1] + 1])
+
+    through_the_host(twice, [out, a])
+    assert out.a.tolist() == [0, 1, 2, 1, 2, 3] and a.a.tolist() == [0, 1, 2]
+    assert [step[0] for step in pretended_gpu] == ["down", "synchronize", "up", "synchronize"]
+    pretended_gpu.clear()
+    through_the_host(lambda hosts: hosts[0].__imul__(2), [a])  # written and read: down first
+    assert a.a.tolist() == [0, 2, 4] and pretended_gpu[0][0] == "down"
+
+
+def test_nccl_runs_beside_the_current_stream(pretended_gpu: list) -> None:
+    from rushlight.distributed import calls
+
+    fake = FakeNccl()
+    stream = lambda: __import__("cupy").cuda.get_current_stream().ptr
+    nccl = NcclEngine(fake, "key", 2, 0, stream)
+    fake.calls.clear()
+    group: Any = SimpleNamespace(
+        sides={}, begin=lambda name: None, engine=lambda device: nccl, size=lambda: 2,
+        world=SimpleNamespace(detail=False), worker=None,
+    )  # fmt: skip
+    a = _GpuArray(np.ones(4, np.float32))
+    work = calls._launch(group, calls.Call("g", "all_reduce", ReduceOp.SUM), [a])
+    assert fake.calls == [("allReduce", a.data.ptr, a.data.ptr, 4, 7, 0, "side")]
+    # the side waits for what made the array; whoever waits for the work waits for the side
+    assert pretended_gpu == [("record", "current"), ("wait", "side", "current"), ("record", "side")]
+    work.wait()
+    assert pretended_gpu[-1] == ("wait", "current", "side")
