@@ -17,6 +17,8 @@ from .reduce_op import AVG, PREMUL_SUM, ReduceOp, combine, finish, prepare
 
 __all__ = ["MpiEngine"]
 
+# From here on ranks meet first: late ones are waited for gently, and the bytes then move at full speed.
+_LARGE = 256 << 10
 # MPI counts in a C int; larger arrays go in pieces.
 _MOST = 1 << 30
 _NATIVE = {np.dtype(c) for c in "bBhHiIlLqQfdFD"}
@@ -27,14 +29,25 @@ class MpiEngine:
 
     kind = "mpi"
 
-    def __init__(self, comm: Any, wait: Callable[[Any, str], None]) -> None:
+    def __init__(self, comm: Any, wait: Callable[[Any, str, bool], None]) -> None:
         from mpi4py import MPI
 
         self.mpi = MPI
         self.comm = comm  # collectives; a second one keeps messages between two ranks apart
         self.pairs = comm.Dup()
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
-        self._wait = wait
+        self._wait_for = wait
+        self._busy = False
+
+    def _wait(self, request: Any, doing: str) -> None:
+        self._wait_for(request, doing, self._busy)
+
+    def _meet(self, nbytes: int, doing: str) -> None:
+        """Before many bytes move: wait until all ranks are here."""
+        self._busy = False
+        if nbytes >= _LARGE:
+            self._wait_for(self.comm.Ibarrier(), doing, False)
+            self._busy = True
 
     def _op(self, op: ReduceOp, dtype: np.dtype) -> Any:
         """MPI's own reduction, or None."""
@@ -58,6 +71,7 @@ class MpiEngine:
 
     def all_reduce(self, a: np.ndarray, op: ReduceOp) -> None:
         """Every rank's `a` becomes the reduction of all."""
+        self._meet(a.nbytes, "all_reduce")
         native = self._op(op, a.dtype)
         if native is None:
             return self._exchange_and_reduce(a, op)
@@ -87,11 +101,12 @@ class MpiEngine:
 
     def reduce(self, a: np.ndarray, root: int, op: ReduceOp) -> None:
         """Rank `root`'s `a` becomes the reduction of all; the others' stay."""
+        self._meet(a.nbytes, "reduce")
         native = self._op(op, a.dtype)
         mine = prepare(op, a)
         if native is None:
             parts = np.empty((self.size, a.size), a.dtype) if self.rank == root else None
-            self.gather(parts, np.ascontiguousarray(mine).reshape(-1), root)
+            self._gather(parts, np.ascontiguousarray(mine).reshape(-1), root)
             if parts is not None:
                 a.reshape(-1)[...] = combine(op, list(parts))
             return
@@ -107,6 +122,7 @@ class MpiEngine:
 
     def reduce_scatter(self, out: np.ndarray, a: np.ndarray, op: ReduceOp) -> None:
         """Each rank gets its share, by number, of the reduction of all ranks' `a`."""
+        self._meet(a.nbytes, "reduce_scatter")
         native = self._op(op, a.dtype)
         if native is not None:
             mine = np.ascontiguousarray(prepare(op, a)).reshape(-1)
@@ -120,6 +136,7 @@ class MpiEngine:
     # -- moves ------------------------------------------------------------------------------------
 
     def broadcast(self, a: np.ndarray, root: int) -> None:
+        self._meet(a.nbytes, "broadcast")
         raw, count, kind = self._bytes(a)
         unit = raw.size // count if count else 1
         for at in range(0, max(count, 1), _MOST):
@@ -128,13 +145,19 @@ class MpiEngine:
 
     def all_gather(self, out: np.ndarray, a: np.ndarray) -> None:
         """`out` holds all ranks' `a`, one after the other."""
+        self._meet(out.nbytes, "all_gather")
         self._wait(self.comm.Iallgather(self._bytes(a), self._shares(out)), "all_gather")
 
     def gather(self, out: np.ndarray | None, a: np.ndarray, root: int) -> None:
+        self._meet(a.nbytes, "gather")
+        self._gather(out, a, root)
+
+    def _gather(self, out: np.ndarray | None, a: np.ndarray, root: int) -> None:
         into = None if out is None else self._shares(out)
         self._wait(self.comm.Igather(self._bytes(a), into, root), "gather")
 
     def scatter(self, out: np.ndarray, a: np.ndarray | None, root: int) -> None:
+        self._meet(out.nbytes, "scatter")
         given = None if a is None else self._shares(a)
         self._wait(self.comm.Iscatter(given, self._bytes(out), root), "scatter")
 
@@ -142,6 +165,7 @@ class MpiEngine:
         self, out: np.ndarray, a: np.ndarray, received: Sequence[int], sent: Sequence[int]
     ) -> None:
         """Elements `sent[r]` of the flat `a` go to rank r, which has room for them in its `out`."""
+        self._busy = False  # ranks may send different amounts: they cannot agree on what is large
         call = self.comm.Ialltoallv(self._pieces(a, sent), self._pieces(out, received))
         self._wait(call, "all_to_all")
 
@@ -153,6 +177,7 @@ class MpiEngine:
         return [raw, (sizes, starts), kind]
 
     def barrier(self) -> None:
+        self._busy = False
         self._wait(self.comm.Ibarrier(), "barrier")
 
     # -- between two ranks ------------------------------------------------------------------------

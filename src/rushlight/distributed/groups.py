@@ -94,11 +94,13 @@ class ProcessGroup:
 
     # -- waiting ----------------------------------------------------------------------------------
 
-    def wait_for(self, request: Any, doing: str, limit: float | None = None) -> None:
+    def wait_for(self, request: Any, doing: str, busy: bool = False) -> None:
         """Wait for one of MPI's requests; an error names the ranks that did not come."""
-        self.wait_until(request.Test, doing, limit)
+        self.wait_until(request.Test, doing, None, busy)
 
-    def wait_until(self, done: Callable[[], bool], doing: str, limit: Any = None) -> None:
+    def wait_until(
+        self, done: Callable[[], bool], doing: str, limit: Any = None, busy: bool = False
+    ) -> None:
         limit = seconds(limit, self.timeout)
         number = self.number
         wait_until(
@@ -106,6 +108,7 @@ class ProcessGroup:
             limit,
             lambda: self.world.alive(f"{doing} #{number} of group {self.group_name!r}", self.ranks),
             lambda: self._late(doing, number, limit),
+            busy,
         )
 
     def _late(self, doing: str, number: int, limit: float) -> None:

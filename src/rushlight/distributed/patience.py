@@ -1,4 +1,8 @@
-"""Waiting for other ranks: soon at first, then gently, never longer than the group's timeout."""
+"""Waiting for other ranks: soon at first, then gently, never longer than the group's timeout.
+
+MPI moves data only while somebody asks it whether it is done. Who waits for a rank that is late should leave the
+core to others; who waits for bytes of ranks that have all come (`busy`) should ask again at once.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ __all__ = ["wait_until"]
 _SPINS = 2000  # about a millisecond: what is quick is not slowed down by sleeping
 _YIELDS = 200  # from here on other processes of this core go first
 _LONGEST_PAUSE_S = 1e-3
+_BUSY_S = 5.0
 _LOOK_AROUND_S = 0.1  # how often the waiting rank asks whether all others are alive
 
 
@@ -22,9 +27,12 @@ def wait_until(
     limit: float,
     alive: Callable[[], None],
     late: Callable[[], Any],
+    busy: bool = False,
 ) -> None:
     """Call `done` until it is true; `alive` raises when a rank died, `late` when time is up."""
     if done():
+        return
+    if busy and _at_once(done, alive):
         return
     for turn in range(_SPINS):
         if turn > _YIELDS:
@@ -43,3 +51,16 @@ def wait_until(
         if now - start > limit:
             late()
             raise DistBackendError("a collective did not end in time")
+
+
+def _at_once(done: Callable[[], bool], alive: Callable[[], None]) -> bool:
+    """Ask without a pause, as long as bytes of that number could be on their way."""
+    until = time.monotonic() + _BUSY_S
+    while True:
+        for _ in range(64):
+            if done():
+                return True
+            os.sched_yield()
+        alive()
+        if time.monotonic() > until:
+            return False
