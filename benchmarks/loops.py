@@ -85,7 +85,7 @@ def never(device: str) -> dict[str, Loop]:
 
     def loop(n: int) -> float:
         total = 0.0
-        for i in range(n):
+        for _ in range(n):
             loop.count += 1  # type: ignore[attr-defined]
             k = 8 + loop.count % 4000  # type: ignore[attr-defined]
             loss = (model(grown[:k]) * (1 + 1 / k)).pow(2).mean()

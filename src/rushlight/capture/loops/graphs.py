@@ -17,6 +17,13 @@ from ...core.tensor import Tensor
 from ..record.recorder import same
 from .macros import Macro, same_operand
 
+try:
+    from . import _match as native  # type: ignore[attr-defined]
+except ImportError:  # not built here
+    native = None
+if not hasattr(native, "walk"):
+    native = None
+
 
 class Kept(NamedTuple):
     """Something a node saved: an array (a slot, later its kind and number), or a value."""
@@ -76,6 +83,8 @@ class Walk:
 
 class Backward(Macro):
     """A backward pass that accumulates into leaves."""
+
+    rows: Any = None  # for C
 
     def __init__(self, ear: Any, roots: Sequence[Any], keep: bool) -> None:
         self.keep = keep
@@ -193,10 +202,16 @@ class Backward(Macro):
 
     # -- comparing what lies there --------------------------------------------------------------
 
-    def matches(self, roots: Sequence[Any], keep: bool, is_operand: Callable[..., bool]) -> Any:
-        """The walk over the graph if it is the expected one, else None."""
+    def matches(self, roots: Sequence[Any], keep: bool, tracer: Any) -> list[OpNode] | None:
+        """The graph's nodes if it is the expected one, else None."""
         if keep != self.keep or len(roots) != len(self.roots):
             return None
+        if native is not None and tracer.cursor.table is not None:
+            if self.rows is None:
+                self.rows = self._rows()
+            given = [(e, g._a) for e, g in roots]
+            return native.walk(tracer.cursor, given, *self.rows)
+        is_operand = tracer.is_operand
         w = Walk(roots)
         if not w.usual or len(w.nodes) != len(self.nodes) or len(w.leaves) != len(self.leaves):
             return None
@@ -219,11 +234,18 @@ class Backward(Macro):
         for made, n in zip(w.nodes, self.nodes):
             if not _is_node(w, made, n, is_operand):
                 return None
-        return w
+        return w.nodes
 
-    def carry_out(self, w: Walk, hand_out: Callable[[int], Any]) -> None:
+    def _rows(self) -> tuple:
+        """What is expected, as C compares it."""
+        ends = tuple(zip(self.roots, self.seeds))
+        nodes = [(n.op, n.plan, n.attrs, n.edges, n.saved, n.outputs, n.shapes) for n in self.nodes]
+        leaves = zip(self.leaves, self.homes, self.old, self.had)
+        return ends, tuple(nodes), tuple(leaves)
+
+    def carry_out(self, nodes: list[OpNode], hand_out: Callable[[int], Any]) -> None:
         """What the pass leaves behind, apart from values."""
-        for node, new, bump in zip(w.leaves, self.new, self.bumps):
+        for node, new, bump in zip(self.leaves, self.new, self.bumps):
             t = node.leaf()
             if t is None:
                 continue
@@ -232,7 +254,7 @@ class Backward(Macro):
             elif bump:
                 bump_version(t._grad, bump)
         for i in self.freed:
-            w.nodes[i].release()
+            nodes[i].release()
 
 
 def _kept(ear: Any, key: Any, value: Any) -> Kept:

@@ -353,7 +353,7 @@ class Tracer:
                 return 1 + (k in path.pools and path.pools[k].counts(a))
         return 0
 
-    def _is_operand(self, expected: tuple[int, Any], a: Any) -> bool:
+    def is_operand(self, expected: tuple[int, Any], a: Any) -> bool:
         """Whether an array is what a macro expects."""
         kind, v = expected
         if kind == FIXED:
@@ -374,12 +374,12 @@ class Tracer:
 
             def test() -> Any:
                 e = self._next_is(Backward)
-                return None if e is None else e.matches(roots, keep, self._is_operand)
+                return None if e is None else e.matches(roots, keep, self)
 
-            walk = self.unchanged() and (test() or self._elsewhere(test))
-            if not walk:
+            nodes = self.unchanged() and (test() or self._elsewhere(test))
+            if not nodes:
                 return False
-            self._next_is(Backward).carry_out(walk, self._hand_out)
+            self._next_is(Backward).carry_out(nodes, self._hand_out)
             self.cursor.at += 1
             return True
 
@@ -394,7 +394,7 @@ class Tracer:
 
             def test() -> bool:
                 e = self._next_is(Update)
-                return e is not None and e.matches(optimizer, self._is_operand)
+                return e is not None and e.matches(optimizer, self.is_operand)
 
             if not self.unchanged() or not (test() or self._elsewhere(test)):
                 return False

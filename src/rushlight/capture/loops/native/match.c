@@ -3,13 +3,7 @@
  * capture/loops/cursor.py has the same in Python, and is what to read first; `Cursor` there is a subclass of this one.
  * Whatever is unusual (no path, a macro, an input that the user can change, a view) is left to its methods.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stddef.h>
-#include <structmember.h>
-
-enum { KNOWN, FIXED, VALUE, BIND };
-enum { FRESH, VIEW, GIVEN };
+#include "match.h"
 
 typedef struct {
     int kind;
@@ -34,14 +28,6 @@ typedef struct {
     Py_ssize_t count;
     Step *steps;
 } Table;
-
-typedef struct {
-    PyObject_HEAD
-    vectorcallfunc call;
-    PyObject *owner, *path, *now, *table;
-    Py_ssize_t at;
-    int wary; /* an input is shown by an array of the user */
-} Cursor;
 
 static PyObject *s_differs, *s_bind, *s_hand_out, *s_take, *s_careful, *same;
 static long extra; /* what sys.getrefcount counts beside the references that are there */
@@ -165,7 +151,7 @@ static PyObject *make_table(PyObject *module, PyObject *rows)
 /* -- comparing --------------------------------------------------------------------------------- */
 
 /* Whether two values are the same; floats by their bits' meaning, so that 0.0 is not -0.0. */
-static int alike(PyObject *a, PyObject *b)
+int alike(PyObject *a, PyObject *b)
 {
     if (a == b)
         return 1;
@@ -187,7 +173,7 @@ static int alike(PyObject *a, PyObject *b)
     return found;
 }
 
-static int same_attrs(PyObject *attrs, PyObject *expected)
+int same_attrs(PyObject *attrs, PyObject *expected)
 {
     if (attrs == expected)
         return 1;
@@ -353,7 +339,7 @@ static PyMemberDef members[] = {
     {NULL},
 };
 
-static PyTypeObject cursor_type = {
+PyTypeObject cursor_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_match.Cursor",
     .tp_basicsize = sizeof(Cursor),
     .tp_dealloc = (destructor)cursor_free,
@@ -382,6 +368,7 @@ static PyObject *setup(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     {"setup", setup, METH_VARARGS, "setup(same, [object], its references as Python counts them)"},
     {"table", make_table, METH_O, "table(rows) -> the steps of a path"},
+    {"walk", walk, METH_VARARGS, "walk(cursor, roots, ends, nodes, leaves) -> the nodes of a graph, if it is the expected one"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -404,7 +391,7 @@ PyMODINIT_FUNC PyInit__match(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
             return NULL;
-    if (PyType_Ready(&table_type) < 0 || PyType_Ready(&cursor_type) < 0)
+    if (name_graph() < 0 || PyType_Ready(&table_type) < 0 || PyType_Ready(&cursor_type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)
