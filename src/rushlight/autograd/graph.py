@@ -2,37 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from ..base.errors import NotYet
+from ..core.packing import pack
 from ..core.tape import Node
 from ..core.tensor import Tensor
 from ..core.views import current_edge
+from ..runtime.thread import PACKING, here, swap
 
-__all__ = ["Node", "get_gradient_edge", "save_on_cpu", "saved_tensors_hooks"]
+__all__ = [
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 
 class saved_tensors_hooks:  # noqa: N801 - a block, as in PyTorch
-    """Refused when entered: what ops save for backward cannot be packed by others yet."""
+    """A block in which `pack_hook(tensor)` is kept of what ops save, and `unpack_hook(packed)` gives it back."""
 
     def __init__(self, pack_hook: Any, unpack_hook: Any) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self) -> None:
-        raise NotYet(
-            f"autograd.graph.{type(self).__name__}: rushlight does not let others pack what is saved "
-            "for backward. utils.checkpoint.checkpoint saves less of it."
-        )
+        if here.packing_refused is not None:
+            raise RuntimeError(here.packing_refused)
+        if here.tracer is not None:
+            here.tracer.interrupt("what is saved for backward is packed")
+        here.pack = pack
+        here.packing = (*here.packing, (self.pack_hook, self.unpack_hook))
+        swap(PACKING, PACKING)
 
     def __exit__(self, *exc: Any) -> None:
-        return None
+        here.packing = here.packing[:-1]
+        swap(PACKING, PACKING if here.packing else 0)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801
-    """Refused when entered, as `saved_tensors_hooks`."""
+    """A block in which what ops save for backward lies in the host's memory until it is needed."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(None, None)
+        def away(tensor: Tensor) -> tuple[Any, Tensor]:
+            host = tensor.cpu()
+            return tensor.device, host.pin_memory() if pin_memory and tensor.is_cuda else host
+
+        def back(packed: tuple[Any, Tensor]) -> Tensor:
+            device, tensor = packed
+            return tensor.to(device, non_blocking=pin_memory)
+
+        super().__init__(away, back)
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """A block in which `saved_tensors_hooks` raises."""
+    before, here.packing_refused = here.packing_refused, error_message
+    try:
+        yield
+    finally:
+        here.packing_refused = before
 
 
 def get_gradient_edge(tensor: Tensor) -> Any:

@@ -10,7 +10,7 @@ from ..base.bounded import Bounded
 from ..base.errors import mixed_devices
 from ..runtime import devices
 from ..runtime.door import Kernel, run
-from ..runtime.thread import CASTING, GRAD, INFERENCE, PARTS, TAPE, TRACED, here
+from ..runtime.thread import CASTING, GRAD, INFERENCE, PACKING, PARTS, TAPE, TRACED, here
 from .explain import not_a_tensor
 from .modes import switches
 from .node import FREED, Derivative, OpNode, Plan, code_of  # noqa: F401 - FREED is asked for here
@@ -211,6 +211,8 @@ class Op:
             i += 1
         if plan.outputs:
             node.keep_outputs(outs)
+        if here.state & PACKING:
+            here.pack(node, here.packing[-1])
 
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join(self.inputs)})>"
