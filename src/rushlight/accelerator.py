@@ -89,5 +89,16 @@ def empty_cache() -> None:
     _cuda.empty_cache()
 
 
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Count the most bytes anew from here."""
+    _cuda.reset_peak_memory_stats(device)
+
+
+def get_memory_info(device: Any = None) -> tuple[int, int]:
+    """Bytes that are free, and all there are."""
+    _need()
+    return _cuda.mem_get_info(device)
+
+
 class device_index(_cuda.device):  # noqa: N801
     """Inside the block another accelerator is the current one."""

@@ -15,10 +15,10 @@ PACKAGE = __name__.split(".")[0]
 
 # Submodules that `import rushlight` does not load; `rushlight.nn` loads them on first use.
 SUBMODULES = (
-    "_C", "__config__", "_dynamo", "_utils", "accelerator", "amp", "autograd", "backends", "capture", "cli",
+    "_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_subclasses", "_tensor", "_utils", "accelerator", "amp", "autograd", "backends", "capture", "cli",
     "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "export", "fft", "func", "futures",
     "fx", "hub", "io", "jit", "library", "linalg", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx",
-    "ops", "optim", "overrides", "profiler", "random", "return_types", "serialization", "sparse", "special",
+    "ops", "optim", "overrides", "profiler", "random", "return_types", "serialization", "sparse", "special", "storage",
     "testing", "torch_version", "types", "utils", "version", "vision", "xpu",
 )  # fmt: skip
 
@@ -31,7 +31,8 @@ LATE = {
     "Event": "cuda", "Stream": "cuda", "_softmax_backward_data": "_inner_functions",
     "_log_softmax_backward_data": "_inner_functions",
     "pca_lowrank": "_lowrank", "svd_lowrank": "_lowrank", "Future": "futures", "get_device_module": "_device_module", "ScriptModule": "jit",
-    "ScriptFunction": "jit", "DisableTorchFunctionSubclass": "overrides",
+    "ScriptFunction": "jit", "DisableTorchFunctionSubclass": "overrides", "cond": "_loops", "while_loop": "_loops",
+    **dict.fromkeys(("get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "is_autocast_cpu_enabled"), "_autocast_names"),
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max",
                      "sym_min", "sym_not", "sym_sum"), "_symbols"),
     **dict.fromkeys(("_assert_async", "_check", "_check_index", "_check_is_size",

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
-from . import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp
+from contextlib import contextmanager
+from typing import Any
 
-__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
+from . import cpu, cuda, cudnn, mkl, mkldnn, mps, nnpack, openmp, opt_einsum
+
+__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum"]
+
+fp32_precision = "none"  # each library's own switch decides
+
+
+@contextmanager
+def __allow_nonbracketed_mutation() -> Any:
+    """A block in which switches may be set for good: here they always may."""
+    yield

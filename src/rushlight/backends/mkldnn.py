@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from ._absent import is_available, is_built
 
-__all__ = ["is_available", "is_built"]
+__all__ = ["enabled", "is_available", "is_built"]
+
+enabled = False

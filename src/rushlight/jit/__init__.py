@@ -12,7 +12,7 @@ from .._names.refusal import refuser
 from ..base.config import settings
 from ..futures import Future
 from ..nn.modules.module import Module
-from . import annotations as annotations  # type: ignore[assignment]
+from .annotations import List as _List  # noqa: F401, UP035 - and `jit.annotations` is the module
 
 _ADVICE = (
     "Call the function as it is; to make it faster see rushlight.compile, to keep a model save its "

@@ -8,11 +8,14 @@ from . import data, dlpack
 __all__ = ["data", "dlpack"]
 
 _LATE = (
-    "_python_dispatch", "_pytree", "benchmark", "checkpoint", "hooks", "model_zoo", "tensorboard",
+    "_python_dispatch", "_pytree", "_triton", "benchmark", "checkpoint", "cpp_extension", "deterministic",
+    "flop_counter", "hooks", "model_zoo", "tensorboard",
 )  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATE:
         return import_module(f"{__name__}.{name}")
+    if name == "swap_tensors":
+        return import_module(f"{__name__}._swap").swap_tensors
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -53,12 +53,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "_utils":
-        from importlib import import_module
+    from importlib import import_module
 
-        return import_module(f"{__name__}._utils")
-    if "DataPipe" in name or name in ("datapipes", "graph", "graph_settings", "DataChunk"):
-        raise AttributeError(
-            f"rushlight has no data pipes (utils.data.{name}); write an IterableDataset instead."
-        )
+    if name in ("_utils", "datapipes"):
+        return import_module(f"{__name__}.{name}")
+    if name in ("IterDataPipe", "MapDataPipe", "functional_datapipe"):
+        return getattr(import_module(f"{__name__}.datapipes"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

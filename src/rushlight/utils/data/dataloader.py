@@ -1,10 +1,29 @@
 """`torch.utils.data.dataloader` under its own path."""
 
+from enum import IntEnum
+
 from ...data.collate import default_collate, default_convert
 from ...data.dataset import Dataset, IterableDataset
+from ...data.iterators import LoaderIter as _BaseDataLoaderIter
+from ...data.iterators import SingleIter as _SingleProcessDataLoaderIter
+from ...data.iterators import WorkerIter as _MultiProcessingDataLoaderIter
 from ...data.loader import DataLoader
 from ...data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from ...data.worker import get_worker_info
+
+
+class _DatasetKind(IntEnum):
+    """How a dataset is read: by index, or one item after the other."""
+
+    Map = 0
+    Iterable = 1
+
+
+_private = (
+    _BaseDataLoaderIter,
+    _MultiProcessingDataLoaderIter,
+    _SingleProcessDataLoaderIter,
+)  # asked for here
 
 __all__ = [
     "BatchSampler",

@@ -1,0 +1,5 @@
+"""`torch._tensor`: where PyTorch defines Tensor."""
+
+from .core.tensor import Tensor
+
+__all__ = ["Tensor"]

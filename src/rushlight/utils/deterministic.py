@@ -1,0 +1,3 @@
+"""`torch.utils.deterministic`: what uninitialised memory holds in deterministic mode."""
+
+fill_uninitialized_memory = True

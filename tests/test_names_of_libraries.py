@@ -1,0 +1,98 @@
+"""Small names that libraries reach for: what they do, beside PyTorch where that has them."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+
+import rushlight
+import rushlight.utils.data.dataloader
+
+torch = pytest.importorskip("torch")
+BOTH = pytest.mark.parametrize("lib", [rushlight, torch], ids=["rushlight", "torch"])
+
+
+@BOTH
+def test_swap_tensors(lib):
+    a = lib.nn.Parameter(lib.ones(2))
+    b = lib.zeros(3)
+    b.label = "b"
+    holder = [a]
+    lib.utils.swap_tensors(a, b)
+    assert holder[0].tolist() == [0.0, 0.0, 0.0] and a.label == "b" and type(a) is lib.Tensor
+    assert isinstance(b, lib.nn.Parameter) and b.requires_grad and not a.requires_grad
+    (b * 2).sum().backward()
+    assert b.grad.tolist() == [2.0, 2.0] and a.grad is None
+
+
+@BOTH
+def test_loops_as_functions(lib):
+    out = lib.while_loop(
+        lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (lib.tensor(0), lib.ones(2))
+    )
+    assert [o.tolist() for o in out] == [3, [8.0, 8.0]]
+    assert lib.cond(
+        lib.tensor(True), lambda x: x + 1, lambda x: x - 1, (lib.ones(1),)
+    ).tolist() == [2.0]
+
+
+def test_iterators_of_loaders():
+    names = rushlight.utils.data.dataloader
+    loader = rushlight.utils.data.DataLoader(list(range(4)), batch_size=2)
+    assert isinstance(iter(loader), names._BaseDataLoaderIter)
+    assert isinstance(iter(loader), names._SingleProcessDataLoaderIter)
+    assert not isinstance(iter(loader), names._MultiProcessingDataLoaderIter)
+    assert names._DatasetKind.Iterable == 1
+
+
+def test_pipes_are_chained():
+    data = rushlight.utils.data
+
+    class Numbers(data.IterDataPipe):
+        def __iter__(self):
+            return iter(range(4))
+
+    @data.functional_datapipe("test_scale")
+    class Scale(data.IterDataPipe):
+        def __init__(self, source, by):
+            self.source, self.by = source, by
+
+        def __iter__(self):
+            return (x * self.by for x in self.source)
+
+    pipe = Numbers().test_scale(by=3)
+    assert [b.tolist() for b in data.DataLoader(pipe, batch_size=2)] == [[0, 3], [6, 9]]
+    with pytest.raises(AttributeError, match="no attribute 'never'"):
+        pipe.never()
+    with pytest.raises(Exception, match="already taken"):
+        data.functional_datapipe("test_scale")(Scale)
+
+
+def test_names_that_are_there():
+    for name in (
+        "_inductor.config", "_jit_internal", "_subclasses", "_tensor", "backends.opt_einsum", "fx.experimental.symbolic_shapes",
+        "jit._recursive", "storage", "utils._triton", "utils.cpp_extension", "utils.deterministic",
+    ):  # fmt: skip
+        importlib.import_module(f"rushlight.{name}")
+    assert (
+        rushlight.jit.annotations.List[int]
+        and rushlight.legacy_contiguous_format is rushlight.contiguous_format
+    )
+    assert (
+        rushlight.get_autocast_gpu_dtype() is rushlight.float16
+        and not rushlight.is_autocast_cpu_enabled()
+    )
+    with pytest.raises(NotImplementedError, match="custom_op"):
+        rushlight.utils.cpp_extension.load("x", ["x.cpp"])
+
+
+def test_the_list_of_libraries_resolves_further():
+    """tools/library_names.py counts them; a name that resolved stays."""
+    sys.path.insert(0, "tools")
+    try:
+        tool = importlib.import_module("library_names")
+    finally:
+        sys.path.pop(0)
+    assert tool.LIST.is_file() and not tool.refuses(rushlight.fx.Node)
