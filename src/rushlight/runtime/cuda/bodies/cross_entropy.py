@@ -159,7 +159,8 @@ def cross_entropy_grad(
         label, wide = LABELS.get(target.dtype.char), _is_wide(x, gy.dtype)
         if x.dtype.char not in NUMBERS or label is None or not x.size or wide is None:
             return NotImplemented
-        go = _grad_launch(*x.shape, x.dtype, label, ignore_index, MODES[reduction], wide)
+        rows, n = x.shape
+        go = _grad_launch(rows, n, x.dtype, label, ignore_index, MODES[reduction], wide)
         _grads[key] = go
     gy, x, stats, target = _dense(gy), _dense(x), _dense(stats), _dense(target)
     mode = MODES[reduction]
