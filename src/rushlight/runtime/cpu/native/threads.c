@@ -29,9 +29,10 @@ static struct {
     Book *book; /* where the caller counts conversions */
     ptrdiff_t parts;
     atomic_ptrdiff_t next;
-    int started, wanted;
-    atomic_int leave; /* workers with a number above `wanted` go home */
-    Team team;        /* another library's threads, in place of our own */
+    int started;
+    atomic_int wanted; /* read by calls that run while another thread sets it */
+    atomic_int leave;  /* workers with a number above `wanted` go home */
+    Team team;         /* another library's threads, in place of our own */
 } pool = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .more = PTHREAD_COND_INITIALIZER,
