@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...base.config import settings
 from ..program.instructions import Program
 from ..record.recorder import WrongKernel
+from .attention import join_attention_grads
 from .casts import join_casts
 from .common import merge_common
 from .conv_relu import join_conv_relus
@@ -44,6 +45,7 @@ PASSES = [
     ("convolution and relu", join_conv_relus, False),
     ("residuals and norms", join_residuals, True),
     ("casts around norms", join_mixed_norms, True),
+    ("attention's gradients", join_attention_grads, True),
     ("embeddings and positions", join_lookups, True),
     ("rotary embeddings", join_rotary, False),
     ("casts around cross entropy", drop_entropy_casts, True),

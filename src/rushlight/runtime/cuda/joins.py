@@ -269,6 +269,16 @@ declare(
     fits=_mixed_fits, pays=saves,
 )  # fmt: skip
 
+
+def _grads_lie_beside(made: Any) -> bool:
+    """Self-attention of halves, every head's rows at multiples of 16 bytes."""
+    _, q, k, v = made.inputs[:4]
+    halves = q.dtype.name in ("float16", "bfloat16") and q.shape[2] == k.shape[2]
+    return halves and all(a.shape[-1] % 8 == 0 and a.shape[:3] == q.shape[:3] for a in (k, v))
+
+
+declare("cuda", "attention_grad_cat", fits=_grads_lie_beside, pays=saves)
+
 # -- embeddings -----------------------------------------------------------------------------------
 
 declare(

@@ -135,10 +135,38 @@ def attention_grad(
 ) -> Any:
     if not _takes(q, k, v) or stats.dtype != np.float32:
         return NotImplemented
-    arrays = tuple([_rows_dense(a) for a in (gy, q, k, v, out)]) + (stats,)
     grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
+    return _differentiate((gy, q, k, v, out, stats), grads, causal, scale)
+
+
+@kernel_for("cuda", "attention_grad_cat")
+def attention_grad_cat(
+    gy: Any, q: Any, k: Any, v: Any, out: Any, stats: Any, *, causal: bool, scale: float,
+    order: tuple[int, ...],
+) -> Any:  # fmt: skip
+    """The three gradients as windows of one array [N, L, all of them]."""
+    if not _takes(q, k, v) or stats.dtype != np.float32:
+        return NotImplemented
+    batch, _, length, _ = q.shape
+    widths = [a.shape[1] * a.shape[3] for a in (q, k, v)]
+    joined = cupy.ndarray((batch, length, sum(widths)), q.dtype)
+    grads: list[Any] = [None] * 3
+    at, item = 0, q.itemsize
+    row = sum(widths) * item
+    for i in order:
+        a = (q, k, v)[i]
+        strides = (length * row, a.shape[3] * item, row, item)
+        grads[i] = cupy.ndarray(a.shape, a.dtype, joined.data + at, strides)
+        at += widths[i] * item
+    made = _differentiate((gy, q, k, v, out, stats), tuple(grads), causal, scale)
+    return made if made is NotImplemented else joined
+
+
+def _differentiate(arrays: tuple, grads: tuple, causal: bool, scale: float) -> Any:
+    """Write the gradients where they are asked for."""
+    arrays = tuple([_rows_dense(a) for a in arrays[:5]]) + arrays[5:]
     plan = _plan(
-        _key("attention_grad", arrays, causal, scale),
+        _key("attention_grad", (*arrays, *grads), causal, scale),
         lambda: _backward(arrays, grads, causal, scale),
     )
     if plan is None:
