@@ -392,7 +392,7 @@ _object(
     lambda: contextvars.ContextVar("v", default=1.0),
     lambda o: o.set(5.0),
     lambda x, o: x * o.get(),
-    "traced",
+    "program",
 )
 _object("iterator", lambda: itertools.count(1), lambda o: None, lambda x, o: x * next(o), "traced")
 _object(

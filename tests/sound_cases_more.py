@@ -912,6 +912,32 @@ def frames():
 
 
 @case("program")
+def attributes_found_by_code():
+    """As configurations of libraries do: every attribute passes a method of the class."""
+
+    class Config:
+        aliases = {"factor": "scale"}
+
+        def __init__(self):
+            self.scale = 1.0
+
+        def __getattribute__(self, name):
+            if name != "aliases" and name in super().__getattribute__("aliases"):
+                name = super().__getattribute__("aliases")[name]
+            return super().__getattribute__(name)
+
+    c = Config()
+    return (lambda x: x * c.factor), lambda i: setattr(c, "scale", late(i, 1.0, 3.0))
+
+
+@case("program")
+def attributes_by_object():
+    c, names = types.SimpleNamespace(a=1.0, b=2.0), {"n": "a"}
+    fn = lambda x: x * object.__getattribute__(c, names["n"])  # noqa: E731
+    return fn, lambda i: setattr(c, "a", late(i, 1.0, 3.0))
+
+
+@case("program")
 def static_method():
     table = {"a": 1.0}
 

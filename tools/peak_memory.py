@@ -65,6 +65,10 @@ def install() -> None:
     import emulated_capture
     import emulated_graphs
 
+    from rushlight.capture.state import known
+
+    known.BELOW.add(Pool._freed.__code__)
+
     emulated_graphs.Capture._tell = lambda self, address: None  # type: ignore[method-assign]
     emulated_gpu.drivers.append(None)
     emulated_graphs.install()

@@ -28,13 +28,13 @@ from .recorder import Recorder, host_read_error, is_array, reach, same
 class Recording:
     """What a call computed and how it changed the tensors that outlive it."""
 
-    def __init__(self, fn: Callable, args: tuple, kwargs: dict, seen: Seen) -> None:
+    def __init__(self, fn: Callable, args: tuple, kwargs: dict, seen: Seen | None = None) -> None:
         self.fn, self.args, self.kwargs = fn, args, kwargs
-        self.seen = seen
-        self.guessed = not seen.calls  # nothing is known yet of what the code does
+        self.seen = Seen() if seen is None else seen
+        self.guessed = not self.seen.calls  # nothing is known yet of what the code does
         self.tensors: list[Tensor] = []
         tree.flatten((args, kwargs), self.tensors)
-        self.watch = Watch(fn, tree.leaves((args, kwargs)), None if self.guessed else seen)
+        self.watch = Watch(fn, tree.leaves((args, kwargs)), None if self.guessed else self.seen)
         self.leaves = self._leaves()
         places = {id(t): i for i, t in enumerate(self.tensors)}
         self.leaf_keys = [places.get(id(t), id(t)) for t in self.leaves]
@@ -64,12 +64,13 @@ class Recording:
         with (
             inside(self.recorder),
             collecting_replay_hooks() as hooks,
-            noticing(self.recorder.complain),
+            noticing(self._notice),
             listening(self.recorder),
             nothing_reused(),
-            Watching(now),
+            Watching(now) as self.recorder.watching,
         ):
             self.result = self.fn(*self.args, **self.kwargs)
+        self.recorder.watching = None
         forget_casts()
         if mode() != before:
             now.strange = now.strange or "it changes a mode of the thread or a setting"
@@ -90,6 +91,11 @@ class Recording:
         for _, arrays in hooks:
             fed.extend(arrays)
 
+    def _notice(self, what: str) -> None:
+        """The call prints, logs or opens a file; a first call may well be alone in that."""
+        if not self.guessed:
+            self.recorder.complain(what)
+
     def _absorb(self, now: Seen) -> bool:
         """Whether this call ran anything that the watch did not know of."""
         functions = {id(fn): (fn, "") for fn, _ in self.watch.functions.values()}
@@ -98,7 +104,7 @@ class Recording:
     def unknown(self) -> str | None:
         """What the call touches that no comparison before a replay would notice, or None."""
         if self.recorder.trouble is not None:
-            return None  # reason enough, and told better
+            return None  # reason enough, and explained better there
         if self.guessed:
             return None  # what a first call does once need not be what it does
         if self.strange is not None or self.grown:

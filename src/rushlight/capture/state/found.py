@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from ...core.tensor import Tensor
-from .kinds import Attributes
+from .kinds import Attributes, lookup
 
 
 class Found:
@@ -24,6 +25,7 @@ class Found:
         self.mentioned: set[str] = set()  # every name in the code
         self.asked: dict[int, tuple[Any, set[str]]] = {}  # attributes of one object each
         self.whole: set[int] = set()  # objects all of whose attributes matter, by id
+        self.reflective = False  # whether it asks `object` for attributes of anything
         self.announced: set[int] = set()  # tables of modules, which hardly ever change
         if seen is not None:
             self.asked.update({k: (v, set(names)) for k, (v, names) in seen.asked.items()})
@@ -67,7 +69,9 @@ class Found:
 
     def _is_whole(self, value: Any) -> bool:
         """Whether the code may look at any attribute of an object."""
-        return id(value) in self.whole or not _WHOLE.isdisjoint(self._names(value))
+        if id(value) in self.whole or self.reflective or "__dict__" in self._names(value):
+            return True
+        return any(isinstance(lookup(type(value), n), FunctionType) for n in _WHOLE & self.names)
 
     def _row(self, table: Any, name: Any, value: Any, label: str) -> None:
         """What a table holds under a name, and what can be reached from there."""
@@ -83,4 +87,5 @@ class Found:
             self.refused = why
 
 
-_WHOLE = frozenset(("__dict__", "__getattribute__", "__setattr__", "__delattr__"))
+# Methods of a class that see every name; in the code they are calls of super().
+_WHOLE = frozenset(("__getattribute__", "__setattr__", "__delattr__"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import sys
 import types
 from typing import Any
@@ -33,6 +34,16 @@ class RawAttributes(Attributes):
             return object.__getattribute__(self.owner, name)
         except AttributeError:
             return default
+
+
+class InContext:
+    """A context variable's value with the `get` of a dict."""
+
+    def __init__(self, variable: contextvars.ContextVar[Any]) -> None:
+        self.variable = variable
+
+    def get(self, name: str, default: Any) -> Any:
+        return self.variable.get(MISSING)
 
 
 class ClassDict:

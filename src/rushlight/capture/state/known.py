@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import contextvars
 import fractions
 import functools
 import itertools
@@ -43,7 +44,7 @@ TYPES: frozenset[Any] = frozenset((
     collections.deque, functools.partial, types.SimpleNamespace, types.MappingProxyType,
     types.GenericAlias, types.UnionType, types.FunctionType, types.MethodType, types.CodeType,
     types.BuiltinFunctionType, types.ModuleType, types.CellType, types.GeneratorType, re.Pattern,
-    re.Match, fractions.Fraction, np.ndarray, np.dtype, memoryview, types.WrapperDescriptorType,
+    contextvars.ContextVar, contextvars.Token, re.Match, fractions.Fraction, np.ndarray, np.dtype, memoryview, types.WrapperDescriptorType,
     types.MethodWrapperType, types.MethodDescriptorType, types.TracebackType, weakref.ref, *_VIEWS, *_STEPS,
 ))  # fmt: skip
 
@@ -176,6 +177,8 @@ def made_by_python(cls: Any) -> bool:
     )
 
 
+# Code of emulated devices, which runs wherever memory is freed: their tools add it once.
+BELOW: set[types.CodeType] = set()
 # Builtins that take an attribute's name: while recording, stand-ins note whose and which.
 REFLECTIVE = ("getattr", "hasattr", "setattr", "delattr", "vars", "dir")
 PLAIN_BUILTINS = {name: getattr(builtins, name) for name in REFLECTIVE}

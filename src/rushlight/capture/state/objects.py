@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque, namedtuple
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from .kinds import (
     PLAIN,
     Attributes,
     ClassDict,
+    InContext,
     RawAttributes,
     class_table,
     functions_in,
@@ -67,6 +69,11 @@ class Objects(Library):
                 self._row(Attributes(value), "default_factory", value.default_factory, label)
         elif isinstance(value, _SEQUENCES):
             self._sequence(value, label)
+        elif cls is ContextVar:
+            now = value.get(MISSING)
+            self.rows.append((label, InContext(value), "value", now))
+            self.visit(now, label)
+            return
         elif cls.__module__.partition(".")[0] == PACKAGE and not is_user_module(cls.__module__):
             self._ours(value, label)
             return
@@ -114,11 +121,15 @@ class Objects(Library):
     def _instance(self, value: Any, label: str) -> None:
         """Attributes whose names occur in the code, wherever Python finds them."""
         cls = type(value)
-        self.rows.append((f"the class of {label}", Attributes(value), "__class__", cls))
+        answers = isinstance(lookup(cls, "__getattribute__"), types.FunctionType)
+        table = RawAttributes(value) if answers else Attributes(value)
+        self.rows.append((f"the class of {label}", table, "__class__", cls))
+        if answers:
+            self._class_values(cls, label)
         if "__class__" in self._names(value) or "type" in self.mentioned:
             self.visit(cls, f"type({label})")
         inside = own_dict(value)
-        if self._is_whole(value) and inside is not None:
+        if inside is not None and (answers or self._is_whole(value)):
             self.tables.append((label, inside, tuple(inside), tuple(inside.values())))
             for name, item in list(inside.items()):
                 self.visit(item, f"{label}.{name}")
@@ -126,6 +137,14 @@ class Objects(Library):
         for name in sorted(self._names(value)):
             self._attribute(value, inside, name, label, name in own)
         self._methods(value, cls, label)
+
+    def _class_values(self, cls: type, label: str) -> None:
+        """Everything that a class holds beside functions, for code that looks it up by any name."""
+        for base in cls.__mro__:
+            if base not in TYPES and not is_trusted(base.__module__):
+                for name, member in list(vars(base).items()):
+                    if not isinstance(member, (*_PLAIN_MEMBERS, *_BY_C)) and name[:2] != "__":
+                        self._member(cls, name, lookup(cls, name), f"{label}.{name}")
 
     def _attribute(self, value: Any, inside: Any, name: str, label: str, asked: bool) -> None:
         cls = type(value)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...core.tensor import Tensor
 
+_OURS = __name__.partition(".")[0] + ".base."  # dtypes, devices, sizes
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -25,7 +28,10 @@ class _Same:
 
 
 def flatten(value: Any, tensors: list[Tensor]) -> Any:
-    """Append the tensors of `value` to the list and return what is left, hashable."""
+    """Append the tensors of `value` to the list and return what is left, hashable.
+
+    Two trees with equal rests are the same to any code: numbers by type and bit, objects by identity.
+    """
     if isinstance(value, Tensor):
         tensors.append(value)
         return Tensor
@@ -37,14 +43,23 @@ def flatten(value: Any, tensors: list[Tensor]) -> Any:
     if cls in _PLAIN:
         return (cls, value)
     if isinstance(value, (tuple, list)):
-        return (cls, tuple([flatten(v, tensors) for v in value]))
+        return (cls, tuple([flatten(v, tensors) for v in value]), _rest(value, tensors))
     if isinstance(value, dict):
-        return (cls, tuple([(k, flatten(v, tensors)) for k, v in value.items()]))
-    try:
-        hash(value)
-    except TypeError:
-        return _Same(value)
-    return (cls, value)
+        items = [(flatten(k, tensors), flatten(v, tensors)) for k, v in value.items()]
+        return (cls, tuple(items), _rest(value, tensors))
+    if cls is slice:
+        return (cls, flatten((value.start, value.stop, value.step), tensors))
+    if cls is range or cls.__module__.startswith(_OURS):
+        return (cls, value) if cls.__hash__ is not None else _Same(value)
+    if isinstance(value, np.generic):
+        return (cls, value.tobytes())
+    return _Same(value)
+
+
+def _rest(value: Any, tensors: list[Tensor]) -> Any:
+    """The attributes of a container of a class of its own."""
+    own = getattr(value, "__dict__", None)
+    return flatten(own, tensors) if own else None
 
 
 def rebuild(value: Any, leaf: Any) -> Any:

@@ -35,7 +35,6 @@ from .names import codes, names_of
 from .objects import METHODS, Objects
 
 _LEAVES = (range, slice, type(...), type(NotImplemented), np.dtype, np.generic)
-_ANSWERS = (object.__getattribute__, type.__getattribute__)
 _AROUND = (types.FunctionType, types.MethodType, functools.partial, Tensor)
 # Builtins that other functions stand in for while a call is recorded.
 _PATCHED = frozenset("getattr hasattr setattr delattr vars dir print input open".split())
@@ -89,6 +88,8 @@ class Walk(Objects):
             if value is MISSING:
                 self.names.update(path[i:])
                 return
+            if value is object or value is type:
+                self.reflective |= name in ("__getattribute__", "__setattr__", "__delattr__")
             if type(value) not in PLAIN:
                 self.asked.setdefault(id(value), (value, set()))[1].add(name)
             value = peek(value, name)
@@ -110,7 +111,7 @@ class Walk(Objects):
         cls = type(value)
         if cls in PLAIN or issubclass(cls, _LEAVES) or value is MISSING:
             return
-        if lookup(cls, "__getattribute__") not in _ANSWERS and not self._is_answering(value):
+        if not self._is_answering(value):
             self.refuse(f"{label} answers for its attributes by itself")
         elif isinstance(value, Tensor):
             self._tensor(value, label)
@@ -125,10 +126,13 @@ class Walk(Objects):
             self._object(value, label)
 
     def _is_answering(self, value: Any) -> bool:
-        """Whether attributes are looked up by C, or by code of ours."""
-        return not isinstance(lookup(type(value), "__getattribute__"), types.FunctionType) or (
-            is_trusted(type(value).__module__)
-        )
+        """Whether attributes are found as usual; code of a class that finds them is read as well."""
+        if not isinstance(lookup(type(value), "__getattribute__"), types.FunctionType):
+            return True
+        try:
+            return value.__class__ is type(value)
+        except Exception:  # noqa: BLE001 - whatever that code raises
+            return False
 
     def _object(self, value: Any, label: str) -> None:
         if isinstance(value, np.ndarray):
