@@ -10,6 +10,7 @@ from ..core.tensor import Tensor
 from ..operators.create.filled import empty
 from .calls import Call, collective
 from .groups import ProcessGroup, group_of, not_in, rank_in
+from .lists import into_list, rows_for, stacked
 from .reduce_op import ReduceOp, check, reduce_op
 from .works import Work
 
@@ -120,55 +121,6 @@ def reduce(
     return collective(of, call, [tensor], async_op)
 
 
-def _copied(targets: Sequence[Tensor], rows: Tensor) -> None:
-    with no_grad():
-        for target, row in zip(targets, rows):
-            target.copy_(row.reshape(target.shape))
-
-
-class _ThenCopied(Work):
-    """A work whose result is copied into a list of tensors when somebody waits for it."""
-
-    def __init__(self, work: Work, targets: Sequence[Tensor], rows: Tensor) -> None:
-        self._work, self._targets, self._rows = work, targets, rows
-        self._results = list(targets)
-        self._copied = False
-
-    def wait(self, timeout: Any = None) -> bool:
-        self._work.wait(timeout)
-        if not self._copied:
-            self._copied = True
-            _copied(self._targets, self._rows)
-        return True
-
-    def is_completed(self) -> bool:
-        return self._work.is_completed()
-
-    def exception(self) -> BaseException | None:
-        return self._work.exception()
-
-
-def _into_list(
-    work: Work | None, targets: Sequence[Tensor], rows: Tensor, async_op: bool
-) -> Work | None:
-    if async_op and work is not None:
-        return _ThenCopied(work, targets, rows)
-    _copied(targets, rows)
-    return None
-
-
-def _rows(count: int, like: Tensor) -> Tensor:
-    return empty((count, *like.shape), dtype=like.dtype, device=like.device)
-
-
-def _stacked(tensors: Sequence[Tensor]) -> Tensor:
-    rows = _rows(len(tensors), tensors[0])
-    with no_grad():
-        for row, t in zip(rows, tensors):
-            row.copy_(t)
-    return rows
-
-
 def _length(tensors: Sequence[Any], of: ProcessGroup, name: str) -> None:
     if len(tensors) != of.size():
         raise RuntimeError(
@@ -189,9 +141,9 @@ def all_gather(
     _length(targets, of, "all_gather")
     if any(t.shape != tensor.shape for t in targets):
         return _uneven(of, targets, tensor, async_op)
-    rows = _rows(of.size(), tensor)
+    rows = rows_for(of.size(), tensor)
     work = collective(of, Call(of.group_name, "all_gather"), [rows, tensor.detach()], async_op)
-    return _into_list(work, targets, rows, async_op)
+    return into_list(work, targets, rows, async_op)
 
 
 def _uneven(
@@ -204,12 +156,12 @@ def _uneven(
             f"{tuple(targets[of.rank()].shape)}"
         )
     sizes = tuple(t.numel() for t in targets)
-    sent = _stacked([tensor.detach().reshape(-1)] * of.size()).reshape(-1)
+    sent = stacked([tensor.detach().reshape(-1)] * of.size()).reshape(-1)
     out = empty((sum(sizes),), dtype=tensor.dtype, device=tensor.device)
     call = Call(of.group_name, "all_to_all", received=sizes, sent=(tensor.numel(),) * of.size())
     work = collective(of, call, [out, sent], async_op)
     rows: Any = out.split(list(sizes))
-    return _into_list(work, targets, rows, async_op)
+    return into_list(work, targets, rows, async_op)
 
 
 def all_gather_coalesced(
@@ -265,10 +217,10 @@ def gather(
     if here_:
         _length(targets, of, "gather")
         _same_dtype(*targets, tensor)
-        rows = _rows(of.size(), tensor)
+        rows = rows_for(of.size(), tensor)
     call = Call(of.group_name, "gather", root=root)
     work = collective(of, call, [rows, tensor.detach()], async_op)
-    return work if rows is None else _into_list(work, targets, rows, async_op)
+    return work if rows is None else into_list(work, targets, rows, async_op)
 
 
 def scatter(
@@ -293,7 +245,7 @@ def scatter(
         _same_dtype(tensor, *sources)
     elif sources:
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
-    rows = _stacked(sources) if sources else None
+    rows = stacked(sources) if sources else None
     return collective(of, Call(of.group_name, "scatter", root=root), [tensor, rows], async_op)
 
 
@@ -318,7 +270,7 @@ def reduce_scatter(
             f"reduce_scatter: tensors of shapes {[tuple(t.shape) for t in sources]} for an output of "
             f"{tuple(output.shape)}"
         )
-    return collective(of, call, [output, _stacked(sources)], async_op)
+    return collective(of, call, [output, stacked(sources)], async_op)
 
 
 def reduce_scatter_tensor(
@@ -404,4 +356,4 @@ def all_to_all(
     )
     work = collective(of, call, [out, sent], async_op)
     rows: Any = out.split(list(received))
-    return _into_list(work, targets, rows, async_op)
+    return into_list(work, targets, rows, async_op)
