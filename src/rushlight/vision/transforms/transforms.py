@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._auto import AugMix, AutoAugment, AutoAugmentPolicy, RandAugment, TrivialAugmentWide
 from ._containers import Compose, Lambda, RandomApply, RandomChoice, RandomOrder, RandomTransforms
 from ._fixed import (
     CenterCrop,
@@ -40,6 +41,7 @@ from ._random_geometry import (
 from ._random_warp import RandomAffine, RandomPerspective
 
 __all__ = [
+    "AugMix", "AutoAugment", "AutoAugmentPolicy", "RandAugment", "TrivialAugmentWide",
     "CenterCrop", "ColorJitter", "Compose", "ConvertImageDtype", "FiveCrop", "GaussianBlur",
     "Grayscale", "InterpolationMode", "Lambda", "LinearTransformation", "Normalize", "PILToTensor",
     "Pad", "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast",

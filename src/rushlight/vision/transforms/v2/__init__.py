@@ -5,9 +5,10 @@ from __future__ import annotations
 from .. import functional
 from ..transforms import *  # noqa: F403 - the list of names is transforms.__all__
 from ..transforms import __all__ as _names
+from ._mixing import CutMix, MixUp
 from ._newer import RGB, ConvertDtype, GaussianNoise, Identity, ToDtype, ToImage, ToPureTensor
 
 __all__ = [  # noqa: PLE0604
-    *_names, "RGB", "ConvertDtype", "GaussianNoise", "Identity", "ToDtype", "ToImage",
+    *_names, "CutMix", "MixUp", "RGB", "ConvertDtype", "GaussianNoise", "Identity", "ToDtype", "ToImage",
     "ToPureTensor", "functional",
 ]  # fmt: skip
