@@ -71,7 +71,7 @@ class _Mixing(Module):
 
     def _mixed_labels(self, labels: Tensor, share: float) -> Tensor:
         if labels.ndim == 1:
-            labels = one_hot(labels, num_classes=self.num_classes)
+            labels = one_hot(labels, num_classes=self.num_classes or -1)
         if not labels.is_floating_point():
             labels = labels.float()
         return labels.roll(1, 0).mul_(1.0 - share).add_(labels.mul(share))
