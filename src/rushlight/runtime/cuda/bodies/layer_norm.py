@@ -158,6 +158,7 @@ def _launch_grads(
     """The gradient of the rows, and the parts of the weight's: where they lie, and how many there are."""
     pointers = [pointer(a) for a in values]
     parts, room = partials(), PARTIALS // (2 * n)
+    formats: tuple[str, ...]
     if cut.holds and room:
         most = min(_RESIDENT * multiprocessors(), room)
         turns = -(-rows // (cut.rows * most))  # every team has as many
