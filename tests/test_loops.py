@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,7 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn, optim
+from rushlight.capture.loops.cursor import CursorInPython
 from rushlight.nn import functional as F
 from traced import both, run_traced
 
@@ -263,7 +268,7 @@ def test_batch_norm_and_evaluation(device: Any) -> None:
         )
         opt = optim.Adam(net.parameters(), lr=0.01)
         seen = []
-        for i, (x, y) in enumerate(_batches(12, device=device)):
+        for i, (x, y) in enumerate(_batches(24, device=device)):
             net.train()
             loss = F.cross_entropy(net(x), y)
             opt.zero_grad()
@@ -664,3 +669,48 @@ def test_tracing_can_be_switched_off() -> None:
     assert rl.tracing() is False
     _, seen = run_traced(lambda: [rl.ones(3).sum().item() for _ in range(9)])
     assert rl.tracing() is False and seen.replayed == 0
+
+
+def test_the_cursor_in_python_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rushlight.capture.loops.tracer.Cursor", CursorInPython)
+    monkeypatch.setattr("rushlight.capture.loops.cursor._match", None)
+    test_a_training_loop("cpu")
+    test_two_optimisers("cpu")
+    test_writes_by_the_user("cpu")
+    test_hooks_that_come_and_go("cpu")
+
+
+def test_random_loops() -> None:
+    """A few of tools/fuzz_loops.py; it says by hand what thousands do."""
+    tools = Path(__file__).resolve().parent.parent / "tools"
+    done = subprocess.run(
+        [sys.executable, str(tools / "fuzz_loops.py"), "25"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tools), *sys.path])},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and "25 loops, 0 differ" in done.stdout, done.stdout + done.stderr
+    assert int(done.stdout.rpartition("; ")[2].split()[0]) > 50  # stretches that were replayed
+
+
+@pytest.mark.parametrize(
+    ("words", "trace", "explain", "left"),
+    [
+        (["--explain", "a.py", "--trace"], True, True, ["a.py", "--trace"]),
+        (["--trace", "a.py"], True, False, ["a.py"]),
+        (["a.py", "--explain"], False, False, ["a.py", "--explain"]),
+    ],
+)
+def test_options_of_run(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], trace: bool, explain: bool, left: list[str]
+) -> None:
+    from rushlight.cli import tracing
+
+    monkeypatch.setattr(tracing, "_asked", {"trace": False, "explain": False})
+    assert tracing.take_options(words) == left
+    assert tracing._asked == {"trace": trace, "explain": explain}
+
+
+def test_the_environment_forbids_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rushlight.base.config.settings.trace", "0")
+    rl.tracing(True)
+    assert rl.tracing() is False

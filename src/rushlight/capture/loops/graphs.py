@@ -139,7 +139,9 @@ class Backward(Macro):
             kept = after is not None and after is before
             self.bumps.append(0 if after is None or not kept else after._version - version)
         self.had = [g is not None for g in self.before]
-        self.leaves: list[Any] = [n for n, _ in found]  # their tensors are held weakly by themselves
+        self.leaves: list[Any] = [
+            n for n, _ in found
+        ]  # their tensors are held weakly by themselves
         del self.before, self.walk, self.found
 
     # -- comparing two stretches ----------------------------------------------------------------

@@ -33,6 +33,11 @@ class Place:
         if self.misses > max(_MISSES, self.matches):
             self.give_up(why)
 
+    def heard_again(self, path: Any) -> None:
+        """A stretch was one of the paths: after a miss, others are listened for all the same."""
+        self.listen = 0 if not self.misses else self.listen - 1
+        self.last, self.known = path, self.listen <= 0
+
     def give_up(self, why: str) -> None:
         self.why = why
         self.recent.clear()

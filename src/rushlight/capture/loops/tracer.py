@@ -191,7 +191,7 @@ class Tracer:
             return
         for path in self.paths:
             if path.is_same(ear):
-                place.known, place.last, place.listen = True, path, 0
+                place.heard_again(path)
                 return
         other = place.pair_of(ear, self._loosen)
         if other is not None:
