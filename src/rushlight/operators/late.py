@@ -16,6 +16,7 @@ LATE: dict[str, str] = {
     "matrix.linalg": "cholesky cholesky_inverse cholesky_solve det inverse logdet lu_solve lu_unpack matrix_exp "
     "matrix_power orgqr pinverse qr slogdet svd triangular_solve",
     "signal.fft": "",
+    "signal.stft": "istft renorm renorm_ stft",
     "pointwise.bessel": "",
     "loss.ctc": "ctc_loss",
     "signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
