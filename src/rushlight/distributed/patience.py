@@ -21,6 +21,8 @@ _LONGEST_PAUSE_S = 1e-3
 _BUSY_S = 5.0
 _LOOK_AROUND_S = 0.1  # how often the waiting rank asks whether all others are alive
 
+_yield: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))
+
 
 def wait_until(
     done: Callable[[], bool],
@@ -36,7 +38,7 @@ def wait_until(
         return
     for turn in range(_SPINS):
         if turn > _YIELDS:
-            os.sched_yield()
+            _yield()
         if done():
             return
     pause, start = 2e-5, time.monotonic()
@@ -60,7 +62,7 @@ def _at_once(done: Callable[[], bool], alive: Callable[[], None]) -> bool:
         for _ in range(64):
             if done():
                 return True
-            os.sched_yield()
+            _yield()
         alive()
         if time.monotonic() > until:
             return False
