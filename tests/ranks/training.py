@@ -1,6 +1,7 @@
 """Run by two ranks: DDP, ZeRO and fully_shard learn what one process learns from the whole batch."""
 
 import sys
+import weakref
 
 import numpy as np
 
@@ -183,7 +184,14 @@ def fsdp():
     norms = [nn.utils.clip_grad_norm_(m.parameters(), 0.1).item() for m in (alone_model, fresh)]
     assert abs(norms[0] - norms[1]) < 1e-5, norms
     # between forward and backward a sharded part is freed: neither module nor tape holds it whole
+    seen = []
+    shards = model[3]._fsdp.shards
+    handle = model[3].register_forward_pre_hook(
+        lambda m, a: seen.append(weakref.ref(shards.places[0].full._a))
+    )
     loss = model(batch(0)[0]).sum()
+    handle.remove()
+    assert seen[0]() is None, "the whole weight outlives its forward pass"
     assert model[3]._fsdp.shards.gathered is False and model[3].weight.numel() == 32 * 32 // N
     loss.backward()
     assert model[3].weight.grad.shape == model[3].weight.shape
