@@ -96,3 +96,19 @@ def test_the_list_of_libraries_resolves_further():
     finally:
         sys.path.pop(0)
     assert tool.LIST.is_file() and not tool.refuses(rushlight.fx.Node)
+
+
+@BOTH
+def test_helpers_of_distributions(lib):
+    helpers = lib.distributions.utils
+    x = lib.arange(24.0).reshape(2, 3, 4)
+    assert helpers._sum_rightmost(x, 2).tolist() == x.sum((1, 2)).tolist()
+    assert helpers._sum_rightmost(x, 0) is x
+    lib.manual_seed(1)
+    drawn = helpers._standard_normal((3,), dtype=lib.float64, device="cpu")
+    lib.manual_seed(1)
+    assert (
+        drawn.tolist()
+        == lib.normal(lib.zeros(3, dtype=lib.float64), lib.ones(3, dtype=lib.float64)).tolist()
+    )
+    assert lib.serialization.DEFAULT_PROTOCOL == 2

@@ -1,9 +1,16 @@
 """`torch.serialization`: files, and which names they may use."""
 
+from typing import Any
+
 from .io import CorruptFileError, UntrustedFileWarning, load, save
 from .io.names import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 
+DEFAULT_PROTOCOL = 2  # of the pickle inside a file, as PyTorch writes it
+MAP_LOCATION = Any  # a device, its name, a dict of names or a function
+
 __all__ = [
+    "DEFAULT_PROTOCOL",
+    "MAP_LOCATION",
     "CorruptFileError",
     "UntrustedFileWarning",
     "add_safe_globals",

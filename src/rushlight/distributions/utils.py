@@ -97,3 +97,15 @@ class lazy_property:
             value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
+
+
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """Independent normal numbers, under the name that libraries call."""
+    return normal(zeros(shape, dtype=dtype, device=device), ones(shape, dtype=dtype, device=device))
+
+
+def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
+    """The sum over the last `dim` dims."""
+    if dim == 0:
+        return value
+    return value.reshape((*value.shape[:-dim], -1)).sum(-1)

@@ -76,7 +76,7 @@ class FlopCounterMode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         out = func(*args, **kwargs)
-        count = self.custom.get(func) or _COUNTS.get(getattr(func, "__name__", ""))
+        count: Any = self.custom.get(func) or _COUNTS.get(getattr(func, "__name__", ""))
         if count is not None and isinstance(out, Tensor):
             self.counts[func] += int(count(out, *args, **kwargs))
         return out
