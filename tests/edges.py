@@ -49,8 +49,10 @@ def mixed(row: Row, dtype: str, value: float, times: int = 1) -> list[np.ndarray
     return made
 
 
-def results(lib: Any, row: Row, arrays: list[np.ndarray], coming: float = 1.0) -> list[Any]:
-    """Values, then gradients for an incoming gradient of `coming`; the error's type if it raises."""
+def results(
+    lib: Any, row: Row, arrays: list[np.ndarray], coming: float = 1.0
+) -> tuple[list[Any], list[Any]]:
+    """Values, and gradients for an incoming gradient of `coming`; the error as a value if it raises."""
     ins = [lib.from_numpy(np.array(a)) for a in arrays]
     if row.grad:
         for spec, t in zip(row.specs(), ins):
@@ -65,8 +67,8 @@ def results(lib: Any, row: Row, arrays: list[np.ndarray], coming: float = 1.0) -
             gs = [lib.full_like(o, coming) for o in live]
             grads = list(lib.autograd.grad(live, wanted, gs, allow_unused=True))
     except Exception as error:
-        return [error]
-    return [host(o) for o in outs + grads]
+        return [error], []
+    return [host(o) for o in outs], [host(g) for g in grads]
 
 
 def host(t: Any) -> Any:

@@ -104,18 +104,20 @@ def _summed(
     mean: bool,
 ) -> Tensor:  # fmt: skip
     rows = embedding_op(weight, indices, padding_idx=padding, scale_by_freq=by_freq)
-    keep = None if padding < 0 else indices.ne(padding).to(weight.dtype)
+    absent = None if padding < 0 else indices.eq(padding)
+    if absent is not None:  # left out and not multiplied by 0, whatever the row and its weight hold
+        rows = rows.masked_fill(absent.unsqueeze(1), 0.0)
     if samples is not None:
-        rows = rows * samples.unsqueeze(1)
-    if keep is not None:
-        rows = rows * keep.unsqueeze(1)
+        rows = rows * (samples if absent is None else samples.masked_fill(absent, 0.0)).unsqueeze(1)
     bags = on_device(np.repeat(np.arange(len(sizes)), sizes), weight.device)
     # Adding rows up by an index is what the derivative of a lookup does.
     attrs = {"rows": len(sizes), "padding_idx": -1, "scale_by_freq": False}
     out = embedding_grad(rows, bags, **attrs)
     if not mean:
         return out
-    ones = weight.new_ones((indices._a.size, 1)).detach() if keep is None else keep.unsqueeze(1)
+    ones = weight.new_ones((indices._a.size, 1)).detach()
+    if absent is not None:
+        ones = ones.masked_fill(absent.unsqueeze(1), 0.0)
     return out / embedding_grad(ones, bags, **attrs).clamp(min=1)
 
 

@@ -21,6 +21,11 @@ def _positive_part(x: Tensor) -> Tensor:
     return x.clamp(min=0)
 
 
+def _where_positive(x: Tensor) -> Tensor:
+    """As PyTorch's kernels that count only what is above 0: a NaN is left out, and 0 has no gradient."""
+    return x.masked_fill(~(x > 0), 0.0)
+
+
 @public("torch", "functional")
 def hinge_embedding_loss(
     input: Tensor,
@@ -113,11 +118,14 @@ def multi_margin_loss(
     if weight is not None and weight._a.size != classes:
         raise RuntimeError("weight must be one-dimensional with one entry for each class")
     index = t.unsqueeze(1)
-    gaps = _positive_part(margin - x.gather(1, index) + x)
+    gaps = margin - x.gather(1, index) + x
+    # What does not count is left out on both sides of the weight: 0 times an infinite one is no number.
+    rest = ~(gaps > 0).scatter(1, index, False)
+    gaps = gaps.masked_fill(rest, 0.0)
     gaps = gaps if p == 1 else gaps * gaps
     if weight is not None:
-        gaps = gaps * weight[t].unsqueeze(1)
-    loss = gaps.scatter(1, index, 0.0).sum(1) / classes
+        gaps = (gaps * weight[t].unsqueeze(1)).masked_fill(rest, 0.0)
+    loss = gaps.sum(1) / classes
     if input._a.ndim < 2:
         loss = loss.reshape(())
     return reduced(loss, reduction)
@@ -144,7 +152,7 @@ def multilabel_margin_loss(
     safe = t.masked_fill(~listed, 0)
     hits = x.detach().new_zeros(x._a.shape).scatter_add_(1, safe, listed.to(x.dtype))
     others = hits == 0
-    gaps = _positive_part(1 - x.gather(1, safe).unsqueeze(2) + x.unsqueeze(1))
+    gaps = _where_positive(1 - x.gather(1, safe).unsqueeze(2) + x.unsqueeze(1))
     pairs = listed.unsqueeze(2) & others.unsqueeze(1)
     loss = gaps.masked_fill(~pairs, 0.0).sum((1, 2)) / classes
     return reduced(loss if input._a.ndim > 1 else loss.reshape(()), reduction)
