@@ -64,10 +64,10 @@ class ThreadWork(Work):
     def __init__(self, job: Callable[[], None], doing: str) -> None:
         self._job = job
         self._doing = doing
-        self._done = threading.Event()
+        self._done = False
         self._error: BaseException | None = None
         self._futures: list[Future] = []
-        self._lock = new_lock()
+        self._changed = threading.Condition(new_lock())
 
     def run(self) -> None:
         """Called by the group's thread."""
@@ -76,8 +76,9 @@ class ThreadWork(Work):
         except BaseException as error:
             self._error = error
         self._job = _nothing  # lets go of the arrays
-        with self._lock:
-            self._done.set()
+        with self._changed:
+            self._done = True
+            self._changed.notify_all()
             futures, self._futures = self._futures, []
         for future in futures:
             self._settle(future)
@@ -90,8 +91,8 @@ class ThreadWork(Work):
 
     def get_future(self) -> Future:
         future: Future = Future()
-        with self._lock:
-            if not self._done.is_set():
+        with self._changed:
+            if not self._done:
                 self._futures.append(future)
                 return future
         self._settle(future)
@@ -99,17 +100,19 @@ class ThreadWork(Work):
 
     def wait(self, timeout: Any = None) -> bool:
         seconds = timeout.total_seconds() if isinstance(timeout, datetime.timedelta) else timeout
-        if not self._done.wait(seconds):
+        with self._changed:
+            ended = self._changed.wait_for(lambda: self._done, seconds)
+        if not ended:
             raise DistBackendError(f"{self._doing} did not end within the {seconds} s of wait()")
         if self._error is not None:
             raise self._error
         return True
 
     def is_completed(self) -> bool:
-        return self._done.is_set()
+        return self._done
 
     def exception(self) -> BaseException | None:
-        return self._error if self._done.is_set() else None
+        return self._error if self._done else None
 
 
 def _nothing() -> None:

@@ -74,7 +74,7 @@ class _Attempt:
     def __init__(self, chosen: Any, count: int, number: int, program: str) -> None:
         self.chosen, self.count, self.number, self.program = chosen, count, number, program
         self.reports: list[Report] = []
-        self._failed = threading.Event()
+        self._failed = False
         one_host = chosen.nnodes == 1 and not chosen.hostfile
         self.host = chosen.master_addr or ("localhost" if one_host else socket.gethostname())
         bind = "127.0.0.1" if one_host else ""
@@ -87,7 +87,7 @@ class _Attempt:
         self.reports.append(report)
         if report.code != 0:
             self.store.tell_gone(rank, report.sentence().partition(") ")[2] or "it failed")
-            self._failed.set()
+            self._failed = True
 
     def run(self) -> int:
         with tempfile.TemporaryFile() as said:  # by mpiexec itself: the ranks have their own lines
@@ -111,12 +111,11 @@ class _Attempt:
         deadline = None
         with _forwarding(process):
             while (code := process.poll()) is None:
-                if self._failed.wait(0.05) and deadline is None:
+                time.sleep(0.02)
+                if self._failed and deadline is None:
                     deadline = time.monotonic() + _LAST_WORDS_S
-                if deadline is not None:
-                    if time.monotonic() > deadline:
-                        self._end(process)
-                    time.sleep(0.02)
+                if deadline is not None and time.monotonic() > deadline:
+                    self._end(process)
         return code
 
     def _end(self, process: subprocess.Popen) -> None:
