@@ -165,6 +165,15 @@ def _devices(commands: Any) -> None:
 def _run(commands: Any) -> None:
     text = "run an unmodified PyTorch, torchvision or DeZero script"
     p = command(commands, "run", text, None)
+    p.add_argument(
+        "--trace", action="store_true", help="run loops that repeat as recorded programs"
+    )
+    p.add_argument(
+        "--no-trace", action="store_true", help="never do so, whatever the script asks for"
+    )
+    p.add_argument(
+        "--explain", action="store_true", help="trace, and tell at the end what became of it"
+    )
     p.add_argument("script", help="the script, or -m MODULE, or -c CODE, or - for standard input")
     p.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
 

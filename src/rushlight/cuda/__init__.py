@@ -8,6 +8,7 @@ from ..base.device import device as _device
 from ..base.errors import AcceleratorError, OutOfMemoryError
 from ..operators.create.legacy import CUDA_TYPES as _TYPES
 from ..runtime import devices as _devices
+from ..runtime.thread import settle as _settle
 from ._gpus import gpu as _gpu
 from ._gpus import index_of as _index
 from ._gpus import is_available, is_initialized
@@ -97,6 +98,7 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 
 def synchronize(device: Any = None) -> None:
     """Wait until a GPU has finished everything it was given."""
+    _settle()
     _gpu().synchronize(_index(device))
 
 
@@ -107,12 +109,14 @@ class device:  # noqa: N801
         self.idx = device
 
     def __enter__(self) -> None:
+        _settle()
         nowhere = self.idx is None or (isinstance(self.idx, int) and self.idx < 0)
         self.before = None if nowhere else _gpu().current_device()
         if self.before is not None:
             set_device(self.idx)
 
     def __exit__(self, *exc: Any) -> None:
+        _settle()
         if self.before is not None:
             set_device(self.before)
 
@@ -128,6 +132,7 @@ class device_of(device):  # noqa: N801
 
 
 def _stream_of(value: Any = None) -> Any:
+    _settle()
     d = _device("cuda", _index(value))
     return _devices.backend_of(d).stream(d)
 

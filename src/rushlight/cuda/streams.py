@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.device import device as _device
+from ..runtime.thread import settle
 from ._gpus import gpu, index_of
 
 
@@ -28,18 +29,22 @@ class Stream:
 
     def synchronize(self) -> None:
         """Wait until everything in this stream is done."""
+        settle()
         gpu().wait_for(self.raw)
 
     def query(self) -> bool:
         """Whether everything in this stream is done."""
+        settle()
         return bool(self.raw.done)
 
     def wait_event(self, event: Event) -> None:
         """Let what comes into this stream from now on wait for an event."""
+        settle()
         self.raw.wait_event(event.raw)
 
     def wait_stream(self, stream: Stream) -> None:
         """Let what comes into this stream from now on wait for what is in another."""
+        settle()
         self.wait_event(stream.record_event())
 
     def record_event(self, event: Event | None = None) -> Event:
@@ -70,10 +75,12 @@ class Event:
 
     def record(self, stream: Stream | None = None) -> None:
         """Mark the current point of a stream."""
+        settle()
         self.raw.record((current_stream() if stream is None else stream).raw)
 
     def wait(self, stream: Stream | None = None) -> None:
         """Let a stream wait for this mark."""
+        settle()
         (current_stream() if stream is None else stream).wait_event(self)
 
     def query(self) -> bool:
@@ -82,6 +89,7 @@ class Event:
 
     def synchronize(self) -> None:
         """Wait until the mark has been reached."""
+        settle()
         gpu().wait_for(self.raw)
 
     def elapsed_time(self, end_event: Event) -> float:
@@ -103,6 +111,7 @@ def default_stream(device: Any = None) -> Stream:
 
 def set_stream(stream: Stream | None) -> None:
     """Send the work on a GPU into a stream from now on."""
+    settle()
     if stream is not None:
         gpu().set_stream(stream.raw)
 
@@ -114,10 +123,12 @@ class stream:  # noqa: N801
         self.stream = stream
 
     def __enter__(self) -> None:
+        settle()
         if self.stream is not None:
             self.before = current_stream(self.stream.device_index)
             set_stream(self.stream)
 
     def __exit__(self, *exc: Any) -> None:
+        settle()
         if self.stream is not None:
             set_stream(self.before)

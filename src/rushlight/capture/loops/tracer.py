@@ -423,7 +423,12 @@ class Tracer:
         self._leave()
         if not path.steps:
             return
-        path.launch(cursor.now, self.bound)
+        try:
+            path.launch(cursor.now, self.bound)
+        except BaseException:  # told to the user; nobody knows how far the program came
+            self._drop(path)
+            self._clear()
+            raise
         self.report.launched(path, time.perf_counter() - self.began)
         assert place is not None
         place.matches += 1
