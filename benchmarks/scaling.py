@@ -2,7 +2,7 @@
 
     python benchmarks/scaling.py --measure --out scaling.json     on this machine: needs rushlight[mpi]; nothing else may run
     python benchmarks/scaling.py --measure --device cuda          NCCL with one rank, two ranks on one GPU through the host
-    python benchmarks/scaling.py --model scaling.json --picture docs/scaling.png
+    python benchmarks/scaling.py --model --picture docs/scaling.png
 
 The rows of --measure: seconds of an all-reduce by size (latency and bandwidth are fitted to them), images per
 second of ResNet-18 at batch 128 by one process of two threads and by two ranks of one thread, and what DDP adds
@@ -168,7 +168,7 @@ def main() -> None:
     p.add_argument("--device", default="cpu")
     p.add_argument("--batch", type=int, default=128)
     p.add_argument("--out")
-    p.add_argument("--model", metavar="FILE", nargs="?", const="")
+    p.add_argument("--model", action="store_true")
     p.add_argument("--picture")
     args = p.parse_args()
     if args.measure:
@@ -177,7 +177,7 @@ def main() -> None:
         if args.out:
             with open(args.out, "w") as f:
                 json.dump(rows, f, indent=1)
-    if args.model is not None or args.picture:
+    if args.model or args.picture:
         found = predictions()
         print(table(found))
         if args.picture:

@@ -22,7 +22,7 @@ class Network(NamedTuple):
     parameters: int
     bytes_each: int  # of a gradient on its way
     step_s: float
-    backward_share: float = 0.6  # forward 1 part, backward 2, and the optimiser's little
+    backward_share: float = 0.6  # assumed, as is the optimiser's
     update_share: float = 0.05
 
 
@@ -39,7 +39,7 @@ NETWORKS = (
     Network("GPT-2 124M, 8 x 1024", 124_439_808, 4, 19.7e-3),
     Network("GPT-2 124M, 8 x 1024, bf16 on the way", 124_439_808, 2, 19.7e-3),
 )
-# Not measured here: NVIDIA's data sheets, of which real rings reach about 80 %.
+# Not measured: NVIDIA's data sheets; the 0.8 and the latencies are assumptions.
 NVLINK = Link(5e-6, 0.8 * 450e9)  # H200: 900 GB/s in both directions together
 NETWORK = Link(15e-6, 0.8 * 400e9)  # of a host: eight network cards of 400 Gbit/s, one for each GPU
 ONE_CARD = Link(15e-6, 0.8 * 12.5e9)  # of a host: one card of 100 Gbit/s
