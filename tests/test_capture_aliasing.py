@@ -165,3 +165,30 @@ def test_zero_and_minus_zero_are_two_numbers(where):
         sign = np.signbit(compiled(torch.ones(2), *rest).numpy())
         assert sign.all() == np.signbit(box) and sign.any() == np.signbit(box), i
     assert compiled.replays
+
+
+def test_a_gradient_that_is_zeroed_and_then_replaced():
+    """The zeros went to the old gradient's memory, which the new one had been given."""
+
+    def make():
+        torch.manual_seed(0)
+        lin = torch.nn.Linear(3, 2)
+        opt = torch.optim.SGD(lin.parameters(), lr=0.1)
+
+        def step(x):
+            opt.zero_grad(set_to_none=False)
+            opt.zero_grad()
+            lin(x).sum().backward()
+            opt.step()
+
+        return lin, step
+
+    (one, eager), (other, step) = make(), make()
+    compiled = torch.compile(step)
+    for i in range(6):
+        x = torch.arange(6.0).reshape(2, 3) + i
+        eager(x)
+        compiled(x)
+        np.testing.assert_array_equal(one.weight.grad.numpy(), other.weight.grad.numpy())
+        np.testing.assert_array_equal(one.weight.detach().numpy(), other.weight.detach().numpy())
+    assert compiled.replays

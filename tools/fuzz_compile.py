@@ -160,9 +160,11 @@ class Case:
 
     def source(self) -> str:
         """The program as text."""
-        body = "\n".join(self.lines).replace("\n", "\n    ")
+        body = "\n".join(self.lines).replace("global G\n", "").replace("\n", "\n    ")
         found = [f"t{i}" for i in range(2, self.made) if f"t{i} " in body] or ["x"]
-        return f"def step(x, y):\n    {body}\n    return {', '.join(found[-3:])}, [x]\n"
+        return (
+            f"def step(x, y):\n    global G\n    {body}\n    return {', '.join(found[-3:])}, [x]\n"
+        )
 
     def __str__(self) -> str:
         what = "\n".join([f"before call {i}: {c}" for i, c in self.changes])

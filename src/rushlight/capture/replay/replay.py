@@ -277,7 +277,10 @@ class Replay:
         for settle in self.after:
             settle()
         for i in self.written:
-            tensors[i]._a[...] = low.arguments[i]
+            target = tensors[i]._a
+            # A gradient that was written, replaced, and that nobody holds: the new one lies there now.
+            if not any(target is a for a in self.lent.arrays):
+                target[...] = low.arguments[i]
         for version, n in self.versions:
             version[0] += n
         for which, n in self.bumped_arguments:

@@ -26,14 +26,17 @@ _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 # Parts of this package that stand where a user's code would: they are read like it.
 _READ = tuple([_HOME + part + os.sep for part in ("cli", "dezero", "vision")])
 
-_ORDERED: Any = collections.OrderedDict()
-_EMPTY: list[Any] = [
-    {}.keys(), {}.values(), {}.items(), _ORDERED.keys(), _ORDERED.values(), _ORDERED.items(),
-    (None for _ in ()), reversed([]), reversed({}), iter(int, 0),
-]  # fmt: skip
-_ITERATED: list[Any] = [{}, [], (), range(0), range(2**70), set(), "", b"", _ORDERED, *_EMPTY[:3]]
-_VIEWS = [type(v) for v in (*_EMPTY, *map(iter, _ITERATED))]
-_STEPS = [v for v in vars(itertools).values() if isinstance(v, type)]
+
+def _passing_types() -> list[type]:
+    """Types of views and iterators, which exist only for a moment."""
+    ordered: Any = collections.OrderedDict()
+    views: list[Any] = [
+        {}.keys(), {}.values(), {}.items(), ordered.keys(), ordered.values(), ordered.items(),
+        (None for _ in ()), reversed([]), reversed({}), iter(int, 0),
+    ]  # fmt: skip
+    things: list[Any] = [{}, [], (), range(0), range(2**70), set(), "", b"", ordered, *views[:3]]
+    return [type(v) for v in (*views, *map(iter, things))]
+
 
 # Types of C whose methods work on their own object alone. Objects of them that the function itself
 # makes may be used at will; those that outlive the call are compared, see `watch`.
@@ -45,7 +48,8 @@ TYPES: frozenset[Any] = frozenset((
     types.GenericAlias, types.UnionType, types.FunctionType, types.MethodType, types.CodeType,
     types.BuiltinFunctionType, types.ModuleType, types.CellType, types.GeneratorType, re.Pattern,
     contextvars.ContextVar, contextvars.Token, re.Match, fractions.Fraction, np.ndarray, np.dtype, memoryview, types.WrapperDescriptorType,
-    types.MethodWrapperType, types.MethodDescriptorType, types.TracebackType, weakref.ref, *_VIEWS, *_STEPS,
+    types.MethodWrapperType, types.MethodDescriptorType, types.TracebackType, weakref.ref, *_passing_types(),
+    *[v for v in vars(itertools).values() if isinstance(v, type)],
 ))  # fmt: skip
 
 _BUILTINS = frozenset((
@@ -146,13 +150,11 @@ def is_known_type(cls: type) -> bool:
     """Whether objects of a type behave as Python code says, with known types of C below it."""
     found = _known.get(cls)
     if found is None:
-        if len(_known) > 4096:
-            _known.clear()
         found = _known[cls] = all(map(_is_known_base, cls.__mro__))
     return found
 
 
-_known: dict[type, bool] = {}  # a memo: what a class derives from does not change
+_known: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # does not change
 
 
 def _is_known_base(cls: Any) -> bool:
