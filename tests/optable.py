@@ -145,7 +145,7 @@ def resolve(lib: Any, name: str) -> Any:
         return method
     owner = lib
     if name.startswith("F."):
-        owner = importlib.import_module(lib.__name__ + ".nn.functional")
+        owner = lib.nn.functional
         name = name[2:]
     for part in name.split("."):
         owner = getattr(owner, part)
