@@ -128,7 +128,7 @@ def soak(minutes: int, seed: int, record: Record) -> tuple[str, bool]:
     first: dict[tuple[str, bool], str] = {}
     sizes: list[int] = []
     drift: list[str] = []
-    while len(sizes) < 3 or time.monotonic() < until:
+    while len(sizes) < 6 or time.monotonic() < until:
         drift += [f"{what} in round {len(sizes)}" for what in _round(first)]
         gc.collect()
         sizes.append(_resident())
