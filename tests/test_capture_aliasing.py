@@ -192,3 +192,20 @@ def test_a_gradient_that_is_zeroed_and_then_replaced():
         np.testing.assert_array_equal(one.weight.grad.numpy(), other.weight.grad.numpy())
         np.testing.assert_array_equal(one.weight.detach().numpy(), other.weight.detach().numpy())
     assert compiled.replays
+
+
+def test_clipping_gradients_that_come_later():
+    """A program that was recorded without gradients is not one for parameters that have some."""
+    clip = torch.nn.utils.clip_grad_norm_
+    p = torch.nn.Parameter(torch.ones(3))
+
+    def fn(x):
+        clip([p], 0.5)
+        return x * 2
+
+    compiled = torch.compile(fn)
+    for i in range(8):
+        if i == 4:
+            p.grad = torch.full((3,), 4.0)
+        compiled(torch.ones(3))
+    assert float(p.grad.norm()) < 0.51

@@ -217,7 +217,11 @@ class Recording:
             if s.number in touched
         ]
         used = {id(t) for t, _ in self.added_to}
-        asks = bool(self.watch.optimizers) or "grad" in self.watch.mentioned
+        # Functions of ours that look at gradients say so in their names, whatever a script calls them.
+        called = [getattr(value, "__name__", "") for _, _, _, value in self.watch.rows]
+        asks = bool(self.watch.optimizers) or any(
+            "grad" in str(name) for name in (*self.watch.mentioned, *called)
+        )
         rules: list[tuple[Tensor, bool]] = []
         for t, before, after in zip(self.leaves, self.entry_grads, self.exit_grads):
             if before is None:
