@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from ...core.op import FREED
@@ -218,10 +219,10 @@ class Recording:
         ]
         used = {id(t) for t, _ in self.added_to}
         # Functions of ours that look at gradients say so in their names, whatever a script calls them.
-        called = [getattr(value, "__name__", "") for _, _, _, value in self.watch.rows]
-        asks = bool(self.watch.optimizers) or any(
-            "grad" in str(name) for name in (*self.watch.mentioned, *called)
-        )
+        watch = self.watch
+        values = [row[-1] for row in (*watch.rows, *watch.cells.values())]
+        called = [getattr(fn, "__name__", "") for fn in values if isinstance(fn, FunctionType)]
+        asks = bool(watch.optimizers) or any("grad" in n for n in (*watch.mentioned, *called))
         rules: list[tuple[Tensor, bool]] = []
         for t, before, after in zip(self.leaves, self.entry_grads, self.exit_grads):
             if before is None:
