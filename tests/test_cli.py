@@ -365,7 +365,9 @@ def test_devices(capsys) -> None:
     else:
         assert "(default)" in out.splitlines()[2]
         assert "not usable" in out
-        assert ("pip install 'rushlight[cuda]'" in out) == has_nvidia()  # no advice that cannot help
+        assert (
+            "pip install 'rushlight[cuda]'" in out
+        ) == has_nvidia()  # no advice that cannot help
 
 
 def test_devices_hidden(capsys, monkeypatch) -> None:
