@@ -1,0 +1,174 @@
+"""The documentation site: code of its pages runs, links lead somewhere, four languages say the same, and it builds."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rushlight
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+LAB = ["en", "ko", "ja", "es"]
+PAGES = sorted([DOCS / "index.md", DOCS / "start.md", *DOCS.glob("learn/*.md"), DOCS / "lab/en.md"])
+ALL = sorted(DOCS.rglob("*.md"))
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.S | re.M)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+sys.path.insert(0, str(ROOT / "tools"))
+
+
+def blocks(page: Path) -> list[tuple[int, str]]:
+    """The Python blocks of a page, each with the line it begins at."""
+    text = page.read_text()
+    return [(text.count("\n", 0, m.start(1)), m[1]) for m in BLOCK.finditer(text)]
+
+
+def write_cifar(folder: Path) -> None:
+    """CIFAR-10 in the published layout, with eight pictures a file."""
+    folder.mkdir(parents=True)
+    draw = np.random.default_rng(0)
+    for name in [*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]:
+        data = draw.integers(0, 256, (10, 3072)).astype(np.uint8)
+        with open(folder / name, "wb") as f:
+            pickle.dump({"batch_label": name, "labels": list(range(10)), "data": data}, f, 4)
+    names = "airplane automobile bird cat deer dog frog horse ship truck".split()
+    with open(folder / "batches.meta", "wb") as f:
+        pickle.dump({"label_names": names, "num_vis": 3072}, f, 4)
+
+
+def run_page(page: Path) -> dict:
+    """Runs all Python blocks of a page, one after another, as a reader would; errors show the page's lines."""
+    names: dict = {"__name__": "page"}
+    for line, text in blocks(page):
+        exec(compile("\n" * line + text, str(page), "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(DOCS)) for p in PAGES])
+def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_cifar(tmp_path / "data" / "cifar-10-batches-py")
+    deterministic = rushlight.are_deterministic_algorithms_enabled()
+    try:
+        run_page(page)
+    finally:
+        rushlight.tracing(False)
+        rushlight.use_deterministic_algorithms(deterministic)
+    assert capsys.readouterr().err == ""
+
+
+def test_pages_have_code():
+    for page in PAGES:
+        assert blocks(page), page
+        assert page.read_text().count("```") % 2 == 0, page
+
+
+def test_code_that_fails_names_the_line_of_the_page(tmp_path: Path):
+    page = tmp_path / "page.md"
+    page.write_text("# A page\n\n```python\nx = 1\n```\n\n```python\nassert x == 2\n```\n")
+    with pytest.raises(AssertionError) as found:
+        run_page(page)
+    assert found.traceback[-1].lineno + 1 == 8
+
+
+@pytest.mark.parametrize("language", LAB)
+def test_the_lab_is_the_same_in_every_language(language: str):
+    page, english = DOCS / f"lab/{language}.md", DOCS / "lab/en.md"
+    text, model = page.read_text(), english.read_text()
+    assert [b for _, b in blocks(page)] == [b for _, b in blocks(english)]
+    assert len(re.findall("^## ", text, re.M)) == len(re.findall("^## ", model, re.M))
+    assert f"language: {language}" in text
+    others = {f"{other}.md" for other in LAB} - {page.name}
+    links = set(LINK.findall(text))
+    assert others <= links and page.name not in links
+    assert links | {page.name} == set(LINK.findall(model)) | {"en.md"}
+
+
+def figures(text: str) -> set[str]:
+    """Measured figures: times, ratios and percentages, with a point for decimals."""
+    prose = re.sub(r"`[^`]*`|\([^)]*\.(?:md|png)\)", "", BLOCK.sub("", text))
+    found = re.findall(r"\d+(?:[.,]\d+)?", re.sub(r"(\d),(\d\d?)(?!\d)", r"\1.\2", prose))
+    return {f for f in found if f in ("56", "54", "17.8", "73", "354", "24.5", "470", "116", "2.3")}
+
+
+@pytest.mark.parametrize("language", LAB)
+def test_the_lab_tells_the_same_figures_in_every_language(language: str):
+    assert len(figures((DOCS / f"lab/{language}.md").read_text())) == 9
+
+
+def broken(page: Path) -> list[str]:
+    """Links of a page that lead nowhere; pages of the reference are made when the site is built."""
+    import reference
+
+    made = {reference.file_of(name) for name in reference.NAMESPACES} | {"index.md"}
+    found = []
+    for target in LINK.findall(BLOCK.sub("", page.read_text())):
+        if re.match(r"[a-z]+:|#", target):
+            continue
+        place = page.parent / target.partition("#")[0]
+        folder, name = place.parent.resolve(), place.name
+        if not (name in made if folder == DOCS / "reference" else place.exists()):
+            found.append(target)
+    return found
+
+
+@pytest.mark.parametrize("page", ALL, ids=[str(p.relative_to(DOCS)) for p in ALL])
+def test_links_lead_somewhere(page: Path):
+    assert broken(page) == []
+
+
+def test_a_link_that_leads_nowhere_is_seen(tmp_path: Path):
+    page = tmp_path / "page.md"
+    page.write_text("[a](nowhere.md) [b](page.md) [c](https://example.org)")
+    assert broken(page) == ["nowhere.md"]
+
+
+def test_the_reference_has_every_public_name():
+    import reference
+
+    shown = {name: {n for n, _ in names} for name, names in reference.shown().items()}
+    assert {"conv2d", "cross_entropy", "scaled_dot_product_attention"} <= shown["rushlight.nn.functional"]
+    assert {"Module", "Conv2d", "LSTM", "Transformer"} <= shown["rushlight.nn"]
+    assert {"Tensor", "randn", "compile", "save", "float32", "tracing"} <= shown["rushlight"]
+    assert {"backward", "to", "add_", "T", "shape"} <= shown["rushlight.Tensor"]
+    missing = {
+        name: sorted(left)
+        for name in reference.NAMESPACES
+        if (left := {n for n in getattr(reference.namespace(name), "__all__", ()) if n[0] != "_"} - shown[name] - modules(name))
+    }
+    assert missing == {}
+
+
+def modules(name: str) -> set[str]:
+    """Names of a namespace that are modules, which have pages or names of their own, and plain None."""
+    import types
+
+    import reference
+
+    place = reference.namespace(name)
+    kinds = (types.ModuleType, type(None))
+    return {n for n in getattr(place, "__all__", ()) if isinstance(getattr(place, n, None), kinds)}
+
+
+def test_the_site_builds_without_a_warning(tmp_path: Path):
+    if importlib.util.find_spec("mkdocs") is None or importlib.util.find_spec("material") is None:
+        pytest.skip("mkdocs-material is not installed: pip install '.[docs]'")
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)],
+        cwd=ROOT, env=env, text=True, capture_output=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    start = (tmp_path / "index.html").read_text()
+    assert not re.findall(r'(?:src|href)="https?://', start)
+    assert '<html lang="ko"' in (tmp_path / "lab/ko.html").read_text()
+    search = (tmp_path / "search/search_index.json").read_text()
+    assert "rushlight.nn.functional.html#conv2d" in search

@@ -1,0 +1,229 @@
+"""The reference of the documentation site: one page for each namespace, every public name with its signature and its docstring.
+
+    python tools/reference.py            count the names of each page, and those without a docstring
+    python tools/reference.py FOLDER     write the pages
+
+Names are read from the package itself, because functions say at run time under which of PyTorch's names they appear. `mkdocs build`
+calls `pages()` (tools/site_hooks.py); nothing of it is kept in the repository, so nothing can be out of date.
+"""
+
+from __future__ import annotations
+
+import ast
+import html
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "src"))
+
+# Page, what it is about. A name that is defined in a deeper namespace of this list appears there alone.
+NAMESPACES = {
+    "rushlight": "Tensors and the functions that make and change them; `torch` under `rushlight run`",
+    "rushlight.Tensor": "Methods and properties of tensors",
+    "rushlight.nn": "Layers, losses and containers",
+    "rushlight.nn.functional": "Layers and losses as functions",
+    "rushlight.nn.init": "First values of parameters",
+    "rushlight.nn.utils": "Clipping, parametrisations, packed sequences",
+    "rushlight.nn.parallel": "One network in several processes",
+    "rushlight.optim": "Optimisers",
+    "rushlight.optim.lr_scheduler": "Learning rates that change",
+    "rushlight.optim.swa_utils": "Averages of weights",
+    "rushlight.autograd": "Gradients by hand, checks, functions of your own",
+    "rushlight.func": "Derivatives as functions: `grad`, `vmap`, `jacrev`",
+    "rushlight.utils.data": "Datasets, samplers, loaders",
+    "rushlight.linalg": "Linear algebra",
+    "rushlight.fft": "Fourier transforms",
+    "rushlight.special": "Special functions",
+    "rushlight.distributions": "Probability distributions",
+    "rushlight.amp": "Mixed precision",
+    "rushlight.cuda": "GPUs",
+    "rushlight.distributed": "Several processes",
+    "rushlight.distributed.checkpoint": "Checkpoints of several processes",
+    "rushlight.onnx": "Export to ONNX",
+    "rushlight.profiler": "Where time goes",
+    "rushlight.compiler": "Settings of `compile`",
+    "rushlight.utils.checkpoint": "Memory for time: compute again in backward",
+    "rushlight.utils.tensorboard": "Curves for TensorBoard",
+    "rushlight.vision.datasets": "Datasets of pictures",
+    "rushlight.vision.transforms": "Transforms of pictures",
+    "rushlight.vision.transforms.v2": "Transforms, second generation",
+    "rushlight.vision.models": "Networks for pictures",
+    "rushlight.vision.ops": "Boxes, regions, losses for pictures",
+    "rushlight.vision.io": "Reading and writing pictures",
+    "rushlight.vision.utils": "Grids and drawings",
+    "rushlight.dezero": "The DeZero book's package",
+    "rushlight.dezero.functions": "DeZero's functions",
+    "rushlight.dezero.layers": "DeZero's layers",
+    "rushlight.dezero.models": "DeZero's models",
+    "rushlight.dezero.optimizers": "DeZero's optimisers",
+}
+MODULE_METHODS = {"rushlight.nn": "Module", "rushlight.optim": "Optimizer"}
+CLASS = re.compile(r"<class '([\w.]+)'>")
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+def namespace(name: str) -> Any:
+    """The module or class a page is about."""
+    if name == "rushlight.Tensor":
+        return import_module("rushlight").Tensor
+    return import_module(name)
+
+
+def public(name: str) -> Iterator[tuple[str, Any]]:
+    """The public names of a namespace and what they are, sorted without regard to case."""
+    place = namespace(name)
+    own = (set(dir(place)) | set(getattr(place, "__all__", ()))) - tools_of(place)
+    for n in sorted(own, key=lambda n: (n.lower(), n)):
+        if n.startswith("_") or n == "annotations":
+            continue
+        found = inspect.getattr_static(place, n, None) if inspect.isclass(place) else getattr(place, n, None)
+        if isinstance(found, (staticmethod, classmethod)):
+            found = found.__func__
+        if not isinstance(found, ModuleType) and belongs(found):
+            yield n, found
+
+
+def tools_of(place: Any) -> set[str]:
+    """What a file imports for its own use: names it does not list in `__all__`, and uses. The others it passes on."""
+    if inspect.isclass(place) or not place.__file__:
+        return set()
+    tree = ast.parse(Path(place.__file__).read_text())
+    imports = [n for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+    imported = {alias.asname or alias.name for n in imports for alias in n.names}
+    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    return imported & used - set(getattr(place, "__all__", ()))
+
+
+def belongs(found: Any) -> bool:
+    """Whether a name is ours: not something that a file imported from elsewhere for itself."""
+    if inspect.isclass(found) or inspect.isroutine(found):
+        return (getattr(found, "__module__", None) or "rushlight").startswith(("rushlight", "torch"))
+    return found is not None and not type(found).__module__.startswith(("typing", "__future__"))
+
+
+def signature(found: Any) -> str:
+    """The parameters as they are written, without addresses of objects; empty where there are none to ask."""
+    try:
+        text = str(inspect.signature(found))
+    except (ValueError, TypeError):
+        return ""
+    text = CLASS.sub(lambda m: m[1].rpartition(".")[2], ADDRESS.sub("", text))
+    return text.replace("'", "").replace("rushlight.", "")
+
+
+def docstring(found: Any) -> str:
+    """A docstring as Markdown: examples fenced, the rest as it is written."""
+    text = inspect.getdoc(found) or ""
+    if inspect.isclass(found) and found.__doc__ is None:
+        text = ""
+    lines: list[str] = []
+    fenced = False
+    for line in text.splitlines():
+        example = line.lstrip().startswith((">>>", "...")) or (fenced and line.strip())
+        if example and not fenced:
+            lines += ["", "```pycon"]
+        elif fenced and not example:
+            lines += ["```", ""]
+        fenced = bool(example)
+        lines.append(line.strip() if fenced else escaped(line))
+    return "\n".join([*lines, "```"] if fenced else lines)
+
+
+def escaped(line: str) -> str:
+    """A line of plain text in which Markdown finds no links, tags or emphasis outside of `code`."""
+    parts = re.split(r"(`[^`]*`)", line)
+    return "".join(
+        p if p.startswith("`") else re.sub(r"([\[\]*_\\])", r"\\\1", html.escape(p, quote=False))
+        for p in parts
+    )
+
+
+def entry(name: str, n: str, found: Any) -> str:
+    """One name: a heading that search finds, the signature, the docstring."""
+    if isinstance(found, property) or not (inspect.isclass(found) or callable(found)):
+        head = "" if isinstance(found, property) else f"`{type(found).__name__}`\n\n"
+        text = docstring(found.fget) if isinstance(found, property) else ""
+        return f"## {escaped(n)}\n\n{head}{text}\n"
+    kind = "class " if inspect.isclass(found) else ""
+    lines = wrapped(f"{kind}{name}.{n}{signature(found)}")
+    return f"## {escaped(n)}\n\n```python\n{lines}\n```\n\n{docstring(found)}\n{methods(name, n, found)}"
+
+
+def wrapped(text: str) -> str:
+    """A signature with one parameter a line where it is long."""
+    if len(text) < 96 or "(" not in text:
+        return text
+    depth, out = 0, ""
+    for c in text:
+        depth -= c in ")]}"
+        out += "\n" if c == ")" and depth == 0 else ""
+        out += c
+        depth += c in "([{"
+        if (c == "(" and depth == 1) or (c == "," and depth == 1):
+            out += "\n   "
+    return out.replace("(\n   ", "(\n    ").replace("\n    )", "\n)")
+
+
+def methods(name: str, n: str, found: Any) -> str:
+    """The methods of the two classes that users derive from."""
+    if MODULE_METHODS.get(name) != n:
+        return ""
+    rows = [
+        f"- `{m}{signature(f)}` {escaped((inspect.getdoc(f) or '').splitlines()[0] if inspect.getdoc(f) else '')}"
+        for m, f in sorted(vars(found).items())
+        if not m.startswith("_") and inspect.isfunction(f)
+    ]
+    return "\nMethods:\n\n" + "\n".join(rows) + "\n"
+
+
+def shown() -> dict[str, list[tuple[str, Any]]]:
+    """Every page and its names; what a deeper page has is not repeated by the package above it."""
+    import_module("rushlight.operators").load_all()
+    return {name: list(public(name)) for name in NAMESPACES}
+
+
+def file_of(name: str) -> str:
+    """The page of a namespace, inside the folder of the reference."""
+    return f"{name}.md"
+
+
+def pages() -> dict[str, str]:
+    """The text of every page by its file name, and the index."""
+    found = shown()
+    texts = {}
+    rows = []
+    for name, names in found.items():
+        title = f"# {name}\n\n{NAMESPACES[name]}. {len(names)} names.\n\n"
+        texts[file_of(name)] = title + "\n".join(entry(name, n, f) for n, f in names)
+        rows.append(f"| [`{name}`]({file_of(name)}) | {NAMESPACES[name]} | {len(names)} |")
+    total = sum(len(names) for names in found.values())
+    texts["index.md"] = (
+        f"# Reference\n\n{total:,} public names, read from the package when this site was built. "
+        "Names, arguments and defaults are PyTorch's where PyTorch has them; the search field above finds each of them.\n\n"
+        "| namespace | what is there | names |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+    )
+    return texts
+
+
+def main() -> int:
+    if len(sys.argv) > 1:
+        folder = Path(sys.argv[1])
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, text in pages().items():
+            (folder / file).write_text(text)
+        return 0
+    for name, names in shown().items():
+        bare = [n for n, f in names if callable(f) and not (f.__doc__ or "").strip()]
+        print(f"{name:38} {len(names):5} names, {len(bare):4} without a docstring")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
