@@ -24,6 +24,7 @@ from .gumbel import Gumbel, euler_constant
 from .half_normal import HalfNormal
 from .independent import Independent
 from .laplace import Laplace
+from .lowrank_multivariate_normal import LowRankMultivariateNormal
 from .multivariate_normal import MultivariateNormal, mahalanobis
 from .normal import Normal
 from .one_hot_categorical import OneHotCategorical
@@ -187,6 +188,19 @@ def _laplace(p: Any, q: Any) -> Tensor:
     ratio = p.scale / q.scale
     off = (p.loc - q.loc).abs()
     return -ratio.log() + off / q.scale + ratio * (-off / p.scale).exp() - 1
+
+
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
+@register_kl(LowRankMultivariateNormal, MultivariateNormal)
+@register_kl(MultivariateNormal, LowRankMultivariateNormal)
+def _lowrank(p: Any, q: Any) -> Tensor:
+    if p.event_shape != q.event_shape:
+        raise ValueError(
+            "KL-divergence between two (Low Rank) Multivariate Normals with different event shapes cannot be computed"
+        )
+    return _multivariate_normal(
+        *[MultivariateNormal(d.loc, scale_tril=d.scale_tril) for d in (p, q)]
+    )
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
