@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help train test test-numpy lint types stubs parity coverage-api bench trust wheel clean
+.PHONY: help train test test-numpy lint types stubs parity coverage-api bench trust wheel docs docs-check clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -15,6 +15,10 @@ $(VENV)/.run: pyproject.toml
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.run
 	$(BIN)/python -m pip install -q -c requirements-ci.txt -e '.[dev]'
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.docs: pyproject.toml $(VENV)/.run
+	$(BIN)/python -m pip install -q -c requirements-ci.txt -e '.[cli,docs]'
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.oracle: $(VENV)/.dev
@@ -56,5 +60,11 @@ trust: $(VENV)/.dev ## mutated files, kills, full disks, same bits: minutes (doc
 wheel: $(VENV)/.dev ## build the wheel and the sdist, repair, try them without a compiler
 	$(BIN)/python tools/wheel.py
 
+docs: $(VENV)/.docs ## the documentation site, into site/; building needs no network, a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
+
+docs-check: docs ## open every page of it in a headless Chromium
+	$(BIN)/python tools/site_check.py
+
 clean: ## remove what was built and installed here
-	rm -rf $(VENV) build dist src/*.egg-info
+	rm -rf $(VENV) build dist site src/*.egg-info

@@ -64,6 +64,8 @@ NAMESPACES = {
     "rushlight.dezero.models": "DeZero's models",
     "rushlight.dezero.optimizers": "DeZero's optimisers",
 }
+# Whose names search shows first.
+FIRST = ("rushlight", "rushlight.nn", "rushlight.nn.functional", "rushlight.optim", "rushlight.utils.data")
 MODULE_METHODS = {"rushlight.nn": "Module", "rushlight.optim": "Optimizer"}
 CLASS = re.compile(r"<class '([\w.]+)'>")
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -158,7 +160,7 @@ def entry(name: str, n: str, found: Any) -> str:
 
 def wrapped(text: str) -> str:
     """A signature with one parameter a line where it is long."""
-    if len(text) < 96 or "(" not in text:
+    if len(text) < 80 or "(" not in text:
         return text
     depth, out = 0, ""
     for c in text:
@@ -200,7 +202,8 @@ def pages() -> dict[str, str]:
     texts = {}
     rows = []
     for name, names in found.items():
-        title = f"# {name}\n\n{NAMESPACES[name]}. {len(names)} names.\n\n"
+        weight = 4 if name in FIRST else 1
+        title = f"---\nsearch:\n  boost: {weight}\n---\n# {name}\n\n{NAMESPACES[name]}. {len(names)} names.\n\n"
         texts[file_of(name)] = title + "\n".join(entry(name, n, f) for n, f in names)
         rows.append(f"| [`{name}`]({file_of(name)}) | {NAMESPACES[name]} | {len(names)} |")
     total = sum(len(names) for names in found.values())

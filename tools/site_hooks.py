@@ -22,8 +22,8 @@ FENCE = re.compile(r"^( *)(```|~~~).*?^\1\2[^\n]*$", re.S | re.M)
 NAME = re.compile(r"`([A-Za-z_][\w.]*)`")
 LANGUAGES = {".py": "python", ".c": "c", ".h": "c", ".cu": "cpp", ".cuh": "cpp", ".yml": "yaml", ".yaml": "yaml"}
 ALWAYS = ("CHANGES.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
-# Folders of the repository whose files are left out of the search: search is for what people call.
-PLACE = "repository"
+AS_THEY_ARE = (".md", ".png", ".svg", ".json", ".csv")
+PLACE = "repository"  # the site's folder for what lies outside of docs/
 
 
 def file_of(path: str) -> str:
@@ -38,7 +38,7 @@ def page_of(path: str) -> str:
     """The site's page for a file of the repository."""
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
-    return f"{PLACE}/{path}" if path.endswith(".md") else f"{PLACE}/{path}.md"
+    return f"{PLACE}/{path}" if path.endswith(AS_THEY_ARE) else f"{PLACE}/{path}.md"
 
 
 def source_of(page: str) -> str:
@@ -91,7 +91,7 @@ def rewritten(text: str, path: str) -> str:
             return match[0]  # mkdocs says that it leads nowhere
         name = NAME.fullmatch(words)
         if not fragment and file.endswith(".py") and name and (line := line_of(name[1], file)):
-            fragment = f"line-{line}"
+            fragment = f"line-0-{line}"
         page = posixpath.relpath(page_of(file), here or ".")
         return f"{label}({page}{'#' + fragment if fragment else ''})"
 
@@ -109,6 +109,17 @@ def source_page(path: str) -> str:
     fence = "`" * 8
     head = "---\nsearch:\n  exclude: true\nhide:\n  - toc\n---\n"
     return f'{head}# {posixpath.basename(path)}\n\n`{path}`\n\n{fence}{{ .{language} linenums="1" }}\n{text}\n{fence}\n'
+
+
+def on_config(config: Any) -> Any:
+    """Lists the pages of the reference in the menu."""
+    for section in config.nav:
+        if "Reference" in section:
+            section["Reference"] = [
+                "reference/index.md",
+                *({name: f"reference/{reference.file_of(name)}"} for name in reference.NAMESPACES),
+            ]
+    return config
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -132,8 +143,8 @@ def on_files(files: Any, config: Any) -> Any:
             text = (ROOT / path).read_text()
             waiting |= targets(text, path)
             add(page_of(path), text)
-        elif path.endswith((".png", ".svg", ".json", ".csv")):
-            files.append(File.generated(config, f"{PLACE}/{path}", abs_src_path=str(ROOT / path)))
+        elif path.endswith(AS_THEY_ARE):
+            files.append(File.generated(config, page_of(path), abs_src_path=str(ROOT / path)))
         else:
             add(page_of(path), source_page(path))
     return files
@@ -146,6 +157,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if uri.startswith("reference/") or not (ROOT / path).is_file():
         return markdown
     return rewritten(markdown, path)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Tells mkdocs, which checks links, of the lines' addresses: highlighted code is made behind its back."""
+    if page.file.src_uri.startswith(f"{PLACE}/"):
+        page.present_anchor_ids = {*(page.present_anchor_ids or ()), *re.findall(r'id="(line-[\d-]+)"', html)}
+    return html
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
