@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -90,3 +91,25 @@ def test_one_line_names_the_reason():
 
 def test_numbers_are_compared_to_the_bit():
     assert np.signbit(-0.0) and len(CASES) >= 150
+
+
+def test_a_generator_of_numpy_that_nobody_asks() -> None:
+    """It may lie in a tuple that the function reads; a function that draws from it keeps its Python."""
+    settings = namedtuple("settings", "scale draws")(2.0, np.random.default_rng(0))
+
+    @torch.compile
+    def plain(x):
+        return x * settings.scale
+
+    @torch.compile
+    def drawing(x):
+        return x * settings.draws.random()
+
+    x = torch.ones(3)
+    for _ in range(5):
+        assert plain(x).tolist() == [2.0] * 3
+    assert plain.why() is None and plain.replays
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert len({drawing(x)[0].item() for _ in range(6)}) == 6
+    assert "Generator" in drawing.why() or "random" in drawing.why()
