@@ -18,8 +18,16 @@ import rushlight
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 LAB = ["en", "ko", "ja", "es"]
-PAGES = sorted([DOCS / "index.md", DOCS / "start.md", *DOCS.glob("learn/*.md"), DOCS / "lab/en.md"])
-ALL = sorted(DOCS.rglob("*.md"))
+PAGES = sorted(
+    [
+        ROOT / "README.md",
+        DOCS / "index.md",
+        DOCS / "start.md",
+        *DOCS.glob("learn/*.md"),
+        DOCS / "lab/en.md",
+    ]
+)
+ALL = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.S | re.M)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 sys.path.insert(0, str(ROOT / "tools"))
@@ -52,7 +60,7 @@ def run_page(page: Path) -> dict:
     return names
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(DOCS)) for p in PAGES])
+@pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
 def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_cifar(tmp_path / "data" / "cifar-10-batches-py")
@@ -120,7 +128,7 @@ def broken(page: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("page", ALL, ids=[str(p.relative_to(DOCS)) for p in ALL])
+@pytest.mark.parametrize("page", ALL, ids=[str(p.relative_to(ROOT)) for p in ALL])
 def test_links_lead_somewhere(page: Path):
     assert broken(page) == []
 
@@ -135,14 +143,20 @@ def test_the_reference_has_every_public_name():
     import reference
 
     shown = {name: {n for n, _ in names} for name, names in reference.shown().items()}
-    assert {"conv2d", "cross_entropy", "scaled_dot_product_attention"} <= shown["rushlight.nn.functional"]
+    assert {"conv2d", "cross_entropy", "scaled_dot_product_attention"} <= shown[
+        "rushlight.nn.functional"
+    ]
     assert {"Module", "Conv2d", "LSTM", "Transformer"} <= shown["rushlight.nn"]
     assert {"Tensor", "randn", "compile", "save", "float32", "tracing"} <= shown["rushlight"]
     assert {"backward", "to", "add_", "T", "shape"} <= shown["rushlight.Tensor"]
     missing = {
         name: sorted(left)
         for name in reference.NAMESPACES
-        if (left := {n for n in getattr(reference.namespace(name), "__all__", ()) if n[0] != "_"} - shown[name] - modules(name))
+        if (
+            left := {n for n in getattr(reference.namespace(name), "__all__", ()) if n[0] != "_"}
+            - shown[name]
+            - modules(name)
+        )
     }
     assert missing == {}
 

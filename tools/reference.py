@@ -65,7 +65,13 @@ NAMESPACES = {
     "rushlight.dezero.optimizers": "DeZero's optimisers",
 }
 # Whose names search shows first.
-FIRST = ("rushlight", "rushlight.nn", "rushlight.nn.functional", "rushlight.optim", "rushlight.utils.data")
+FIRST = (
+    "rushlight",
+    "rushlight.nn",
+    "rushlight.nn.functional",
+    "rushlight.optim",
+    "rushlight.utils.data",
+)
 MODULE_METHODS = {"rushlight.nn": "Module", "rushlight.optim": "Optimizer"}
 CLASS = re.compile(r"<class '([\w.]+)'>")
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -85,7 +91,11 @@ def public(name: str) -> Iterator[tuple[str, Any]]:
     for n in sorted(own, key=lambda n: (n.lower(), n)):
         if n.startswith("_") or n == "annotations":
             continue
-        found = inspect.getattr_static(place, n, None) if inspect.isclass(place) else getattr(place, n, None)
+        found = (
+            inspect.getattr_static(place, n, None)
+            if inspect.isclass(place)
+            else getattr(place, n, None)
+        )
         if isinstance(found, (staticmethod, classmethod)):
             found = found.__func__
         if not isinstance(found, ModuleType) and belongs(found):
@@ -106,7 +116,9 @@ def tools_of(place: Any) -> set[str]:
 def belongs(found: Any) -> bool:
     """Whether a name is ours: not something that a file imported from elsewhere for itself."""
     if inspect.isclass(found) or inspect.isroutine(found):
-        return (getattr(found, "__module__", None) or "rushlight").startswith(("rushlight", "torch"))
+        return (getattr(found, "__module__", None) or "rushlight").startswith(
+            ("rushlight", "torch")
+        )
     return found is not None and not type(found).__module__.startswith(("typing", "__future__"))
 
 
@@ -197,7 +209,7 @@ def file_of(name: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    """The text of every page by its file name, and the index."""
+    """The text of every page by its file name, and the table for the index, which docs/reference/index.md begins."""
     found = shown()
     texts = {}
     rows = []
@@ -208,9 +220,8 @@ def pages() -> dict[str, str]:
         rows.append(f"| [`{name}`]({file_of(name)}) | {NAMESPACES[name]} | {len(names)} |")
     total = sum(len(names) for names in found.values())
     texts["index.md"] = (
-        f"# Reference\n\n{total:,} public names, read from the package when this site was built. "
-        "Names, arguments and defaults are PyTorch's where PyTorch has them; the search field above finds each of them.\n\n"
-        "| namespace | what is there | names |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+        f"\n{total:,} names:\n\n| namespace | what is there | names |\n|---|---|---|\n"
+        + "\n".join(rows)
     )
     return texts
 

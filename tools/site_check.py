@@ -28,8 +28,23 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--remote-debugging-pipe", "--window-size=1300,1100", "--hide-scrollbars",
 )  # fmt: skip
-SEARCHES = {"conv2d": "conv2d", "cross_entropy": "cross_entropy", "텐서": "lab/ko", "テンソル": "lab/ja", "anfitrión": "lab/es"}
-PICTURES = ("index.html", "start.html", "performance.html", "lab/en.html", "lab/ko.html", "lab/ja.html", "lab/es.html", "reference/rushlight.nn.html")
+SEARCHES = {
+    "conv2d": "conv2d",
+    "cross_entropy": "cross_entropy",
+    "텐서": "lab/ko",
+    "テンソル": "lab/ja",
+    "anfitrión": "lab/es",
+}
+PICTURES = (
+    "index.html",
+    "start.html",
+    "performance.html",
+    "lab/en.html",
+    "lab/ko.html",
+    "lab/ja.html",
+    "lab/es.html",
+    "reference/rushlight.nn.html",
+)
 
 
 class Browser:
@@ -49,7 +64,9 @@ class Browser:
         self._rest, self._number, self.errors = b"", 0, list[str]()
         self._session: str | None = None
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log"):
             self.ask(f"{domain}.enable")
 
@@ -96,7 +113,9 @@ class Browser:
 
     def open(self, url: str) -> None:
         self.ask("Page.navigate", url=url)
-        self.wait(f"document.readyState == 'complete' && location.href.startsWith({url.split('?')[0]!r})")
+        self.wait(
+            f"document.readyState == 'complete' && location.href.startsWith({url.split('?')[0]!r})"
+        )
 
     def picture(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -128,7 +147,9 @@ def check(browser: Browser, base: str, pages: list[str], pictures: Path | None) 
             browser.picture(pictures / page.replace("/", "-").replace(".html", ".png"))
     for words, place in SEARCHES.items():
         browser.open(f"{base}/start.html?q={words}")
-        found = browser.wait("Array.from(document.querySelectorAll('.md-search-result__link')).map(a => a.href).join(' ')")
+        found = browser.wait(
+            "Array.from(document.querySelectorAll('.md-search-result__link')).map(a => a.href).join(' ')"
+        )
         if place not in (found or ""):
             faults.append(f"search for {words} does not find {place}: {(found or '')[:300]}")
         if pictures and words == "conv2d":
@@ -142,13 +163,21 @@ def main() -> int:
     parser.add_argument("--pictures", type=Path, help="a folder for screenshots of some pages")
     parser.add_argument("--all", action="store_true", help="pages of source files, too")
     args = parser.parse_args()
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if program is None:
         print("no Chromium here")
         return 2
     pages = sorted(str(p.relative_to(args.site)) for p in args.site.rglob("*.html"))
-    pages = [p for p in pages if p != "404.html" and (args.all or not p.startswith("repository/src"))]
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(args.site)))
+    pages = [
+        p for p in pages if p != "404.html" and (args.all or not p.startswith("repository/src"))
+    ]
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(args.site))
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         browser = Browser(program, home)
@@ -157,7 +186,10 @@ def main() -> int:
         finally:
             browser.close()
             server.shutdown()
-    print("\n".join(faults) or f"{len(pages)} pages without an error; search finds {', '.join(SEARCHES)}")
+    print(
+        "\n".join(faults)
+        or f"{len(pages)} pages without an error; search finds {', '.join(SEARCHES)}"
+    )
     return int(bool(faults))
 
 

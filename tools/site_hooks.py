@@ -20,7 +20,15 @@ ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(!?\[([^\]]*)\])\(([^)\s]+)\)")
 FENCE = re.compile(r"^( *)(```|~~~).*?^\1\2[^\n]*$", re.S | re.M)
 NAME = re.compile(r"`([A-Za-z_][\w.]*)`")
-LANGUAGES = {".py": "python", ".c": "c", ".h": "c", ".cu": "cpp", ".cuh": "cpp", ".yml": "yaml", ".yaml": "yaml"}
+LANGUAGES = {
+    ".py": "python",
+    ".c": "c",
+    ".h": "c",
+    ".cu": "cpp",
+    ".cuh": "cpp",
+    ".yml": "yaml",
+    ".yaml": "yaml",
+}
 ALWAYS = ("CHANGES.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 AS_THEY_ARE = (".md", ".png", ".svg", ".json", ".csv")
 PLACE = "repository"  # the site's folder for what lies outside of docs/
@@ -56,7 +64,9 @@ def targets(text: str, path: str) -> set[str]:
     found = set()
     for _, _, target in LINK.findall(FENCE.sub("", text)):
         if not outside(target):
-            place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target.partition("#")[0]))
+            place = posixpath.normpath(
+                posixpath.join(posixpath.dirname(path), target.partition("#")[0])
+            )
             found.add(file_of(place))
     return {f for f in found if f and not f.startswith("docs/")}
 
@@ -67,7 +77,10 @@ def line_of(name: str, path: str) -> int:
     line = 0
     for part in name.split("."):
         for node in body:
-            names = [getattr(node, "name", None), getattr(getattr(node, "target", None), "id", None)]
+            names = [
+                getattr(node, "name", None),
+                getattr(getattr(node, "target", None), "id", None),
+            ]
             names += [getattr(t, "id", None) for t in getattr(node, "targets", [])]
             if part in names:
                 line, body = node.lineno, getattr(node, "body", [])
@@ -129,7 +142,9 @@ def on_files(files: Any, config: Any) -> Any:
     def add(page: str, text: str) -> None:
         files.append(File.generated(config, page, content=text))
 
-    for name, text in reference.pages().items():
+    made = reference.pages()
+    config.extra["reference_table"] = made.pop("index.md")
+    for name, text in made.items():
         add(f"reference/{name}", text)
     waiting = set(ALWAYS)
     for file in files.documentation_pages():
@@ -154,6 +169,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Links, on pages that people wrote."""
     uri = page.file.src_uri
     path = source_of(uri)
+    if uri == "reference/index.md":
+        return str(markdown + config.extra["reference_table"])
     if uri.startswith("reference/") or not (ROOT / path).is_file():
         return markdown
     return rewritten(markdown, path)
@@ -162,7 +179,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     """Tells mkdocs, which checks links, of the lines' addresses: highlighted code is made behind its back."""
     if page.file.src_uri.startswith(f"{PLACE}/"):
-        page.present_anchor_ids = {*(page.present_anchor_ids or ()), *re.findall(r'id="(line-[\d-]+)"', html)}
+        page.present_anchor_ids = {
+            *(page.present_anchor_ids or ()),
+            *re.findall(r'id="(line-[\d-]+)"', html),
+        }
     return html
 
 

@@ -17,7 +17,7 @@ NAMES = [
 def _use(name: str):  # noqa: ANN202
     def use() -> object:
         size = 224 if "224" in name or name == "levit_128s" else 64
-        model = timm.create_model(name, num_classes=10, drop_path_rate=0.0)
+        model = timm.create_model(name, num_classes=10)
         out = model.eval()(torch.randn(1, 3, size, size))
         out.pow(2).mean().backward()
         grads = [p.grad.norm() for p in model.parameters() if p.grad is not None]
