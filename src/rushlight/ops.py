@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._names.aten import find as find_aten
+
 
 class _OpNamespace:
     """The operators of one library; a name nobody registered is an AttributeError."""
@@ -15,6 +17,9 @@ class _OpNamespace:
         self.name = name
 
     def __getattr__(self, op: str) -> Any:
+        if self.__dict__.get("name") == "aten" and (known := find_aten(op)) is not None:
+            setattr(self, op, known)
+            return known
         raise AttributeError(
             f"'_OpNamespace' '{self.__dict__.get('name')}' object has no attribute '{op}'",
             name=op,
@@ -45,6 +50,8 @@ def __getattr__(name: str) -> _OpNamespace:
     """Every name is a namespace, empty until somebody registers something, as in PyTorch."""
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    if name == "aten":  # kept, so that its operators are the same objects each time
+        return _namespaces.setdefault(name, _OpNamespace(name))
     return _namespaces.get(name) or _OpNamespace(name)
 
 

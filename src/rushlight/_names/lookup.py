@@ -18,7 +18,7 @@ SUBMODULES = (
     "_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_subclasses", "_tensor", "_utils", "accelerator", "amp", "autograd", "backends", "capture", "cli",
     "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "export", "fft", "func", "futures",
     "fx", "hub", "io", "jit", "library", "linalg", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx",
-    "ops", "optim", "overrides", "profiler", "random", "return_types", "serialization", "sparse", "special", "storage",
+    "ops", "optim", "overrides", "profiler", "quasirandom", "random", "return_types", "serialization", "sparse", "special", "storage",
     "testing", "torch_version", "types", "utils", "version", "vision", "xpu",
 )  # fmt: skip
 

@@ -1,0 +1,56 @@
+"""Inner names that libraries need before anything else of them can run."""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+from typing import Any
+
+import pytest
+
+import rushlight as rl
+
+
+def test_inner_operators_are_what_users_call() -> None:
+    aten, x = rl.ops.aten, rl.arange(6.0).reshape(2, 3)
+    assert aten.add.Tensor(x, 1).tolist() == (x + 1).tolist()
+    assert aten.slice.Tensor(x, -1, 1, 3).tolist() == x[:, 1:3].tolist()
+    assert aten.index.Tensor(x, [None, rl.tensor([2, 0])]).tolist() == x[:, [2, 0]].tolist()
+    assert aten._to_copy.default(x, dtype=rl.int64, device=None).dtype is rl.int64
+    assert aten.alias.default(x).data_ptr() == x.data_ptr()
+    assert aten.clone.default(x).data_ptr() != x.data_ptr()
+    assert aten.gelu(x).tolist() == rl.nn.functional.gelu(x).tolist()
+
+
+def test_inner_operators_serve_as_keys() -> None:
+    aten = rl.ops.aten
+    assert rl.ops.aten is aten and aten.sort.stable is aten.sort.stable
+    assert len({aten.sort.stable, aten.sort.default, aten.sort}) == 3
+    assert aten.sort.default.__name__ == "sort.default"
+    with pytest.raises(AttributeError, match="'aten' object has no attribute 'no_such_thing'"):
+        aten.no_such_thing  # noqa: B018
+    with pytest.raises(AttributeError):
+        aten._names  # noqa: B018
+    with pytest.raises(AttributeError):
+        aten.add._schema_of_somebody  # noqa: B018
+
+
+NAMES = [
+    "_subclasses.fake_tensor.FakeTensorMode", "distributed.constants.default_pg_nccl_timeout", "quasirandom.SobolEngine",
+    "fx.experimental.proxy_tensor.make_fx", "utils.data._utils.collate.np_str_obj_array_pattern",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_are_only_asked_for(name: str) -> None:
+    module, _, last = name.rpartition(".")
+    assert hasattr(importlib.import_module(f"rushlight.{module}"), last)
+
+
+def test_what_is_absent_says_so() -> None:
+    fake: Any = importlib.import_module("rushlight._subclasses.fake_tensor")
+    proxy: Any = importlib.import_module("rushlight.fx.experimental.proxy_tensor")
+    assert not fake.is_fake(rl.ones(1)) and proxy.get_proxy_mode() is None
+    with pytest.raises(NotImplementedError, match=r"scipy.stats.qmc"):
+        rl.quasirandom.SobolEngine(2)
+    assert rl.distributed.constants.default_pg_timeout == datetime.timedelta(minutes=30)
