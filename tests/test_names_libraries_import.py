@@ -19,6 +19,8 @@ def test_inner_operators_are_what_users_call() -> None:
     assert aten._to_copy.default(x, dtype=rl.int64, device=None).dtype is rl.int64
     assert aten.alias.default(x).data_ptr() == x.data_ptr()
     assert aten.clone.default(x).data_ptr() != x.data_ptr()
+    sparse = x.to_sparse()
+    assert aten._sparse_addmm(rl.ones(2, 2), sparse, x.T).tolist() == (1 + x @ x.T).tolist()
     assert aten.gelu(x).tolist() == rl.nn.functional.gelu(x).tolist()
 
 
@@ -37,6 +39,7 @@ def test_inner_operators_serve_as_keys() -> None:
 
 NAMES = [
     "_subclasses.fake_tensor.FakeTensorMode", "distributed.constants.default_pg_nccl_timeout", "quasirandom.SobolEngine",
+    "optim.adam.Adam", "optim.adamw.AdamW", "optim.sgd.SGD", "optim.rmsprop.RMSprop",
     "fx.experimental.proxy_tensor.make_fx", "utils.data._utils.collate.np_str_obj_array_pattern",
 ]  # fmt: skip
 

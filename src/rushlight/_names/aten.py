@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from .refusal import refuser
+
 ROOT = __package__.rpartition(".")[0]
 
 
@@ -69,6 +71,13 @@ def _alias(x: Any) -> Any:
     return x.view(x.shape)
 
 
+def _sparse_addmm(x: Any, sparse: Any, dense: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    return sys.modules[ROOT].sparse.addmm(x, sparse, dense, beta=beta, alpha=alpha)
+
+
+_refuse = refuser("ops.aten", "has no such sparse kernel", "Use rushlight.sparse.mm.")
+
 _OWN: dict[str, Callable[..., Any]] = {
     "slice": _slice, "index": _index, "_to_copy": _to_copy, "_pin_memory": _pin_memory, "alias": _alias,
+    "_sparse_addmm": _sparse_addmm, "_sparse_mm_reduce_impl": _refuse("_sparse_mm_reduce_impl"),
 }  # fmt: skip

@@ -1,0 +1,5 @@
+"""`torch.optim.adam`, where PyTorch keeps Adam."""
+
+from .rules import Adam
+
+__all__ = ["Adam"]

@@ -1,0 +1,5 @@
+"""`torch.optim.adamax`, where PyTorch keeps Adamax."""
+
+from .rules import Adamax
+
+__all__ = ["Adamax"]

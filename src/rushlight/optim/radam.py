@@ -1,0 +1,5 @@
+"""`torch.optim.radam`, where PyTorch keeps RAdam."""
+
+from .rules import RAdam
+
+__all__ = ["RAdam"]

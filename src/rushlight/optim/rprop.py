@@ -1,0 +1,5 @@
+"""`torch.optim.rprop`, where PyTorch keeps Rprop."""
+
+from .rules_older import Rprop
+
+__all__ = ["Rprop"]
