@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help train test test-numpy lint types stubs parity coverage-api bench trust wheel docs docs-check clean
+.PHONY: help train test test-numpy lint types stubs parity coverage-api libraries bench trust wheel docs docs-check clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -53,6 +53,9 @@ parity: $(VENV)/.oracle ## install the oracle, PyTorch 2.13.0
 
 coverage-api: $(VENV)/.dev ## how many of PyTorch's most used names are there
 	$(BIN)/python tools/coverage_api.py
+
+libraries: $(VENV)/.run ## real libraries that import torch, on rushlight without PyTorch: docs/libraries.md (ARGS="einops timm" for some)
+	$(BIN)/python tools/libraries.py $(ARGS)
 
 trust: $(VENV)/.dev ## mutated files, kills, full disks, same bits: minutes (docs/trust.md has the hours)
 	$(BIN)/python tools/trust.py ci

@@ -43,4 +43,6 @@ def densities() -> object:
     d = dist.MixtureSameFamily(
         dist.Categorical(torch.ones(3)), dist.Normal(torch.arange(3.0), torch.ones(3))
     )
-    return d.log_prob(torch.tensor([0.1, 2.0])), dist.Delta(torch.tensor(1.0)).log_prob(torch.tensor(1.0))
+    return d.log_prob(torch.tensor([0.1, 2.0])), dist.Delta(torch.tensor(1.0)).log_prob(
+        torch.tensor(1.0)
+    )
