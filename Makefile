@@ -17,9 +17,12 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.run
 	$(BIN)/python -m pip install -q -c requirements-ci.txt -e '.[dev]'
 	@touch $@ $(VENV)/.run
 
+# The extra's packages by their names: installing '.[docs]' would build the engine once more.
+DOCS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")
 $(VENV)/.docs: pyproject.toml $(VENV)/.run
-	$(BIN)/python -m pip install -q -c requirements-ci.txt -e '.[cli,docs]'
-	@touch $@ $(VENV)/.run
+	$(BIN)/python -c '$(DOCS)' > $(VENV)/docs.txt
+	$(BIN)/python -m pip install -q -c requirements-ci.txt -r $(VENV)/docs.txt
+	@touch $@
 
 $(VENV)/.oracle: $(VENV)/.dev
 	$(BIN)/python -m pip install -q torch==2.13.0
