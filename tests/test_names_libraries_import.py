@@ -39,7 +39,8 @@ def test_inner_operators_serve_as_keys() -> None:
 
 NAMES = [
     "_subclasses.fake_tensor.FakeTensorMode", "distributed.constants.default_pg_nccl_timeout", "quasirandom.SobolEngine",
-    "optim.adam.Adam", "optim.adamw.AdamW", "optim.sgd.SGD", "optim.rmsprop.RMSprop",
+    "functional.einsum", "amp.grad_scaler.OptState", "_C.PyTorchFileReader", "_C._TensorMeta",
+    "distributed.rpc.rpc_async", "optim.adam.Adam", "optim.adamw.AdamW", "optim.sgd.SGD", "optim.rmsprop.RMSprop",
     "fx.experimental.proxy_tensor.make_fx", "utils.data._utils.collate.np_str_obj_array_pattern",
 ]  # fmt: skip
 
@@ -50,10 +51,41 @@ def test_names_that_are_only_asked_for(name: str) -> None:
     assert hasattr(importlib.import_module(f"rushlight.{module}"), last)
 
 
+def test_dtypes_without_values_are_only_compared() -> None:
+    torch = pytest.importorskip("torch")
+    for name in ("complex32", "uint1", "uint4", "uint7"):
+        ours, theirs = getattr(rl, name), getattr(torch, name)
+        assert (ours.itemsize, ours.is_complex) == (theirs.itemsize, theirs.is_complex)
+        assert ours not in (rl.complex64, rl.uint8) and rl.ones(1).dtype != ours
+        for make in (lambda d=ours: rl.zeros(2, dtype=d), lambda d=ours: rl.ones(2).to(d)):
+            with pytest.raises(NotImplementedError, match=f"{name}.*makes no tensors of it"):
+                make()
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 0), (), (40, 40)], ids=str)
+def test_text_of_the_numbers_alone(shape: tuple) -> None:
+    torch = pytest.importorskip("torch")
+    ours = importlib.import_module("rushlight._tensor_str")
+    theirs = importlib.import_module("torch._tensor_str")
+    for kind in ("float32", "int64", "bool"):
+        x, y = [m.ones(shape, dtype=getattr(m, kind)) for m in (rl, torch)]
+        assert ours._tensor_str(x, 0) == theirs._tensor_str(y, 0)
+    assert ours.PRINT_OPTS.threshold == theirs.PRINT_OPTS.threshold
+    with pytest.raises(AttributeError):
+        ours.PRINT_OPTS.colour  # noqa: B018
+
+
 def test_what_is_absent_says_so() -> None:
     fake: Any = importlib.import_module("rushlight._subclasses.fake_tensor")
     proxy: Any = importlib.import_module("rushlight.fx.experimental.proxy_tensor")
     assert not fake.is_fake(rl.ones(1)) and proxy.get_proxy_mode() is None
     with pytest.raises(NotImplementedError, match=r"scipy.stats.qmc"):
         rl.quasirandom.SobolEngine(2)
+    assert not rl.distributed.rpc.is_available()
+    with pytest.raises(NotImplementedError, match="calls no functions in other processes"):
+        rl.distributed.rpc.init_rpc("one")
+    forward_ad = importlib.import_module("rushlight.autograd.forward_ad")
+    assert forward_ad.unpack_dual(rl.ones(1)).tangent is None
+    with pytest.raises(NotImplementedError, match=r"func.jvp"):
+        forward_ad.make_dual(rl.ones(1), rl.ones(1))
     assert rl.distributed.constants.default_pg_timeout == datetime.timedelta(minutes=30)

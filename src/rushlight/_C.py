@@ -28,7 +28,11 @@ _no_graphs = refuser("_C", "has no TorchScript graphs", "See rushlight.compile."
 Graph = _no_graphs("Graph")
 Node = _no_graphs("Node")
 Value = _no_graphs("Value")
+PyTorchFileReader = refuser("_C", "reads files in one go", "Use rushlight.load.")(
+    "PyTorchFileReader"
+)
 _TensorBase = TensorBase
+_TensorMeta = type(TensorBase)  # the class of the class, which libraries annotate with
 
 
 def _get_tracing_state() -> None:

@@ -12,3 +12,4 @@ SobolEngine = absent_classes(
     "Draw with rushlight.rand, or with scipy.stats.qmc.Sobol.",
     ("SobolEngine",),
 )["SobolEngine"]
+SobolEngine.MAXDIM = 21201  # type: ignore[attr-defined]  # PyTorch's, which programs compare with

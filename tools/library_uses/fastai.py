@@ -1,5 +1,7 @@
 """Uses of fastai."""
 
+import fastai.callback.progress
+import fastai.callback.schedule  # noqa: F401 - both add methods to Learner
 import torch
 from fastai.basics import DataLoader, DataLoaders, Learner, accuracy
 from fastai.optimizer import Adam

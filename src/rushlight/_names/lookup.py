@@ -15,8 +15,8 @@ PACKAGE = __name__.split(".")[0]
 
 # Submodules that `import rushlight` does not load; `rushlight.nn` loads them on first use.
 SUBMODULES = (
-    "_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_subclasses", "_tensor", "_utils", "accelerator", "amp", "autograd", "backends", "capture", "cli",
-    "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "export", "fft", "func", "futures",
+    "_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "amp", "autograd", "backends", "capture", "cli",
+    "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "export", "fft", "func", "functional", "futures",
     "fx", "hub", "io", "jit", "library", "linalg", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx",
     "ops", "optim", "overrides", "profiler", "quasirandom", "random", "return_types", "serialization", "sparse", "special", "storage",
     "testing", "torch_version", "types", "utils", "version", "vision", "xpu",
@@ -24,6 +24,7 @@ SUBMODULES = (
 
 # Functions of the top module that live above it, or that few programs need: name -> module.
 LATE = {
+    "PyTorchFileReader": "_C",
     "autocast": "amp", "get_autocast_dtype": "amp", "is_autocast_enabled": "amp",
     "set_autocast_enabled": "amp", "compile": "capture", "load": "io", "save": "io",
     "set_printoptions": "core.printing", "vmap": "func", "_assert": "base.errors",

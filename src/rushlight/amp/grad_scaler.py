@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from enum import Enum
 from typing import Any
 
 from ..base import dtypes
@@ -13,7 +14,16 @@ from ..operators.create.filled import full, zeros
 from ..runtime.door import Kernel, replay_hooks, run
 from .skipping import recorded_step
 
-_READY, _UNSCALED, _STEPPED = range(3)
+
+class OptState(Enum):
+    """How far an optimiser is between two updates of the factor."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
+
+
+_READY, _UNSCALED, _STEPPED = OptState
 
 
 def _unscale(xp: Any, found: Any, inverse: Any, *grads: Any) -> tuple:

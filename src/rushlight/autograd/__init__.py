@@ -12,7 +12,7 @@ from ..core.modes import (
 )
 from ..core.public import publish
 from ..profiler import ProfilerActivity
-from . import function, functional, graph, profiler
+from . import forward_ad, function, functional, graph, profiler
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .variable import Variable
 
@@ -21,6 +21,6 @@ publish("autograd", "grad", grad)
 
 __all__ = [
     "Function", "FunctionCtx", "GradcheckError", "ProfilerActivity", "Variable", "backward", "detect_anomaly",
-    "enable_grad", "function", "functional", "grad", "gradcheck", "gradgradcheck",
+    "enable_grad", "forward_ad", "function", "functional", "grad", "gradcheck", "gradgradcheck",
     "graph", "inference_mode", "no_grad", "profiler", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip

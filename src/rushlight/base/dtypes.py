@@ -10,6 +10,7 @@ import numpy as np
 from .config import settings
 
 BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)  # categories, in the order promotion climbs
+_NO_VALUES = frozenset(["complex32", *(f"uint{n}" for n in range(1, 8))])  # of `NAMED` below
 
 
 class dtype:  # noqa: N801 - the name users print
@@ -28,12 +29,18 @@ class dtype:  # noqa: N801 - the name users print
         self.itemsize = itemsize
         self.category = category
         self.is_signed = signed
-        self._np = None if name == "bfloat16" or "float8" in name else np.dtype(name)
+        late = name == "bfloat16" or "float8" in name or name in _NO_VALUES
+        self._np = None if late else np.dtype(name)
 
     @property
     def np(self) -> np.dtype:
         """The NumPy dtype; bfloat16 and float8 come from ml_dtypes, imported on first use."""
         if self._np is None:
+            if self.name in _NO_VALUES:
+                raise NotImplementedError(
+                    f"{self!r}: rushlight knows the name of this dtype, but makes no tensors of it. "
+                    "Use one that is wider."
+                )
             import ml_dtypes
 
             self._np = np.dtype(getattr(ml_dtypes, self.name))
@@ -95,7 +102,10 @@ FLOAT8 = tuple(
     ]
 )
 
-_by_name = {d.name: d for d in (*ALL, *FLOAT8)}
+# Types that libraries compare others with; no tensor has them.
+NAMED = (dtype("complex32", 4, COMPLEX), *[dtype(f"uint{n}", 1, INTEGRAL, signed=False) for n in range(1, 8)])  # fmt: skip
+
+_by_name = {d.name: d for d in (*ALL, *FLOAT8, *NAMED)}
 _by_np: dict[np.dtype, dtype] = {d._np: d for d in ALL if d._np is not None}
 
 # PyTorch's second names; `rushlight.float` is float32, `rushlight.long` is int64.

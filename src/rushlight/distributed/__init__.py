@@ -111,8 +111,8 @@ class Backend(str):
 
 
 _MODULES = (
-    "algorithms", "checkpoint", "device_mesh", "distributed_c10d", "elastic", "fsdp", "launcher", "nn",
-    "optim", "run", "tensor",
+    "algorithms", "checkpoint", "constants", "device_mesh", "distributed_c10d", "elastic", "fsdp", "launcher", "nn",
+    "optim", "rpc", "run", "tensor",
 )  # fmt: skip
 
 

@@ -1,0 +1,44 @@
+"""`torch._tensor_str`: the printed form of tensors without what stands around the numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .core import printing
+
+__all__ = ["PRINT_OPTS", "set_printoptions"]
+
+set_printoptions = printing.set_printoptions
+
+
+class _Options:
+    """The options in force at the time one asks."""
+
+    def __getattr__(self, name: str) -> Any:
+        options = printing.get_printoptions()
+        if name not in options:
+            raise AttributeError(f"print options have no {name!r}", name=name, obj=self)
+        return options[name]
+
+
+PRINT_OPTS = _Options()
+
+
+def _tensor_str(self: Any, indent: int) -> str:
+    """The numbers in their brackets; `indent` is the column they start at."""
+    a = self.detach().cpu().numpy()
+    if a.size == 0:
+        return "[]"
+    return (
+        printing.format_tensor(
+            a,
+            dtype_name="",
+            default_dtype_name="",
+            device=None,
+            suffixes=(),
+            prefix="",
+            indent=indent,
+        )
+        .removesuffix(", dtype=rushlight.)")
+        .removesuffix(")")
+    )
