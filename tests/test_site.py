@@ -172,6 +172,44 @@ def modules(name: str) -> set[str]:
     return {n for n in getattr(place, "__all__", ()) if isinstance(getattr(place, n, None), kinds)}
 
 
+def test_links_to_code_lead_to_the_line_of_the_name():
+    import site_hooks
+
+    text = "[`OpNode.keep_outputs`](../../src/rushlight/core/node.py) [c](../../CHANGES.md) [d](../trust.md#x) [e](https://e.org)"
+    found = LINK.findall(site_hooks.rewritten(text, "docs/learn/page.md"))
+    line = site_hooks.line_of("OpNode.keep_outputs", "src/rushlight/core/node.py")
+    assert (
+        "def keep_outputs"
+        in (ROOT / "src/rushlight/core/node.py").read_text().splitlines()[line - 1]
+    )
+    assert found == [
+        f"../repository/src/rushlight/core/node.py.md#line-0-{line}",
+        "../repository/CHANGES.md",
+        "../trust.md#x",
+        "https://e.org",
+    ]
+    kept = "```python\nx = [a](../../CHANGES.md)\n```\n"
+    assert site_hooks.rewritten(kept, "docs/learn/page.md") == kept
+
+
+def test_a_docstring_becomes_markdown():
+    import reference
+
+    def documented(x, *args, scale=1.0):
+        """Scales `x[0]` by *scale* <here>.
+
+        >>> documented(1)
+        [2]
+
+        After it.
+        """
+
+    text = reference.docstring(documented)
+    assert "Scales `x[0]` by \\*scale\\* &lt;here&gt;." in text
+    assert "```pycon\n>>> documented(1)\n[2]\n```\n" in text and text.endswith("After it.")
+    assert reference.signature(documented) == "(x, *args, scale=1.0)"
+
+
 def test_the_site_builds_without_a_warning(tmp_path: Path):
     if importlib.util.find_spec("mkdocs") is None or importlib.util.find_spec("material") is None:
         pytest.skip("mkdocs-material is not installed: pip install '.[docs]'")

@@ -29,8 +29,8 @@ FLAGS = (
     "--disable-component-update", "--disable-sync", "--remote-debugging-pipe", "--window-size=1300,1100", "--hide-scrollbars",
 )  # fmt: skip
 SEARCHES = {
-    "conv2d": "conv2d",
-    "cross_entropy": "cross_entropy",
+    "conv2d": "/rushlight.nn.functional.html#conv2d",
+    "cross_entropy": "/rushlight.nn.functional.html#cross_entropy",
     "텐서": "lab/ko",
     "テンソル": "lab/ja",
     "anfitrión": "lab/es",
@@ -95,7 +95,9 @@ class Browser:
     def _hear(self, event: Any) -> None:
         method, params = event.get("method"), event.get("params", {})
         if method == "Runtime.exceptionThrown":
-            self.errors.append(params["exceptionDetails"].get("text", "an exception"))
+            self.errors.append(
+                params["exceptionDetails"].get("exception", {}).get("description", "an exception")
+            )
         elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
             self.errors.append(f"{params['entry']['text']} {params['entry'].get('url', '')}")
         elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "assert"):
@@ -148,7 +150,7 @@ def check(browser: Browser, base: str, pages: list[str], pictures: Path | None) 
     for words, place in SEARCHES.items():
         browser.open(f"{base}/start.html?q={words}")
         found = browser.wait(
-            "Array.from(document.querySelectorAll('.md-search-result__link')).map(a => a.href).join(' ')"
+            "Array.from(document.querySelectorAll('.md-search-result__link')).map(a => a.pathname + a.hash).join(' ')"
         )
         if place not in (found or ""):
             faults.append(f"search for {words} does not find {place}: {(found or '')[:300]}")
