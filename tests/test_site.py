@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import pickle
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,6 +174,18 @@ def modules(name: str) -> set[str]:
     return {n for n in getattr(place, "__all__", ()) if isinstance(getattr(place, n, None), kinds)}
 
 
+@pytest.mark.parametrize("language", LAB)
+def test_the_notebook_of_the_lab_has_its_code(language: str):
+    import notebook
+
+    page = DOCS / f"lab/{language}.md"
+    cells = json.loads(notebook.notebook(page.read_text()))["cells"]
+    code = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+    assert code == [text.strip() for _, text in blocks(page)]
+    words = "".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    assert ".md)" not in words and ".png" not in words and "language:" not in words
+
+
 def test_links_to_code_lead_to_the_line_of_the_name():
     import site_hooks
 
@@ -195,7 +209,7 @@ def test_links_to_code_lead_to_the_line_of_the_name():
 def test_a_docstring_becomes_markdown():
     import reference
 
-    def documented(x, *args, scale=1.0):
+    def documented(x: Any, *args: int, mode="zeros") -> Any:
         """Scales `x[0]` by *scale* <here>.
 
         >>> documented(1)
@@ -207,7 +221,7 @@ def test_a_docstring_becomes_markdown():
     text = reference.docstring(documented)
     assert "Scales `x[0]` by \\*scale\\* &lt;here&gt;." in text
     assert "```pycon\n>>> documented(1)\n[2]\n```\n" in text and text.endswith("After it.")
-    assert reference.signature(documented) == "(x, *args, scale=1.0)"
+    assert reference.signature(documented) == "(x: Any, *args: int, mode='zeros') -> Any"
 
 
 def test_the_site_builds_without_a_warning(tmp_path: Path):

@@ -122,14 +122,30 @@ def belongs(found: Any) -> bool:
     return found is not None and not type(found).__module__.startswith(("typing", "__future__"))
 
 
+class Written:
+    """An annotation as it is written in the source."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
 def signature(found: Any) -> str:
     """The parameters as they are written, without addresses of objects; empty where there are none to ask."""
     try:
-        text = str(inspect.signature(found))
+        sig = inspect.signature(found)
     except (ValueError, TypeError):
         return ""
+
+    def bare(annotation: Any) -> Any:
+        return Written(annotation.strip("'")) if isinstance(annotation, str) else annotation
+
+    parameters = [p.replace(annotation=bare(p.annotation)) for p in sig.parameters.values()]
+    text = str(sig.replace(parameters=parameters, return_annotation=bare(sig.return_annotation)))
     text = CLASS.sub(lambda m: m[1].rpartition(".")[2], ADDRESS.sub("", text))
-    return text.replace("'", "").replace("rushlight.", "")
+    return text.replace("rushlight.", "")
 
 
 def docstring(found: Any) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import notebook
 import reference
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -146,6 +147,8 @@ def on_files(files: Any, config: Any) -> Any:
     config.extra["reference_table"] = made.pop("index.md")
     for name, text in made.items():
         add(f"reference/{name}", text)
+    for page in sorted((ROOT / "docs/lab").glob("*.md")):
+        add(f"lab/{page.stem}.ipynb", notebook.notebook(page.read_text()))
     waiting = set(ALWAYS)
     for file in files.documentation_pages():
         if file.generated_by is None:
@@ -173,7 +176,17 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         return str(markdown + config.extra["reference_table"])
     if uri.startswith("reference/") or not (ROOT / path).is_file():
         return markdown
-    return rewritten(markdown, path)
+    text = rewritten(markdown, path)
+    if uri.startswith("lab/"):  # under the line of languages
+        file = posixpath.basename(uri).replace(".md", ".ipynb")
+        text = re.sub(
+            r"^(.*Español.*)$",
+            rf"\1 · :material-notebook: [{file}]({file})",
+            text,
+            count=1,
+            flags=re.M,
+        )
+    return text
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
