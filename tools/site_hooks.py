@@ -126,7 +126,9 @@ def source_page(path: str) -> str:
 
 
 def on_config(config: Any) -> Any:
-    """Lists the pages of the reference in the menu."""
+    """Lists the pages of the reference in the menu, and the page that `make libraries` writes where it was written."""
+    if (ROOT / "docs/libraries.md").is_file():
+        config.nav.insert(5, {"Libraries": "libraries.md"})
     for section in config.nav:
         if "Reference" in section:
             section["Reference"] = [
