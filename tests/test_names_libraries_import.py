@@ -39,7 +39,8 @@ def test_inner_operators_serve_as_keys() -> None:
 
 NAMES = [
     "_subclasses.fake_tensor.FakeTensorMode", "distributed.constants.default_pg_nccl_timeout", "quasirandom.SobolEngine",
-    "functional.einsum", "amp.grad_scaler.OptState", "_C.PyTorchFileReader", "_C._TensorMeta",
+    "functional.einsum", "autograd.profiler.EventList", "profiler.ProfilerAction", "profiler.kineto_available",
+    "amp.grad_scaler.OptState", "_C.PyTorchFileReader", "_C._TensorMeta",
     "distributed.rpc.rpc_async", "optim.adam.Adam", "optim.adamw.AdamW", "optim.sgd.SGD", "optim.rmsprop.RMSprop",
     "fx.experimental.proxy_tensor.make_fx", "utils.data._utils.collate.np_str_obj_array_pattern",
 ]  # fmt: skip
@@ -81,6 +82,10 @@ def test_what_is_absent_says_so() -> None:
     assert not fake.is_fake(rl.ones(1)) and proxy.get_proxy_mode() is None
     with pytest.raises(NotImplementedError, match=r"scipy.stats.qmc"):
         rl.quasirandom.SobolEngine(2)
+    assert rl.autograd.profiler.EventList([3, 4], use_device="cpu") == [3, 4]
+    with pytest.raises(NotImplementedError, match="NVIDIA"):
+        rl.autograd.profiler.emit_nvtx()
+    assert not rl.profiler.kineto_available()
     assert not rl.distributed.rpc.is_available()
     with pytest.raises(NotImplementedError, match="calls no functions in other processes"):
         rl.distributed.rpc.init_rpc("one")
@@ -89,3 +94,25 @@ def test_what_is_absent_says_so() -> None:
     with pytest.raises(NotImplementedError, match=r"func.jvp"):
         forward_ad.make_dual(rl.ones(1), rl.ones(1))
     assert rl.distributed.constants.default_pg_timeout == datetime.timedelta(minutes=30)
+
+
+def test_iterators_take_loaders_of_others() -> None:
+    """fastai hands PyTorch's iterators an object with PyTorch's attributes and no more."""
+
+    class Loader:
+        _IterableDataset_len_called, _auto_collation, drop_last, in_order = None, False, False, True
+        generator, prefetch_factor, pin_memory, pin_memory_device = None, 2, False, ""
+        num_workers, timeout, persistent_workers, multiprocessing_context = 0, 0, False, None
+        worker_init_fn, _index_sampler = None, range(10)
+        dataset_kind = _dataset_kind = rl.utils.data.dataloader._DatasetKind.Iterable
+
+        def __init__(self) -> None:
+            self.dataset, self.collate_fn = self, lambda x: x
+
+        def __iter__(self) -> Any:
+            return iter([rl.ones(2), rl.zeros(2)])
+
+    it = rl.utils.data.dataloader._SingleProcessDataLoaderIter(Loader())
+    assert next(it).tolist() == [1, 1] and next(it).tolist() == [0, 0]
+    with pytest.raises(StopIteration):
+        next(it)

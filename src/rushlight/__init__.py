@@ -96,7 +96,14 @@ __all__ = [
 ]
 
 # float32, int64, ...; `float`, `long`, ...; channels_last, ...; and what every op published.
-_constants: tuple[_Any, ...] = (*_dtypes.ALL, *_dtypes.FLOAT8, *_dtypes.NAMED, *_formats.FORMATS, *_formats.LAYOUTS)
+_constants: tuple[_Any, ...] = (
+    *_dtypes.ALL,
+    *_dtypes.FLOAT8,
+    *_dtypes.NAMED,
+    *_formats.FORMATS,
+    *_formats.LAYOUTS,
+    *_formats.NAMED,
+)
 _collected = {c.name: c for c in _constants} | _dtypes.ALIASES | _NAMESPACES["torch"]
 globals().update(_collected)
 __all__ += [n for n in _collected if n[0] != "_" and n not in ("bool", "float", "int", "complex")]  # noqa: PLE0604

@@ -21,6 +21,20 @@ class ProfilerActivity(Enum):
     CUDA = 1
 
 
+class ProfilerAction(Enum):
+    """What PyTorch's schedules answer for a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+def kineto_available() -> bool:
+    """Whether events come from PyTorch's tracing library: no, from our own counts."""
+    return False
+
+
 class Row:
     """The sums of one kernel, or of one conversion of layout `inside` a kernel."""
 

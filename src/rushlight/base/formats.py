@@ -42,6 +42,8 @@ sparse_coo = layout("sparse_coo")
 jagged = layout("jagged")  # named only, so that code which compares layouts runs
 
 LAYOUTS = (strided, sparse_coo, jagged)
+# Layouts that libraries compare others with; no tensor has them.
+NAMED = tuple([layout(f"sparse_{kind}") for kind in ("csr", "csc", "bsr", "bsc")])
 
 
 def layout_by_name(name: str) -> layout:

@@ -105,9 +105,10 @@ def make_fetcher(
     drop_last: bool,
     note: Note = _silent,
     whole: bool = True,
+    stream: bool = False,
 ) -> Callable[[Any], Any]:
-    """The fetcher for a dataset; `whole` allows the batch path."""
-    if isinstance(dataset, IterableDataset):
+    """The fetcher for a dataset; `whole` allows the batch path, `stream` reads any iterable."""
+    if stream or isinstance(dataset, IterableDataset):
         return IterableFetcher(dataset, batched, collate, drop_last, note)
     plain = MapFetcher(dataset, batched, collate, note)
     if whole and batched and collate is default_collate:

@@ -38,7 +38,7 @@ class LoaderIter:
         self._index_sampler = loader._index_sampler
         self._dataset = loader.dataset
         self._num_workers = loader.num_workers
-        self._expected = loader._length_told
+        self._expected = loader._IterableDataset_len_called
         self._yielded = 0
 
     def __iter__(self) -> LoaderIter:
@@ -86,7 +86,9 @@ class SingleIter(LoaderIter):
             loader._auto_collation,
             loader.collate_fn,
             loader.drop_last,
-            whole=loader.batch_path,
+            # Loaders of others have no such switch, and say themselves how their data are read.
+            whole=getattr(loader, "batch_path", False),
+            stream=getattr(loader, "_dataset_kind", 0) == 1,
         )
         whole = isinstance(self._fetch, BatchFetcher)
         self._indices = index_batches(self._index_sampler) if whole else iter(self._index_sampler)
@@ -285,7 +287,7 @@ def _setup(loader: Any, base_seed: int) -> Setup:
         base_seed,
         loader.num_workers,
         loader.worker_init_fn,
-        loader.batch_path,
+        getattr(loader, "batch_path", False),
     )
 
 

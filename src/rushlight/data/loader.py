@@ -83,7 +83,7 @@ class DataLoader(Generic[T_co]):
             collate_fn = default_collate if self._auto_collation else default_convert
         self.collate_fn = collate_fn
         self.persistent_workers = persistent_workers
-        self._length_told: int | None = None
+        self._IterableDataset_len_called: int | None = None  # the name others set
         self._iterator: LoaderIter | None = None
         self._ready = True
         self.check_worker_number_rationality()
@@ -148,7 +148,7 @@ class DataLoader(Generic[T_co]):
         if not self._streamed:
             return len(self._index_sampler)
         length = len(self.dataset)  # type: ignore[arg-type]
-        self._length_told = length
+        self._IterableDataset_len_called = length
         if self.batch_size is not None:
             whole, rest = divmod(length, self.batch_size)
             length = whole if self.drop_last or not rest else whole + 1
