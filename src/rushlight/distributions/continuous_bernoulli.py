@@ -145,8 +145,9 @@ class ContinuousBernoulli(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor]:
         return (self.logits,)
 
-    def _log_normalizer(self, x: Tensor) -> Tensor:
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         """log((e^x - 1) / x), by its series near zero."""
+        (x,) = natural_params
         far = (x <= self._lims[0] - 0.5) | (x > self._lims[1] - 0.5)
         cut = x.where(far, x.new_tensor(self._lims[0] - 0.5))
         wide = (cut.exp() - 1).abs().log() - cut.abs().log()

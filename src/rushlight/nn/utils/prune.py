@@ -272,8 +272,8 @@ def global_unstructured(
     values = [getattr(m, name) for m, name in pairs]
     scores = [given.get(pair, v) for pair, v in zip(pairs, values, strict=True)]
     ones = NAMESPACES["torch"]["ones_like"]
-    masks = [getattr(m, f"{name}_mask", None) for m, name in pairs]
-    masks = [ones(v) if k is None else k for k, v in zip(masks, values, strict=True)]
+    held = [getattr(m, f"{name}_mask", None) for m, name in pairs]
+    masks = [ones(v) if k is None else k for k, v in zip(held, values, strict=True)]
     container = PruningContainer()
     container._tensor_name = "temp"
     method = pruning_method(**kwargs)
@@ -322,16 +322,21 @@ def _methods_of(hook: BasePruningMethod) -> tuple:
     return hook._pruning_methods if isinstance(hook, PruningContainer) else (hook,)
 
 
+def _is_count(amount: Any) -> bool:
+    """A number of entries, where other numbers are shares."""
+    return isinstance(amount, numbers.Integral)
+
+
 def _check_amount(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    whole = isinstance(amount, numbers.Integral)
+    whole = _is_count(amount)
     if (whole and amount < 0) or (not whole and not 0.0 <= float(amount) <= 1.0):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")  # fmt: skip
 
 
 def _how_many(amount: Any, size: int) -> int:
-    if isinstance(amount, numbers.Integral):
+    if _is_count(amount):
         if amount > size:
             raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")  # fmt: skip
         return int(amount)
