@@ -22,7 +22,16 @@ needs_mpi = pytest.mark.skipif(REASON is not None, reason=f"several ranks need M
 
 
 def environment() -> dict[str, str]:
-    gone = ("PYTEST_", "PMI", "OMPI_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_")
+    gone = (
+        "PYTEST_",
+        "PMI",
+        "OMPI_COMM",
+        "OMPI_UNIVERSE",
+        "RANK",
+        "WORLD_SIZE",
+        "LOCAL_RANK",
+        "MASTER_",
+    )
     kept = {k: v for k, v in os.environ.items() if not k.startswith(gone)}
     return {**kept, "OMP_NUM_THREADS": "1"}
 

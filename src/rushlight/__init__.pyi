@@ -28,8 +28,10 @@ from . import data as data
 from . import dezero as dezero
 from . import distributed as distributed
 from . import distributions as distributions
+from . import export as export
 from . import fft as fft
 from . import func as func
+from . import functional as functional
 from . import futures as futures
 from . import fx as fx
 from . import hub as hub
@@ -47,11 +49,13 @@ from . import ops as ops
 from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler
+from . import quasirandom as quasirandom
 from . import random as random
 from . import return_types as return_types
 from . import serialization as serialization
 from . import sparse as sparse
 from . import special as special
+from . import storage as storage
 from . import testing as testing
 from . import torch_version as torch_version
 from . import types as types
@@ -59,9 +63,15 @@ from . import utils as utils
 from . import version as version
 from . import vision as vision
 from . import xpu as xpu
+from ._autocast_names import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from ._autocast_names import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from ._autocast_names import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from ._device_module import get_device_module as get_device_module
+from ._loops import cond as cond
+from ._loops import while_loop as while_loop
 from ._lowrank import pca_lowrank as pca_lowrank
 from ._lowrank import svd_lowrank as svd_lowrank
+from ._names.refusal import PyTorchFileReader as PyTorchFileReader
 from ._symbols import SymBool as SymBool
 from ._symbols import SymFloat as SymFloat
 from ._symbols import SymInt as SymInt
@@ -132,6 +142,7 @@ cfloat: _dtype
 channels_last: _memory_format
 channels_last_3d: _memory_format
 complex128: _dtype
+complex32: _dtype
 complex64: _dtype
 contiguous_format: _memory_format
 double: _dtype
@@ -153,17 +164,29 @@ int32: _dtype
 int64: _dtype
 int8: _dtype
 jagged: _layout
+legacy_contiguous_format: _memory_format
 long: _dtype
 nan: _b.float
 newaxis: None
 pi: _b.float
 preserve_format: _memory_format
 short: _dtype
+sparse_bsc: _layout
+sparse_bsr: _layout
 sparse_coo: _layout
+sparse_csc: _layout
+sparse_csr: _layout
 strided: _layout
+uint1: _dtype
 uint16: _dtype
+uint2: _dtype
+uint3: _dtype
 uint32: _dtype
+uint4: _dtype
+uint5: _dtype
+uint6: _dtype
 uint64: _dtype
+uint7: _dtype
 uint8: _dtype
 
 def _assert(condition: _b.object, message: _b.str) -> None:
@@ -983,6 +1006,8 @@ def isposinf(input: _Tensor, *, out: Any = None) -> _Tensor:
     """Where plus infinity."""
 def isreal(input: _Tensor, *, out: Any = None) -> _Tensor:
     """Where the imaginary part is zero."""
+def istft(input: _Tensor, n_fft: _b.int, hop_length: _b.int | None = None, win_length: _b.int | None = None, window: _Tensor | None = None, center: _b.bool = True, normalized: _b.bool = False, onesided: _b.bool | None = None, length: _b.int | None = None, return_complex: _b.bool = False) -> _Tensor:
+    """The signal whose `stft` is nearest to `input`: frames are added up and divided by the windows' squares."""
 def kaiser_window(window_length: _b.int, periodic: _b.bool = True, beta: _b.float = 12.0, *, dtype: _dtype | None = None, **options: Any) -> _Tensor:
     """A Bessel function whose `beta` trades the width of the middle against the sides."""
 def kl_div(input: _Tensor, target: _Tensor, reduction: Any = 1, *, log_target: _b.bool = False) -> _Tensor:
@@ -1282,6 +1307,10 @@ def remainder(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: 
     """The remainder of `input / other` with the divisor's sign."""
 def remainder_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
     """In-place version of `remainder`."""
+def renorm(input: _Tensor, p: _b.float, dim: _b.int, maxnorm: _b.float, *, out: Any = None) -> _Tensor:
+    """Slices along `dim` whose p-norm is over `maxnorm` made shorter, to that norm."""
+def renorm_(input: _Tensor, p: _b.float, dim: _b.int, maxnorm: _b.float) -> _Tensor:
+    """In-place version of `renorm`."""
 def repeat_interleave(input: _Tensor | _b.complex, repeats: _Tensor | _b.int | Sequence[_b.int] | None = None, dim: _b.int | None = None, *, output_size: _b.int | None = None) -> _Tensor:
     """Every element `repeats` times in a row; `repeats` may differ along `dim`."""
 def reshape(input: _Tensor, shape: _b.int | Sequence[_b.int] | _dtype) -> _Tensor:
@@ -1429,6 +1458,8 @@ def std(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = None, unbiased: 
     """The standard deviation over `dim`, with n - correction (default 1) degrees of freedom."""
 def std_mean(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = None, unbiased: _b.bool | None = None, keepdim: _b.bool = False, *, correction: Any = None, out: Any = None) -> _b.tuple[_Tensor, _Tensor]:
     """The standard deviation and the mean over `dim`."""
+def stft(input: _Tensor, n_fft: _b.int, hop_length: _b.int | None = None, win_length: _b.int | None = None, window: _Tensor | None = None, center: _b.bool = True, pad_mode: _b.str = 'reflect', normalized: _b.bool = False, onesided: _b.bool | None = None, return_complex: _b.bool | None = None, align_to_window: _b.bool | None = None) -> _Tensor:
+    """The spectra of windows of a signal: (..., frequencies, frames)."""
 def sub(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, alpha: _b.complex = 1, out: Any = None) -> _Tensor:
     """`input - alpha * other`."""
 def sub_(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, alpha: _b.complex = 1) -> _Tensor:

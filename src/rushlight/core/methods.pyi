@@ -515,6 +515,8 @@ class Methods:
         """Where plus infinity."""
     def isreal(self, *, out: Any = None) -> _Tensor:
         """Where the imaginary part is zero."""
+    def istft(self, n_fft: _b.int, hop_length: _b.int | None = None, win_length: _b.int | None = None, window: _Tensor | None = None, center: _b.bool = True, normalized: _b.bool = False, onesided: _b.bool | None = None, length: _b.int | None = None, return_complex: _b.bool = False) -> _Tensor:
+        """The signal whose `stft` is nearest to `input`: frames are added up and divided by the windows' squares."""
     def kron(self, other: _Tensor, *, out: Any = None) -> _Tensor:
         """The Kronecker product: a block of `other` for every element of `input`."""
     def kthvalue(self, k: _b.int, dim: _b.int = -1, keepdim: _b.bool = False, *, out: Any = None) -> Any:
@@ -769,6 +771,10 @@ class Methods:
         """The remainder of `input / other` with the divisor's sign."""
     def remainder_(self, other: _Tensor | _b.complex) -> _Tensor:
         """In-place version of `remainder`."""
+    def renorm(self, p: _b.float, dim: _b.int, maxnorm: _b.float, *, out: Any = None) -> _Tensor:
+        """Slices along `dim` whose p-norm is over `maxnorm` made shorter, to that norm."""
+    def renorm_(self, p: _b.float, dim: _b.int, maxnorm: _b.float) -> _Tensor:
+        """In-place version of `renorm`."""
     def repeat(self, *repeats: _Tensor | _b.int | Sequence[_b.int] | None) -> _Tensor:
         """Copies of this tensor side by side, `repeats` times along each dim."""
     def repeat_interleave(self, repeats: _Tensor | _b.int | Sequence[_b.int] | None = None, dim: _b.int | None = None, *, output_size: _b.int | None = None) -> _Tensor:
@@ -874,6 +880,8 @@ class Methods:
         """In-place version of `squeeze`: the memory stays, the shape changes."""
     def std(self, dim: _b.int | Sequence[_b.int] | None = None, unbiased: _b.bool | None = None, keepdim: _b.bool = False, *, correction: Any = None, out: Any = None) -> _Tensor:
         """The standard deviation over `dim`, with n - correction (default 1) degrees of freedom."""
+    def stft(self, n_fft: _b.int, hop_length: _b.int | None = None, win_length: _b.int | None = None, window: _Tensor | None = None, center: _b.bool = True, pad_mode: _b.str = 'reflect', normalized: _b.bool = False, onesided: _b.bool | None = None, return_complex: _b.bool | None = None, align_to_window: _b.bool | None = None) -> _Tensor:
+        """The spectra of windows of a signal: (..., frequencies, frames)."""
     def storage(self) -> Any:
         """The memory this tensor views, as elements."""
     def sub(self, other: _Tensor | _b.complex, *, alpha: _b.complex = 1, out: Any = None) -> _Tensor:

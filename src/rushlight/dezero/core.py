@@ -19,7 +19,6 @@ from ._arrays import compute, floating, gpu_types
 from ._graph import record, walk_back
 from ._traced import Traced, operands
 
-
 # Functions of DeZero are written with bare arrays, which must be computed at once.
 meeting.barred = "DeZero computes with bare arrays"
 

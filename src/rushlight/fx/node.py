@@ -240,7 +240,7 @@ class Node:
         if self.op == "call_method":
             bare = self.target.strip("_")
             if self.target.endswith("__"):
-                return bare == "setitem" or f"i{bare[1:]}" == bare and bare != "invert"
+                return bare == "setitem" or (f"i{bare[1:]}" == bare and bare != "invert")
             return self.target.endswith("_")
         if self.op == "call_module" and self.graph.owning_module is not None:
             return bool(

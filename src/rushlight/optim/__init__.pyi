@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import adafactor as adafactor
+from . import calls as calls
 from . import checks as checks
 from . import cycles as cycles
 from . import differentiable as differentiable

@@ -9,10 +9,8 @@ import numpy as np
 
 def get_image_backend() -> _b.str:
     """What reads picture files."""
-
 def set_image_backend(backend: _b.str) -> None:
     """Choose what reads picture files: Pillow is the only choice."""
-
 from . import datasets as datasets
 from . import io as io
 from . import models as models

@@ -221,7 +221,9 @@ class Recording:
         # Functions of ours that look at gradients say so in their names, whatever a script calls them.
         watch = self.watch
         values = [row[-1] for row in (*watch.rows, *watch.cells.values())]
-        called = [getattr(fn, "__name__", "") for fn in values if issubclass(type(fn), FunctionType)]
+        called = [
+            getattr(fn, "__name__", "") for fn in values if issubclass(type(fn), FunctionType)
+        ]
         asks = bool(watch.optimizers) or any("grad" in n for n in (*watch.mentioned, *called))
         rules: list[tuple[Tensor, bool]] = []
         for t, before, after in zip(self.leaves, self.entry_grads, self.exit_grads):

@@ -88,7 +88,7 @@ _ENTRIES = tuple([f"{PACKAGE}.{part}" for part in (
     "_names.", "linalg", "fft", "special", "func", "compiler", "overrides", "_utils", "return_types",
     "types", "jit.", "_checks", "_inner_functions", "_lowrank", "nested", "sparse", "ops", "library",
     "utils.checkpoint", "utils._pytree", "utils.hooks", "_dynamo", "_symbols", "runtime.door",
-    "data.resident",
+    "data.resident", "distributed.collectives",
 )])  # fmt: skip
 _NOT_ENTRIES = tuple([f"{PACKAGE}.{part}" for part in ("core.printing", "base.config")])
 _NUMPY_ENTRIES = ("numpy.lib.", "numpy._core.", "numpy.linalg", "numpy.fft", "numpy.matrixlib")

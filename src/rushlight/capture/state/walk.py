@@ -175,6 +175,9 @@ class Walk(Objects):
             return
         if self.seen is not None:
             self._parts(fn, label)
+        else:  # a guess needs what lives in defaults: networks and their optimisers
+            for value in (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()):
+                self.visit(value, label)
         for code in codes(fn.__code__):
             if self.seen is None or code in self.seen.codes:
                 self.read.add(code)

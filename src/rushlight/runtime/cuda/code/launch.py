@@ -24,6 +24,7 @@ try:
 except ImportError:  # not built: launches are packed and made in Python
     pass
 
+
 def _are_again(
     arrays: Sequence[Any], first: int, n: int, references: tuple, orders: tuple, dtype: Any
 ) -> bool:
