@@ -258,7 +258,7 @@ def top() -> str:
         if inspect.isclass(fn):
             classes.append(imported(name, fn))
     text += (
-        "".join(sorted(set(classes), key=lambda line: (line.startswith("class"), line)))
+        "".join(sorted(set(classes), key=lambda line: (not line.startswith("from"), line)))
         + "\n__version__: _b.str\n"
         + "".join(constants)
         + "\n"
@@ -269,6 +269,8 @@ def top() -> str:
 def imported(name: str, found: Any) -> str:
     """A class or function taken from where it is defined; FloatTensor and the like are made while the package loads."""
     place = where(found)
+    if place == "_names.refusal":  # it refuses whatever it is asked
+        return f"{name}: Any\n"
     return (
         f"from .{place} import {found.__name__} as {name}\n"
         if place

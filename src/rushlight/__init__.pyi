@@ -71,7 +71,6 @@ from ._loops import cond as cond
 from ._loops import while_loop as while_loop
 from ._lowrank import pca_lowrank as pca_lowrank
 from ._lowrank import svd_lowrank as svd_lowrank
-from ._names.refusal import PyTorchFileReader as PyTorchFileReader
 from ._symbols import SymBool as SymBool
 from ._symbols import SymFloat as SymFloat
 from ._symbols import SymInt as SymInt
@@ -123,6 +122,7 @@ from .jit import ScriptModule as ScriptModule
 from .operators.memory.storage import TypedStorage as TypedStorage
 from .operators.memory.storage import UntypedStorage as UntypedStorage
 from .operators.random.generator import Generator as Generator
+PyTorchFileReader: Any
 class BFloat16Tensor(_Tensor): ...
 class BoolTensor(_Tensor): ...
 class ByteTensor(_Tensor): ...
