@@ -13,6 +13,7 @@ import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import nn
 from rushlight.capture.record.recorder import Recorder
+from rushlight.capture.state.known import BELOW
 from rushlight.core.memory import root_array
 from rushlight.runtime.door import KERNELS, Kernel, listening, run
 from rushlight.utils.checkpoint import checkpoint
@@ -96,6 +97,9 @@ class Meter:
     def gone(self, key, nbytes, _):
         del self.roots[key]
         self.now -= nbytes
+
+
+BELOW.add(Meter.gone.__code__)  # it runs wherever memory is freed, as a device's own code does
 
 
 def peak_of(call):

@@ -16,6 +16,7 @@ import pytest
 import rushlight as rl
 from rushlight import nn, optim
 from rushlight.capture.loops.cursor import CursorInPython
+from rushlight.core.hot import meeting
 from rushlight.nn import functional as F
 from traced import both, run_traced
 
@@ -25,6 +26,12 @@ N = 10
 def _net(device: Any = "cpu", dropout: float = 0.0) -> Any:
     layers = [nn.Linear(6, 8), nn.ReLU(), nn.Dropout(dropout), nn.Linear(8, 3)]
     return nn.Sequential(*layers).to(device)
+
+
+@pytest.fixture(autouse=True)
+def without_dezero(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DeZero, once imported by another test, bars loops of the whole process."""
+    monkeypatch.setattr(meeting, "barred", None)
 
 
 def _batches(

@@ -160,11 +160,6 @@ def test_data_parallel_refuses_what_it_cannot_do() -> None:
         nn.DataParallel(nn.Linear(1, 1), device_ids=[0, 1])
 
 
-def test_sync_batch_norm_refuses_a_process_group() -> None:
-    with pytest.raises(NotImplementedError, match="process_group"):
-        nn.SyncBatchNorm(3, process_group=object())
-
-
 def test_conv_padding_words() -> None:
     with pytest.raises(ValueError, match="Invalid padding string 'full'"):
         nn.Conv2d(1, 1, 3, padding="full")

@@ -255,6 +255,7 @@ def test_every_op_has_a_row() -> None:
     tested_elsewhere = {"attention", "attention_grad", "cast", "move"}  # test_attention_fused.py
     tested_elsewhere |= {"linear_grads", "linear_all_grads", "conv_grads"}  # test_joined_grads.py
     tested_elsewhere |= {"batch_norm_learn"}  # test_batch_norm_learn.py
+    tested_elsewhere |= {"dropout", "dropout_grad"}  # of the GPU: emulated_joins.py, test_layers.py
     # What the GPU's library computes: test_recurrent_stack.py, test_recurrent_cuda.py
     tested_elsewhere |= {"rnn_stack", "rnn_stack_grad", "rnn_weights", "rnn_weights_grad"}
     missing = set(OPS) - seen - tape_only - tested_elsewhere

@@ -18,6 +18,7 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn
+from rushlight.capture.state.known import BELOW
 from rushlight.nn import functional as F
 from rushlight.runtime.door import each_replay, listening, replay_hooks
 from rushlight.runtime.thread import GRAD, here
@@ -135,6 +136,7 @@ class Meeting:
             ask(True)
             done(True, 60)
 
+        BELOW.add(meet.__code__)  # as if a device's own code waited there
         return meet
 
     def __exit__(self, *exc: Any) -> None:
@@ -247,8 +249,9 @@ def test_printing_elsewhere_is_no_concern_of_a_recording(capsys: pytest.CaptureF
         print("mine")
         return x * 2
 
-    with pytest.raises(RuntimeError, match="prints"):
-        prints(rl.ones(2))
+    with pytest.raises(RuntimeError, match="print"):
+        for _ in range(4):  # the first calls of a function may say something once
+            prints(rl.ones(2))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

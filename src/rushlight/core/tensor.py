@@ -289,7 +289,8 @@ class Tensor(_Base):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         cls = type(self)
         # a subclass prints its own name unless it writes the line around this one itself
-        plain = cls is Tensor or cls.__repr__ is not Tensor.__repr__
+        own = cls.__repr__  # core/arming.py puts a function of the same name around ours
+        plain = cls is Tensor or own.__qualname__ != Tensor.__repr__.__qualname__
         return describe(self, "tensor(" if plain else f"{cls.__name__}(")
 
     def __dir__(self) -> list[str]:

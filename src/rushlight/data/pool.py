@@ -211,7 +211,7 @@ class WorkerPool:
             "multiprocessing_context='spawn' avoids locks copied by fork, and timeout= turns the "
             "wait into an error.",
             RuntimeWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
 
     def shutdown(self) -> None:

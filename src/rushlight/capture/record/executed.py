@@ -32,6 +32,10 @@ _LEANED_ON = frozenset((
     "abc _collections_abc collections contextlib copy copyreg dataclasses enum functools genericpath "
     "importlib inspect numbers operator os posixpath re threading types typing weakref"
 ).split())  # fmt: skip
+_ABSTRACT = frozenset(("abc", "collections.abc", "_collections_abc", "typing", "numbers"))
+_CHECKS = frozenset(
+    ("__subclasshook__", "__instancecheck__", "__subclasscheck__", "_check_methods", "_proto_hook")
+)
 _PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
 
 
@@ -160,8 +164,14 @@ class Watching:
     def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
         code, back = frame.f_code, frame.f_back
         if self.is_ours(frame):
-            if back is not None and not self.is_ours(back) and "weakref" not in code.co_filename:
+            hidden = "weakref" in code.co_filename or code in BELOW
+            if back is not None and not self.is_ours(back) and not hidden:
                 self._entry(frame, back)
+            return None
+        if frame.f_globals.get("__name__") in _ABSTRACT and code.co_name in _CHECKS:
+            self.acting.add(
+                id(frame)
+            )  # what classes an abstract class takes in: asked once, then remembered
             return None
         if back is not None and self.is_ours(back) and back is not self.start:
             if id(back) in self.below or _is_below(back):
