@@ -7,6 +7,7 @@ import io
 import math
 import operator
 import pickle
+import warnings
 
 import pytest
 
@@ -254,7 +255,8 @@ def test_copies_pickles_and_files():
     file = io.BytesIO()
     rushlight.save(traced, file)
     file.seek(0)
-    with pytest.warns(Warning):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said once in a process: this file may name code
         loaded = rushlight.load(file, weights_only=False)
     for other in (copy.deepcopy(traced), pickle.loads(pickle.dumps(traced)), loaded):
         assert other(x).tolist() == traced(x).tolist()
