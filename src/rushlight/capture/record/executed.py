@@ -119,8 +119,6 @@ class Watching:
         self.before = sys.gettrace(), sys.getprofile()
         self.outer, _thread.watching = _thread.watching, self
         self.start = sys._getframe(1)  # who calls the function itself
-        self.collecting = gc.isenabled()
-        gc.disable()  # finalisers of what died elsewhere are no part of this call
         _stand_ins.enter()
         sys.setprofile(self._profile)
         sys.settrace(self._trace)
@@ -133,8 +131,6 @@ class Watching:
             sys.settrace(self.before[0])
             sys.setprofile(self.before[1])
         _stand_ins.leave()
-        if self.collecting:
-            gc.enable()
         _thread.watching = self.outer
 
     def unwatched(self, call: Callable[[], Any]) -> Any:
@@ -246,17 +242,24 @@ def _named(function: Any) -> str:
 
 
 class _StandIns:
-    """getattr and its like with a note of what they were asked, in place while anybody records."""
+    """What holds for the whole process while anybody records, in whatever order recordings begin and end.
+
+    getattr and its like note what they were asked. The collector waits: finalisers of what died elsewhere, and
+    functions that others hung into `gc.callbacks`, run in the middle of a call and are no part of it.
+    """
 
     def __init__(self) -> None:
         self.lock = new_lock()
         self.recordings = 0
+        self.collecting = False
         self.before: dict[str, Any] = {}
 
     def enter(self) -> None:
         with self.lock:
             self.recordings += 1
             if self.recordings == 1:
+                self.collecting = gc.isenabled()
+                gc.disable()
                 self.before = {name: getattr(builtins, name) for name in REFLECTIVE}
                 for name, stand_in in _NOTING.items():
                     setattr(builtins, name, stand_in)
@@ -265,6 +268,8 @@ class _StandIns:
         with self.lock:
             self.recordings -= 1
             if self.recordings == 0:
+                if self.collecting:
+                    gc.enable()
                 for name, plain in self.before.items():
                     if getattr(builtins, name) is _NOTING[name]:
                         setattr(builtins, name, plain)
