@@ -98,21 +98,21 @@ THREAD = Sanitizer(
 
 
 def _under(sanitizer: Sanitizer, slices: list[list[str]], count: int, record: Record) -> tuple[str, bool]:  # fmt: skip
-    """So many of the slices, in order, from the first on that the record does not have."""
+    """So many of the slices that the record does not have, in order; all again when it has them all."""
     if not sanitizer.preload():
         return f"this gcc has no {sanitizer.name} sanitizer, nothing was run", True
     copy = sanitizer.build()
     wrong = []
-    for _ in range(count or len(slices)):
-        tests = slices[record.next % len(slices)]
+    missing = [s for s in slices if s[0] not in record.named] or slices
+    for tests in missing[: count or len(missing)]:
         ran, found, why = sanitizer.run(copy, tests)
         if found or why:
             wrong.append(f"{tests[0]}: {why or found[0]}")
-        record.add("tests", slices=1, tests=ran, findings=len(found), unfinished=bool(why))
+        record.add("tests", name=tests[0], slices=1, tests=ran, findings=len(found), unfinished=bool(why))  # fmt: skip
         print(f"{' '.join(tests)}: {ran} tests, {len(found)} findings {why}", flush=True)
     counts = record.counts
     said = (
-        f"{counts['tests']:,} tests of {min(counts['slices'], len(slices))} of {len(slices)} files, "
+        f"{counts['tests']:,} tests of {len(record.named)} of {len(slices)} files, "
         f"{counts['findings']} findings, {counts['unfinished']} not finished"
     )
     return said, not wrong

@@ -36,9 +36,16 @@ class Record:
     def counts(self) -> dict[str, int]:
         return self.line["counts"]
 
-    def add(self, main: str, pieces: int = 1, **counts: int) -> None:
-        """Some pieces are done: their counts, of which `main` is told for this commit."""
+    @property
+    def named(self) -> dict[str, int | None]:
+        """The pieces that have names, and the main count of each (None: it was not kept); new ones shift nothing."""
+        return self.line.setdefault("named", {})
+
+    def add(self, main: str, pieces: int = 1, name: str | None = None, **counts: int) -> None:
+        """Some pieces are done: their counts, of which `main` is told for this commit and this name."""
         line, now = self.line, time.monotonic()
+        if name is not None:
+            self.named[name] = counts[main]
         for name, n in counts.items():
             self.counts[name] = self.counts.get(name, 0) + n
         line["next"] += pieces
