@@ -17,7 +17,24 @@ __all__ = ["AveragedModel"]
 
 
 class AveragedModel(Module):
-    """A copy of `model`, updated by `update_parameters(model)`; without functions, the plain mean."""
+    """A copy of `model`, updated by `update_parameters(model)`; without functions, the plain mean.
+
+    Args:
+        model: what is copied.
+        device: where the copy lives; beside the model if not given.
+        avg_fn: `avg_fn(average, now, count)` returns the new average of one parameter.
+        multi_avg_fn: the same for lists of parameters, in place.
+        use_buffers: average buffers, too; otherwise they are copied.
+
+    Example:
+        >>> net = nn.Linear(1, 1, bias=False)
+        >>> average = torch.optim.swa_utils.AveragedModel(net)
+        >>> for value in (2.0, 4.0):
+        ...     _ = net.weight.data.fill_(value)
+        ...     average.update_parameters(net)
+        >>> average(torch.ones(1, 1)).item()
+        3.0
+    """
 
     n_averaged: Tensor
 

@@ -18,7 +18,28 @@ _MISSING = {
 
 
 class Adafactor(Rule):
-    """Adam's memory for a fraction: a matrix of n x m keeps n + m numbers."""
+    """Adam with a fraction of its memory: a matrix of n x m keeps n + m numbers (Shazeer and Stern, 2018).
+
+    Args:
+        params: tensors, `named_parameters()`, or dicts with `params` and options of their own.
+        lr: learning rate; each step also grows with the size of its parameter.
+        beta2_decay: power by which the mean of the squares slows down; at most 0.
+        eps: added to the divisor (None: the dtype's own), and the smallest size of a parameter.
+        d: steps larger than this are scaled down; at least 1.
+        weight_decay: the parameter shrinks by `lr * weight_decay` at each step.
+        maximize, foreach: as in `Adam`.
+
+    Raises:
+        ValueError: if an option is out of range.
+
+    Example:
+        >>> w = torch.ones(4, 6, requires_grad=True)
+        >>> optimizer = optim.Adafactor([w])
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> {k: tuple(v.shape) for k, v in optimizer.state[w].items()}
+        {'step': (), 'row_var': (4, 1), 'col_var': (1, 6)}
+    """
 
     kernel = update.ADAFACTOR
     in_columns = False

@@ -19,7 +19,38 @@ def _linear(start: float, end: float, share: float) -> float:
 
 
 class OneCycleLR(LRScheduler):
-    """Up to `max_lr`, then far below the start (Smith and Topin, 2018); momentum the other way."""
+    """Up to `max_lr`, then far below the start (Smith and Topin, 2018); momentum the other way.
+
+    Call `step()` after every batch.
+
+    Args:
+        optimizer: whose groups are changed.
+        max_lr: the highest rate, or one for each group.
+        total_steps: how many steps there will be; or `epochs` and `steps_per_epoch`.
+        pct_start: the share of the steps in which the rate rises.
+        anneal_strategy: "cos" or "linear".
+        cycle_momentum: move the momentum (or Adam's first beta) between
+        max_momentum, base_momentum: its values at the lowest and at the highest rate.
+        div_factor: the rate begins at `max_lr / div_factor`,
+        final_div_factor: and ends at this fraction of its beginning.
+        three_phase: fall as slowly as it rose, then to the end.
+        last_epoch: -1 for a new schedule.
+
+    Raises:
+        ValueError: if the number of steps is not given, or a step is taken after the last.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0, momentum=0.9)
+        >>> scheduler = optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=5, pct_start=0.5)
+        >>> rates = []
+        >>> for _ in range(5):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     if len(rates) < 5:
+        ...         scheduler.step()
+        >>> [round(r, 4) for r in rates]
+        [0.04, 0.76, 0.9045, 0.3455, 0.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
@@ -113,7 +144,32 @@ def _set_momentum(group: dict[str, Any], value: float, beta1: bool) -> None:
 
 
 class CyclicLR(LRScheduler):
-    """Between two rates, again and again (Smith, 2017)."""
+    """Between two rates, again and again (Smith, 2017).
+
+    Call `step()` after every batch.
+
+    Args:
+        optimizer: whose groups are changed.
+        base_lr, max_lr: the two rates, or one for each group.
+        step_size_up, step_size_down: steps from one to the other and back.
+        mode: "triangular", "triangular2" (half as high each time) or "exp_range" (times `gamma` at each step).
+        scale_fn: a function that scales the height, in place of `mode`.
+        scale_mode: whether `scale_fn` is given the "cycle" or the number of "iterations".
+        cycle_momentum: move the momentum between
+        max_momentum, base_momentum: its values at the lowest and at the highest rate.
+        last_epoch: -1 for a new schedule.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0, momentum=0.9)
+        >>> scheduler = optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.0, max_lr=1.0, step_size_up=2)
+        >>> rates = []
+        >>> for _ in range(6):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.0, 0.5, 1.0, 0.5, 0.0, 0.5]
+    """
 
     def __init__(
         self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000,
@@ -172,7 +228,31 @@ class CyclicLR(LRScheduler):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times `factor` when a number has not improved for `patience` epochs."""
+    """Times `factor` when a number has not improved for `patience` epochs.
+
+    Args:
+        optimizer: whose groups are changed.
+        mode: "min" if smaller is better, "max" if larger is.
+        factor: less than 1.
+        patience: epochs without an improvement that are allowed.
+        threshold: how much better counts as better;
+        threshold_mode: "rel": as a share of the best number, "abs": as a difference.
+        cooldown: epochs after a change in which nothing is counted.
+        min_lr: the lowest rate, or one for each group.
+        eps: smaller changes of the rate are not made.
+
+    Raises:
+        ValueError: if `factor` is not less than 1.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
+        >>> for loss in (3.0, 2.0, 2.0, 2.0, 2.0):
+        ...     optimizer.step()
+        ...     scheduler.step(loss)
+        >>> scheduler.get_last_lr()
+        [0.5]
+    """
 
     def __init__(
         self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,

@@ -16,7 +16,36 @@ from .optimizer import Optimizer
 
 
 class LBFGS(Optimizer):
-    """Limited-memory BFGS over one group of parameters."""
+    """Limited-memory BFGS over one group of parameters: few, expensive steps for smooth functions.
+
+    `step` needs a closure that clears the gradients, computes the loss, calls `backward` and returns the loss.
+
+    Args:
+        params: tensors; one group only.
+        lr: size of the steps.
+        max_iter: directions per call of `step`.
+        max_eval: evaluations per call of `step`; `max_iter * 5 // 4` if not given.
+        tolerance_grad: stop where no gradient is larger.
+        tolerance_change: stop where neither loss nor parameters change more.
+        history_size: steps that are remembered.
+        line_search_fn: None, or "strong_wolfe".
+
+    Raises:
+        ValueError: if there are several groups.
+
+    Example:
+        >>> w = torch.tensor([3.0, -4.0], requires_grad=True)
+        >>> optimizer = optim.LBFGS([w], line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((w - torch.tensor([1.0, 2.0])) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> optimizer.step(closure).item()
+        40.0
+        >>> w.detach().round(decimals=3)
+        tensor([1., 2.])
+    """
 
     def __init__(
         self, params: Any, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,

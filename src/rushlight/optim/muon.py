@@ -17,7 +17,30 @@ from .stepping import Rule, zeros_for
 
 
 class Muon(Rule):
-    """For the matrices of hidden layers; biases, embeddings and heads want another optimiser."""
+    """Momentum whose steps are made orthogonal; for the matrices of hidden layers, not for biases, embeddings and heads.
+
+    Args:
+        params: matrices (2-D), `named_parameters()`, or dicts with `params` and options of their own.
+        lr: learning rate.
+        weight_decay: the parameter shrinks by `lr * weight_decay` at each step.
+        momentum: share of the last steps that is kept.
+        nesterov: look ahead by the momentum.
+        ns_coefficients: the three coefficients of Newton and Schulz's iteration.
+        eps: added to the norm that it divides by.
+        ns_steps: how often it is applied.
+        adjust_lr_fn: "original" or "match_rms_adamw": how the rate depends on the matrix's shape.
+
+    Raises:
+        ValueError: if a parameter is not a matrix, or an option is out of range.
+
+    Example:
+        >>> w = torch.eye(3).requires_grad_()
+        >>> optimizer = optim.Muon([w], lr=0.1)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool((w.diagonal() < 1).all())
+        True
+    """
 
     kernel = update.MUON
     scalars = ()

@@ -26,12 +26,34 @@ _global_post_hooks: dict = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:
-    """Call `hook(optimizer, args, kwargs)` before each step of every optimiser."""
+    """Call `hook(optimizer, args, kwargs)` before each step of every optimiser.
+
+    Returns:
+        A handle; its `remove()` ends the calls.
+
+    Example:
+        >>> from rushlight.optim.optimizer import register_optimizer_step_pre_hook
+        >>> handle = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: print("before"))
+        >>> optim.SGD([torch.ones(1, requires_grad=True)], lr=0.1).step()
+        before
+        >>> handle.remove()
+    """
     return RemovableHandle(_global_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable) -> RemovableHandle:
-    """Call `hook(optimizer, args, kwargs)` after each step of every optimiser."""
+    """Call `hook(optimizer, args, kwargs)` after each step of every optimiser.
+
+    Returns:
+        A handle; its `remove()` ends the calls.
+
+    Example:
+        >>> from rushlight.optim.optimizer import register_optimizer_step_post_hook
+        >>> handle = register_optimizer_step_post_hook(lambda optimizer, args, kwargs: print("after"))
+        >>> optim.SGD([torch.ones(1, requires_grad=True)], lr=0.1).step()
+        after
+        >>> handle.remove()
+    """
     return RemovableHandle(_global_post_hooks, hook)
 
 
@@ -52,7 +74,34 @@ class _Own:
 
 
 class Optimizer:
-    """Base of all optimisers: groups of parameters with options, and a state for each parameter."""
+    """Base of all optimisers: groups of parameters with options, and a state for each parameter.
+
+    Derive from it, give the options' defaults to `__init__`, and write `step`.
+
+    Args:
+        params: tensors, `named_parameters()`, or dicts with `params` and options of their own (one dict a group).
+        defaults: the options of groups that do not name them.
+
+    Raises:
+        TypeError: if `params` is one tensor and not an iterable of tensors.
+        ValueError: if there are no parameters, or a parameter stands in two groups.
+
+    Example:
+        >>> class SignSGD(optim.Optimizer):
+        ...     def __init__(self, params, lr):
+        ...         super().__init__(params, {"lr": lr})
+        ...     @torch.no_grad()
+        ...     def step(self, closure=None):
+        ...         for group in self.param_groups:
+        ...             for p in group["params"]:
+        ...                 p -= group["lr"] * p.grad.sign()
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = SignSGD([w], lr=0.1)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([ 0.9000, -1.9000])
+    """
 
     _step_count = 0
     _pre_hooks: Any = _Own()
@@ -87,7 +136,15 @@ class Optimizer:
     # -- groups ---------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters with options of their own; the dict itself becomes the group."""
+        """Add parameters with options of their own; the dict itself becomes the group.
+
+        Example:
+            >>> net = nn.Linear(2, 1)
+            >>> optimizer = optim.SGD([net.weight], lr=0.1)
+            >>> optimizer.add_param_group({"params": [net.bias], "lr": 0.2})
+            >>> [group["lr"] for group in optimizer.param_groups]
+            [0.1, 0.2]
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -136,7 +193,16 @@ class Optimizer:
             raise ValueError("some parameters appear in more than one parameter group")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients: None, or zeros in the same memory."""
+        """Forget the gradients: None, or zeros in the same memory.
+
+        Example:
+            >>> w = torch.ones(2, requires_grad=True)
+            >>> optimizer = optim.SGD([w], lr=0.1)
+            >>> w.sum().backward()
+            >>> optimizer.zero_grad()
+            >>> w.grad is None
+            True
+        """
         if set_to_none:
             for group in self.param_groups:
                 for p in group["params"]:
@@ -217,7 +283,14 @@ class Optimizer:
     # -- files ----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """State by parameter number, and the groups with numbers in place of parameters."""
+        """State by parameter number, and the groups with numbers in place of parameters.
+
+        Example:
+            >>> optimizer = optim.SGD([torch.ones(2, requires_grad=True)], lr=0.1)
+            >>> saved = optimizer.state_dict()
+            >>> saved["state"], saved["param_groups"][0]["params"], saved["param_groups"][0]["lr"]
+            ({}, [0], 0.1)
+        """
         for hook in self._file_hooks["saving"].values():
             hook(self)
         number: dict[int, int] = {}

@@ -16,7 +16,32 @@ _FILLS = {"foreach": None, "maximize": False, "differentiable": False}
 
 
 class SGD(Rule):
-    """Stochastic gradient descent, with momentum, Nesterov momentum and weight decay."""
+    """Stochastic gradient descent, with momentum, Nesterov momentum and weight decay.
+
+    Args:
+        params: tensors, `named_parameters()`, or dicts with `params` and options of their own.
+        lr: learning rate.
+        momentum: share of the last step that is kept.
+        dampening: how much less of the gradient enters the momentum.
+        weight_decay: this much of the parameter is added to its gradient.
+        nesterov: look ahead by the momentum.
+        maximize: climb instead of descend.
+        foreach, fused: how the step is computed; the numbers are the same.
+        differentiable: let autograd see the step.
+
+    Raises:
+        ValueError: if `lr`, `momentum` or `weight_decay` is negative, or `nesterov` has no momentum.
+
+    Example:
+        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> optimizer = optim.SGD([w], lr=0.1, momentum=0.9)
+        >>> for _ in range(2):
+        ...     optimizer.zero_grad()
+        ...     (w**2).sum().backward()
+        ...     optimizer.step()
+        >>> w.detach()
+        tensor([0.4600, 0.9200])
+    """
 
     kernel = update.SGD
     scalars = ()
@@ -70,7 +95,32 @@ class SGD(Rule):
 
 
 class Adam(Rule):
-    """Adaptive moments (Kingma and Ba, 2015); `amsgrad` keeps the largest second moment."""
+    """Adaptive moments (Kingma and Ba, 2015); `amsgrad` keeps the largest second moment.
+
+    Args:
+        params: tensors, `named_parameters()`, or dicts with `params` and options of their own.
+        lr: learning rate.
+        betas: how slowly the means of the gradient and of its square change.
+        eps: added to the divisor.
+        weight_decay: this much of the parameter is added to its gradient.
+        amsgrad: divide by the largest second moment so far.
+        maximize: climb instead of descend.
+        capturable: keep the step count on the parameter's device.
+        decoupled_weight_decay: shrink the parameter itself, as `AdamW` does.
+        foreach, fused: how the step is computed; the numbers are the same.
+        differentiable: let autograd see the step.
+
+    Raises:
+        ValueError: if an option is out of range.
+
+    Example:
+        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> optimizer = optim.Adam([w], lr=0.1)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([0.9000, 1.9000])
+    """
 
     kernel = update.ADAM
     _fills = {
@@ -118,7 +168,21 @@ class Adam(Rule):
 
 
 class AdamW(Adam):
-    """Adam with weight decay apart from the gradient (Loshchilov and Hutter, 2019)."""
+    """Adam with weight decay apart from the gradient (Loshchilov and Hutter, 2019).
+
+    Args:
+        params, lr, betas, eps, amsgrad: as in `Adam`.
+        weight_decay: the parameter itself shrinks by `lr * weight_decay` at each step.
+        maximize, foreach, capturable, differentiable, fused: as in `Adam`.
+
+    Example:
+        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> optimizer = optim.AdamW([w], lr=0.1, weight_decay=0.5)
+        >>> (w * 0).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([0.9500, 1.9000])
+    """
 
     def __init__(
         self, params: Any, lr: float | Tensor = 1e-3,
@@ -140,7 +204,19 @@ class AdamW(Adam):
 
 
 class Adamax(Rule):
-    """Adam with the infinity norm."""
+    """Adam with the infinity norm.
+
+    Args:
+        params, lr, betas, eps, weight_decay, foreach, maximize, capturable, differentiable: as in `Adam`.
+
+    Example:
+        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> optimizer = optim.Adamax([w], lr=0.1)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([0.9000, 1.9000])
+    """
 
     kernel = update.ADAMAX
     state_names = ("exp_avg", "exp_inf")
@@ -173,7 +249,21 @@ class Adamax(Rule):
 
 
 class NAdam(Rule):
-    """Adam with Nesterov momentum (Dozat, 2016)."""
+    """Adam with Nesterov momentum (Dozat, 2016).
+
+    Args:
+        params, lr, betas, eps, weight_decay, decoupled_weight_decay: as in `Adam`.
+        foreach, maximize, capturable, differentiable: as in `Adam`.
+        momentum_decay: how quickly the momentum grows to `betas[0]`.
+
+    Example:
+        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> optimizer = optim.NAdam([w], lr=0.1)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([0.8944, 1.8944])
+    """
 
     kernel = update.NADAM
     scalars = ("step", "mu_product")
@@ -226,7 +316,20 @@ def _mu(group: dict[str, Any], t: float) -> float:
 
 
 class RAdam(Rule):
-    """Adam whose adaptive part waits until its variance is known (Liu et al., 2020)."""
+    """Adam whose adaptive part waits until its variance is known (Liu et al., 2020).
+
+    Args:
+        params, lr, betas, eps, weight_decay, decoupled_weight_decay: as in `Adam`.
+        foreach, maximize, capturable, differentiable: as in `Adam`.
+
+    Example:
+        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> optimizer = optim.RAdam([w], lr=0.1)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([0.8000, 1.6000])
+    """
 
     kernel = update.RADAM
     state_names = ("exp_avg", "exp_avg_sq")

@@ -16,7 +16,28 @@ _FILLS = {"foreach": None, "maximize": False, "differentiable": False, "capturab
 
 
 class RMSprop(Rule):
-    """Gradients divided by a running mean of their size."""
+    """Gradients divided by a running mean of their size.
+
+    Args:
+        params: tensors, `named_parameters()`, or dicts with `params` and options of their own.
+        lr: learning rate.
+        alpha: how slowly the mean of the squares changes.
+        eps: added to the divisor.
+        weight_decay: this much of the parameter is added to its gradient.
+        momentum: share of the last step that is kept.
+        centered: divide by the standard deviation instead of the size.
+        maximize: climb instead of descend.
+        capturable: keep the step count on the parameter's device.
+        foreach, differentiable: as in `Adam`.
+
+    Example:
+        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> optimizer = optim.RMSprop([w], lr=0.01)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([0.9000, 1.9000])
+    """
 
     kernel = update.RMSPROP
     _fills = {**_FILLS, "momentum": 0, "centered": False}
@@ -61,7 +82,25 @@ class RMSprop(Rule):
 
 
 class Adagrad(Rule):
-    """Gradients divided by the sum of their squares (Duchi et al., 2011)."""
+    """Gradients divided by the root of the sum of their squares (Duchi et al., 2011).
+
+    Args:
+        params: tensors, `named_parameters()`, or dicts with `params` and options of their own.
+        lr: learning rate.
+        lr_decay: the rate of step t is `lr / (1 + (t - 1) * lr_decay)`.
+        weight_decay: this much of the parameter is added to its gradient.
+        initial_accumulator_value: what the sums begin with.
+        eps: added to the divisor.
+        maximize, foreach, fused, differentiable: as in `Adam`.
+
+    Example:
+        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> optimizer = optim.Adagrad([w], lr=0.1)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([0.9000, 1.9000])
+    """
 
     kernel = update.ADAGRAD
     state_names = ("sum",)
@@ -108,7 +147,24 @@ class Adagrad(Rule):
 
 
 class Adadelta(Rule):
-    """Steps as large as earlier ones were (Zeiler, 2012)."""
+    """Steps as large as earlier ones were (Zeiler, 2012).
+
+    Args:
+        params: tensors, `named_parameters()`, or dicts with `params` and options of their own.
+        lr: a factor on the steps.
+        rho: how slowly the means of squared gradients and squared steps change.
+        eps: added under both roots.
+        weight_decay: this much of the parameter is added to its gradient.
+        maximize, foreach, capturable, differentiable: as in `Adam`.
+
+    Example:
+        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> optimizer = optim.Adadelta([w], lr=10.0)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([0.9684, 1.9684])
+    """
 
     kernel = update.ADADELTA
     state_names = ("square_avg", "acc_delta")
@@ -133,7 +189,23 @@ class Adadelta(Rule):
 
 
 class Rprop(Rule):
-    """Steps by the sign of the gradient alone (Riedmiller and Braun, 1993)."""
+    """Steps by the sign of the gradient alone (Riedmiller and Braun, 1993).
+
+    Args:
+        params: tensors, `named_parameters()`, or dicts with `params` and options of their own.
+        lr: size of the first step.
+        etas: factors on a step's size where the sign has changed, and where it has not.
+        step_sizes: the smallest and the largest step.
+        maximize, foreach, capturable, differentiable: as in `Adam`.
+
+    Example:
+        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> optimizer = optim.Rprop([w], lr=0.1)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([0.9000, 1.9000])
+    """
 
     kernel = update.RPROP
     state_names = ("prev", "step_size")
@@ -162,7 +234,27 @@ class Rprop(Rule):
 
 
 class ASGD(Rule):
-    """Averaged stochastic gradient descent (Polyak and Juditsky, 1992)."""
+    """Averaged stochastic gradient descent (Polyak and Juditsky, 1992).
+
+    The mean of the parameters is in `optimizer.state[p]["ax"]`.
+
+    Args:
+        params: tensors, `named_parameters()`, or dicts with `params` and options of their own.
+        lr: learning rate.
+        lambd: decay of the parameters at each step.
+        alpha: power by which the rate falls.
+        t0: the step at which averaging begins.
+        weight_decay: this much of the parameter is added to its gradient.
+        maximize, foreach, capturable, differentiable: as in `Adam`.
+
+    Example:
+        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> optimizer = optim.ASGD([w], lr=0.1)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([0.8000, 1.6000])
+    """
 
     kernel = update.ASGD
     scalars = ("step", "eta", "mu")

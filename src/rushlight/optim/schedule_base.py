@@ -12,7 +12,27 @@ from .optimizer import Optimizer
 
 
 class LRScheduler:
-    """A schedule sets the `lr` of every group of its optimiser at each `step()`."""
+    """A schedule sets the `lr` of every group of its optimiser at each `step()`.
+
+    Derive from it and write `get_lr`. Call `step()` after the optimiser's own step, once an epoch (or once a batch,
+    if the schedule counts batches).
+
+    Args:
+        optimizer: whose groups are changed.
+        last_epoch: -1 for a new schedule; the last epoch that was run, for one that goes on.
+
+    Example:
+        >>> class Halved(optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [base / 2**self.last_epoch for base in self.base_lrs]
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = Halved(optimizer)
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.125]
+    """
 
     _skip_step_at_init = False
 

@@ -13,7 +13,24 @@ from .schedule_base import LRScheduler, load_functions, per_group, rates, saved_
 
 
 class LambdaLR(LRScheduler):
-    """The initial rate times a function of the epoch."""
+    """The initial rate times a function of the epoch.
+
+    Args:
+        optimizer: whose groups are changed.
+        lr_lambda: a function from the epoch to a factor, or one for each group.
+        last_epoch: -1 for a new schedule.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (epoch + 1))
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(r, 3) for r in rates]
+        [1.0, 0.5, 0.333, 0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         self.lr_lambdas = per_group(optimizer, lr_lambda, "lr_lambda")
@@ -33,7 +50,24 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """The last rate times a function of the epoch."""
+    """The last rate times a function of the epoch.
+
+    Args:
+        optimizer: whose groups are changed.
+        lr_lambda: a function from the epoch to a factor, or one for each group.
+        last_epoch: -1 for a new schedule.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.25, 0.125]
+    """
 
     def get_lr(self) -> list[float]:
         if self.last_epoch <= 0:
@@ -42,7 +76,25 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    """Times `gamma` every `step_size` epochs."""
+    """Times `gamma` every `step_size` epochs.
+
+    Args:
+        optimizer: whose groups are changed.
+        step_size: epochs between two changes.
+        gamma: the factor.
+        last_epoch: -1 for a new schedule.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+        >>> rates = []
+        >>> for _ in range(5):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -61,7 +113,25 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times `gamma` at each milestone."""
+    """Times `gamma` at each milestone.
+
+    Args:
+        optimizer: whose groups are changed.
+        milestones: epochs, in any order; one that stands there twice counts twice.
+        gamma: the factor.
+        last_epoch: -1 for a new schedule.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
+        >>> rates = []
+        >>> for _ in range(5):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.5, 0.25, 0.25]
+    """
 
     def __init__(
         self,
@@ -85,7 +155,28 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Times `factor` for the first `total_iters` epochs."""
+    """Times `factor` for the first `total_iters` epochs.
+
+    Args:
+        optimizer: whose groups are changed.
+        factor: between 0 and 1.
+        total_iters: epochs with the smaller rate.
+        last_epoch: -1 for a new schedule.
+
+    Raises:
+        ValueError: if `factor` is negative or larger than 1.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.ConstantLR(optimizer, factor=0.25, total_iters=2)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.25, 0.25, 1.0, 1.0]
+    """
 
     def __init__(
         self,
@@ -113,7 +204,28 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """From `start_factor` to `end_factor` of the rate in `total_iters` epochs."""
+    """From `start_factor` to `end_factor` of the rate in `total_iters` epochs.
+
+    Args:
+        optimizer: whose groups are changed.
+        start_factor, end_factor: shares of the initial rate.
+        total_iters: epochs from one to the other.
+        last_epoch: -1 for a new schedule.
+
+    Raises:
+        ValueError: if `start_factor` is not in (0, 1], or `end_factor` not in [0, 1].
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
+        >>> rates = []
+        >>> for _ in range(5):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(r, 3) for r in rates]
+        [0.25, 0.5, 0.75, 1.0, 1.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
@@ -146,7 +258,24 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times `gamma` every epoch."""
+    """Times `gamma` every epoch.
+
+    Args:
+        optimizer: whose groups are changed.
+        gamma: the factor.
+        last_epoch: -1 for a new schedule.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.25, 0.125]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -160,7 +289,25 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Down to zero by a power of the time that is left."""
+    """Down to zero by a power of the time that is left.
+
+    Args:
+        optimizer: whose groups are changed.
+        total_iters: epochs until the rate is zero.
+        power: 1 for a straight line.
+        last_epoch: -1 for a new schedule.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4, power=2)
+        >>> rates = []
+        >>> for _ in range(6):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(r, 4) for r in rates]
+        [1.0, 0.5625, 0.25, 0.0625, 0.0, 0.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
@@ -181,7 +328,25 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the initial rate to `eta_min` in `T_max` epochs."""
+    """Half a cosine from the initial rate to `eta_min` in `T_max` epochs.
+
+    Args:
+        optimizer: whose groups are changed.
+        T_max: epochs from the highest to the lowest rate.
+        eta_min: the lowest rate.
+        last_epoch: -1 for a new schedule.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+        >>> rates = []
+        >>> for _ in range(5):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(r, 3) for r in rates]
+        [1.0, 0.854, 0.5, 0.146, 0.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
@@ -212,7 +377,29 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Cosine annealing that starts again after T_0, T_0 * T_mult, ... epochs."""
+    """Cosine annealing that starts again after T_0, T_0 * T_mult, ... epochs.
+
+    Args:
+        optimizer: whose groups are changed.
+        T_0: epochs of the first cosine.
+        T_mult: each cosine is this many times as long as the last.
+        eta_min: the lowest rate.
+        last_epoch: -1 for a new schedule.
+
+    Raises:
+        ValueError: if `T_0` or `T_mult` is not a positive integer.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2, T_mult=2)
+        >>> rates = []
+        >>> for _ in range(7):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(r, 3) for r in rates]
+        [1.0, 0.5, 1.0, 0.854, 0.5, 0.146, 1.0]
+    """
 
     def __init__(
         self,
@@ -267,7 +454,30 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class SequentialLR(LRScheduler):
-    """One schedule after the other, changing at the milestones."""
+    """One schedule after the other, changing at the milestones.
+
+    Args:
+        optimizer: the one that all the schedules have.
+        schedulers: one more than there are milestones.
+        milestones: epochs, ascending.
+        last_epoch: -1 for a new schedule.
+
+    Raises:
+        ValueError: if the numbers do not fit, or a schedule has another optimiser.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> warmup = optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> decay = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = optim.lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[2])
+        >>> rates = []
+        >>> for _ in range(5):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.5, 0.5, 1.0, 0.5, 0.25]
+    """
 
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int],
@@ -318,7 +528,28 @@ class SequentialLR(LRScheduler):
 
 
 class ChainedScheduler(LRScheduler):
-    """Several schedules at once."""
+    """Several schedules at once.
+
+    Args:
+        schedulers: each multiplies the rate by its own factor.
+        optimizer: that of the schedules, if it is given.
+
+    Raises:
+        ValueError: if there are no schedules, or they have different optimisers.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> warmup = optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> decay = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = optim.lr_scheduler.ChainedScheduler([warmup, decay])
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.5, 0.25, 0.25, 0.125]
+    """
 
     def __init__(
         self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None

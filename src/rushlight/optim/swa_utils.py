@@ -19,7 +19,19 @@ __all__ = [  # AveragedModel is a Module, and comes from nn when it is asked for
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable:
-    """avg = decay * avg + (1 - decay) * now, for one parameter."""
+    """avg = decay * avg + (1 - decay) * now, for one parameter.
+
+    Args:
+        decay: share of the old average that is kept.
+
+    Raises:
+        ValueError: if `decay` is not between 0 and 1.
+
+    Example:
+        >>> mix = torch.optim.swa_utils.get_ema_avg_fn(0.75)
+        >>> mix(torch.tensor(0.0), torch.tensor(8.0), 1)
+        tensor(2.)
+    """
     _check_decay(decay)
 
     def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
@@ -30,7 +42,20 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable:
-    """avg = decay * avg + (1 - decay) * now, in place for lists of parameters."""
+    """avg = decay * avg + (1 - decay) * now, in place for lists of parameters.
+
+    Args:
+        decay: share of the old average that is kept.
+
+    Raises:
+        ValueError: if `decay` is not between 0 and 1.
+
+    Example:
+        >>> average = [torch.zeros(2)]
+        >>> torch.optim.swa_utils.get_ema_multi_avg_fn(0.75)(average, [torch.full((2,), 8.0)], 1)
+        >>> average
+        [tensor([2., 2.])]
+    """
     _check_decay(decay)
 
     def ema_update(ema_params: Any, current_params: Any, num_averaged: Any) -> None:
@@ -52,7 +77,13 @@ def _check_decay(decay: float) -> None:
 
 
 def get_swa_avg_fn() -> Callable:
-    """The mean of all values so far, for one parameter."""
+    """The mean of all values so far, for one parameter.
+
+    Example:
+        >>> mean = torch.optim.swa_utils.get_swa_avg_fn()
+        >>> mean(torch.tensor(2.0), torch.tensor(8.0), torch.tensor(2))
+        tensor(4.)
+    """
 
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
         with no_grad():
@@ -62,7 +93,14 @@ def get_swa_avg_fn() -> Callable:
 
 
 def get_swa_multi_avg_fn() -> Callable:
-    """The mean of all values so far, in place for lists of parameters."""
+    """The mean of all values so far, in place for lists of parameters.
+
+    Example:
+        >>> average = [torch.full((2,), 2.0)]
+        >>> torch.optim.swa_utils.get_swa_multi_avg_fn()(average, [torch.full((2,), 8.0)], torch.tensor(2))
+        >>> average
+        [tensor([4., 4.])]
+    """
     one = get_swa_avg_fn()
 
     def swa_update(averaged_params: Any, current_params: Any, num_averaged: Any) -> None:
@@ -74,7 +112,26 @@ def get_swa_multi_avg_fn() -> Callable:
 
 
 class SWALR(LRScheduler):
-    """From the learning rate it finds to `swa_lr` in `anneal_epochs`, and constant from there."""
+    """From the learning rate it finds to `swa_lr` in `anneal_epochs`, and constant from there.
+
+    Args:
+        optimizer: whose groups are changed.
+        swa_lr: the rate at the end, or one for each group.
+        anneal_epochs: epochs until it is reached.
+        anneal_strategy: "cos" or "linear".
+        last_epoch: -1 for a new schedule.
+
+    Example:
+        >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, 0.5, anneal_epochs=2, anneal_strategy="linear")
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(scheduler.get_last_lr()[0])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.75, 0.5, 0.5]
+    """
 
     def __init__(
         self,
@@ -116,7 +173,19 @@ class SWALR(LRScheduler):
 
 
 def update_bn(loader: Iterable[Any], model: Any, device: Any = None) -> None:
-    """Compute the running statistics of batch norm layers anew, in one pass over the data."""
+    """Compute the running statistics of batch norm layers anew, in one pass over the data.
+
+    Args:
+        loader: gives batches, or tuples and lists that begin with the batch.
+        model: is run forward in training mode; a model without batch norm is left alone.
+        device: where batches are put first.
+
+    Example:
+        >>> net = nn.BatchNorm1d(2)
+        >>> torch.optim.swa_utils.update_bn([torch.tensor([[0.0, 2.0], [2.0, 6.0]])], net)
+        >>> net.running_mean
+        tensor([1., 4.])
+    """
     from ..nn.modules.batchnorm import _BatchNorm
 
     layers = [m for m in model.modules() if isinstance(m, _BatchNorm)]

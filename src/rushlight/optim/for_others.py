@@ -1,0 +1,126 @@
+"""Helpers that optimisers of other libraries import from `torch.optim.optimizer`; ours have no use for them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+from ..base import dtypes
+from ..core.modes import set_grad_enabled
+from ..core.tensor import Tensor
+from ..runtime.thread import here
+from ..utils._foreach_utils import (
+    _get_foreach_kernels_supported_devices,
+    _get_fused_kernels_supported_devices,
+    _group_tensors_by_device_and_dtype,
+)
+
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+Args: TypeAlias = tuple[Any, ...]
+Kwargs: TypeAlias = dict[str, Any]
+StateDict: TypeAlias = dict[str, Any]
+DeviceDict = dict[Any, Tensor]
+DeviceDtypeDict = dict[Any, Tensor]
+
+_params_doc = "params: parameters, named parameters, or dicts that describe groups of them"
+_foreach_doc = "foreach: whether updates run over whole lists of tensors; None lets the library choose"
+_fused_doc = "fused: whether an update is one kernel; None lets the library choose"
+_capturable_doc = "capturable: whether a step may be recorded in a CUDA graph (default: False)"
+_differentiable_doc = "differentiable: whether steps are put on the tape (default: False)"
+_maximize_doc = "maximize: climb instead of descend (default: False)"
+
+
+def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of `step`: on the tape if the optimiser is `differentiable`, else not."""
+
+    @functools.wraps(func)
+    def step(*args: Any, **kwargs: Any) -> Any:
+        with set_grad_enabled(bool(args[0].defaults["differentiable"])):
+            return func(*args, **kwargs)
+
+    return step
+
+
+def _get_value(x: Any) -> Any:
+    """The number in a tensor; while a recorder listens the tensor itself, which a replay reads anew."""
+    return x.item() if isinstance(x, Tensor) and here.recorder is None else x
+
+
+def _stack_if_compiling(x: Any) -> Any:
+    from ..operators.shape.join import stack
+
+    return x if here.recorder is None else stack(x)
+
+
+def _dispatch_sqrt(x: Any) -> Any:
+    return x.sqrt() if isinstance(x, Tensor) else x**0.5
+
+
+def _disable_dynamo_if_unsupported(single_tensor_fn: Any = None) -> Callable[[Callable], Callable]:
+    """Decorator of update rules; every rule can be recorded here."""
+    return lambda func: func
+
+
+def _default_to_fused_or_foreach(
+    params: Sequence[Any], differentiable: bool, use_fused: bool = False
+) -> tuple[bool, bool]:
+    """What an optimiser does unasked: (fused, foreach), at most one of them true."""
+    from ..nn.parameter import Parameter
+
+    if differentiable:
+        return False, False
+    some = [p for p in params if p is not None]
+    plain = all(type(p) in (Tensor, Parameter) for p in some)
+    fusable = _get_fused_kernels_supported_devices()
+    fused = use_fused and plain
+    fused = fused and all(p.device.type in fusable and p.is_floating_point() for p in some)
+    listable = _get_foreach_kernels_supported_devices()
+    return fused, not fused and plain and all(p.device.type in listable for p in some)
+
+
+def _device_dtype_check_for_fused(p: Tensor, cuda_unsupported: bool = False) -> None:
+    allowed = _get_fused_kernels_supported_devices()
+    if cuda_unsupported:
+        allowed.remove("cuda")
+    if not (p.device.type in allowed and p.is_floating_point()):
+        raise RuntimeError(
+            "`fused=True` requires all the params to be floating point Tensors of supported devices: "
+            f"{allowed} but {p.dtype} and {p.device.type}"
+        )
+
+
+def _view_as_real(params: list[Any], *state_and_grads: list[Any]) -> None:
+    """Let complex tensors in these lists be seen as pairs of real numbers."""
+    from ..operators.pointwise.complex import view_as_real
+
+    for i, p in enumerate(params):
+        if p.is_complex():
+            for tensors in (params, *state_and_grads):
+                tensors[i] = view_as_real(tensors[i])
+
+
+def _get_scalar_dtype(is_fused: bool | None = None) -> Any:
+    """The dtype of step counts."""
+    double = dtypes.get_default_dtype() == dtypes.float64 and not is_fused
+    return dtypes.float64 if double else dtypes.float32
+
+
+def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
+    """Devices whose steps PyTorch can put into a graph."""
+    return ["cuda", "xpu", "hpu", "privateuseone", *(["xla"] if supports_xla else [])]
+
+
+def _to_scalar(x: Any) -> Any:
+    """A tensor of one element without its dims."""
+    return x.squeeze() if isinstance(x, Tensor) and x.dim() else x
+
+
+def group_tensors(
+    tensorlistlist: Sequence[Sequence[Any]], with_indices: bool = False
+) -> dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]]:
+    """Lists by device and dtype; all in one group under a recorder, whose passes sort them themselves."""
+    if here.recorder is not None:
+        places = list(range(len(tensorlistlist[0])))
+        return {(None, None): ([list(one) for one in tensorlistlist], places)}
+    return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
