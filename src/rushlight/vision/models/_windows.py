@@ -10,7 +10,7 @@ import numpy as np
 from ... import nn
 from ...core.tensor import Tensor
 from ...operators.create.filled import full, ones, zeros
-from ...operators.create.from_data import from_numpy
+from ...operators.create.from_data import from_numpy, tensor
 
 
 def windows_of(x: Tensor, window: list[int]) -> Tensor:
@@ -73,7 +73,7 @@ class ShiftedWindowAttention(nn.Module):
         down = rows[:, None] - rows[None, :] + a - 1
         across = columns[:, None] - columns[None, :] + b - 1
         index = (down * (2 * b - 1) + across).ravel().astype(np.int64)
-        self.register_buffer("relative_position_index", from_numpy(index))
+        self.register_buffer("relative_position_index", tensor(index))
 
     def _bias(self, table: Tensor) -> Tensor:
         places = self.window_size[0] * self.window_size[1]
@@ -140,7 +140,7 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
         table: Any = np.stack(np.meshgrid(*sides, indexing="ij"), -1)[None]
         table = table / np.array([a - 1, b - 1], np.float32) * 8
         table = np.sign(table) * np.log2(np.abs(table) + 1.0) / 3.0
-        self.register_buffer("relative_coords_table", from_numpy(table.astype(np.float32)))
+        self.register_buffer("relative_coords_table", tensor(table.astype(np.float32)))
         self.logit_scale = nn.Parameter(full((self.num_heads, 1, 1), log(10.0)))
         self.cpb_mlp = nn.Sequential(
             nn.Linear(2, 512, bias=True),
