@@ -18,7 +18,20 @@ __all__ = [
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters and the buffers of several alike modules, each stacked along a new first dim."""
+    """The parameters and the buffers of several alike modules, each stacked along a new first dim.
+
+    Args:
+        models: modules of one class, all in training or all in evaluation mode.
+
+    Raises:
+        RuntimeError: if there is none, or they are not alike.
+
+    Example:
+        >>> nets = [nn.Linear(2, 1) for _ in range(3)]
+        >>> params, buffers = torch.func.stack_module_state(nets)
+        >>> {name: tuple(p.shape) for name, p in params.items()}, buffers
+        ({'weight': (3, 1, 2), 'bias': (3, 1)}, {})
+    """
     models = list(models)
     if not models:
         raise RuntimeError(f"stack_module_state: Expected at least one model, got {len(models)}.")
@@ -42,7 +55,16 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Let batch norm layers keep no running statistics, which maps over batches cannot update."""
+    """Let batch norm layers keep no running statistics, which maps over batches cannot update.
+
+    Args:
+        root: the module that is changed and returned.
+
+    Example:
+        >>> net = torch.func.replace_all_batch_norm_modules_(nn.Sequential(nn.BatchNorm1d(2)))
+        >>> print(net[0].running_mean)
+        None
+    """
     for module in root.modules():
         if isinstance(module, _BatchNorm):
             module.running_mean = module.running_var = module.num_batches_tracked = None

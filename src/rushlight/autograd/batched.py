@@ -26,6 +26,21 @@ def vmap(
 
     The samples are computed one after the other: the results are those of PyTorch's vmap, the speed is
     that of a Python loop, and `chunk_size` changes nothing.
+
+    Args:
+        func: a function of one sample.
+        in_dims: the dimension of each argument that is mapped over; None for one that all samples share.
+        out_dims: where the new dimension stands in the results.
+        randomness: "error" refuses random numbers, "different" draws for each sample, "same" draws once.
+        chunk_size: accepted and not needed.
+
+    Raises:
+        ValueError: if the sizes along `in_dims` differ, or an argument has no such dimension.
+
+    Example:
+        >>> dot = torch.func.vmap(torch.dot)
+        >>> dot(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[1.0, 1.0], [0.0, 1.0]]))
+        tensor([3., 4.])
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(

@@ -97,7 +97,20 @@ def _with_aux(result: Any, has_aux: bool) -> tuple[Any, Any]:
 
 
 def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> Callable:
-    """A function that returns the gradient of `func`, which gives a scalar, and its value."""
+    """A function that returns the gradient of `func`, which gives a scalar, and its value.
+
+    Args:
+        func: returns a tensor with one element; with `has_aux`, a pair of it and something else.
+        argnums: the argument, or a tuple of arguments, that is differentiated.
+        has_aux: the result is then `(gradient, (value, aux))`.
+
+    Raises:
+        RuntimeError: if `func` does not return a scalar tensor.
+
+    Example:
+        >>> torch.func.grad_and_value(lambda x: (x**2).sum())(torch.tensor([1.0, 3.0]))
+        (tensor([2., 6.]), tensor(10.))
+    """
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -123,7 +136,21 @@ def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> C
 
 
 def grad(func: Callable, argnums: Any = 0, has_aux: bool = False) -> Callable:
-    """A function that returns the gradient of `func`, which gives a scalar."""
+    """A function that returns the gradient of `func`, which gives a scalar.
+
+    Args:
+        func: returns a tensor with one element; with `has_aux`, a pair of it and something else.
+        argnums: the argument, or a tuple of arguments, that is differentiated.
+        has_aux: the result is then `(gradient, aux)`.
+
+    Raises:
+        RuntimeError: if `func` does not return a scalar tensor.
+
+    Example:
+        >>> cube = lambda x: x**3
+        >>> torch.func.grad(torch.func.grad(cube))(torch.tensor(2.0))
+        tensor(12.)
+    """
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -135,7 +162,18 @@ def grad(func: Callable, argnums: Any = 0, has_aux: bool = False) -> Callable:
 
 
 def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
-    """`func(*primals)`, and a function from a vector to its product with the Jacobian."""
+    """`func(*primals)`, and a function from a vector to its product with the Jacobian.
+
+    Args:
+        func: takes tensors, returns a tensor or a structure of tensors.
+        primals: its arguments.
+        has_aux: `func` returns `(output, aux)`; then aux is a third result.
+
+    Example:
+        >>> value, pull = torch.func.vjp(torch.sin, torch.zeros(2))
+        >>> pull(torch.tensor([1.0, 2.0]))
+        (tensor([1., 2.]),)
+    """
     inputs = _Inputs(primals, tuple(range(len(primals))))
     with enable_grad():
         out, aux = _with_aux(func(*inputs.args), has_aux)
@@ -168,7 +206,21 @@ def _tensors_only(name: str, outputs: list[Any]) -> None:
 def jvp(
     func: Callable, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
 ) -> Any:
-    """`func(*primals)` and the product of its Jacobian with `tangents`, by two backward passes."""
+    """`func(*primals)` and the product of its Jacobian with `tangents`, by two backward passes.
+
+    Args:
+        func: takes tensors, returns a tensor or a structure of tensors.
+        primals, tangents: tuples of the same structure.
+        strict: accepted and not needed.
+        has_aux: `func` returns `(output, aux)`; then aux is a third result.
+
+    Raises:
+        RuntimeError: if `primals` is not a tuple, or `tangents` is of another structure.
+
+    Example:
+        >>> torch.func.jvp(lambda x: x**2, (torch.tensor([1.0, 3.0]),), (torch.tensor([1.0, 0.5]),))
+        (tensor([1., 9.]), tensor([2., 3.]))
+    """
     if not isinstance(primals, tuple):
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call "
@@ -216,7 +268,17 @@ def _pushed(leaves: list[Tensor], outputs: list[Tensor], directions: list[Tensor
 
 
 def linearize(func: Callable, *primals: Any) -> Any:
-    """`func(*primals)`, and a function from tangents to their product with the Jacobian."""
+    """`func(*primals)`, and a function from tangents to their product with the Jacobian.
+
+    Args:
+        func: takes tensors, returns a tensor or a structure of tensors.
+        primals: the point at which it is linearized.
+
+    Example:
+        >>> value, push = torch.func.linearize(lambda x: x**2, torch.tensor([1.0, 3.0]))
+        >>> push(torch.tensor([1.0, 0.5]))
+        tensor([2., 3.])
+    """
     out = func(*primals)
     return out, lambda *tangents: jvp(func, primals, tangents)[1]
 
@@ -229,7 +291,19 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable:
-    """A function that returns the Jacobian of `func`, row by row: shape (*output, *input)."""
+    """A function that returns the Jacobian of `func`, row by row: shape (*output, *input).
+
+    Args:
+        func: takes tensors, returns a tensor or a structure of tensors.
+        argnums: the argument, or a tuple of arguments, that is differentiated.
+        has_aux: `func` returns `(output, aux)`; then the result is `(jacobian, aux)`.
+        chunk_size: accepted and not needed.
+
+    Example:
+        >>> torch.func.jacrev(lambda x: x**2)(torch.tensor([1.0, 3.0]))
+        tensor([[2., 0.],
+                [0., 6.]])
+    """
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -264,10 +338,32 @@ def _rows(inputs: _Inputs, out: Tensor) -> list[Tensor]:
 def jacfwd(
     func: Callable, argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable:
-    """The Jacobian of `func`; there is no forward mode here, so it is computed as by `jacrev`."""
+    """The Jacobian of `func`; there is no forward mode here, so it is computed as by `jacrev`.
+
+    Args:
+        func: takes tensors, returns a tensor or a structure of tensors.
+        argnums: the argument, or a tuple of arguments, that is differentiated.
+        has_aux: `func` returns `(output, aux)`; then the result is `(jacobian, aux)`.
+        randomness: accepted and not needed.
+
+    Example:
+        >>> torch.func.jacfwd(lambda x: x.flip(0) * 2)(torch.tensor([1.0, 3.0]))
+        tensor([[0., 2.],
+                [2., 0.]])
+    """
     return jacrev(func, argnums, has_aux=has_aux)
 
 
 def hessian(func: Callable, argnums: Any = 0) -> Callable:
-    """A function that returns the matrix of second derivatives."""
+    """A function that returns the matrix of second derivatives.
+
+    Args:
+        func: returns a tensor with one element.
+        argnums: the argument, or a tuple of arguments, that is differentiated.
+
+    Example:
+        >>> torch.func.hessian(lambda x: x[0] ** 2 * x[1])(torch.tensor([1.0, 3.0]))
+        tensor([[6., 2.],
+                [2., 0.]])
+    """
     return jacrev(jacrev(func, argnums), argnums)

@@ -17,7 +17,19 @@ _NOT_COLLATABLE = (
 
 
 def default_collate(batch: Any) -> Any:
-    """Stack the samples of a batch; dicts, tuples and lists are collated element by element."""
+    """Stack the samples of a batch; dicts, tuples and lists are collated element by element.
+
+    Args:
+        batch: a list of samples of the same structure, with tensors, arrays or numbers of equal shapes.
+
+    Raises:
+        TypeError: if a sample is something else.
+        RuntimeError: if lengths or shapes differ.
+
+    Example:
+        >>> torch.utils.data.default_collate([{"x": 1, "y": "a"}, {"x": 2, "y": "b"}])
+        {'x': tensor([1, 2]), 'y': ['a', 'b']}
+    """
     first = batch[0]
     if isinstance(first, Tensor):
         from ..operators.shape.join import stack
@@ -75,7 +87,12 @@ def _collate_sequences(batch: Any, first: Sequence) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy arrays inside `data` as tensors, everything else as it is; used without batching."""
+    """NumPy arrays inside `data` as tensors, everything else as it is; used without batching.
+
+    Example:
+        >>> torch.utils.data.default_convert({"x": np.array([1, 2]), "name": "a"})
+        {'x': tensor([1, 2]), 'name': 'a'}
+    """
     from ..operators.create.from_data import as_tensor
 
     if isinstance(data, Tensor):

@@ -16,7 +16,20 @@ from .seeding import stream_of
 
 
 class StackDataset(Dataset):
-    """Datasets of equal length side by side: a sample is a tuple, or a dict, of their samples."""
+    """Datasets of equal length side by side: a sample is a tuple, or a dict, of their samples.
+
+    Args:
+        args: datasets, for tuples; or
+        kwargs: datasets by name, for dicts.
+
+    Raises:
+        ValueError: if the lengths differ, or both kinds are given.
+
+    Example:
+        >>> data = torch.utils.data.StackDataset(x=[1.0, 2.0], y=["a", "b"])
+        >>> data[1]
+        {'x': 2.0, 'y': 'b'}
+    """
 
     datasets: Any
 
@@ -76,7 +89,16 @@ def _samples(dataset: Any, indices: list) -> list:
 
 
 class Subset(Dataset):
-    """The samples of a dataset at the given indices."""
+    """The samples of a dataset at the given indices.
+
+    Args:
+        dataset: where the samples come from.
+        indices: which of them, in this order.
+
+    Example:
+        >>> list(torch.utils.data.Subset(["a", "b", "c"], [2, 0]))
+        ['c', 'a']
+    """
 
     dataset: Dataset
     indices: Sequence[int]
@@ -113,7 +135,22 @@ class Subset(Dataset):
 def random_split(
     dataset: Dataset, lengths: Sequence[int | float], generator: Any = None
 ) -> list[Subset]:
-    """Split at random into subsets of the given lengths, or of the given fractions."""
+    """Split at random into subsets of the given lengths, or of the given fractions.
+
+    Args:
+        dataset: what is split.
+        lengths: whole numbers that sum to the length of the dataset, or fractions that sum to 1.
+        generator: where random numbers come from.
+
+    Raises:
+        ValueError: if the lengths do not sum to the length of the dataset.
+
+    Example:
+        >>> g = torch.Generator().manual_seed(0)
+        >>> train, test = torch.utils.data.random_split(range(10), [0.8, 0.2], generator=g)
+        >>> len(train), list(test)
+        (8, [6, 2])
+    """
     size = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _from_fractions(lengths, size)

@@ -23,6 +23,15 @@ class Dataset(Generic[T_co]):
 
     A subclass may add `__getitems__(indices)` (a list of samples at once), or `__batcher__` to hand out
     whole batches (see `rushlight.data.batching`).
+
+    Example:
+        >>> class Squares(torch.utils.data.Dataset):
+        ...     def __len__(self):
+        ...         return 5
+        ...     def __getitem__(self, index):
+        ...         return index**2
+        >>> list(torch.utils.data.DataLoader(Squares(), batch_size=3))
+        [tensor([0, 1, 4]), tensor([ 9, 16])]
     """
 
     def __getitem__(self, index: Any) -> T_co:
@@ -39,6 +48,13 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
     Each worker iterates its own copy, so `__iter__` has to look at `get_worker_info()` and take its
     share, or the samples come once per worker.
+
+    Example:
+        >>> class Counting(torch.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(4))
+        >>> list(torch.utils.data.DataLoader(Counting(), batch_size=2))
+        [tensor([0, 1]), tensor([2, 3])]
     """
 
     def __add__(self, other: Dataset) -> ChainDataset:
@@ -46,7 +62,18 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class ChainDataset(IterableDataset):
-    """Several iterable datasets one after the other."""
+    """Several iterable datasets one after the other.
+
+    Args:
+        datasets: iterable datasets only; others raise AssertionError when they are reached.
+
+    Example:
+        >>> class Counting(torch.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(3))
+        >>> list(torch.utils.data.ChainDataset([Counting(), Counting()]))
+        [0, 1, 2, 0, 1, 2]
+    """
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         super().__init__()
@@ -71,7 +98,21 @@ class ChainDataset(IterableDataset):
 
 
 class ConcatDataset(Dataset):
-    """Datasets one after the other."""
+    """Datasets one after the other.
+
+    Args:
+        datasets: at least one; each has a length.
+
+    Raises:
+        AssertionError: if there is none, or one is an `IterableDataset`.
+
+    Example:
+        >>> a = torch.utils.data.TensorDataset(torch.arange(2))
+        >>> b = torch.utils.data.TensorDataset(torch.arange(10, 13))
+        >>> both = torch.utils.data.ConcatDataset([a, b])
+        >>> len(both), both[3]
+        (5, (tensor(11),))
+    """
 
     datasets: list[Dataset]
     cumulative_sizes: list[int]
@@ -103,6 +144,7 @@ class ConcatDataset(Dataset):
 
     @property
     def cummulative_sizes(self) -> list[int]:
+        """The old spelling of `cumulative_sizes`; warns."""
         warnings.warn(
             "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
             FutureWarning,
@@ -147,7 +189,19 @@ def _from_members(
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Tensors of equal first size; a sample is a tuple with one row of each."""
+    """Tensors of equal first size; a sample is a tuple with one row of each.
+
+    Args:
+        tensors: one or more, with samples along the first dimension.
+
+    Raises:
+        AssertionError: if the first sizes differ.
+
+    Example:
+        >>> data = torch.utils.data.TensorDataset(torch.arange(6.0).reshape(3, 2), torch.tensor([0, 1, 0]))
+        >>> data[1]
+        (tensor([2., 3.]), tensor(1))
+    """
 
     tensors: tuple[Tensor, ...]
 

@@ -13,7 +13,24 @@ from .sampler import _ChunkedSampler
 
 
 class DistributedSampler(_ChunkedSampler):
-    """Every `num_replicas`-th index from `rank` on, shuffled alike in all processes by seed + epoch."""
+    """The share of one process: every `num_replicas`-th index from `rank` on, of an order that all processes know.
+
+    Args:
+        dataset: anything with a length.
+        num_replicas, rank: how many processes there are and which one this is; asked of
+            `torch.distributed` if not given.
+        shuffle: a random order, which depends on `seed` and the epoch; call `set_epoch` before each.
+        seed: the same in all processes.
+        drop_last: leave out what does not come out even; otherwise indices from the front come twice.
+
+    Raises:
+        ValueError: if `rank` is out of range.
+
+    Example:
+        >>> data = range(6)
+        >>> [list(torch.utils.data.DistributedSampler(data, 2, rank, shuffle=False)) for rank in (0, 1)]
+        [[0, 2, 4], [1, 3, 5]]
+    """
 
     def __init__(
         self,

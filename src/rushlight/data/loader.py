@@ -28,6 +28,37 @@ class DataLoader(Generic[T_co]):
     unless a `worker_init_fn` is given; results and random numbers are those that workers would have
     given. `batch_path = False` on a loader (or on the class) switches that off. And a worker that dies
     is reported with its pid, its signal and the sample it was fetching.
+
+    Args:
+        dataset: samples by index, or an `IterableDataset`.
+        batch_size: samples per batch; None for single samples without a batch dimension.
+        shuffle: a new random order in each epoch.
+        sampler: an iterable over indices, in place of `shuffle`.
+        batch_sampler: an iterable over lists of indices, in place of all of the above.
+        num_workers: processes that fetch samples; 0 fetches in this one.
+        collate_fn: makes a batch from a list of samples; `default_collate` if not given.
+        pin_memory: put batches into page-locked memory, from where copies to a GPU are quick;
+        pin_memory_device: accepted and not needed.
+        drop_last: leave out a last batch that is not full.
+        timeout: seconds to wait for a batch of a worker; 0 waits for ever.
+        worker_init_fn: called with the worker's number when it starts.
+        multiprocessing_context: how workers are started, such as "spawn".
+        generator: where the order and the workers' seeds come from.
+        prefetch_factor: batches that each worker fetches ahead; 2 if not given.
+        persistent_workers: keep the workers between epochs.
+        in_order: give batches in the sampler's order, even if a later one is ready first.
+
+    Raises:
+        ValueError: if arguments exclude each other.
+        RuntimeError: if a worker dies, or does not answer within `timeout`.
+
+    Example:
+        >>> data = torch.utils.data.TensorDataset(torch.arange(5.0), torch.arange(5) % 2)
+        >>> for x, y in torch.utils.data.DataLoader(data, batch_size=2):
+        ...     print(x, y)
+        tensor([0., 1.]) tensor([0, 1])
+        tensor([2., 3.]) tensor([0, 1])
+        tensor([4.]) tensor([0])
     """
 
     batch_path = True

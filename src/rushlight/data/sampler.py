@@ -19,7 +19,17 @@ _PIECE = 32
 
 
 class Sampler(Generic[T_co]):
-    """An iterable over indices; subclasses write `__iter__`, and `__len__` if they know it."""
+    """An iterable over indices; subclasses write `__iter__`, and `__len__` if they know it.
+
+    Example:
+        >>> class Backwards(torch.utils.data.Sampler):
+        ...     def __init__(self, data):
+        ...         self.data = data
+        ...     def __iter__(self):
+        ...         return iter(range(len(self.data) - 1, -1, -1))
+        >>> list(torch.utils.data.DataLoader([1, 2, 3], sampler=Backwards([1, 2, 3])))
+        [tensor([3]), tensor([2]), tensor([1])]
+    """
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError
@@ -37,7 +47,15 @@ class _ChunkedSampler(Sampler[int]):
 
 
 class SequentialSampler(_ChunkedSampler):
-    """0, 1, 2, ..."""
+    """The indices in order: 0, 1, 2, ...
+
+    Args:
+        data_source: anything with a length.
+
+    Example:
+        >>> list(torch.utils.data.SequentialSampler(["a", "b", "c"]))
+        [0, 1, 2]
+    """
 
     data_source: Sized
 
@@ -55,7 +73,22 @@ class SequentialSampler(_ChunkedSampler):
 
 
 class RandomSampler(_ChunkedSampler):
-    """Indices in random order, or drawn with replacement."""
+    """Indices in random order, or drawn with replacement.
+
+    Args:
+        data_source: anything with a length.
+        replacement: whether an index may come more than once.
+        num_samples: how many indices; as many as there are samples if not given.
+        generator: where random numbers come from; a new one, seeded by the default generator, if not given.
+
+    Raises:
+        ValueError: if there is nothing to draw.
+
+    Example:
+        >>> g = torch.Generator().manual_seed(0)
+        >>> list(torch.utils.data.RandomSampler(range(5), generator=g))
+        [4, 0, 1, 3, 2]
+    """
 
     data_source: Sized
     replacement: bool
@@ -84,6 +117,7 @@ class RandomSampler(_ChunkedSampler):
     @property
     def num_samples(self) -> int:
         # The length is asked anew each time: a dataset may grow between epochs.
+        """How many indices an epoch has."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def _chunks(self) -> Iterator[np.ndarray]:
@@ -107,7 +141,17 @@ class RandomSampler(_ChunkedSampler):
 
 
 class SubsetRandomSampler(_ChunkedSampler):
-    """The given indices in random order."""
+    """The given indices in random order.
+
+    Args:
+        indices: those to draw from.
+        generator: where random numbers come from.
+
+    Example:
+        >>> g = torch.Generator().manual_seed(0)
+        >>> list(torch.utils.data.SubsetRandomSampler([10, 20, 30], generator=g))
+        [30, 10, 20]
+    """
 
     indices: Sequence[int]
 
@@ -129,7 +173,22 @@ class SubsetRandomSampler(_ChunkedSampler):
 
 
 class WeightedRandomSampler(_ChunkedSampler):
-    """Indices drawn with the given weights, which need not sum to one."""
+    """Indices drawn with the given weights, which need not sum to one.
+
+    Args:
+        weights: one for each index.
+        num_samples: how many indices are drawn.
+        replacement: whether an index may come more than once.
+        generator: where random numbers come from.
+
+    Raises:
+        ValueError: if `num_samples` is not positive, or `weights` not one-dimensional.
+
+    Example:
+        >>> sampler = torch.utils.data.WeightedRandomSampler([0.0, 1.0, 0.0], num_samples=4)
+        >>> list(sampler)
+        [1, 1, 1, 1]
+    """
 
     weights: Tensor
     num_samples: int
@@ -175,7 +234,20 @@ class WeightedRandomSampler(_ChunkedSampler):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Batches of another sampler's indices."""
+    """Batches of another sampler's indices.
+
+    Args:
+        sampler: gives single indices.
+        batch_size: indices per batch.
+        drop_last: leave out a last batch that is not full.
+
+    Raises:
+        ValueError: if `batch_size` is not a positive integer.
+
+    Example:
+        >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+        [[0, 1], [2, 3], [4]]
+    """
 
     def __init__(
         self, sampler: Sampler[int] | Iterable[int], batch_size: int, drop_last: bool

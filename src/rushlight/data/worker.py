@@ -55,7 +55,12 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker process, who it is; None in the main process."""
+    """Who this worker process of a `DataLoader` is: `id`, `num_workers`, `seed`, `dataset`; None in the main process.
+
+    Example:
+        >>> print(torch.utils.data.get_worker_info())
+        None
+    """
     return _info
 
 

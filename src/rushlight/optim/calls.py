@@ -87,12 +87,17 @@ class HostNumbers:
         alike = self.latest.__class__ is not list
         rows = [self.latest] * self.n if alike else self.latest
         self.rows = np.array(rows, np.float64)
-        each_replay(self.refresh, self.rows)
+        each_replay(self.refresh, self.rows, undo=self.put_back)
         return self.rows
 
     def refresh(self) -> None:
-        """Count a step, and bring the numbers up to date."""
-        now = self._today(plain(self.group))
+        """Count a step, and bring the numbers up to date; nothing is counted where that fails."""
+        group = plain(self.group)
+        try:
+            now = self._today(group)
+        except BaseException:
+            self.put_back()
+            raise
         if now != self.latest:
             self.latest = now
             self.rows[...] = now

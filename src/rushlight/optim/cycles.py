@@ -208,6 +208,7 @@ class CyclicLR(LRScheduler):
         self.base_lrs = per_group(optimizer, base_lr, "base_lr")
 
     def scale_fn(self, x: float) -> float:
+        """The factor on the height of a cycle, from the number of the cycle or of the step."""
         if self._scale_fn is not None:
             return self._scale_fn(x)
         if self.mode == "triangular2":

@@ -8,9 +8,12 @@ from typing import Any, TypeAlias
 
 from ..base import dtypes
 from ..core.modes import set_grad_enabled
+from ..core.overriding import asks
 from ..core.tensor import Tensor
+from ..operators.pointwise.complex import view_as_real
+from ..operators.shape.join import stack
 from ..runtime.thread import here
-from ..utils._foreach_utils import (
+from .grouping import (
     _get_foreach_kernels_supported_devices,
     _get_fused_kernels_supported_devices,
     _group_tensors_by_device_and_dtype,
@@ -48,8 +51,6 @@ def _get_value(x: Any) -> Any:
 
 
 def _stack_if_compiling(x: Any) -> Any:
-    from ..operators.shape.join import stack
-
     return x if here.recorder is None else stack(x)
 
 
@@ -66,12 +67,10 @@ def _default_to_fused_or_foreach(
     params: Sequence[Any], differentiable: bool, use_fused: bool = False
 ) -> tuple[bool, bool]:
     """What an optimiser does unasked: (fused, foreach), at most one of them true."""
-    from ..nn.parameter import Parameter
-
     if differentiable:
         return False, False
     some = [p for p in params if p is not None]
-    plain = all(type(p) in (Tensor, Parameter) for p in some)
+    plain = all(isinstance(p, Tensor) and not asks(type(p)) for p in some)
     fusable = _get_fused_kernels_supported_devices()
     fused = use_fused and plain
     fused = fused and all(p.device.type in fusable and p.is_floating_point() for p in some)
@@ -92,8 +91,6 @@ def _device_dtype_check_for_fused(p: Tensor, cuda_unsupported: bool = False) -> 
 
 def _view_as_real(params: list[Any], *state_and_grads: list[Any]) -> None:
     """Let complex tensors in these lists be seen as pairs of real numbers."""
-    from ..operators.pointwise.complex import view_as_real
-
     for i, p in enumerate(params):
         if p.is_complex():
             for tensors in (params, *state_and_grads):

@@ -18,6 +18,32 @@ from ..core.tensor import Tensor, tensor_over
 from ..operators.foreach import _foreach_zero_
 from ..runtime.door import each_replay
 from ..runtime.thread import here
+from .for_others import (  # noqa: F401 - asked for here by optimisers of others
+    Args,
+    DeviceDict,
+    DeviceDtypeDict,
+    Kwargs,
+    ParamsT,
+    StateDict,
+    _capturable_doc,
+    _default_to_fused_or_foreach,
+    _device_dtype_check_for_fused,
+    _differentiable_doc,
+    _disable_dynamo_if_unsupported,
+    _dispatch_sqrt,
+    _foreach_doc,
+    _fused_doc,
+    _get_capturable_supported_devices,
+    _get_scalar_dtype,
+    _get_value,
+    _maximize_doc,
+    _params_doc,
+    _stack_if_compiling,
+    _to_scalar,
+    _use_grad_for_differentiable,
+    _view_as_real,
+    group_tensors,
+)
 
 required = object()
 
@@ -103,6 +129,7 @@ class Optimizer:
         tensor([ 0.9000, -1.9000])
     """
 
+    _group_tensors_by_device_and_dtype = staticmethod(group_tensors)
     _step_count = 0
     _pre_hooks: Any = _Own()
     _post_hooks: Any = _Own()
@@ -225,6 +252,9 @@ class Optimizer:
 
     def _count(self) -> None:
         self._step_count += 1  # schedulers look at it
+
+    def _uncount(self) -> None:
+        self._step_count -= 1
 
     def _closure(self, closure: Callable[[], Any] | None) -> Any:
         if closure is None:
@@ -403,7 +433,7 @@ def _take_names(group: dict[str, Any]) -> None:
 def _counted(step: Callable, optimizer: Optimizer, args: tuple, kwargs: dict) -> Any:
     out = step(*args, **kwargs)
     optimizer._count()
-    each_replay(optimizer._count)
+    each_replay(optimizer._count, undo=optimizer._uncount)
     return out
 
 

@@ -44,7 +44,21 @@ def call_with(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """What `module(*args, **kwargs)` would return if its tensors were the given ones."""
+    """What `module(*args, **kwargs)` would return if its tensors were the given ones.
+
+    Args:
+        module: is left as it was.
+        parameters_and_buffers: tensors by the names of `named_parameters()`, or several such dicts.
+        args, kwargs: what the module is called with; one argument need not be in a tuple.
+        tie_weights: give a replacement to the other names of the same tensor, too.
+        strict: raise if a name is missing or unknown.
+
+    Example:
+        >>> net = nn.Linear(2, 1)
+        >>> given = {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}
+        >>> torch.func.functional_call(net, given, torch.tensor([[3.0, 4.0]]))
+        tensor([[7.]])
+    """
     tensors = _merged(parameters_and_buffers)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with _replaced(module, tensors, tie_weights, strict):
