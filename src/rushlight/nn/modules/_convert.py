@@ -42,7 +42,19 @@ class Convert(Members):
         return self
 
     def apply(self, fn: Callable[[Any], None]) -> Any:
-        """Call `fn` on every module below, children first, then on this one."""
+        """Call a function on every module in this one, children first, then on this one; return it.
+
+        Args:
+            fn: a function of one module.
+
+        Example:
+            >>> def ones(module):
+            ...     if isinstance(module, nn.Linear):
+            ...         nn.init.ones_(module.weight)
+            >>> net = nn.Sequential(nn.Linear(2, 1), nn.ReLU()).apply(ones)
+            >>> net[0].weight.detach()
+            tensor([[1., 1.]])
+        """
         for module, own in children_first(self, "apply", Convert.apply):
             if own:
                 module.apply(fn)
@@ -51,7 +63,21 @@ class Convert(Members):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Move or cast in place: `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)`."""
+        """Move or cast all parameters and buffers, in place, and return the module.
+
+        Takes a device, a dtype, both, or a tensor whose device and dtype are used. A dtype casts only
+        what is floating point or complex. `memory_format=` converts 4-d (or 5-d) parameters.
+
+        Raises:
+            TypeError: if the dtype is not floating point or complex.
+
+        Example:
+            >>> net = nn.Linear(2, 3).to(torch.float64)
+            >>> net.weight.dtype
+            rushlight.float64
+            >>> net.to("cpu", torch.float32).weight.dtype
+            rushlight.float32
+        """
         device, dtype = _parse_to(args, kwargs)
         non_blocking = kwargs.get("non_blocking", any(a is True for a in args))
         memory_format = kwargs.get("memory_format")
@@ -81,17 +107,42 @@ class Convert(Members):
         return self._apply(convert)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
-        """Move to `device` without copying values; they are not set afterwards."""
+        """Move to a device without copying values: memory is there, its content is not set.
+
+        Used for modules made on the `meta` device, before a checkpoint is loaded.
+
+        Args:
+            device: where the memory is made.
+            recurse: False leaves child modules where they are.
+
+        Example:
+            >>> net = nn.Linear(2, 3, device="meta").to_empty(device="cpu")
+            >>> net.weight.device, net.weight.shape
+            (device(type='cpu'), rushlight.Size([3, 2]))
+        """
         return self._apply(
             lambda t: empty(tuple(t.shape), dtype=t.dtype, device=device), recurse=recurse
         )
 
     def cpu(self) -> Any:
-        """Move every tensor to host memory."""
+        """Move all parameters and buffers to host memory and return the module.
+
+        Example:
+            >>> nn.Linear(2, 2).cpu().weight.device
+            device(type='cpu')
+        """
         return self._apply(lambda t: t.cpu())
 
     def cuda(self, device: Any = None) -> Any:
-        """Move every tensor to a GPU."""
+        """Move all parameters and buffers to a GPU and return the module.
+
+        Args:
+            device: number of the GPU or a device; the current one if not given.
+
+        Example:
+            >>> net = nn.Linear(2, 2)
+            >>> net = net.cuda() if torch.cuda.is_available() else net
+        """
         return self._apply(lambda t: t.cuda(device))
 
     def xpu(self, device: Any = None) -> Any:
@@ -99,36 +150,84 @@ class Convert(Members):
         return self._apply(lambda t: t.to("xpu" if device is None else device))
 
     def type(self, dst_type: Any) -> Any:
-        """Cast every tensor to `dst_type`."""
+        """Cast all parameters and buffers, whole numbers too, and return the module.
+
+        Args:
+            dst_type: a dtype, or its name such as `"torch.DoubleTensor"`.
+
+        Example:
+            >>> nn.Linear(2, 2).type(torch.float64).bias.dtype
+            rushlight.float64
+        """
         return self._apply(lambda t: t.type(dst_type))
 
     def float(self) -> Any:
-        """Cast floating point tensors to float32."""
+        """Cast floating point parameters and buffers to float32 and return the module.
+
+        Example:
+            >>> nn.Linear(2, 2, dtype=torch.float64).float().weight.dtype
+            rushlight.float32
+        """
         return self._cast_floats(dtypes.float32)
 
     def double(self) -> Any:
-        """Cast floating point tensors to float64."""
+        """Cast floating point parameters and buffers to float64 and return the module.
+
+        Example:
+            >>> nn.Linear(2, 2).double().weight.dtype
+            rushlight.float64
+        """
         return self._cast_floats(dtypes.float64)
 
     def half(self) -> Any:
-        """Cast floating point tensors to float16."""
+        """Cast floating point parameters and buffers to float16 and return the module.
+
+        Example:
+            >>> nn.Linear(2, 2).half().weight.dtype
+            rushlight.float16
+        """
         return self._cast_floats(dtypes.float16)
 
     def bfloat16(self) -> Any:
-        """Cast floating point tensors to bfloat16."""
+        """Cast floating point parameters and buffers to bfloat16 and return the module.
+
+        Example:
+            >>> nn.Linear(2, 2).bfloat16().weight.dtype
+            rushlight.bfloat16
+        """
         return self._cast_floats(dtypes.bfloat16)
 
     def _cast_floats(self, dtype: Any) -> Any:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Set whether autograd records operations on the parameters."""
+        """Switch gradients of all parameters on or off, and return the module; off freezes it.
+
+        Args:
+            requires_grad: whether operations on the parameters are recorded.
+
+        Example:
+            >>> net = nn.Linear(2, 2).requires_grad_(False)
+            >>> net(torch.ones(1, 2)).requires_grad
+            False
+        """
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of every parameter, or set them to zero."""
+        """Forget the gradients of all parameters.
+
+        Args:
+            set_to_none: True sets `grad` to None, False fills it with zeros.
+
+        Example:
+            >>> net = nn.Linear(2, 1)
+            >>> net(torch.ones(1, 2)).sum().backward()
+            >>> net.zero_grad()
+            >>> print(net.weight.grad)
+            None
+        """
         for p in self.parameters():
             if p.grad is None:
                 continue
@@ -142,7 +241,12 @@ class Convert(Members):
             p.grad.zero_()
 
     def share_memory(self) -> Any:
-        """Move every tensor to memory that other processes can map."""
+        """Move all parameters and buffers to memory that other processes can map; return the module.
+
+        Example:
+            >>> nn.Linear(2, 2).share_memory().weight.is_shared()
+            True
+        """
         return self._apply(lambda t: t.share_memory_())
 
 

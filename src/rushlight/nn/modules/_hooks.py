@@ -30,7 +30,25 @@ class Hooks:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, args)` before forward; what it returns replaces the arguments."""
+        """Call `hook(module, args)` before `forward`; what it returns replaces the arguments.
+
+        Args:
+            hook: returns None to change nothing, a tuple of arguments, or one argument.
+            prepend: run it before the hooks that are there already.
+            with_kwargs: call it as `hook(module, args, kwargs)`; it then returns None or both.
+
+        Returns:
+            A handle; its `remove()` takes the hook away.
+
+        Example:
+            >>> net = nn.Identity()
+            >>> handle = net.register_forward_pre_hook(lambda module, args: (args[0] * 10,))
+            >>> net(torch.tensor([1.0]))
+            tensor([10.])
+            >>> handle.remove()
+            >>> net(torch.tensor([1.0]))
+            tensor([1.])
+        """
         flags = self._forward_pre_hooks_with_kwargs
         handle = HookHandle(self._forward_pre_hooks, hook, (flags,), prepend)
         if with_kwargs:
@@ -45,7 +63,25 @@ class Hooks:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
+        """Call `hook(module, args, output)` after `forward`; what it returns replaces the output.
+
+        Args:
+            hook: returns None to leave the output as it is.
+            prepend: run it before the hooks that are there already.
+            with_kwargs: call it as `hook(module, args, kwargs, output)`.
+            always_call: run it even when `forward` raised an error.
+
+        Returns:
+            A handle; its `remove()` takes the hook away.
+
+        Example:
+            >>> net = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+            >>> seen = []
+            >>> handle = net[0].register_forward_hook(lambda module, args, out: seen.append(out.shape))
+            >>> _ = net(torch.zeros(5, 2))
+            >>> seen
+            [rushlight.Size([5, 3])]
+        """
         companions = (self._forward_hooks_with_kwargs, self._forward_hooks_always_called)
         handle = HookHandle(self._forward_hooks, hook, companions, prepend)
         if with_kwargs:
@@ -57,18 +93,54 @@ class Hooks:
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, grad_output)` before this module's gradients are computed."""
+        """Call `hook(module, grad_output)` before this module's gradients are computed.
+
+        Args:
+            hook: gets the gradients of the outputs as a tuple; what it returns replaces them.
+            prepend: run it before the hooks that are there already.
+
+        Returns:
+            A handle; its `remove()` takes the hook away.
+
+        Example:
+            >>> net = nn.Identity()
+            >>> handle = net.register_full_backward_pre_hook(lambda module, grads: (grads[0] * 2,))
+            >>> x = torch.ones(2, requires_grad=True)
+            >>> net(x).sum().backward()
+            >>> x.grad
+            tensor([2., 2.])
+        """
         return HookHandle(self._backward_pre_hooks, hook, (), prepend)
 
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, grad_input, grad_output)` when this module's gradients are known."""
+        """Call `hook(module, grad_input, grad_output)` when this module's gradients are known.
+
+        Args:
+            hook: gets the gradients of inputs and outputs as tuples; a tuple that it returns replaces
+                the gradients of the inputs.
+            prepend: run it before the hooks that are there already.
+
+        Returns:
+            A handle; its `remove()` takes the hook away.
+
+        Example:
+            >>> net = nn.ReLU()
+            >>> handle = net.register_full_backward_hook(lambda module, gi, go: print(gi[0], go[0]))
+            >>> x = torch.tensor([-1.0, 2.0], requires_grad=True)
+            >>> net(x).sum().backward()
+            tensor([0., 1.]) tensor([1., 1.])
+        """
         self._claim_backward_hooks(True)
         return HookHandle(self._backward_hooks, hook, (), prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """The deprecated form of `register_full_backward_hook`: it watches the last op only."""
+        """Call a hook with the gradients of the module's last operation only; deprecated.
+
+        `register_full_backward_hook` sees the gradients of the module's inputs, whatever happens
+        inside.
+        """
         self._claim_backward_hooks(False)
         return HookHandle(self._backward_hooks, hook)
 

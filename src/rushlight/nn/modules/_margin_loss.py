@@ -12,7 +12,22 @@ from .distance import PairwiseDistance
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """The hinge loss of one class against the others."""
+    """Hinge loss of one right class: its score should beat every other by a margin.
+
+    Args:
+        p: the power of each term, 1 or 2.
+        margin: by how much.
+        weight: (C,), a factor per class.
+        reduction: "mean", "sum", or "none" for one loss per sample.
+        size_average, reduce: the old form of `reduction`; deprecated.
+
+    Shape:
+        input (N, C) or (C,), target (N,) or () of class numbers -> one number, or (N,).
+
+    Example:
+        >>> nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
+        tensor(0.3250)
+    """
 
     def __init__(
         self,
@@ -43,7 +58,20 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """Distances: small for similar pairs, beyond the margin for others."""
+    """Loss of distances: the distance of similar pairs, max(0, margin - distance) of others.
+
+    Args:
+        margin: how far apart pairs that are not similar should be.
+        reduction: "mean", "sum", or "none" for one loss per element.
+        size_average, reduce: the old form of `reduction`; deprecated.
+
+    Shape:
+        input (*), target (*) of 1 (similar) and -1 -> one number, or (*) if not reduced.
+
+    Example:
+        >>> nn.HingeEmbeddingLoss()(torch.tensor([0.2, 0.4]), torch.tensor([1, -1]))
+        tensor(0.4000)
+    """
 
     def __init__(
         self,
@@ -74,7 +102,23 @@ class _PairLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_PairLoss):
-    """Cosines: near one for similar pairs, below the margin for others."""
+    """Loss of angles: 1 - cos of similar pairs, max(0, cos - margin) of others.
+
+    Args:
+        margin: the cosine that pairs that are not similar may have, between -1 and 1.
+        reduction: "mean", "sum", or "none" for one loss per sample.
+        size_average, reduce: the old form of `reduction`; deprecated.
+
+    Shape:
+        input1 (N, D), input2 (N, D), target (N,) of 1 (similar) and -1; or without N -> one number,
+        or (N,) if not reduced.
+
+    Example:
+        >>> x = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+        >>> y = torch.tensor([[1.0, 0.0], [0.6, 0.8]])
+        >>> nn.CosineEmbeddingLoss(reduction="none")(x, y, torch.tensor([1, -1]))
+        tensor([0.0000, 0.6000])
+    """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.cosine_embedding_loss(
@@ -83,7 +127,22 @@ class CosineEmbeddingLoss(_PairLoss):
 
 
 class MarginRankingLoss(_PairLoss):
-    """Which of two inputs should be larger."""
+    """Loss of an order: max(0, -target (input1 - input2) + margin).
+
+    Args:
+        margin: by how much the larger input should be larger.
+        reduction: "mean", "sum", or "none" for one loss per element.
+        size_average, reduce: the old form of `reduction`; deprecated.
+
+    Shape:
+        input1 (*), input2 (*), target (*): 1 if input1 should be larger, else -1 -> one number,
+        or (*) if not reduced.
+
+    Example:
+        >>> x, y = torch.tensor([3.0]), torch.tensor([2.5])
+        >>> nn.MarginRankingLoss(margin=1.0)(x, y, torch.tensor([1]))
+        tensor(0.5000)
+    """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.margin_ranking_loss(
@@ -92,7 +151,24 @@ class MarginRankingLoss(_PairLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """The anchor nearer to the positive than to the negative, by a margin."""
+    """The anchor should be nearer to the positive than to the negative, by a margin.
+
+    Args:
+        margin: by how much.
+        p: which norm the distance is.
+        eps: added to differences, so that the distance can be differentiated at 0.
+        swap: use the distance of positive and negative where it is smaller (Balntas, 2016).
+        reduction: "mean", "sum", or "none" for one loss per sample.
+        size_average, reduce: the old form of `reduction`; deprecated.
+
+    Shape:
+        anchor, positive, negative: (N, D) or (D,) -> one number, or (N,) if not reduced.
+
+    Example:
+        >>> a, p, n = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 3.0)
+        >>> nn.TripletMarginLoss(margin=5.0)(a, p, n)
+        tensor(2.1716)
+    """
 
     def __init__(
         self,
@@ -128,7 +204,23 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """The triplet loss with a distance of one's own."""
+    """`TripletMarginLoss` with a distance function of your own.
+
+    Args:
+        distance_function: of two tensors; `PairwiseDistance` if None.
+        margin: by how much the anchor should be nearer to the positive.
+        swap: use the distance of positive and negative where it is smaller.
+        reduction: "mean", "sum", or "none" for one loss per sample.
+
+    Shape:
+        anchor, positive, negative: what the function takes -> one number, or (N,) if not reduced.
+
+    Example:
+        >>> def city(x, y): return (x - y).abs().sum(-1)
+        >>> a, p, n = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 3.0)
+        >>> nn.TripletMarginWithDistanceLoss(distance_function=city, margin=5.0)(a, p, n)
+        tensor(1.)
+    """
 
     def __init__(
         self,

@@ -72,7 +72,25 @@ class Members:
     # -- registration ---------------------------------------------------------------------------
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that belongs to the module but is not trained."""
+        """Add a tensor that moves and is saved with the module, but is not trained.
+
+        Args:
+            name: the attribute under which it will be found.
+            tensor: the tensor, or None to reserve the name.
+            persistent: False keeps it out of `state_dict`.
+
+        Raises:
+            KeyError: if the name is taken, empty, or has a dot in it.
+            TypeError: if `tensor` is not a tensor.
+
+        Example:
+            >>> net = nn.Module()
+            >>> net.register_buffer("mean", torch.zeros(2))
+            >>> net.state_dict()
+            OrderedDict([('mean', tensor([0., 0.]))])
+            >>> list(net.parameters())
+            []
+        """
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         _check_name(self, "buffer", name, self._buffers)
@@ -89,7 +107,22 @@ class Members:
             self._non_persistent_buffers_set.add(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter under `name`."""
+        """Add a parameter under a name; assigning `self.name = nn.Parameter(...)` does the same.
+
+        Args:
+            name: the attribute under which it will be found.
+            param: the parameter, or None for one that this module does not have (a layer without bias).
+
+        Raises:
+            KeyError: if the name is taken, empty, or has a dot in it.
+            TypeError: if `param` is not a Parameter.
+
+        Example:
+            >>> net = nn.Module()
+            >>> net.register_parameter("scale", nn.Parameter(torch.ones(2)))
+            >>> [(name, tuple(p.shape)) for name, p in net.named_parameters()]
+            [('scale', (2,))]
+        """
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         _check_name(self, "parameter", name, self._parameters)
@@ -110,7 +143,24 @@ class Members:
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a child module under `name`."""
+        """Add a child module under a name; assigning `self.name = module` does the same.
+
+        Args:
+            name: the attribute under which it will be found.
+            module: the child, or None to reserve the name.
+
+        Raises:
+            KeyError: if the name is taken, empty, or has a dot in it.
+            TypeError: if `module` is not a Module.
+
+        Example:
+            >>> net = nn.Sequential()
+            >>> net.add_module("first", nn.Flatten())
+            >>> net
+            Sequential(
+              (first): Flatten(start_dim=1, end_dim=-1)
+            )
+        """
         if module is not None and not isinstance(module, Members):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         _check_name(self, "module", name, self._modules)
@@ -118,13 +168,29 @@ class Members:
         self._modules[name] = on_registration("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """Alias of `add_module`."""
+        """Add a child module: another name of `add_module`.
+
+        Example:
+            >>> net = nn.Module()
+            >>> net.register_module("act", nn.ReLU())
+            >>> net.act
+            ReLU()
+        """
         self.add_module(name, module)
 
     # -- lookup by path -------------------------------------------------------------------------
 
     def get_submodule(self, target: str) -> Module:
-        """The module at a dotted path, `""` being this one."""
+        """Return the module at a dotted path; the empty path is this module.
+
+        Raises:
+            AttributeError: if a part of the path is missing or is not a module.
+
+        Example:
+            >>> net = nn.Sequential(nn.Sequential(nn.Linear(2, 3), nn.ReLU()))
+            >>> net.get_submodule("0.1")
+            ReLU()
+        """
         found: Any = self
         for part in target.split(".") if target else ():
             if not hasattr(found, part):
@@ -135,7 +201,23 @@ class Members:
         return found
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put `module` at a dotted path; `strict` demands that one is there already."""
+        """Put a module at a dotted path, in place of what is there.
+
+        Args:
+            target: the path, such as `"encoder.0.act"`.
+            module: the new module.
+            strict: True raises an error if nothing is at that path yet.
+
+        Raises:
+            ValueError: if the path is empty or `module` is not a Module.
+            AttributeError: if the path leads to something that is not a module.
+
+        Example:
+            >>> net = nn.Sequential(nn.Sequential(nn.Linear(2, 3), nn.ReLU()))
+            >>> net.set_submodule("0.1", nn.GELU())
+            >>> net[0][1]
+            GELU(approximate='none')
+        """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Members):
@@ -158,14 +240,32 @@ class Members:
         return owner, getattr(owner, name)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a dotted path."""
+        """Return the parameter at a dotted path.
+
+        Raises:
+            AttributeError: if there is none.
+
+        Example:
+            >>> net = nn.Sequential(nn.Linear(2, 3))
+            >>> net.get_parameter("0.weight").shape
+            rushlight.Size([3, 2])
+        """
         _, found = self._get_leaf(target)
         if not isinstance(found, Parameter):
             raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a dotted path."""
+        """Return the buffer at a dotted path.
+
+        Raises:
+            AttributeError: if there is none.
+
+        Example:
+            >>> net = nn.Sequential(nn.BatchNorm1d(2))
+            >>> net.get_buffer("0.running_mean")
+            tensor([0., 0.])
+        """
         owner, found = self._get_leaf(target)
         name = target.rpartition(".")[2]
         if name not in owner._buffers:
@@ -197,38 +297,87 @@ class Members:
                 yield (module_prefix + "." if module_prefix else "") + name, member
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Every parameter, each once."""
+        """Iterate over the parameters; a parameter that is used twice comes once.
+
+        Args:
+            recurse: False leaves out the parameters of child modules.
+
+        Example:
+            >>> net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+            >>> sum(p.numel() for p in net.parameters())
+            58
+            >>> optimizer = optim.SGD(net.parameters(), lr=0.1)
+        """
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Every parameter with its dotted path."""
+        """Iterate over pairs of dotted path and parameter.
+
+        Args:
+            prefix: put before every path.
+            recurse: False leaves out the parameters of child modules.
+            remove_duplicate: False repeats a parameter that has several paths.
+
+        Example:
+            >>> net = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
+            >>> [(name, tuple(p.shape)) for name, p in net.named_parameters()]
+            [('0.weight', (8, 4)), ('0.bias', (8,))]
+        """
         yield from self._named_members(
             lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
         )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Every buffer, each once."""
+        """Iterate over the buffers; a buffer that is used twice comes once.
+
+        Args:
+            recurse: False leaves out the buffers of child modules.
+
+        Example:
+            >>> [b.shape for b in nn.BatchNorm1d(3).buffers()]
+            [rushlight.Size([3]), rushlight.Size([3]), rushlight.Size([])]
+        """
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Every buffer with its dotted path."""
+        """Iterate over pairs of dotted path and buffer.
+
+        Args:
+            prefix: put before every path.
+            recurse: False leaves out the buffers of child modules.
+            remove_duplicate: False repeats a buffer that has several paths.
+
+        Example:
+            >>> [name for name, _ in nn.BatchNorm1d(3).named_buffers()]
+            ['running_mean', 'running_var', 'num_batches_tracked']
+        """
         yield from self._named_members(
             lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
         )
 
     def children(self) -> Iterator[Module]:
-        """The immediate child modules."""
+        """Iterate over the modules directly in this one, each once.
+
+        Example:
+            >>> list(nn.Sequential(nn.Flatten(), nn.ReLU()).children())
+            [Flatten(start_dim=1, end_dim=-1), ReLU()]
+        """
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The immediate child modules with their names."""
+        """Iterate over pairs of name and module, for the modules directly in this one.
+
+        Example:
+            >>> list(nn.Sequential(nn.Flatten(), nn.ReLU()).named_children())
+            [('0', Flatten(start_dim=1, end_dim=-1)), ('1', ReLU())]
+        """
         seen: set[int] = set()
         for name, module in self._modules.items():
             if module is not None and id(module) not in seen:
@@ -236,14 +385,34 @@ class Members:
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and every one below it."""
+        """Iterate over this module and all modules in it, parents first.
+
+        Args:
+            remove_duplicate: False repeats a module that is used in several places.
+
+        Example:
+            >>> net = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU()))
+            >>> [type(m).__name__ for m in net.modules()]
+            ['Sequential', 'Linear', 'Sequential', 'ReLU']
+        """
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(
         self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """This module and every one below it, with dotted paths."""
+        """Iterate over pairs of dotted path and module, this module first with an empty path.
+
+        Args:
+            memo: modules that are left out; those that were met are added to it.
+            prefix: put before every path.
+            remove_duplicate: False repeats a module that is used in several places.
+
+        Example:
+            >>> net = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU()))
+            >>> [name for name, _ in net.named_modules()]
+            ['', '0', '1', '1.0']
+        """
         memo = set() if memo is None else memo
         if self in memo:
             return

@@ -30,7 +30,23 @@ def _line(key: Any, value: Any, label: Callable[[Tensor], Any]) -> str:
 
 
 class ParameterList(Module):
-    """A list whose tensors are parameters."""
+    """Hold parameters in a list, so that they belong to the module that has the list.
+
+    Tensors that are put in become parameters; other values are kept as they are.
+
+    Args:
+        values: values to begin with.
+
+    Example:
+        >>> class Scales(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.scales = nn.ParameterList([torch.ones(2) for _ in range(3)])
+        ...     def forward(self, x):
+        ...         return x * self.scales[0] + self.scales[1]
+        >>> len(list(Scales().parameters()))
+        3
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -66,13 +82,23 @@ class ParameterList(Module):
         return [k for k in super().__dir__() if not k.isdigit()]
 
     def append(self, value: Any) -> Any:
-        """Add a value at the end."""
+        """Add a value at the end and return the list; a tensor becomes a parameter.
+
+        Example:
+            >>> len(nn.ParameterList().append(torch.ones(2)))
+            1
+        """
         self._size += 1
         self[len(self) - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> Any:
-        """Add values at the end."""
+        """Add values at the end and return the list; tensors become parameters.
+
+        Example:
+            >>> len(nn.ParameterList().extend([torch.ones(2), torch.ones(3)]))
+            2
+        """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
                 "ParameterList.extend should be called with an iterable, but got "
@@ -90,7 +116,21 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary whose tensors are parameters."""
+    """Hold parameters in a dictionary, so that they belong to the module that has it.
+
+    Tensors that are put in become parameters; other values are kept as they are. Names keep the
+    order in which they were added.
+
+    Args:
+        parameters: a mapping of names to values, or pairs.
+
+    Example:
+        >>> scales = nn.ParameterDict({"left": torch.ones(2), "right": torch.zeros(2)})
+        >>> scales["left"].requires_grad
+        True
+        >>> [name for name, _ in scales.named_parameters()]
+        ['left', 'right']
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -130,11 +170,16 @@ class ParameterDict(Module):
         return key in self._keys
 
     def copy(self) -> ParameterDict:
-        """A shallow copy."""
+        """Return a new ParameterDict with the same values."""
         return ParameterDict(OrderedDict((k, self[k]) for k in self._keys))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of `key`, which becomes `default` when there is none."""
+        """Return the value of a key; a key that is missing gets `default` first.
+
+        Example:
+            >>> nn.ParameterDict().setdefault("scale", torch.ones(1)).requires_grad
+            True
+        """
         if key not in self:
             self[key] = default
         return self[key]
@@ -145,7 +190,7 @@ class ParameterDict(Module):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Take a value out and return it."""
+        """Take the value of a key out and return it."""
         value = self[key]
         del self[key]
         return value
@@ -157,27 +202,34 @@ class ParameterDict(Module):
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of `key`, or `default`."""
+        """Return the value of a key, or `default` if it is missing."""
         return self[key] if key in self else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new ParameterDict with these keys."""
+        """Return a new ParameterDict with these keys, all with the value `default`."""
         return ParameterDict((k, default) for k in keys)
 
     def keys(self) -> Any:
-        """The names."""
+        """Return the names."""
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Names with values."""
+        """Return pairs of name and value."""
         return ((k, self[k]) for k in self._keys)
 
     def values(self) -> Iterable[Any]:
-        """The values."""
+        """Return the values."""
         return (self[k] for k in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Add the values of a mapping, or of pairs."""
+        """Add the values of a mapping or of pairs; a name that is there is replaced.
+
+        Example:
+            >>> scales = nn.ParameterDict({"a": torch.ones(2)})
+            >>> scales.update({"b": torch.zeros(2)})
+            >>> list(scales.keys())
+            ['a', 'b']
+        """
         if not isinstance(parameters, Iterable):
             raise TypeError(
                 "ParametersDict.update should be called with an iterable of key/value pairs, but "

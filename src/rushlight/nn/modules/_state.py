@@ -63,12 +63,34 @@ class State(Members):
         return HookHandle(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata)` after `state_dict`."""
+        """Call `hook(module, state_dict, prefix, local_metadata)` after `state_dict`; it may change it.
+
+        Returns:
+            A handle; its `remove()` takes the hook away.
+
+        Example:
+            >>> net = nn.Linear(1, 1)
+            >>> def drop_bias(module, state, prefix, metadata):
+            ...     del state[prefix + "bias"]
+            >>> handle = net.register_state_dict_post_hook(drop_bias)
+            >>> list(net.state_dict())
+            ['weight']
+        """
         hook._from_public_api = True  # type: ignore[attr-defined]
         return HookHandle(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """Call `hook(module, prefix, keep_vars)` before `state_dict`."""
+        """Call `hook(module, prefix, keep_vars)` before `state_dict`.
+
+        Returns:
+            A handle; its `remove()` takes the hook away.
+
+        Example:
+            >>> net = nn.Linear(1, 1)
+            >>> handle = net.register_state_dict_pre_hook(lambda module, prefix, keep: print("saving"))
+            >>> _ = net.state_dict()
+            saving
+        """
         return HookHandle(self._state_dict_pre_hooks, hook)
 
     def _register_load_state_dict_pre_hook(
@@ -78,23 +100,66 @@ class State(Members):
         return HookHandle(self._load_state_dict_pre_hooks, wrapped)
 
     def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata, ...)` before loading."""
+        """Call a hook before a module's own tensors are loaded; it may rename keys of the state dict.
+
+        The hook gets `(module, state_dict, prefix, local_metadata, strict, missing_keys,
+        unexpected_keys, error_msgs)`.
+
+        Returns:
+            A handle; its `remove()` takes the hook away.
+
+        Example:
+            >>> net = nn.Linear(1, 1, bias=False)
+            >>> def rename(module, state, prefix, *rest):
+            ...     state[prefix + "weight"] = state.pop(prefix + "w")
+            >>> handle = net.register_load_state_dict_pre_hook(rename)
+            >>> net.load_state_dict({"w": torch.ones(1, 1)})
+            <All keys matched successfully>
+        """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
-        """Call `hook(module, incompatible_keys)` after loading."""
+        """Call `hook(module, incompatible_keys)` after loading; it may empty the lists of keys.
+
+        Returns:
+            A handle; its `remove()` takes the hook away.
+
+        Example:
+            >>> net = nn.Linear(1, 1)
+            >>> handle = net.register_load_state_dict_post_hook(lambda m, keys: keys.missing_keys.clear())
+            >>> net.load_state_dict({"weight": torch.ones(1, 1)})
+            <All keys matched successfully>
+        """
         return HookHandle(self._load_state_dict_post_hooks, hook)
 
     # -- extra state ----------------------------------------------------------------------------
 
     def get_extra_state(self) -> Any:
-        """What to keep in the state dict beside tensors; override together with its setter."""
+        """Return what `state_dict` keeps beside tensors; define it together with `set_extra_state`.
+
+        Example:
+            >>> class Counter(nn.Module):
+            ...     n = 0
+            ...     def get_extra_state(self):
+            ...         return {"n": self.n}
+            ...     def set_extra_state(self, state):
+            ...         self.n = state["n"]
+            >>> a, b = Counter(), Counter()
+            >>> a.n = 5
+            >>> _ = b.load_state_dict(a.state_dict())
+            >>> b.n
+            5
+        """
         raise RuntimeError(
             "Reached a code path in Module.get_extra_state() that should never be called."
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what `get_extra_state` gave."""
+        """Take back what `get_extra_state` returned; `load_state_dict` calls it.
+
+        Args:
+            state: the value found in the state dict.
+        """
         raise RuntimeError(
             "Reached a code path in Module.set_extra_state() that should never be called."
         )
@@ -115,7 +180,28 @@ class State(Members):
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
-        """Every parameter and persistent buffer by its dotted path; the tensors are shared."""
+        """Return all parameters and persistent buffers by dotted path, in order.
+
+        The tensors share memory with the module: copy them (`v.clone()`) to keep a snapshot while
+        training goes on.
+
+        Args:
+            destination: a dict to fill, instead of a new one.
+            prefix: put before every path.
+            keep_vars: True gives the parameters themselves, False detached tensors.
+
+        Example:
+            >>> net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+            >>> for name, value in net.state_dict().items():
+            ...     print(name, tuple(value.shape))
+            0.weight (3, 2)
+            0.bias (3,)
+            1.weight (3,)
+            1.bias (3,)
+            1.running_mean (3,)
+            1.running_var (3,)
+            1.num_batches_tracked ()
+        """
         if args:
             warnings.warn(
                 "Positional args are being deprecated, use kwargs instead. Refer to "
@@ -274,7 +360,29 @@ class State(Members):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
-        """Copy parameters and buffers from `state_dict` into this module and those below."""
+        """Copy parameters and buffers from a dictionary that `state_dict` made.
+
+        Args:
+            state_dict: tensors by dotted path.
+            strict: False allows missing and unexpected paths; they are in the result.
+            assign: True takes the tensors themselves instead of copying their values.
+
+        Returns:
+            A named tuple with the lists `missing_keys` and `unexpected_keys`.
+
+        Raises:
+            RuntimeError: if a shape does not fit, or a path is missing or unexpected and `strict` is
+                True. The message lists all of them.
+
+        Example:
+            >>> a, b = nn.Linear(2, 3), nn.Linear(2, 3)
+            >>> b.load_state_dict(a.state_dict())
+            <All keys matched successfully>
+            >>> bool((a.weight == b.weight).all())
+            True
+            >>> b.load_state_dict({"weight": torch.zeros(3, 2)}, strict=False).missing_keys
+            ['bias']
+        """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         metadata = getattr(state_dict, "_metadata", None)

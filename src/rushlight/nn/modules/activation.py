@@ -34,35 +34,93 @@ class _InPlace(Module):
 
 
 class ReLU(_InPlace):
-    """max(0, x)."""
+    """Replace negative elements by zero: max(0, x).
+
+    Args:
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.ReLU()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([0., 0., 2.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
 
 
 class SELU(_InPlace):
-    """The self-normalising ELU."""
+    """ELU with fixed constants that keep activations near mean 0 and variance 1.
+
+    Computes `scale * (max(0, x) + min(0, alpha * (exp(x) - 1)))` with scale 1.0507 and
+    alpha 1.6733.
+
+    Args:
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.SELU()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-1.5202,  0.0000,  2.1014])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
 
 
 class SiLU(_InPlace):
-    """x times its sigmoid."""
+    """Multiply by the sigmoid: x sigmoid(x), also called swish.
+
+    Args:
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.SiLU()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.2384,  0.0000,  1.7616])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
 
 
 class Mish(_InPlace):
-    """x tanh(softplus(x))."""
+    """Compute x tanh(softplus(x)), a smooth relative of ReLU.
+
+    Args:
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Mish()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.2525,  0.0000,  1.9440])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
 
 
 class Hardswish(_InPlace):
-    """x relu6(x + 3) / 6."""
+    """SiLU made of straight lines: x relu6(x + 3) / 6.
+
+    Args:
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Hardswish()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.3333,  0.0000,  1.6667])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
@@ -72,7 +130,18 @@ class Hardswish(_InPlace):
 
 
 class Hardsigmoid(_InPlace):
-    """relu6(x + 3) / 6."""
+    """Sigmoid made of straight lines: relu6(x + 3) / 6.
+
+    Args:
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Hardsigmoid()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([0.1667, 0.5000, 0.8333])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
@@ -82,7 +151,21 @@ class Hardsigmoid(_InPlace):
 
 
 class Hardtanh(_InPlace):
-    """x limited to [min_val, max_val]."""
+    """Limit elements to [min_val, max_val].
+
+    Args:
+        min_val: the smallest result.
+        max_val: the largest result.
+        min_value, max_value: the old names of these two; deprecated.
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Hardtanh(-1.0, 1.0)(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-1.,  0.,  1.])
+    """
 
     __constants__ = ["min_val", "max_val", "inplace"]
 
@@ -110,7 +193,18 @@ class Hardtanh(_InPlace):
 
 
 class ReLU6(Hardtanh):
-    """x limited to [0, 6]."""
+    """Limit elements to [0, 6].
+
+    Args:
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.ReLU6()(torch.tensor([-1.0, 3.0, 9.0]))
+        tensor([0., 3., 6.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -135,7 +229,20 @@ def _in_place(module: Any) -> str:
 
 
 class Threshold(_InPlace):
-    """x where it exceeds the threshold, `value` elsewhere."""
+    """Keep elements above a threshold and put a value in place of the others.
+
+    Args:
+        threshold: elements above it stay as they are.
+        value: what the others become.
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Threshold(0.5, 20.0)(torch.tensor([0.2, 0.7]))
+        tensor([20.0000,  0.7000])
+    """
 
     __constants__ = ["threshold", "value", "inplace"]
 
@@ -152,7 +259,22 @@ class Threshold(_InPlace):
 
 
 class RReLU(_InPlace):
-    """Leaky ReLU with a slope drawn at random in training."""
+    """Leaky ReLU whose slope is drawn for every element in training.
+
+    In evaluation the slope is the mean of `lower` and `upper`.
+
+    Args:
+        lower: the smallest slope.
+        upper: the largest slope.
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.RReLU(0.1, 0.3).eval()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.4000,  0.0000,  2.0000])
+    """
 
     __constants__ = ["lower", "upper", "inplace"]
 
@@ -171,7 +293,19 @@ class RReLU(_InPlace):
 
 
 class ELU(_InPlace):
-    """x, or alpha (exp(x) - 1) below zero."""
+    """Keep positive x; alpha (exp(x) - 1) for negative x.
+
+    Args:
+        alpha: minus the limit for large negative x.
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.ELU()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.8647,  0.0000,  2.0000])
+    """
 
     __constants__ = ["alpha", "inplace"]
 
@@ -187,14 +321,38 @@ class ELU(_InPlace):
 
 
 class CELU(ELU):
-    """The continuously differentiable ELU."""
+    """Keep positive x; alpha (exp(x / alpha) - 1) for negative x, which has no kink at 0.
+
+    Args:
+        alpha: minus the limit for large negative x.
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.CELU(alpha=2.0)(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-1.2642,  0.0000,  2.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)
 
 
 class LeakyReLU(_InPlace):
-    """x, or negative_slope x below zero."""
+    """Keep positive x; negative_slope x for negative x.
+
+    Args:
+        negative_slope: the slope for negative x.
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.LeakyReLU(0.1)(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.2000,  0.0000,  2.0000])
+    """
 
     __constants__ = ["inplace", "negative_slope"]
 
@@ -210,7 +368,22 @@ class LeakyReLU(_InPlace):
 
 
 class PReLU(Module):
-    """Leaky ReLU with learnt slopes."""
+    """Keep positive x; a learnt slope times x for negative x.
+
+    Args:
+        num_parameters: 1 for one slope, or the number of channels for one slope each.
+        init: the slopes to begin with.
+
+    Shape:
+        (N, C, *) -> the same; with `num_parameters=1` any shape.
+
+    Attributes:
+        weight: (num_parameters,), the slopes.
+
+    Example:
+        >>> nn.PReLU()(torch.tensor([-2.0, 0.0, 2.0])).detach()
+        tensor([-0.5000,  0.0000,  2.0000])
+    """
 
     __constants__ = ["num_parameters"]
 
@@ -224,7 +397,7 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Set every slope to `init`."""
+        """Set every slope to `init` again."""
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -235,7 +408,20 @@ class PReLU(Module):
 
 
 class GELU(Module):
-    """x times the normal distribution's cdf."""
+    """Multiply by the normal distribution function: x P(Z <= x) for a standard normal Z.
+
+    Args:
+        approximate: "none" for the exact function, "tanh" for the quicker approximation.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.GELU()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.0455,  0.0000,  1.9545])
+        >>> nn.GELU(approximate='tanh')(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.0454,  0.0000,  1.9546])
+    """
 
     __constants__ = ["approximate"]
 
@@ -251,42 +437,94 @@ class GELU(Module):
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x))."""
+    """Map every element to (0, 1): 1 / (1 + exp(-x)).
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Sigmoid()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([0.1192, 0.5000, 0.8808])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return input.sigmoid()
 
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """Map every element to (-1, 1): the hyperbolic tangent.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Tanh()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.9640,  0.0000,  0.9640])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return input.tanh()
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x))."""
+    """Compute log(sigmoid(x)) without overflow.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.LogSigmoid()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-2.1269, -0.6931, -0.1269])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Softsign(Module):
-    """x / (1 + |x|)."""
+    """Compute x / (1 + |x|).
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Softsign()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.6667,  0.0000,  0.6667])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Tanhshrink(Module):
-    """x - tanh(x)."""
+    """Compute x - tanh(x).
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Tanhshrink()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-1.0360,  0.0000,  1.0360])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class Softplus(Module):
-    """log(1 + exp(beta x)) / beta, linear above the threshold."""
+    """A smooth ReLU: log(1 + exp(beta x)) / beta.
+
+    Args:
+        beta: larger is closer to ReLU.
+        threshold: the result is x itself where beta x is larger than this.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Softplus()(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([0.1269, 0.6931, 2.1269])
+    """
 
     __constants__ = ["beta", "threshold"]
 
@@ -314,21 +552,54 @@ class _Shrink(Module):
 
 
 class Hardshrink(_Shrink):
-    """x, or zero where |x| <= lambd."""
+    """Set elements in [-lambd, lambd] to zero.
+
+    Args:
+        lambd: the half width of the interval.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Hardshrink(0.5)(torch.tensor([-1.0, 0.3, 2.0]))
+        tensor([-1.,  0.,  2.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardshrink(input, self.lambd)
 
 
 class Softshrink(_Shrink):
-    """x moved towards zero by lambd."""
+    """Move every element towards zero by lambd, and not past it.
+
+    Args:
+        lambd: how far; not negative.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Softshrink(0.5)(torch.tensor([-1.0, 0.3, 2.0]))
+        tensor([-0.5000,  0.0000,  1.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
 
 
 class GLU(Module):
-    """The first half times the sigmoid of the second."""
+    """Split in two halves and multiply the first by the sigmoid of the second.
+
+    Args:
+        dim: the dimension that is split; its size must be even.
+
+    Shape:
+        (*, 2 n, *) -> (*, n, *).
+
+    Example:
+        >>> nn.GLU()(torch.tensor([1.0, 2.0, 0.0, 0.0]))
+        tensor([0.5000, 1.0000])
+    """
 
     __constants__ = ["dim"]
 
@@ -359,28 +630,74 @@ class _OverDim(Module):
 
 
 class Softmin(_OverDim):
-    """softmax(-x)."""
+    """Softmax of -x: small elements get large shares.
+
+    Args:
+        dim: the dimension along which results sum to 1.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Softmin(dim=0)(torch.tensor([1.0, 2.0]))
+        tensor([0.7311, 0.2689])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)
 
 
 class Softmax(_OverDim):
-    """Exponentials, scaled to sum to one."""
+    """Turn scores into shares that sum to 1: exp(x), divided by its sum along `dim`.
+
+    Args:
+        dim: the dimension along which results sum to 1.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Softmax(dim=1)(torch.tensor([[0.0, 0.0], [1.0, 3.0]]))
+        tensor([[0.5000, 0.5000],
+                [0.1192, 0.8808]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim, _stacklevel=5)
 
 
 class LogSoftmax(_OverDim):
-    """The logarithm of softmax."""
+    """The logarithm of softmax, computed so that nothing overflows.
+
+    Args:
+        dim: the dimension along which the exponentials of the results sum to 1.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.LogSoftmax(dim=1)(torch.tensor([[0.0, 0.0], [1.0, 3.0]]))
+        tensor([[-0.6931, -0.6931],
+                [-2.1269, -0.1269]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of every pixel."""
+    """Softmax over the channels of every pixel.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) -> the same.
+
+    Example:
+        >>> nn.Softmax2d()(torch.zeros(1, 4, 1, 2))[0, :, 0]
+        tensor([[0.2500, 0.2500],
+                [0.2500, 0.2500],
+                [0.2500, 0.2500],
+                [0.2500, 0.2500]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):

@@ -65,14 +65,14 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forget what was seen: mean 0, variance 1."""
+        """Forget the running statistics: mean 0, variance 1, no batches."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Scale 1, shift 0."""
+        """Forget the running statistics, set the scale to 1 and the shift to 0."""
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
@@ -140,7 +140,24 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalisation of (N, C) or (N, C, L)."""
+    """Batch normalisation of vectors or signals: every channel to mean 0, variance 1 over the batch.
+
+    Args:
+        num_features, eps, momentum, affine, track_running_stats, bias: as in `BatchNorm2d`.
+
+    Shape:
+        (N, C) or (N, C, L) -> the same.
+
+    Raises:
+        ValueError: if the input has another number of dimensions, or has one value per channel in
+            training.
+
+    Example:
+        >>> x = torch.tensor([[0.0, 10.0], [2.0, 30.0]])
+        >>> nn.BatchNorm1d(2)(x).detach()
+        tensor([[-1.0000, -1.0000],
+                [ 1.0000,  1.0000]])
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 2 and input.dim() != 3:
@@ -148,7 +165,40 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of (N, C, H, W)."""
+    """Batch normalisation of images: every channel to mean 0, variance 1 over the batch.
+
+    In training the statistics are those of the batch, and running averages of them are kept; in
+    evaluation the running averages are used.
+
+    Args:
+        num_features: number of channels C.
+        eps: added to the variance before the root is taken.
+        momentum: weight of the newest batch in the running statistics; None for a plain average.
+        affine: False leaves out `weight` and `bias`.
+        track_running_stats: False keeps no statistics; evaluation then uses the batch as well.
+        bias: False leaves out `bias` alone.
+
+    Shape:
+        (N, C, H, W) -> the same.
+
+    Attributes:
+        weight: (C,), ones to begin with.
+        bias: (C,), zeros to begin with.
+        running_mean, running_var: (C,), what evaluation uses.
+        num_batches_tracked: how many batches were seen.
+
+    Raises:
+        ValueError: if the input has another number of dimensions, or has one value per channel in
+            training.
+
+    Example:
+        >>> layer = nn.BatchNorm2d(3)
+        >>> y = layer(torch.rand(8, 3, 4, 4))
+        >>> y.shape, bool(y.mean((0, 2, 3)).abs().max() < 1e-5)
+        (rushlight.Size([8, 3, 4, 4]), True)
+        >>> layer.num_batches_tracked
+        tensor(1)
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 4:
@@ -156,7 +206,22 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of (N, C, D, H, W)."""
+    """Batch normalisation of volumes: every channel to mean 0, variance 1 over the batch.
+
+    Args:
+        num_features, eps, momentum, affine, track_running_stats, bias: as in `BatchNorm2d`.
+
+    Shape:
+        (N, C, D, H, W) -> the same.
+
+    Raises:
+        ValueError: if the input has another number of dimensions, or has one value per channel in
+            training.
+
+    Example:
+        >>> nn.BatchNorm3d(2)(torch.rand(4, 2, 3, 3, 3)).shape
+        rushlight.Size([4, 2, 3, 3, 3])
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 5:
@@ -164,7 +229,22 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation of any rank, with the statistics of all processes' batches."""
+    """Batch normalisation over the batches of all processes that train together.
+
+    In a group of one process, and in evaluation, it computes what `BatchNorm2d` computes.
+
+    Args:
+        num_features, eps, momentum, affine, track_running_stats, bias: as in `BatchNorm2d`.
+        process_group: the processes that share statistics; all of them if None.
+
+    Shape:
+        (N, C, *) -> the same.
+
+    Example:
+        >>> net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8))
+        >>> nn.SyncBatchNorm.convert_sync_batchnorm(net)[1]
+        SyncBatchNorm(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     def __init__(
         self,
@@ -203,7 +283,12 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """`module` with every BatchNorm in it replaced by a SyncBatchNorm of the same state."""
+        """Return the module with every BatchNorm in it replaced by a SyncBatchNorm of the same state.
+
+        Args:
+            module: a module that may contain batch norms, or is one.
+            process_group: the processes that share statistics; all of them if None.
+        """
         if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
             sync = cls(
                 module.num_features, module.eps, module.momentum, module.affine,
@@ -261,18 +346,51 @@ class _LazyNormBase(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
-    """A BatchNorm1d that learns `num_features` from its first input."""
+    """A BatchNorm1d that takes `num_features` from its first input.
+
+    Args:
+        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm1d`.
+
+    Example:
+        >>> layer = nn.LazyBatchNorm1d()
+        >>> layer(torch.zeros(4, 5)).shape
+        rushlight.Size([4, 5])
+        >>> layer.num_features
+        5
+    """
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
-    """A BatchNorm2d that learns `num_features` from its first input."""
+    """A BatchNorm2d that takes `num_features` from its first input.
+
+    Args:
+        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm2d`.
+
+    Example:
+        >>> layer = nn.LazyBatchNorm2d()
+        >>> layer(torch.zeros(4, 5, 2, 2)).shape
+        rushlight.Size([4, 5, 2, 2])
+        >>> layer.num_features
+        5
+    """
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
-    """A BatchNorm3d that learns `num_features` from its first input."""
+    """A BatchNorm3d that takes `num_features` from its first input.
+
+    Args:
+        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm3d`.
+
+    Example:
+        >>> layer = nn.LazyBatchNorm3d()
+        >>> layer(torch.zeros(4, 5, 2, 2, 2)).shape
+        rushlight.Size([4, 5, 2, 2, 2])
+        >>> layer.num_features
+        5
+    """
 
     cls_to_become = BatchNorm3d

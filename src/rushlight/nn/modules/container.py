@@ -17,7 +17,11 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 
 
 class Container(Module):
-    """The old name of Module, kept for old scripts."""
+    """The old name of `Module`, kept for old scripts; deprecated.
+
+    Args:
+        kwargs: child modules by name.
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
@@ -41,7 +45,30 @@ def _position(container: Any, idx: Any) -> int:
 
 
 class Sequential(Module):
-    """Modules called one after another."""
+    """Call modules one after another, each with the output of the one before.
+
+    Modules are numbered from "0"; an `OrderedDict` gives them names. Indexing works as for a list,
+    and a slice is a Sequential of the same modules.
+
+    Args:
+        args: modules, or one `OrderedDict` of modules by name.
+
+    Shape:
+        What the first module takes -> what the last module gives.
+
+    Example:
+        >>> net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+        >>> net(torch.zeros(3, 4)).shape
+        rushlight.Size([3, 2])
+        >>> net[:2]
+        Sequential(
+          (0): Linear(in_features=4, out_features=8, bias=True)
+          (1): ReLU()
+        )
+        >>> from collections import OrderedDict
+        >>> list(nn.Sequential(OrderedDict(fc=nn.Linear(4, 2), act=nn.ReLU())).state_dict())
+        ['fc.weight', 'fc.bias']
+    """
 
     _modules: dict[str, Module]  # type: ignore[assignment]
 
@@ -124,18 +151,39 @@ class Sequential(Module):
         return [k for k in super().__dir__() if not k.isdigit()]
 
     def append(self, module: Module) -> Sequential:
-        """Add a module at the end."""
+        """Add a module at the end and return the Sequential.
+
+        Example:
+            >>> nn.Sequential(nn.Flatten()).append(nn.ReLU())
+            Sequential(
+              (0): Flatten(start_dim=1, end_dim=-1)
+              (1): ReLU()
+            )
+        """
         self.add_module(str(len(self)), module)
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Sequential:
-        """Add modules at the end."""
+        """Add modules at the end and return the Sequential.
+
+        Example:
+            >>> len(nn.Sequential(nn.Flatten()).extend([nn.ReLU(), nn.ReLU()]))
+            3
+        """
         for module in list(sequential):
             self.append(module)
         return self
 
     def insert(self, index: int, module: Module) -> Sequential:
-        """Put a module before position `index`."""
+        """Put a module before position `index` and return the Sequential.
+
+        Raises:
+            IndexError: if there is no such position.
+
+        Example:
+            >>> nn.Sequential(nn.Flatten(), nn.ReLU()).insert(1, nn.Tanh())[1]
+            Tanh()
+        """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         n = len(self)
@@ -147,7 +195,13 @@ class Sequential(Module):
         return self
 
     def pop(self, key: Any) -> Module:
-        """Take a module out and return it."""
+        """Take a module out, by position, and return it; those behind it are renumbered.
+
+        Example:
+            >>> net = nn.Sequential(nn.Flatten(), nn.ReLU())
+            >>> net.pop(0), len(net)
+            (Flatten(start_dim=1, end_dim=-1), 1)
+        """
         module = self[key]
         del self[key]
         return module
@@ -161,7 +215,30 @@ def _check_times(other: Any) -> None:
 
 
 class ModuleList(Module):
-    """A list whose entries are child modules."""
+    """Hold modules in a list, so that their parameters belong to the module that has the list.
+
+    It has no `forward`: the owner says how the modules are used. A plain Python list would hide
+    them from `parameters()` and `to()`.
+
+    Args:
+        modules: modules to begin with.
+
+    Example:
+        >>> class Deep(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
+        ...     def forward(self, x):
+        ...         for layer in self.layers:
+        ...             x = x + layer(x)
+        ...         return x
+        >>> Deep()(torch.zeros(2, 4)).shape
+        rushlight.Size([2, 4])
+        >>> Deep().layers
+        ModuleList(
+          (0-2): 3 x Linear(in_features=4, out_features=4, bias=True)
+        )
+    """
 
     _modules: dict[str, Module]  # type: ignore[assignment]
 
@@ -200,25 +277,50 @@ class ModuleList(Module):
         return [k for k in super().__dir__() if not k.isdigit()]
 
     def insert(self, index: int, module: Module) -> None:
-        """Put a module before position `index`."""
+        """Put a module before position `index`.
+
+        Example:
+            >>> layers = nn.ModuleList([nn.ReLU()])
+            >>> layers.insert(0, nn.Flatten())
+            >>> layers[0]
+            Flatten(start_dim=1, end_dim=-1)
+        """
         changes[0] += 1
         for i in range(len(self), index, -1):
             self._modules[str(i)] = self._modules[str(i - 1)]
         self._modules[str(index)] = module
 
     def append(self, module: Module | None) -> Any:
-        """Add a module at the end."""
+        """Add a module at the end and return the list.
+
+        Example:
+            >>> len(nn.ModuleList().append(nn.ReLU()))
+            1
+        """
         self.add_module(str(len(self)), module)
         return self
 
     def pop(self, key: Any) -> Module:
-        """Take a module out and return it."""
+        """Take a module out, by position, and return it.
+
+        Example:
+            >>> nn.ModuleList([nn.Flatten(), nn.ReLU()]).pop(0)
+            Flatten(start_dim=1, end_dim=-1)
+        """
         module = self[key]
         del self[key]
         return module
 
     def extend(self, modules: Iterable[Module]) -> Any:
-        """Add modules at the end."""
+        """Add modules at the end and return the list.
+
+        Raises:
+            TypeError: if `modules` cannot be iterated.
+
+        Example:
+            >>> len(nn.ModuleList([nn.ReLU()]).extend([nn.Tanh(), nn.Tanh()]))
+            3
+        """
         if not isinstance(modules, Iterable):
             raise TypeError(
                 "ModuleList.extend should be called with an iterable, but got "
@@ -250,7 +352,20 @@ class ModuleList(Module):
 
 
 class ModuleDict(Module):
-    """A dictionary whose values are child modules."""
+    """Hold modules in a dictionary, so that their parameters belong to the module that has it.
+
+    Names keep the order in which they were added.
+
+    Args:
+        modules: a mapping of names to modules, or pairs.
+
+    Example:
+        >>> heads = nn.ModuleDict({"class": nn.Linear(8, 10), "box": nn.Linear(8, 4)})
+        >>> heads["box"](torch.zeros(2, 8)).shape
+        rushlight.Size([2, 4])
+        >>> list(heads)
+        ['class', 'box']
+    """
 
     _modules: dict[str, Module]  # type: ignore[assignment]
 
@@ -284,25 +399,37 @@ class ModuleDict(Module):
         self._modules.clear()
 
     def pop(self, key: str) -> Module:
-        """Take a module out and return it."""
+        """Take the module of a name out and return it.
+
+        Example:
+            >>> nn.ModuleDict({"act": nn.ReLU()}).pop("act")
+            ReLU()
+        """
         module = self[key]
         del self[key]
         return module
 
     def keys(self) -> Any:
-        """The names."""
+        """Return the names."""
         return self._modules.keys()
 
     def items(self) -> Any:
-        """Names with modules."""
+        """Return pairs of name and module."""
         return self._modules.items()
 
     def values(self) -> Any:
-        """The modules."""
+        """Return the modules."""
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Add the modules of a mapping, or of pairs."""
+        """Add the modules of a mapping or of pairs; a name that is there is replaced.
+
+        Example:
+            >>> acts = nn.ModuleDict({"a": nn.ReLU()})
+            >>> acts.update([("b", nn.Tanh())])
+            >>> list(acts.keys())
+            ['a', 'b']
+        """
         if not isinstance(modules, Iterable):
             raise TypeError(
                 "ModuleDict.update should be called with an iterable of key/value pairs, but got "

@@ -187,21 +187,90 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv):
-    """A convolution over signals (N, C, L)."""
+    """Convolve signals: every output is a weighted sum of a window of the input.
+
+    Args:
+        in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias,
+            padding_mode: as in `Conv2d`, with one number where that takes two.
+
+    Shape:
+        (N, in_channels, L) -> (N, out_channels, L'), or without N;
+        L' = floor((L + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1.
+
+    Attributes:
+        weight: (out_channels, in_channels / groups, kernel_size).
+        bias: (out_channels,), or None.
+
+    Example:
+        >>> nn.Conv1d(16, 33, 3, stride=2)(torch.zeros(20, 16, 50)).shape
+        rushlight.Size([20, 33, 24])
+    """
 
     _n = 1
     _name = "conv1d"
 
 
 class Conv2d(_Conv):
-    """A convolution over images (N, C, H, W)."""
+    """Convolve images: every output is a weighted sum of a window of the input.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: height and width of the window; one number for both.
+        stride: steps between windows.
+        padding: rows and columns added on every side; or "same" (the output keeps the input's
+            size; needs stride 1), or "valid" (none).
+        dilation: distance between the elements of a window.
+        groups: split channels into groups that do not see each other; `in_channels` gives a
+            depthwise convolution.
+        bias: False leaves `bias` out.
+        padding_mode: what is added: "zeros", "reflect", "replicate" or "circular".
+
+    Shape:
+        (N, in_channels, H, W) -> (N, out_channels, H', W'), or without N;
+        H' = floor((H + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1, and W' likewise.
+
+    Attributes:
+        weight: (out_channels, in_channels / groups, *kernel_size), drawn from U(-k, k) with
+            k = 1 / sqrt(in_channels / groups * kernel height * kernel width).
+        bias: (out_channels,), drawn the same way, or None.
+
+    Raises:
+        ValueError: if channels cannot be divided by `groups`, or a padding is not known.
+
+    Example:
+        >>> layer = nn.Conv2d(3, 16, kernel_size=3, padding=1)
+        >>> layer(torch.zeros(8, 3, 32, 32)).shape
+        rushlight.Size([8, 16, 32, 32])
+        >>> layer.weight.shape
+        rushlight.Size([16, 3, 3, 3])
+        >>> nn.Conv2d(3, 16, 3, stride=2, padding=1)(torch.zeros(8, 3, 32, 32)).shape
+        rushlight.Size([8, 16, 16, 16])
+    """
 
     _n = 2
     _name = "conv2d"
 
 
 class Conv3d(_Conv):
-    """A convolution over volumes (N, C, D, H, W)."""
+    """Convolve volumes: every output is a weighted sum of a window of the input.
+
+    Args:
+        in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias,
+            padding_mode: as in `Conv2d`, with three numbers where that takes two.
+
+    Shape:
+        (N, in_channels, D, H, W) -> (N, out_channels, D', H', W'), or without N; sizes as in
+        `Conv2d`.
+
+    Attributes:
+        weight: (out_channels, in_channels / groups, *kernel_size).
+        bias: (out_channels,), or None.
+
+    Example:
+        >>> nn.Conv3d(2, 4, (3, 5, 2))(torch.zeros(1, 2, 10, 9, 8)).shape
+        rushlight.Size([1, 4, 8, 5, 7])
+    """
 
     _n = 3
     _name = "conv3d"
@@ -291,57 +360,194 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The transpose of a convolution over signals."""
+    """Transposed convolution of signals: what a convolution sends back to its input.
+
+    Args:
+        in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias,
+            dilation, padding_mode: as in `ConvTranspose2d`, with one number where that takes two.
+
+    Shape:
+        (N, in_channels, L) -> (N, out_channels, L'), or without N; the size as in
+        `ConvTranspose2d`.
+
+    Attributes:
+        weight: (in_channels, out_channels / groups, kernel_size).
+        bias: (out_channels,), or None.
+
+    Example:
+        >>> nn.ConvTranspose1d(16, 8, 4, stride=2, padding=1)(torch.zeros(2, 16, 10)).shape
+        rushlight.Size([2, 8, 20])
+    """
 
     _n = 1
     _name = "conv_transpose1d"
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """The transpose of a convolution over images."""
+    """Transposed convolution of images: what a `Conv2d` sends back to its input, used to enlarge.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: height and width of the window; one number for both.
+        stride: steps between windows in the output.
+        padding: rows and columns that are cut from every side of the output.
+        output_padding: rows and columns that are added on one side of the output; several input
+            sizes of a strided convolution have the same output size, and this chooses one.
+        groups: split channels into groups that do not see each other.
+        bias: False leaves `bias` out.
+        dilation: distance between the elements of a window.
+        padding_mode: only "zeros".
+
+    Shape:
+        (N, in_channels, H, W) -> (N, out_channels, H', W'), or without N;
+        H' = (H - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1, and W'
+        likewise. `output_size=` of the call chooses the size instead of `output_padding`.
+
+    Attributes:
+        weight: (in_channels, out_channels / groups, *kernel_size).
+        bias: (out_channels,), or None.
+
+    Example:
+        >>> up = nn.ConvTranspose2d(16, 8, 4, stride=2, padding=1)
+        >>> up(torch.zeros(1, 16, 14, 14)).shape
+        rushlight.Size([1, 8, 28, 28])
+        >>> up = nn.ConvTranspose2d(16, 8, 3, stride=2, padding=1)
+        >>> up(torch.zeros(1, 16, 6, 6), output_size=(12, 12)).shape
+        rushlight.Size([1, 8, 12, 12])
+    """
 
     _n = 2
     _name = "conv_transpose2d"
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The transpose of a convolution over volumes."""
+    """Transposed convolution of volumes: what a convolution sends back to its input.
+
+    Args:
+        in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias,
+            dilation, padding_mode: as in `ConvTranspose2d`, with three numbers where that takes two.
+
+    Shape:
+        (N, in_channels, D, H, W) -> (N, out_channels, D', H', W'), or without N; sizes as in
+        `ConvTranspose2d`.
+
+    Attributes:
+        weight: (in_channels, out_channels / groups, *kernel_size).
+        bias: (out_channels,), or None.
+
+    Example:
+        >>> nn.ConvTranspose3d(4, 2, 2, stride=2)(torch.zeros(1, 4, 3, 4, 5)).shape
+        rushlight.Size([1, 2, 6, 8, 10])
+    """
 
     _n = 3
     _name = "conv_transpose3d"
 
 
 class LazyConv1d(LazyConv, Conv1d):
-    """A Conv1d that learns `in_channels` from its first input."""
+    """A Conv1d that takes `in_channels` from its first input.
+
+    Args:
+        out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode: as in
+            `Conv1d`.
+
+    Example:
+        >>> layer = nn.LazyConv1d(8, 3)
+        >>> layer(torch.zeros(2, 4, 10)).shape
+        rushlight.Size([2, 8, 8])
+        >>> layer.in_channels
+        4
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(LazyConv, Conv2d):
-    """A Conv2d that learns `in_channels` from its first input."""
+    """A Conv2d that takes `in_channels` from its first input.
+
+    Args:
+        out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode: as in
+            `Conv2d`.
+
+    Example:
+        >>> layer = nn.LazyConv2d(8, kernel_size=3)
+        >>> layer(torch.zeros(2, 4, 10, 10)).shape
+        rushlight.Size([2, 8, 8, 8])
+        >>> layer
+        Conv2d(4, 8, kernel_size=(3, 3), stride=(1, 1))
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(LazyConv, Conv3d):
-    """A Conv3d that learns `in_channels` from its first input."""
+    """A Conv3d that takes `in_channels` from its first input.
+
+    Args:
+        out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode: as in
+            `Conv3d`.
+
+    Example:
+        >>> layer = nn.LazyConv3d(8, 3)
+        >>> layer(torch.zeros(2, 4, 5, 5, 5)).shape
+        rushlight.Size([2, 8, 3, 3, 3])
+        >>> layer.in_channels
+        4
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(LazyConvTranspose, ConvTranspose1d):
-    """A ConvTranspose1d that learns `in_channels` from its first input."""
+    """A ConvTranspose1d that takes `in_channels` from its first input.
+
+    Args:
+        out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation,
+            padding_mode: as in `ConvTranspose1d`.
+
+    Example:
+        >>> layer = nn.LazyConvTranspose1d(8, 3)
+        >>> layer(torch.zeros(2, 4, 10)).shape
+        rushlight.Size([2, 8, 12])
+        >>> layer.in_channels
+        4
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(LazyConvTranspose, ConvTranspose2d):
-    """A ConvTranspose2d that learns `in_channels` from its first input."""
+    """A ConvTranspose2d that takes `in_channels` from its first input.
+
+    Args:
+        out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation,
+            padding_mode: as in `ConvTranspose2d`.
+
+    Example:
+        >>> layer = nn.LazyConvTranspose2d(8, 2, stride=2)
+        >>> layer(torch.zeros(2, 4, 10, 10)).shape
+        rushlight.Size([2, 8, 20, 20])
+        >>> layer.in_channels
+        4
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(LazyConvTranspose, ConvTranspose3d):
-    """A ConvTranspose3d that learns `in_channels` from its first input."""
+    """A ConvTranspose3d that takes `in_channels` from its first input.
+
+    Args:
+        out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation,
+            padding_mode: as in `ConvTranspose3d`.
+
+    Example:
+        >>> layer = nn.LazyConvTranspose3d(8, 2)
+        >>> layer(torch.zeros(2, 4, 3, 3, 3)).shape
+        rushlight.Size([2, 8, 4, 4, 4])
+        >>> layer.in_channels
+        4
+    """
 
     cls_to_become = ConvTranspose3d

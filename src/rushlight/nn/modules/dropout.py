@@ -30,36 +30,125 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Zero elements at random and scale the others up."""
+    """Set elements to zero at random in training, and scale the others by 1 / (1 - p).
+
+    In evaluation the input comes back as it is.
+
+    Args:
+        p: probability that an element becomes zero.
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Raises:
+        ValueError: if `p` is not between 0 and 1.
+
+    Example:
+        >>> drop = nn.Dropout(p=0.5)
+        >>> sorted(set(drop(torch.ones(100)).tolist()))
+        [0.0, 2.0]
+        >>> drop.eval()(torch.ones(3))
+        tensor([1., 1., 1.])
+    """
 
     _name = "dropout"
 
 
 class Dropout1d(_DropoutNd):
-    """Zero whole channels of (N, C, L) at random."""
+    """Set whole channels to zero at random in training, and scale the others by 1 / (1 - p).
+
+    Args:
+        p: probability that a channel becomes zero.
+        inplace: write the result into the input.
+
+    Shape:
+        (N, C, L) or (C, L) -> the same.
+
+    Example:
+        >>> y = nn.Dropout1d(0.5)(torch.ones(2, 8, 5))
+        >>> bool((y.amax(-1) == y.amin(-1)).all())  # a channel is all 0 or all 2
+        True
+    """
 
     _name = "dropout1d"
 
 
 class Dropout2d(_DropoutNd):
-    """Zero whole channels of (N, C, H, W) at random."""
+    """Set whole channels to zero at random in training, and scale the others by 1 / (1 - p).
+
+    Args:
+        p: probability that a channel becomes zero.
+        inplace: write the result into the input.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) -> the same.
+
+    Example:
+        >>> y = nn.Dropout2d(0.5)(torch.ones(2, 8, 3, 3))
+        >>> bool((y.amax((2, 3)) == y.amin((2, 3))).all())  # a channel is all 0 or all 2
+        True
+    """
 
     _name = "dropout2d"
 
 
 class Dropout3d(_DropoutNd):
-    """Zero whole channels of (N, C, D, H, W) at random."""
+    """Set whole channels to zero at random in training, and scale the others by 1 / (1 - p).
+
+    Args:
+        p: probability that a channel becomes zero.
+        inplace: write the result into the input.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) -> the same.
+
+    Example:
+        >>> y = nn.Dropout3d(0.5)(torch.ones(2, 8, 2, 2, 2))
+        >>> bool((y.amax((2, 3, 4)) == y.amin((2, 3, 4))).all())  # a channel is all 0 or all 2
+        True
+    """
 
     _name = "dropout3d"
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps the mean and variance of SELU activations."""
+    """Dropout for networks of SELU: elements get a fixed negative value instead of zero.
+
+    What is left is scaled and shifted, so that mean and variance stay the same.
+
+    Args:
+        p: probability that an element is replaced.
+        inplace: write the result into the input.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> y = nn.AlphaDropout(0.5)(torch.zeros(1000))
+        >>> len(set(y.tolist()))
+        2
+        >>> nn.AlphaDropout(0.5).eval()(torch.ones(2))
+        tensor([1., 1.])
+    """
 
     _name = "alpha_dropout"
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """Alpha dropout of whole channels."""
+    """`AlphaDropout` of whole channels.
+
+    Args:
+        p: probability that a channel is replaced.
+        inplace: write the result into the input.
+
+    Shape:
+        (N, C, *) -> the same.
+
+    Example:
+        >>> y = nn.FeatureAlphaDropout(0.5)(torch.zeros(2, 8, 5))
+        >>> bool((y.amax(2) == y.amin(2)).all())
+        True
+    """
 
     _name = "feature_alpha_dropout"

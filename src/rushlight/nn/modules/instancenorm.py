@@ -104,19 +104,59 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of (N, C, L) or (C, L)."""
+    """Normalise every channel of each of the signals by itself to mean 0 and variance 1.
+
+    Args:
+        num_features, eps, momentum, affine, track_running_stats, bias: as in `InstanceNorm2d`.
+
+    Shape:
+        (N, C, L) or (C, L) -> the same.
+
+    Example:
+        >>> nn.InstanceNorm1d(2, eps=0.0)(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
+        tensor([[[-1.,  1.],
+                 [-1.,  1.]]])
+    """
 
     _n = 1
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalisation of (N, C, H, W) or (C, H, W)."""
+    """Normalise every channel of each of the images by itself to mean 0 and variance 1.
+
+    Args:
+        num_features: number of channels C.
+        eps: added to the variance before the root is taken.
+        momentum: weight of the newest batch in the running statistics.
+        affine: True adds a learnt `weight` and `bias` per channel.
+        track_running_stats: True keeps running statistics and uses them in evaluation.
+        bias: False leaves out `bias` alone.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) -> the same.
+
+    Example:
+        >>> y = nn.InstanceNorm2d(3)(torch.rand(2, 3, 8, 8))
+        >>> y.shape, bool(y.mean((2, 3)).abs().max() < 1e-5)
+        (rushlight.Size([2, 3, 8, 8]), True)
+    """
 
     _n = 2
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W)."""
+    """Normalise every channel of each of the volumes by itself to mean 0 and variance 1.
+
+    Args:
+        num_features, eps, momentum, affine, track_running_stats, bias: as in `InstanceNorm2d`.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) -> the same.
+
+    Example:
+        >>> nn.InstanceNorm3d(2)(torch.rand(1, 2, 3, 3, 3)).shape
+        rushlight.Size([1, 2, 3, 3, 3])
+    """
 
     _n = 3
 
@@ -132,18 +172,51 @@ class _LazyInstanceNorm(_LazyNormBase):
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
-    """An InstanceNorm1d that learns `num_features` from its first input."""
+    """An InstanceNorm1d that takes `num_features` from its first input.
+
+    Args:
+        eps, momentum, affine, track_running_stats, bias: as in `InstanceNorm1d`.
+
+    Example:
+        >>> layer = nn.LazyInstanceNorm1d()
+        >>> layer(torch.zeros(2, 3, 4)).shape
+        rushlight.Size([2, 3, 4])
+        >>> layer.num_features
+        3
+    """
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d):
-    """An InstanceNorm2d that learns `num_features` from its first input."""
+    """An InstanceNorm2d that takes `num_features` from its first input.
+
+    Args:
+        eps, momentum, affine, track_running_stats, bias: as in `InstanceNorm2d`.
+
+    Example:
+        >>> layer = nn.LazyInstanceNorm2d()
+        >>> layer(torch.zeros(2, 3, 4, 4)).shape
+        rushlight.Size([2, 3, 4, 4])
+        >>> layer.num_features
+        3
+    """
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d):
-    """An InstanceNorm3d that learns `num_features` from its first input."""
+    """An InstanceNorm3d that takes `num_features` from its first input.
+
+    Args:
+        eps, momentum, affine, track_running_stats, bias: as in `InstanceNorm3d`.
+
+    Example:
+        >>> layer = nn.LazyInstanceNorm3d()
+        >>> layer(torch.zeros(2, 3, 4, 4, 4)).shape
+        rushlight.Size([2, 3, 4, 4, 4])
+        >>> layer.num_features
+        3
+    """
 
     cls_to_become = InstanceNorm3d

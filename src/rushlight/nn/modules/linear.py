@@ -18,7 +18,18 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear", "NonDynamicallyQuanti
 
 
 class Identity(Module):
-    """Returns its input, whatever arguments it was made with."""
+    """Return the input; a place holder where a layer is optional.
+
+    Args:
+        args, kwargs: anything; not used.
+
+    Shape:
+        any -> the same.
+
+    Example:
+        >>> nn.Identity(54, note="not used")(torch.tensor([1, 2]))
+        tensor([1, 2])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -28,7 +39,27 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """`y = x A^T + b`."""
+    """Apply an affine map to the last dimension: `y = x @ weight.T + bias`.
+
+    Args:
+        in_features: size of the input's last dimension.
+        out_features: size of the output's last dimension.
+        bias: False leaves `bias` out.
+
+    Shape:
+        (*, in_features) -> (*, out_features), where * is any number of dimensions, or none.
+
+    Attributes:
+        weight: (out_features, in_features), drawn from U(-k, k) with k = 1 / sqrt(in_features).
+        bias: (out_features,), drawn the same way, or None.
+
+    Example:
+        >>> layer = nn.Linear(20, 30)
+        >>> layer(torch.zeros(128, 20)).shape
+        rushlight.Size([128, 30])
+        >>> layer.weight.shape, layer.bias.shape
+        (rushlight.Size([30, 20]), rushlight.Size([30]))
+    """
 
     __constants__ = ["in_features", "out_features"]
 
@@ -51,7 +82,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias from U(-1/sqrt(in_features), 1/sqrt(in_features))."""
+        """Draw weight and bias anew from U(-k, k) with k = 1 / sqrt(in_features)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -69,11 +100,37 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear under the name that PyTorch's MultiheadAttention uses for its output map."""
+    """A Linear under the name that PyTorch's MultiheadAttention gives to its output layer.
+
+    Example:
+        >>> nn.MultiheadAttention(4, 2).out_proj
+        NonDynamicallyQuantizableLinear(in_features=4, out_features=4, bias=True)
+    """
 
 
 class Bilinear(Module):
-    """`y = x1^T A x2 + b`."""
+    """Combine two inputs: `y[o] = x1 @ weight[o] @ x2 + bias[o]`.
+
+    Args:
+        in1_features: size of the first input's last dimension.
+        in2_features: size of the second input's last dimension.
+        out_features: size of the output's last dimension.
+        bias: False leaves `bias` out.
+
+    Shape:
+        (*, in1_features), (*, in2_features) -> (*, out_features).
+
+    Attributes:
+        weight: (out_features, in1_features, in2_features).
+        bias: (out_features,), or None.
+
+    Raises:
+        ValueError: if `in1_features` is not positive.
+
+    Example:
+        >>> nn.Bilinear(5, 6, 4)(torch.zeros(8, 5), torch.zeros(8, 6)).shape
+        rushlight.Size([8, 4])
+    """
 
     __constants__ = ["in1_features", "in2_features", "out_features"]
 
@@ -101,7 +158,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias from U(-1/sqrt(in1_features), 1/sqrt(in1_features))."""
+        """Draw weight and bias anew from U(-k, k) with k = 1 / sqrt(in1_features)."""
         bound = 1 / math.sqrt(self.weight.size(1))
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
@@ -118,7 +175,22 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A Linear that learns `in_features` from its first input."""
+    """A Linear that takes `in_features` from its first input, and is a plain Linear afterwards.
+
+    Args:
+        out_features: size of the output's last dimension.
+        bias: False leaves `bias` out.
+
+    Shape:
+        (*, in_features) -> (*, out_features).
+
+    Example:
+        >>> layer = nn.LazyLinear(3)
+        >>> layer(torch.zeros(2, 5)).shape
+        rushlight.Size([2, 3])
+        >>> layer
+        Linear(in_features=5, out_features=3, bias=True)
+    """
 
     cls_to_become = Linear
     weight: UninitializedParameter

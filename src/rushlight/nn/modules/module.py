@@ -47,14 +47,51 @@ _DEVICE_MIX = "Expected all tensors to be on the same device"
 
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
-    """What the module computes; every subclass overrides it."""
+    """Compute the module's output; every subclass defines its own.
+
+    Example:
+        >>> class Double(nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> Double()(torch.tensor([1.0, 2.0]))
+        tensor([2., 4.])
+    """
     raise NotImplementedError(
         f'Module [{type(self).__name__}] is missing the required "forward" function'
     )
 
 
 class Module(Convert, State, Hooks):
-    """A tree of parameters, buffers and child modules with a `forward`."""
+    """The base class of every layer and every model.
+
+    A module holds parameters (trained), buffers (kept, not trained) and other modules. Assigning
+    one of them to an attribute registers it under that name. A subclass calls `super().__init__()`
+    first, makes its parts, and says in `forward` what it computes; the module is then called like
+    a function.
+
+    Attributes:
+        training: True after `train()`, False after `eval()`. Layers such as dropout and batch norm
+            read it.
+
+    Example:
+        >>> class Net(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.hidden = nn.Linear(4, 8)
+        ...         self.out = nn.Linear(8, 2)
+        ...     def forward(self, x):
+        ...         return self.out(self.hidden(x).relu())
+        >>> net = Net()
+        >>> net(torch.zeros(3, 4)).shape
+        rushlight.Size([3, 2])
+        >>> [name for name, _ in net.named_parameters()]
+        ['hidden.weight', 'hidden.bias', 'out.weight', 'out.bias']
+        >>> net
+        Net(
+          (hidden): Linear(in_features=4, out_features=8, bias=True)
+          (out): Linear(in_features=8, out_features=2, bias=True)
+        )
+    """
 
     dump_patches: bool = False
     call_super_init: bool = False
@@ -111,7 +148,18 @@ class Module(Convert, State, Hooks):
         return self._hooked_call(args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Let calls of this module go through `compile`, with the same arguments as that."""
+        """Compile this module: from now on its calls are recorded once and replayed.
+
+        Takes the arguments of `torch.compile`. The module itself stays what it is, with the same
+        parameters and the same names in `state_dict`.
+
+        Example:
+            >>> net = nn.Linear(2, 2, bias=False)
+            >>> _ = nn.init.eye_(net.weight)
+            >>> net.compile()
+            >>> net(torch.ones(1, 2)).detach()
+            tensor([[1., 1.]])
+        """
         compiled = meeting.compile(self._call_impl, *args, **kwargs)
         object.__setattr__(self, "_compiled_call_impl", compiled)
 
@@ -214,7 +262,21 @@ class Module(Convert, State, Hooks):
     # -- modes ----------------------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Any:
-        """Set training mode for this module and every one below it."""
+        """Set training mode for this module and every module in it, and return the module.
+
+        Args:
+            mode: True for training, False for evaluation.
+
+        Raises:
+            ValueError: if `mode` is not a bool.
+
+        Example:
+            >>> net = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5))
+            >>> net.train(False)[1].training
+            False
+            >>> net.train()[1].training
+            True
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         for module, own in children_first(self, "train", Module.train):
@@ -225,7 +287,16 @@ class Module(Convert, State, Hooks):
         return self
 
     def eval(self) -> Any:
-        """Set evaluation mode: the same as `train(False)`."""
+        """Set evaluation mode, the same as `train(False)`, and return the module.
+
+        Dropout passes its input on and batch norm uses its running statistics. Gradients are still
+        recorded: `torch.no_grad()` turns those off.
+
+        Example:
+            >>> net = nn.Dropout(0.5).eval()
+            >>> net(torch.ones(3))
+            tensor([1., 1., 1.])
+        """
         return self.train(False)
 
     # -- printing -------------------------------------------------------------------------------
@@ -234,7 +305,18 @@ class Module(Convert, State, Hooks):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands between the brackets of the printed module."""
+        """Return the text that is printed between the module's brackets; subclasses define their own.
+
+        Example:
+            >>> class Scale(nn.Module):
+            ...     def __init__(self, by):
+            ...         super().__init__()
+            ...         self.by = by
+            ...     def extra_repr(self):
+            ...         return f"by={self.by}"
+            >>> Scale(3)
+            Scale(by=3)
+        """
         return ""
 
     def __repr__(self) -> str:

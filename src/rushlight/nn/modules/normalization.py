@@ -15,7 +15,23 @@ __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSN
 
 
 class LocalResponseNorm(Module):
-    """Divide by a power of the energy of neighbouring channels."""
+    """Divide every element by a power of the mean square of neighbouring channels.
+
+    Computes `x / (k + alpha * mean(square of size channels)) ** beta`.
+
+    Args:
+        size: number of neighbouring channels.
+        alpha: factor of the mean square.
+        beta: the power.
+        k: added to the mean square.
+
+    Shape:
+        (N, C, *) -> the same.
+
+    Example:
+        >>> nn.LocalResponseNorm(2, alpha=1.0)(torch.ones(1, 3, 1, 1)).flatten()
+        tensor([0.7378, 0.5946, 0.5946])
+    """
 
     __constants__ = ["size", "alpha", "beta", "k"]
 
@@ -34,10 +50,23 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """The older form of LocalResponseNorm for images.
+    """The older form of `LocalResponseNorm` for images.
 
-    PyTorch's sliding sum never lets channel 0 go again, so channels further on still feel it;
-    models trained with it depend on that, so it is kept.
+    PyTorch's running sum over channels never removes channel 0 again, so all later channels still
+    contain it. Trained models depend on that, so it is the same here.
+
+    Args:
+        size: number of neighbouring channels.
+        alpha: factor of the mean square.
+        beta: the power.
+        k: added to the mean square.
+
+    Shape:
+        (N, C, H, W) -> the same.
+
+    Example:
+        >>> nn.CrossMapLRN2d(2, alpha=1.0)(torch.ones(1, 3, 1, 1)).flatten()
+        tensor([0.7378, 0.5946, 0.5946])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
@@ -69,7 +98,27 @@ def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """Normalise over the last dimensions."""
+    """Normalise over the last dimensions to mean 0 and variance 1, then scale and shift.
+
+    Args:
+        normalized_shape: sizes of the last dimensions, or one number for the last one.
+        eps: added to the variance before the root is taken.
+        elementwise_affine: False leaves out `weight` and `bias`.
+        bias: False leaves out `bias` alone.
+
+    Shape:
+        (*, *normalized_shape) -> the same.
+
+    Attributes:
+        weight: `normalized_shape`, ones to begin with.
+        bias: `normalized_shape`, zeros to begin with.
+
+    Example:
+        >>> nn.LayerNorm(4)(torch.tensor([[1.0, 1.0, 3.0, 3.0]])).detach()
+        tensor([[-1.0000, -1.0000,  1.0000,  1.0000]])
+        >>> nn.LayerNorm((3, 8))(torch.rand(2, 5, 3, 8)).shape
+        rushlight.Size([2, 5, 3, 8])
+    """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
@@ -97,7 +146,7 @@ class LayerNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Scale 1, shift 0."""
+        """Set the scale to 1 and the shift to 0."""
         if self.elementwise_affine:
             init.ones_(self.weight)
             if self.bias is not None:
@@ -114,7 +163,32 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """Normalise over groups of channels."""
+    """Normalise groups of channels of every sample to mean 0 and variance 1, then scale and shift.
+
+    Args:
+        num_groups: number of groups; 1 is a layer norm over channels and places, `num_channels` an
+            instance norm.
+        num_channels: number of channels C, a multiple of `num_groups`.
+        eps: added to the variance before the root is taken.
+        affine: False leaves out `weight` and `bias`.
+        bias: False leaves out `bias` alone.
+
+    Shape:
+        (N, C, *) -> the same.
+
+    Attributes:
+        weight: (C,), ones to begin with.
+        bias: (C,), zeros to begin with.
+
+    Raises:
+        ValueError: if `num_channels` is not a multiple of `num_groups`.
+
+    Example:
+        >>> nn.GroupNorm(2, 4, eps=0.0)(torch.tensor([[1.0, 3.0, 10.0, 30.0]])).detach()
+        tensor([[-1.,  1., -1.,  1.]])
+        >>> nn.GroupNorm(3, 6)(torch.rand(2, 6, 8, 8)).shape
+        rushlight.Size([2, 6, 8, 8])
+    """
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
 
@@ -148,7 +222,7 @@ class GroupNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Scale 1, shift 0."""
+        """Set the scale to 1 and the shift to 0."""
         if self.affine:
             init.ones_(self.weight)
             if self.bias is not None:
@@ -165,7 +239,23 @@ class GroupNorm(Module):
 
 
 class RMSNorm(Module):
-    """Divide by the root mean square over the last dimensions."""
+    """Divide by the root mean square over the last dimensions, then scale.
+
+    Args:
+        normalized_shape: sizes of the last dimensions, or one number for the last one.
+        eps: added to the mean square; the dtype's smallest step if None.
+        elementwise_affine: False leaves out `weight`.
+
+    Shape:
+        (*, *normalized_shape) -> the same.
+
+    Attributes:
+        weight: `normalized_shape`, ones to begin with.
+
+    Example:
+        >>> nn.RMSNorm(2)(torch.tensor([[1.0, 7.0]])).detach()
+        tensor([[0.2000, 1.4000]])
+    """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
@@ -188,7 +278,7 @@ class RMSNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Scale 1."""
+        """Set the scale to 1."""
         if self.elementwise_affine:
             init.ones_(self.weight)
 

@@ -52,19 +52,58 @@ class _ConstantPadNd(_PadNd):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """Pad the last dimension with one value."""
+    """Pad the last dimension with one value.
+
+    Args:
+        padding: (left, right), or one number for both. Negative numbers cut.
+        value: the value.
+
+    Shape:
+        (*, L) -> (*, left + L + right).
+
+    Example:
+        >>> nn.ConstantPad1d((1, 2), 9.0)(torch.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[9., 1., 2., 3., 9., 9.]])
+    """
 
     _n = 1
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """Pad the last two dimensions with one value."""
+    """Pad the last two dimensions with one value.
+
+    Args:
+        padding: (left, right, top, bottom), or one number for all. Negative numbers cut.
+        value: the value.
+
+    Shape:
+        (*, H, W) -> (*, top + H + bottom, left + W + right).
+
+    Example:
+        >>> nn.ConstantPad2d((1, 0, 1, 0), 9.0)(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
+        tensor([[[9., 9., 9.],
+                 [9., 1., 2.],
+                 [9., 3., 4.]]])
+    """
 
     _n = 2
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Pad the last three dimensions with one value."""
+    """Pad the last three dimensions with one value.
+
+    Args:
+        padding: (left, right, top, bottom, front, back), or one number for all.
+            Negative numbers cut.
+        value: the value.
+
+    Shape:
+        (*, D, H, W) -> (*, front + D + back, top + H + bottom, left + W + right).
+
+    Example:
+        >>> nn.ConstantPad3d(1, 9.0)(torch.ones(1, 2, 2, 2, 2)).shape
+        rushlight.Size([1, 2, 4, 4, 4])
+    """
 
     _n = 3
 
@@ -78,15 +117,51 @@ class _ZeroPad(_ConstantPadNd):
 
 
 class ZeroPad1d(_ZeroPad, ConstantPad1d):
-    """Pad the last dimension with zeros."""
+    """Pad the last dimension with zeros.
+
+    Args:
+        padding: (left, right), or one number for both. Negative numbers cut.
+
+    Shape:
+        (*, L) -> (*, left + L + right).
+
+    Example:
+        >>> nn.ZeroPad1d((1, 2))(torch.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[0., 1., 2., 3., 0., 0.]])
+    """
 
 
 class ZeroPad2d(_ZeroPad, ConstantPad2d):
-    """Pad the last two dimensions with zeros."""
+    """Pad the last two dimensions with zeros.
+
+    Args:
+        padding: (left, right, top, bottom), or one number for all. Negative numbers cut.
+
+    Shape:
+        (*, H, W) -> (*, top + H + bottom, left + W + right).
+
+    Example:
+        >>> nn.ZeroPad2d((1, 0, 1, 0))(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
+        tensor([[[0., 0., 0.],
+                 [0., 1., 2.],
+                 [0., 3., 4.]]])
+    """
 
 
 class ZeroPad3d(_ZeroPad, ConstantPad3d):
-    """Pad the last three dimensions with zeros."""
+    """Pad the last three dimensions with zeros.
+
+    Args:
+        padding: (left, right, top, bottom, front, back), or one number for all.
+            Negative numbers cut.
+
+    Shape:
+        (*, D, H, W) -> (*, front + D + back, top + H + bottom, left + W + right).
+
+    Example:
+        >>> nn.ZeroPad3d(1)(torch.ones(1, 2, 2, 2, 2)).shape
+        rushlight.Size([1, 2, 4, 4, 4])
+    """
 
 
 class _ReflectionPadNd(_PadNd):
@@ -94,19 +169,64 @@ class _ReflectionPadNd(_PadNd):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Pad the last dimension with the input mirrored at its border."""
+    """Pad the last dimension with the input mirrored at its border, the border not repeated.
+
+    Args:
+        padding: (left, right), or one number for both.
+
+    Shape:
+        (N, C, L) -> (N, C, left + L + right), or without N.
+
+    Raises:
+        RuntimeError: if a padding is not smaller than the size of its dimension.
+
+    Example:
+        >>> nn.ReflectionPad1d((1, 2))(torch.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[2., 1., 2., 3., 2., 1.]])
+    """
 
     _n = 1
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Pad the last two dimensions with the input mirrored at its border."""
+    """Pad the last two dimensions with the input mirrored at its border, the border not repeated.
+
+    Args:
+        padding: (left, right, top, bottom), or one number for all.
+
+    Shape:
+        (N, C, H, W) -> (N, C, top + H + bottom, left + W + right), or without N.
+
+    Raises:
+        RuntimeError: if a padding is not smaller than the size of its dimension.
+
+    Example:
+        >>> nn.ReflectionPad2d((1, 0, 1, 0))(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
+        tensor([[[4., 3., 4.],
+                 [2., 1., 2.],
+                 [4., 3., 4.]]])
+    """
 
     _n = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Pad the last three dimensions with the input mirrored at its border."""
+    """Pad the last three dimensions with the input mirrored at its border, the border not repeated.
+
+    Args:
+        padding: (left, right, top, bottom, front, back), or one number for all.
+
+    Shape:
+        (N, C, D, H, W) -> (N, C, front + D + back, top + H + bottom, left + W + right),
+        or without N.
+
+    Raises:
+        RuntimeError: if a padding is not smaller than the size of its dimension.
+
+    Example:
+        >>> nn.ReflectionPad3d(1)(torch.ones(1, 2, 2, 2, 2)).shape
+        rushlight.Size([1, 2, 4, 4, 4])
+    """
 
     _n = 3
 
@@ -116,19 +236,55 @@ class _ReplicationPadNd(_PadNd):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Pad the last dimension with the value at the border."""
+    """Pad the last dimension with the values at the border.
+
+    Args:
+        padding: (left, right), or one number for both.
+
+    Shape:
+        (N, C, L) -> (N, C, left + L + right), or without N.
+
+    Example:
+        >>> nn.ReplicationPad1d((1, 2))(torch.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[1., 1., 2., 3., 3., 3.]])
+    """
 
     _n = 1
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Pad the last two dimensions with the value at the border."""
+    """Pad the last two dimensions with the values at the border.
+
+    Args:
+        padding: (left, right, top, bottom), or one number for all.
+
+    Shape:
+        (N, C, H, W) -> (N, C, top + H + bottom, left + W + right), or without N.
+
+    Example:
+        >>> nn.ReplicationPad2d((1, 0, 1, 0))(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
+        tensor([[[1., 1., 2.],
+                 [1., 1., 2.],
+                 [3., 3., 4.]]])
+    """
 
     _n = 2
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Pad the last three dimensions with the value at the border."""
+    """Pad the last three dimensions with the values at the border.
+
+    Args:
+        padding: (left, right, top, bottom, front, back), or one number for all.
+
+    Shape:
+        (N, C, D, H, W) -> (N, C, front + D + back, top + H + bottom, left + W + right),
+        or without N.
+
+    Example:
+        >>> nn.ReplicationPad3d(1)(torch.ones(1, 2, 2, 2, 2)).shape
+        rushlight.Size([1, 2, 4, 4, 4])
+    """
 
     _n = 3
 
@@ -144,18 +300,63 @@ class _CircularPadNd(_PadNd):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pad the last dimension with the input from its other end."""
+    """Pad the last dimension with the input from its other end.
+
+    Args:
+        padding: (left, right), or one number for both.
+
+    Shape:
+        (N, C, L) -> (N, C, left + L + right), or without N.
+
+    Raises:
+        RuntimeError: if a padding is larger than the size of its dimension.
+
+    Example:
+        >>> nn.CircularPad1d((1, 2))(torch.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[3., 1., 2., 3., 1., 2.]])
+    """
 
     _n = 1
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pad the last two dimensions with the input from its other end."""
+    """Pad the last two dimensions with the input from its other end.
+
+    Args:
+        padding: (left, right, top, bottom), or one number for all.
+
+    Shape:
+        (N, C, H, W) -> (N, C, top + H + bottom, left + W + right), or without N.
+
+    Raises:
+        RuntimeError: if a padding is larger than the size of its dimension.
+
+    Example:
+        >>> nn.CircularPad2d((1, 0, 1, 0))(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
+        tensor([[[4., 3., 4.],
+                 [2., 1., 2.],
+                 [4., 3., 4.]]])
+    """
 
     _n = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pad the last three dimensions with the input from its other end."""
+    """Pad the last three dimensions with the input from its other end.
+
+    Args:
+        padding: (left, right, top, bottom, front, back), or one number for all.
+
+    Shape:
+        (N, C, D, H, W) -> (N, C, front + D + back, top + H + bottom, left + W + right),
+        or without N.
+
+    Raises:
+        RuntimeError: if a padding is larger than the size of its dimension.
+
+    Example:
+        >>> nn.CircularPad3d(1)(torch.ones(1, 2, 2, 2, 2)).shape
+        rushlight.Size([1, 2, 4, 4, 4])
+    """
 
     _n = 3

@@ -59,19 +59,63 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The maximum of every window of a signal."""
+    """Take the maximum of every window of signals.
+
+    Args:
+        kernel_size, stride, padding, dilation, return_indices, ceil_mode: as in
+            `MaxPool2d`, with one number where that takes two.
+
+    Shape:
+        (N, C, L) -> (N, C, L'), or without N; sizes as in `MaxPool2d`.
+
+    Example:
+        >>> nn.MaxPool1d(2)(torch.tensor([[[1.0, 5.0, 2.0, 3.0]]]))
+        tensor([[[5., 3.]]])
+    """
 
     _name = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The maximum of every window of an image."""
+    """Take the maximum of every window of images.
+
+    Args:
+        kernel_size: height and width of the window; one number for both.
+        stride: steps between windows; `kernel_size` if None.
+        padding: rows and columns of -inf added on every side; at most half of the window.
+        dilation: distance between the elements of a window.
+        return_indices: also return where each maximum was found, for `MaxUnpool2d`.
+        ceil_mode: round the output's size up instead of down.
+
+    Shape:
+        (N, C, H, W) -> (N, C, H', W'), or without N;
+        H' = floor((H + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1, and W' likewise.
+
+    Example:
+        >>> nn.MaxPool2d(2)(torch.arange(16.0).reshape(1, 1, 4, 4))
+        tensor([[[[ 5.,  7.],
+                  [13., 15.]]]])
+        >>> nn.MaxPool2d(3, stride=2, padding=1)(torch.zeros(1, 64, 112, 112)).shape
+        rushlight.Size([1, 64, 56, 56])
+    """
 
     _name = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The maximum of every window of a volume."""
+    """Take the maximum of every window of volumes.
+
+    Args:
+        kernel_size, stride, padding, dilation, return_indices, ceil_mode: as in
+            `MaxPool2d`, with three numbers where that takes two.
+
+    Shape:
+        (N, C, D, H, W) -> (N, C, D', H', W'), or without N; sizes as in `MaxPool2d`.
+
+    Example:
+        >>> nn.MaxPool3d(2)(torch.zeros(1, 4, 8, 8, 8)).shape
+        rushlight.Size([1, 4, 4, 4, 4])
+    """
 
     _name = "max_pool3d"
 
@@ -97,21 +141,65 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Put maxima back where MaxPool1d found them."""
+    """Put maxima back where `MaxPool1d` found them, with zeros elsewhere.
+
+    Args:
+        kernel_size, stride, padding: those of the pooling.
+
+    Shape:
+        output and indices of `MaxPool1d` -> its input's shape. Several input sizes give the same
+        output size; `output_size=` of the call chooses one.
+
+    Example:
+        >>> x = torch.tensor([[[1.0, 5.0, 2.0, 3.0]]])
+        >>> y, where = nn.MaxPool1d(2, return_indices=True)(x)
+        >>> nn.MaxUnpool1d(2)(y, where)
+        tensor([[[0., 5., 0., 3.]]])
+    """
 
     _name = "max_unpool1d"
     _spread = staticmethod(_single)
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Put maxima back where MaxPool2d found them."""
+    """Put maxima back where `MaxPool2d` found them, with zeros elsewhere.
+
+    Args:
+        kernel_size, stride, padding: those of the pooling.
+
+    Shape:
+        output and indices of `MaxPool2d` -> its input's shape. Several input sizes give the same
+        output size; `output_size=` of the call chooses one.
+
+    Example:
+        >>> x = torch.arange(16.0).reshape(1, 1, 4, 4)
+        >>> y, where = nn.MaxPool2d(2, return_indices=True)(x)
+        >>> nn.MaxUnpool2d(2)(y, where)
+        tensor([[[[ 0.,  0.,  0.,  0.],
+                  [ 0.,  5.,  0.,  7.],
+                  [ 0.,  0.,  0.,  0.],
+                  [ 0., 13.,  0., 15.]]]])
+    """
 
     _name = "max_unpool2d"
     _spread = staticmethod(_pair)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Put maxima back where MaxPool3d found them."""
+    """Put maxima back where `MaxPool3d` found them, with zeros elsewhere.
+
+    Args:
+        kernel_size, stride, padding: those of the pooling.
+
+    Shape:
+        output and indices of `MaxPool3d` -> its input's shape. Several input sizes give the same
+        output size; `output_size=` of the call chooses one.
+
+    Example:
+        >>> y, where = nn.MaxPool3d(2, return_indices=True)(torch.rand(1, 2, 4, 4, 4))
+        >>> nn.MaxUnpool3d(2)(y, where).shape
+        rushlight.Size([1, 2, 4, 4, 4])
+    """
 
     _name = "max_unpool3d"
     _spread = staticmethod(_triple)
@@ -123,7 +211,19 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """The mean of every window of a signal."""
+    """Take the mean of every window of signals.
+
+    Args:
+        kernel_size, stride, padding, ceil_mode, count_include_pad:
+            as in `AvgPool2d`, with one number where that takes two.
+
+    Shape:
+        (N, C, L) -> (N, C, L'), or without N; sizes as in `AvgPool2d`.
+
+    Example:
+        >>> nn.AvgPool1d(2)(torch.tensor([[[1.0, 5.0, 2.0, 3.0]]]))
+        tensor([[[3.0000, 2.5000]]])
+    """
 
     def __init__(
         self,
@@ -184,13 +284,43 @@ class _AvgPoolWithDivisor(_AvgPoolNd):
 
 
 class AvgPool2d(_AvgPoolWithDivisor):
-    """The mean of every window of an image."""
+    """Take the mean of every window of images.
+
+    Args:
+        kernel_size: height and width of the window; one number for both.
+        stride: steps between windows; `kernel_size` if None.
+        padding: rows and columns of zeros added on every side.
+        ceil_mode: round the output's size up instead of down.
+        count_include_pad: count the added zeros in the mean.
+        divisor_override: divide by this number instead of the window's size.
+
+    Shape:
+        (N, C, H, W) -> (N, C, H', W'), or without N;
+        H' = floor((H + 2 padding - kernel_size) / stride) + 1, and W' likewise.
+
+    Example:
+        >>> nn.AvgPool2d(2)(torch.arange(16.0).reshape(1, 1, 4, 4))
+        tensor([[[[ 2.5000,  4.5000],
+                  [10.5000, 12.5000]]]])
+    """
 
     _name = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPoolWithDivisor):
-    """The mean of every window of a volume."""
+    """Take the mean of every window of volumes.
+
+    Args:
+        kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
+            as in `AvgPool2d`, with three numbers where that takes two.
+
+    Shape:
+        (N, C, D, H, W) -> (N, C, D', H', W'), or without N; sizes as in `AvgPool2d`.
+
+    Example:
+        >>> nn.AvgPool3d(2)(torch.ones(1, 4, 8, 8, 8)).shape
+        rushlight.Size([1, 4, 4, 4, 4])
+    """
 
     _name = "avg_pool3d"
 
@@ -236,14 +366,54 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Maxima of windows whose places are drawn at random, so that any output size can be had."""
+    """Take maxima of windows at random places (Graham, 2014), for output sizes that need not divide.
+
+    Args:
+        kernel_size: sizes of the window; one number for all.
+        output_size: sizes of the output.
+        output_ratio: sizes of the output as parts of the input's, between 0 and 1; give either this
+            or `output_size`.
+        return_indices: also return where each maximum was found.
+
+    Shape:
+        (N, C, H, W) -> (N, C, *output_size), or without N.
+
+    Raises:
+        ValueError: if both or none of `output_size` and `output_ratio` are given.
+
+    Example:
+        >>> nn.FractionalMaxPool2d(2, output_size=5)(torch.rand(2, 4, 9, 9)).shape
+        rushlight.Size([2, 4, 5, 5])
+        >>> nn.FractionalMaxPool2d(2, output_ratio=0.5)(torch.rand(2, 4, 9, 9)).shape
+        rushlight.Size([2, 4, 4, 4])
+    """
 
     _name = "fractional_max_pool2d"
     _spread = staticmethod(_pair)
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The same for volumes."""
+    """Take maxima of windows at random places (Graham, 2014), for output sizes that need not divide.
+
+    Args:
+        kernel_size: sizes of the window; one number for all.
+        output_size: sizes of the output.
+        output_ratio: sizes of the output as parts of the input's, between 0 and 1; give either this
+            or `output_size`.
+        return_indices: also return where each maximum was found.
+
+    Shape:
+        (N, C, D, H, W) -> (N, C, *output_size), or without N.
+
+    Raises:
+        ValueError: if both or none of `output_size` and `output_ratio` are given.
+
+    Example:
+        >>> nn.FractionalMaxPool3d(2, output_size=5)(torch.rand(2, 4, 9, 9, 9)).shape
+        rushlight.Size([2, 4, 5, 5, 5])
+        >>> nn.FractionalMaxPool3d(2, output_ratio=0.5)(torch.rand(2, 4, 9, 9, 9)).shape
+        rushlight.Size([2, 4, 4, 4, 4])
+    """
 
     _name = "fractional_max_pool3d"
     _spread = staticmethod(_triple)
@@ -275,19 +445,62 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """The p-norm of every window of a signal."""
+    """Take the p-norm of every window of signals.
+
+    Args:
+        norm_type: p; 1 is the sum, infinity the maximum.
+        kernel_size: length of the window.
+        stride: steps between windows; `kernel_size` if None.
+        ceil_mode: round the output's size up instead of down.
+
+    Shape:
+        (N, C, L) -> (N, C, L'), or without N.
+
+    Example:
+        >>> nn.LPPool1d(2, 2)(torch.tensor([[[3.0, 4.0, 6.0, 8.0]]]))
+        tensor([[[ 5., 10.]]])
+    """
 
     _name = "lp_pool1d"
 
 
 class LPPool2d(_LPPoolNd):
-    """The p-norm of every window of an image."""
+    """Take the p-norm of every window of images.
+
+    Args:
+        norm_type: p; 1 is the sum, infinity the maximum.
+        kernel_size: sizes of the window.
+        stride: steps between windows; `kernel_size` if None.
+        ceil_mode: round the output's size up instead of down.
+
+    Shape:
+        (N, C, H, W) -> (N, C, H', W'), or without N.
+
+    Example:
+        >>> nn.LPPool2d(2, 2)(torch.ones(1, 1, 4, 4))
+        tensor([[[[2., 2.],
+                  [2., 2.]]]])
+    """
 
     _name = "lp_pool2d"
 
 
 class LPPool3d(_LPPoolNd):
-    """The p-norm of every window of a volume."""
+    """Take the p-norm of every window of volumes.
+
+    Args:
+        norm_type: p; 1 is the sum, infinity the maximum.
+        kernel_size: sizes of the window.
+        stride: steps between windows; `kernel_size` if None.
+        ceil_mode: round the output's size up instead of down.
+
+    Shape:
+        (N, C, D, H, W) -> (N, C, D', H', W'), or without N.
+
+    Example:
+        >>> nn.LPPool3d(1, 2)(torch.ones(1, 1, 2, 2, 2))
+        tensor([[[[[8.]]]]])
+    """
 
     _name = "lp_pool3d"
 
@@ -308,19 +521,55 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Means of as many windows as the output has elements."""
+    """Take means of signals over windows chosen so that the output has a given size.
+
+    Args:
+        output_size: the length of the output.
+
+    Shape:
+        (N, C, L) -> (N, C, *output_size), or without N.
+
+    Example:
+        >>> nn.AdaptiveAvgPool1d(2)(torch.tensor([[[1.0, 3.0, 5.0, 7.0]]]))
+        tensor([[[2., 6.]]])
+    """
 
     _name = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Means of as many windows as the output has pixels."""
+    """Take means of images over windows chosen so that the output has a given size.
+
+    Args:
+        output_size: height and width of the output; one number for both, None for the input's.
+
+    Shape:
+        (N, C, H, W) -> (N, C, *output_size), or without N.
+
+    Example:
+        >>> nn.AdaptiveAvgPool2d(1)(torch.ones(8, 512, 7, 7)).shape
+        rushlight.Size([8, 512, 1, 1])
+        >>> nn.AdaptiveAvgPool2d((None, 3))(torch.ones(1, 8, 7, 7)).shape
+        rushlight.Size([1, 8, 7, 3])
+    """
 
     _name = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Means of as many windows as the output has voxels."""
+    """Take means of volumes over windows chosen so that the output has a given size.
+
+    Args:
+        output_size: depth, height and width of the output; one number for all, None for the
+            input's.
+
+    Shape:
+        (N, C, D, H, W) -> (N, C, *output_size), or without N.
+
+    Example:
+        >>> nn.AdaptiveAvgPool3d(2)(torch.ones(1, 4, 5, 6, 7)).shape
+        rushlight.Size([1, 4, 2, 2, 2])
+    """
 
     _name = "adaptive_avg_pool3d"
 
@@ -342,18 +591,57 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Maxima of as many windows as the output has elements."""
+    """Take maxima of signals over windows chosen so that the output has a given size.
+
+    Args:
+        output_size: the length of the output.
+        return_indices: also return where each maximum was found.
+
+    Shape:
+        (N, C, L) -> (N, C, *output_size), or without N.
+
+    Example:
+        >>> nn.AdaptiveMaxPool1d(2)(torch.tensor([[[1.0, 3.0, 5.0, 7.0]]]))
+        tensor([[[3., 7.]]])
+    """
 
     _name = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """Maxima of as many windows as the output has pixels."""
+    """Take maxima of images over windows chosen so that the output has a given size.
+
+    Args:
+        output_size: height and width of the output; one number for both, None for the input's.
+        return_indices: also return where each maximum was found.
+
+    Shape:
+        (N, C, H, W) -> (N, C, *output_size), or without N.
+
+    Example:
+        >>> nn.AdaptiveMaxPool2d(1)(torch.arange(9.0).reshape(1, 1, 3, 3))
+        tensor([[[[8.]]]])
+        >>> nn.AdaptiveMaxPool2d((2, 3))(torch.ones(1, 8, 7, 7)).shape
+        rushlight.Size([1, 8, 2, 3])
+    """
 
     _name = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """Maxima of as many windows as the output has voxels."""
+    """Take maxima of volumes over windows chosen so that the output has a given size.
+
+    Args:
+        output_size: depth, height and width of the output; one number for all, None for the
+            input's.
+        return_indices: also return where each maximum was found.
+
+    Shape:
+        (N, C, D, H, W) -> (N, C, *output_size), or without N.
+
+    Example:
+        >>> nn.AdaptiveMaxPool3d(2)(torch.ones(1, 4, 5, 6, 7)).shape
+        rushlight.Size([1, 4, 2, 2, 2])
+    """
 
     _name = "adaptive_max_pool3d"

@@ -46,7 +46,7 @@ class _Table(Module):
             self.weight = Parameter(given, requires_grad=not freeze)
 
     def reset_parameters(self) -> None:
-        """Draw from N(0, 1); the padding row is zero."""
+        """Draw the table anew from N(0, 1); the padding row is zero."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
@@ -54,7 +54,33 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """A table of vectors, looked up by index."""
+    """Look vectors up in a learnt table, by index.
+
+    Args:
+        num_embeddings: rows of the table; indices are smaller than this.
+        embedding_dim: length of a vector.
+        padding_idx: the row that stands for padding: zeros, and it gets no gradient.
+        max_norm: rows that are looked up and are longer than this are scaled down, in place.
+        norm_type: which norm `max_norm` means.
+        scale_grad_by_freq: divide a row's gradient by how often it is in the batch.
+        sparse: make the gradient of `weight` a sparse tensor.
+
+    Shape:
+        (*) of whole numbers -> (*, embedding_dim).
+
+    Attributes:
+        weight: (num_embeddings, embedding_dim), drawn from N(0, 1).
+
+    Raises:
+        IndexError: if an index is not in the table.
+
+    Example:
+        >>> table = nn.Embedding(10, 3, padding_idx=0)
+        >>> table(torch.tensor([[1, 2, 4, 0]])).shape
+        rushlight.Size([1, 4, 3])
+        >>> table(torch.tensor([0])).detach()
+        tensor([[0., 0., 0.]])
+    """
 
     __constants__ = [
         "num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type",
@@ -121,7 +147,18 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Any:
-        """A table over given vectors."""
+        """Make an Embedding from a table of vectors.
+
+        Args:
+            embeddings: (num_embeddings, embedding_dim).
+            freeze: True keeps the table as it is in training.
+            padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse: as in `Embedding`.
+
+        Example:
+            >>> table = nn.Embedding.from_pretrained(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+            >>> table(torch.tensor([1]))
+            tensor([[3., 4.]])
+        """
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, cols = embeddings.shape
@@ -139,7 +176,33 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of looked-up vectors, without making the vectors."""
+    """Look vectors up and reduce each bag of them, without making the vectors.
+
+    Args:
+        num_embeddings: rows of the table; indices are smaller than this.
+        embedding_dim: length of a vector.
+        max_norm: rows that are looked up and are longer than this are scaled down, in place.
+        norm_type: which norm `max_norm` means.
+        scale_grad_by_freq: divide a row's gradient by how often it is in the batch.
+        mode: "sum", "mean" or "max".
+        sparse: make the gradient of `weight` a sparse tensor.
+        include_last_offset: the offsets end with the number of indices.
+        padding_idx: the row that does not count.
+
+    Shape:
+        (B, L), B bags of L indices -> (B, embedding_dim); or (M,) and `offsets` (B,), where each
+        bag begins -> (B, embedding_dim). `per_sample_weights` has the shape of the indices.
+
+    Attributes:
+        weight: (num_embeddings, embedding_dim), drawn from N(0, 1).
+
+    Example:
+        >>> table = torch.tensor([[1.0, 1.0], [2.0, 4.0], [5.0, 7.0]])
+        >>> bag = nn.EmbeddingBag.from_pretrained(table, mode="sum")
+        >>> bag(torch.tensor([0, 1, 2]), torch.tensor([0, 2]))
+        tensor([[3., 5.],
+                [5., 7.]])
+    """
 
     __constants__ = [
         "num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode",
@@ -219,7 +282,19 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Any:
-        """A bag over given vectors."""
+        """Make an EmbeddingBag from a table of vectors.
+
+        Args:
+            embeddings: (num_embeddings, embedding_dim).
+            freeze: True keeps the table as it is in training.
+            max_norm, norm_type, scale_grad_by_freq, mode, sparse, include_last_offset, padding_idx: as
+                in `EmbeddingBag`.
+
+        Example:
+            >>> bag = nn.EmbeddingBag.from_pretrained(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+            >>> bag(torch.tensor([[0, 1]]))
+            tensor([[2., 3.]])
+        """
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, cols = embeddings.shape
