@@ -17,6 +17,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -201,6 +202,7 @@ class Checker(doctest.OutputChecker):
     NUMBER = re.compile(r"-?\d+\.\d*(?:e[+-]?\d+)?")
 
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        want = want.replace("rushlight.", "torch.")  # see `printed_as_torch`
         if super().check_output(want, got, optionflags):
             return True
         mine, yours = self.NUMBER.findall(want), self.NUMBER.findall(got)
@@ -234,6 +236,19 @@ def globals_of_examples() -> dict[str, Any]:
     }
 
 
+@contextmanager
+def printed_as_torch() -> Iterator[None]:
+    """`torch.Size([2])`, not `rushlight.Size([2])`: examples call the package torch, as in `rushlight run`."""
+    from rushlight.base.config import settings
+
+    before = settings.module
+    settings.module = "torch"
+    try:
+        yield
+    finally:
+        settings.module = before
+
+
 def run(label: str, found: Any) -> str:
     """Run the examples of one docstring; what went wrong, or nothing."""
     text = text_of(found)
@@ -242,7 +257,8 @@ def run(label: str, found: Any) -> str:
     test = doctest.DocTestParser().get_doctest(text, globals_of_examples(), label, None, None)
     said: list[str] = []
     runner = doctest.DocTestRunner(checker=Checker(), optionflags=FLAGS)
-    runner.run(test, out=said.append)
+    with printed_as_torch():
+        runner.run(test, out=said.append)
     home = getattr(found, "__module__", "") or ""
     return f"{home}: {''.join(said)}" if runner.failures else ""
 
