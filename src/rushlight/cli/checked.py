@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from . import augment, config
+from . import augment, config, zoo
 from .errors import UsageError
 
 Test = Callable[[Any], bool]
@@ -88,7 +88,7 @@ def _best(v: Any) -> bool:
 _CONFIG: dict[str, Test] = {
     "data": _text, "size": _or_none(_whole(8, 1024)), "augment": _one_of(augment.KINDS),
     "val_split": _number(0), "test_split": _number(0), "class_weights": _flag, "accumulate": _whole(1, 1024),
-    "model": _one_of(config.MODELS), "width": lambda v: _number(0.25)(v) and v <= 64,
+    "model": zoo.known, "width": lambda v: _number(0.25)(v) and v <= 64,
     "weights": _or_none(_text), "freeze": _flag, "epochs": _whole(1, 100_000),
     "batch_size": _whole(1, 2**20), "optimizer": _one_of(config.OPTIMIZERS), "lr": _number(0, True),
     "momentum": _number(0), "weight_decay": _number(0), "schedule": _one_of(config.SCHEDULES),

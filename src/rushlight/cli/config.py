@@ -10,7 +10,6 @@ from .suggest import did_you_mean
 DATA = ("fashion-mini", "fashion-mnist", "mnist", "cifar10", "cifar100")
 # Networks that `--width` makes wider.
 WIDE = ("lenet", "mlp", "resnet18", "resnet34", "resnet50")
-MODELS = (*WIDE, "vgg11", "vgg13", "vgg16", "vgg19", "mobilenet_v2")
 OPTIMIZERS = ("sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "nadam", "radam")
 SCHEDULES = ("cosine", "step", "none")
 PRECISIONS = ("bf16", "fp16")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import config
+from . import config, zoo
 from .errors import UsageError
 
 # Of an MLP of width 1, and of a ResNet's first stage.
@@ -30,7 +30,7 @@ def build(name: str, *, channels: int, size: int, classes: int, width: float = 1
             "mlp", in_features=channels * size * size, hidden=hidden, num_classes=classes
         )
     if name not in config.WIDE:
-        return models.get_model(name, num_classes=classes)
+        return models.get_model(name, num_classes=classes, **_options(name, size))
     stem = "_cifar" if size <= CIFAR_STEM else ""
     return models.get_model(
         name + stem, num_classes=classes, in_channels=channels, width=int(STAGE * width)
@@ -41,11 +41,27 @@ def check_model(name: str, channels: int, size: int) -> None:
     """UsageError where a network cannot take such images."""
     if channels != 3 and name not in config.WIDE:
         raise UsageError(f"--model {name} is for colour images, and these are grey: try resnet18")
-    least = {"lenet": 16, "mlp": 1}.get(name, 1 if name in config.WIDE else 32)
+    least, step = zoo.smallest(name), zoo.patch(name)
     if size < least:
         raise UsageError(
-            f"--model {name} needs images of {least} pixels or more, not {size}: give a larger --size"
+            f"--model {name} needs images of {least} pixels or more, not {size}: give a larger --size or "
+            "another --model"
         )
+    if size % step:
+        raise UsageError(
+            f"--model {name} cuts images into squares of {step} pixels, and {size} is no multiple of that: "
+            f"try --size {zoo.fitting_size(name, size)}"
+        )
+
+
+def _options(name: str, size: int) -> dict[str, Any]:
+    """What a network must be told beside the number of classes.
+
+    Pictures are scaled as for ImageNet's weights, which those two networks undo by `transform_input`.
+    """
+    if name in ("googlenet", "inception_v3"):
+        return {"aux_logits": False, "transform_input": True, "init_weights": True}
+    return {"image_size": size} if zoo.patch(name) > 1 else {}
 
 
 def parameters_of(net: Any) -> int:
@@ -54,8 +70,9 @@ def parameters_of(net: Any) -> int:
 
 
 def head_of(net: Any) -> str:
-    """The name of the last linear layer, which answers."""
+    """The name of the layer that answers: the last linear one, or a convolution where there is none."""
     import rushlight as rl
 
-    found = [name for name, m in net.named_modules() if isinstance(m, rl.nn.Linear)]
-    return found[-1]
+    layers = [(name, type(m)) for name, m in net.named_modules()]
+    linear = [name for name, kind in layers if issubclass(kind, rl.nn.Linear)]
+    return (linear or [name for name, kind in layers if issubclass(kind, rl.nn.Conv2d)])[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from . import cache, config
+from . import cache, config, zoo
 from .arguments import DEVICE, Parser, command, number, one_of
 from .options_train import add_train
 
@@ -25,7 +25,19 @@ def parser() -> argparse.ArgumentParser:
     top.set_defaults(call=lambda chosen: _help(top))
     commands = top.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     add_train(commands)
-    for add in (_eval, _predict, _export, _serve, _view, _runs, _bench, _devices, _run, _launch):
+    for add in (
+        _eval,
+        _predict,
+        _export,
+        _serve,
+        _view,
+        _runs,
+        _models,
+        _bench,
+        _devices,
+        _run,
+        _launch,
+    ):
         add(commands)
     return top
 
@@ -135,6 +147,10 @@ def _runs(commands: Any) -> None:
     p.add_argument("--json", action="store_true", help="print them as JSON")
 
 
+def _models(commands: Any) -> None:
+    command(commands, "models", "list the networks that --model takes", lambda args: zoo.show())
+
+
 def _bench(commands: Any) -> None:
     def call(args: Any) -> int:
         from .bench import bench
@@ -143,8 +159,8 @@ def _bench(commands: Any) -> None:
 
     text = "images per second over width and batch size, on every device"
     p = command(commands, "bench", text, call)
-    p.add_argument("--model", type=one_of(config.MODELS), default="lenet", metavar="NAME",
-                   help=f"{', '.join(config.MODELS)} (default: %(default)s, the lab's network)")  # fmt: skip
+    p.add_argument("--model", type=zoo.model_name, default="lenet", metavar="NAME",
+                   help=f"{', '.join(config.WIDE)}, or one of `rushlight models` (default: %(default)s, the lab's network)")  # fmt: skip
     p.add_argument("--widths", default="1,2,4,8", help="times the channels (default: %(default)s)")
     p.add_argument("--batches", default="4,32,256,2048", help="batch sizes (default: %(default)s)")
     p.add_argument("--seconds", type=number(float, 1, 86400), default=60.0, metavar="S",

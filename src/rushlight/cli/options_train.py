@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import augment, cache, config, loggers
+from . import augment, cache, config, loggers, zoo
 from .arguments import DEVICE, command, number, one_of, width
 
 PLACE = "runs/train, or runs/train-2 and so on where that holds a run"
@@ -46,7 +46,7 @@ def _data(add: Any) -> None:
 
 
 def _network(add: Any) -> None:
-    add("--model", type=one_of(config.MODELS), metavar="NAME", help=", ".join(config.MODELS))
+    add("--model", type=zoo.model_name, metavar="NAME", help=f"{', '.join(config.WIDE)}, or any other of `rushlight models`")  # fmt: skip
     add(
         "--width",
         type=width,

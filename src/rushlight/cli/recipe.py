@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from . import augment, config
+from . import augment, config, zoo
 from .images import Source
 
 # Weights trained elsewhere want the size they were trained at, and small steps.
@@ -71,14 +71,24 @@ def settle(args: Any, source: Source, on_gpu: bool) -> str:
     other = args.model is not None and args.model != chosen.settings["model"]
     if args.optimizer is not None and args.optimizer != chosen.settings["optimizer"]:
         chosen.settings.update(lr=None, weight_decay=5e-4)
-    if other:  # its width and rate are another network's
-        chosen.settings["width"] = None
+    if other:
+        _fit_network(chosen.settings, args.model, args.weights)
     for name in open_before:
         setattr(args, name, chosen.settings[name])
     if args.model == "mlp" and args.augment == "strong" and "augment" in open_before:
         args.augment = "light"
     config.finish(args)
     return chosen.why
+
+
+def _fit_network(settings: dict[str, Any], name: str, weights: str | None) -> None:
+    """Width, rate and size for another network than the recipe's."""
+    settings["width"] = None
+    if settings["lr"] is not None and not weights and zoo.gentle(name):
+        settings["lr"] /= zoo.GENTLER
+    if settings["size"] is not None:
+        trained = zoo.trained_size(name) if weights == "imagenet" else None
+        settings["size"] = zoo.fitting_size(name, trained or settings["size"])
 
 
 def in_words(args: Any) -> list[str]:

@@ -50,6 +50,8 @@ def _misfit(name: str, found: dict[str, Any], own: dict[str, Any], model: str) -
     if name not in found:
         return f"it has no {name}: these are not the weights of {model}; choose --model to fit them"
     theirs, ours = list(found[name].shape), list(own[name].shape)
+    if "pos_embedding" in name:
+        return f"{name} has size {theirs} where this network has {ours}: they were trained at another --size"
     size = "; a --size above 40 has the usual first layer" if name == "conv1.weight" else ""
     return (
         f"{name} has size {theirs} where this network has {ours}: another --width or --model{size}"

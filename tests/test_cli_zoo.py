@@ -1,0 +1,107 @@
+"""Every network of rushlight.vision behind `--model`: built, taught, reloaded, refused with what to do."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+import rushlight as rl
+from cli_help import write_pictures
+from rushlight.cli import main, recipe, zoo
+from rushlight.cli.errors import UsageError
+from rushlight.cli.images import Source
+from rushlight.cli.listing import Listing, Sample
+from rushlight.cli.networks import build, head_of
+from rushlight.vision import models
+
+pytest.importorskip("PIL")
+
+# One of each family; the others differ by their numbers of layers and channels alone.
+FAMILIES = [
+    "alexnet", "convnext_tiny", "densenet121", "efficientnet_b0", "efficientnet_v2_s", "googlenet", "inception_v3",
+    "mnasnet0_5", "mobilenet_v2", "mobilenet_v3_small", "regnet_x_400mf", "regnet_y_400mf", "resnet101",
+    "resnext50_32x4d", "shufflenet_v2_x0_5", "squeezenet1_0", "squeezenet1_1", "swin_t", "swin_v2_t", "vgg11",
+    "vgg11_bn", "vit_b_16", "wide_resnet50_2",
+]  # fmt: skip
+
+
+def test_every_classifier_is_offered() -> None:
+    assert len(zoo.names()) >= 80
+    assert set(FAMILIES) <= set(zoo.names()) and "resnet18_cifar" not in zoo.names()
+    begins = {name.split("_")[0].rstrip("0123456789") for name in zoo.names()} - {"lenet", "mlp"}
+    assert begins <= {name.split("_")[0].rstrip("0123456789") for name in [*FAMILIES, "resnet18"]}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_smallest_size_is_true(name: str) -> None:
+    size = zoo.smallest(name)
+    with rl.device("meta"):
+        net = build(name, channels=3, size=size, classes=7).train()
+        assert net(rl.empty(4, 3, size, size)).shape == (4, 7)
+        assert dict(net.named_parameters())[head_of(net) + ".weight"].shape[0] == 7
+        norms = any(isinstance(m, rl.nn.BatchNorm2d) for m in net.modules())
+        assert zoo.gentle(name) != norms
+        if zoo.patch(name) == 1 and size > 8:
+            with pytest.raises((RuntimeError, ValueError)):
+                net(rl.empty(4, 3, size - 1, size - 1))
+    with pytest.raises(UsageError, match="larger --size"):
+        build(name, channels=3, size=size - 1, classes=7)
+
+
+def test_sizes_that_fit() -> None:
+    assert zoo.fitting_size("resnet101", 64) == 64
+    assert zoo.fitting_size("inception_v3", 64) == 75
+    assert zoo.fitting_size("vit_b_32", 65) == 96
+    assert zoo.fitting_size("vit_h_14", 64) == 70
+    with pytest.raises(UsageError, match="try --size 96"):
+        build("vit_b_16", channels=3, size=90, classes=2)
+    assert zoo.trained_size("swin_v2_t") == 256 and zoo.trained_size("lenet") is None
+
+
+def _settled(**given: object) -> SimpleNamespace:
+    names = ("augment", "label_smoothing", "mixup", "weight_decay", "optimizer", "lr", "batch_size", "size", "width",
+             "model", "epochs", "weights")  # fmt: skip
+    args = SimpleNamespace(**dict.fromkeys(names), freeze=False, patience=0, val_split=0.1)
+    args.__dict__.update(given)
+    samples = [Sample(f"{i}.png", 0, "") for i in range(300)]
+    recipe.settle(args, Source("photos", Listing(".", samples, ["a"], "folders", 0)), on_gpu=False)
+    return args
+
+
+def test_recipes_follow_the_network() -> None:
+    plain, deep = _settled(), _settled(model="vit_h_14")
+    assert (plain.model, plain.size, plain.width) == ("resnet18", 64, 0.5)
+    assert (deep.size, deep.width) == (70, 1) and deep.lr == plain.lr / zoo.GENTLER
+    assert _settled(model="vgg11_bn").lr == _settled(model="densenet121").lr == plain.lr
+    assert _settled(model="vgg11", lr=0.5).lr == 0.5
+    assert _settled(model="inception_v3", weights="imagenet").size == 299
+    assert _settled(model="inception_v3", size=80).size == 80
+
+
+@pytest.mark.parametrize("name", ["squeezenet1_1", "shufflenet_v2_x0_5"])
+def test_train_and_use(name: str, tmp_path, monkeypatch, capsys) -> None:
+    """A head that is a convolution, and one of grouped channels: trained, resumed, reloaded, tested."""
+    monkeypatch.chdir(tmp_path)
+    write_pictures(tmp_path / "photos", 8)
+    typed = ["train", "--data", "photos", "--model", name, "--size", "32", "--out", "run"]
+    assert main([*typed, "--epochs", "1"]) == 0
+    assert main([*typed, "--epochs", "2", "--resume"]) == 0
+    assert "epoch 2/2" in capsys.readouterr().out
+    assert main(["eval", "run"]) == 0
+    saved = rl.load("run/best.pth")["model"]
+    rl.save(saved, "start.pth")
+    again = ["train", "--data", "photos", "--model", name, "--size", "32", "--out", "again"]
+    assert main([*again, "--epochs", "1", "--weights", "start.pth", "--freeze"]) == 0
+    kept = rl.load("again/last.pth")["model"]
+    head = head_of(models.get_model(name))
+    assert {k for k in saved if not rl.equal(saved[k], kept[k])} <= {
+        head + ".weight",
+        head + ".bias",
+    }
+
+
+def test_models_are_listed(capsys) -> None:
+    assert main(["models"]) == 0
+    out = capsys.readouterr().out
+    assert all(f"\n{name} " in out for name in zoo.names())
