@@ -289,3 +289,44 @@ def test_without_the_package(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(OnnxExporterError, match=r"pip install 'rushlight\[onnx\]'"):
         rl.onnx.export(nn.ReLU(), (rl.randn(2),))
+
+
+def test_weights_beside_the_model(tmp_path, monkeypatch) -> None:
+    """Large weights lie in FILE.data; saving changes nothing, so that the program still runs and saves again."""
+    from rushlight.onnx import program as saving
+
+    rl.manual_seed(0)
+    net, x = nn.Sequential(nn.Linear(40, 50), nn.ReLU(), nn.Linear(50, 3)), rl.randn(2, 40)
+    program = rl.onnx.export(net, (x,))
+    whole = program.model_proto.SerializeToString()
+    (tmp_path / "net.onnx.data").write_bytes(b"an older one" * 9999)
+    for _ in range(2):
+        program.save(tmp_path / "net.onnx", external_data=True)
+    assert program.model_proto.SerializeToString() == whole
+    assert 4 * 40 * 50 <= (tmp_path / "net.onnx.data").stat().st_size < 40_000
+    assert (tmp_path / "net.onnx").stat().st_size < 4000
+    onnx.checker.check_model(str(tmp_path / "net.onnx"), full_check=True)
+    assert onnx.load(str(tmp_path / "net.onnx")).graph == _located(program.model_proto).graph
+    wanted = net(x).detach().numpy()
+    session = pytest.importorskip("onnxruntime").InferenceSession(str(tmp_path / "net.onnx"))
+    (found,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    assert np.abs(found - wanted).max() < 1e-5
+    monkeypatch.setattr(saving, "_LARGEST", 1000)  # as weights of more than protobuf can hold
+    assert np.abs(program(x)[0].numpy() - wanted).max() < 1e-5
+    program.save(tmp_path / "large.onnx")
+    assert (tmp_path / "large.onnx.data").exists()
+    monkeypatch.setattr(saving, "_MOST", 1000)
+    with pytest.raises(OnnxExporterError, match="leave external_data out"):
+        program.save(tmp_path / "no.onnx", external_data=False)
+    with open(tmp_path / "no.onnx", "wb") as f, pytest.raises(OnnxExporterError, match="a path"):
+        program.save(f)
+
+
+def _located(model):
+    """What `onnx.load` says of tensors that it has read from beside: that they lie inside."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for t in copy.graph.initializer:
+        if len(t.raw_data) >= 1024:
+            t.data_location = onnx.TensorProto.DEFAULT
+    return copy
