@@ -29,4 +29,4 @@ def fitted_and_optimised() -> object:
     found, value = optimize_acqf(
         UpperConfidenceBound(model, beta=0.1), bounds, q=1, num_restarts=2, raw_samples=16
     )
-    return (found - 0.4).abs().max() < 0.2, value.numel()
+    return found, value

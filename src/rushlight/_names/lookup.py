@@ -15,10 +15,10 @@ PACKAGE = __name__.split(".")[0]
 
 # Submodules that `import rushlight` does not load; `rushlight.nn` loads them on first use.
 SUBMODULES = (
-    "_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "amp", "autograd", "backends", "capture", "cli",
+    "_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "amp", "ao", "autograd", "backends", "capture", "cli",
     "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "export", "fft", "func", "functional", "futures",
     "fx", "hub", "io", "jit", "library", "linalg", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx",
-    "ops", "optim", "overrides", "profiler", "quasirandom", "random", "return_types", "serialization", "sparse", "special", "storage",
+    "ops", "optim", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "sparse", "special", "storage",
     "testing", "torch_version", "types", "utils", "version", "vision", "xpu",
 )  # fmt: skip
 
@@ -26,7 +26,8 @@ SUBMODULES = (
 LATE = {
     "PyTorchFileReader": "_C",
     "autocast": "amp", "get_autocast_dtype": "amp", "is_autocast_enabled": "amp",
-    "set_autocast_enabled": "amp", "compile": "capture", "load": "io", "save": "io",
+    **dict.fromkeys(("set_autocast_enabled", "set_autocast_dtype", "is_autocast_cache_enabled", "set_autocast_cache_enabled",
+                     "clear_autocast_cache"), "amp"), "compile": "capture", "load": "io", "save": "io",
     "set_printoptions": "core.printing", "vmap": "func", "_assert": "base.errors",
     "UntypedStorage": "io", "TypedStorage": "io", "FloatStorage": "io", "as_torch": "cli.alias",
     "Event": "cuda", "Stream": "cuda", "_softmax_backward_data": "_inner_functions",

@@ -19,6 +19,7 @@ _ADVICE = (
     "state_dict()."
 )
 _no_compiler = refuser("jit", "has no TorchScript", _ADVICE)
+_get_trace_graph = _no_compiler("_get_trace_graph")
 _told: set[str] = set()  # what has been said in this process
 
 _TRACING = {"load": "_traced", "save": "_traced", "trace": "_traced", "trace_module": "_traced",

@@ -27,7 +27,9 @@ DeviceDict = dict[Any, Tensor]
 DeviceDtypeDict = dict[Any, Tensor]
 
 _params_doc = "params: parameters, named parameters, or dicts that describe groups of them"
-_foreach_doc = "foreach: whether updates run over whole lists of tensors; None lets the library choose"
+_foreach_doc = (
+    "foreach: whether updates run over whole lists of tensors; None lets the library choose"
+)
 _fused_doc = "fused: whether an update is one kernel; None lets the library choose"
 _capturable_doc = "capturable: whether a step may be recorded in a CUDA graph (default: False)"
 _differentiable_doc = "differentiable: whether steps are put on the tape (default: False)"
