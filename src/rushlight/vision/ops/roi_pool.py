@@ -5,60 +5,109 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from ...core.op import Op
 from ...core.tensor import Tensor
 from ...nn import Module
-from ...operators.shape.join import cat, stack
+from ...operators.create.from_data import from_numpy
+from ...operators.create.ranges import arange
+from ._regions import check_input, pair, region_rows
 
 __all__ = ["RoIPool", "roi_pool"]
 
-
-def _rows(boxes: Any) -> list[list[float]]:
-    """[picture, x1, y1, x2, y2] of every region, from a (K, 5) tensor or a list of (L, 4)."""
-    if isinstance(boxes, Tensor):
-        if boxes.ndim != 2 or boxes.shape[1] != 5:
-            raise ValueError("The boxes tensor shape is not correct as Tensor[K, 5]")
-        return boxes.tolist()
-    for b in boxes:
-        if b.ndim != 2 or b.shape[1] != 4:
-            raise ValueError(
-                "The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]"
-            )
-    return [[i, *row] for i, b in enumerate(boxes) for row in b.tolist()]
+Edges = tuple[tuple[int, int], ...]
 
 
-def _edges(low: float, high: float, scale: float, cells: int, limit: int) -> list[tuple[int, int]]:
+def _largest(xp: Any, x: Any, *, cells: tuple[tuple[int, Edges, Edges], ...]) -> Any:
+    """(K, C, rows * columns): where in its picture the largest value of a cell is, -1 if it is empty."""
+    width = x.shape[3]
+    rows, columns = (len(cells[0][1]), len(cells[0][2])) if cells else (0, 0)
+    out = xp.full((len(cells), x.shape[1], rows, columns), -1, "int64")
+    for k, (picture, down, across) in enumerate(cells):
+        for i, (top, bottom) in enumerate(down):
+            for j, (left, right) in enumerate(across):
+                if top < bottom and left < right:
+                    cell = x[picture, :, top:bottom, left:right].reshape(x.shape[1], -1)
+                    best = cell.argmax(1)
+                    tall, wide = best // (right - left), best % (right - left)
+                    out[k, :, i, j] = (top + tall) * width + left + wide
+    return out.reshape(len(cells), x.shape[1], -1)
+
+
+def _meta(x: Any, *, cells: Any) -> Any:
+    size = len(cells[0][1]) * len(cells[0][2]) if cells else 0
+    return (len(cells), x.shape[1], size), np.dtype("int64")
+
+
+_op = Op(_largest, "roi_largest", meta=_meta)
+
+
+def _edges(low: float, high: float, scale: float, cells: int, limit: int) -> Edges:
     """Where each cell begins and ends along one axis."""
-    start = math.floor(low * scale + 0.5)
-    size = max(math.floor(high * scale + 0.5) - start + 1, 1) / cells
-    ends = [(math.floor(k * size) + start, math.ceil((k + 1) * size) + start) for k in range(cells)]
-    return [(min(max(a, 0), limit), min(max(b, 0), limit)) for a, b in ends]
+    one = np.float32
+    start, end = (math.floor(float(one(v) * one(scale)) + 0.5) for v in (low, high))
+    step = one(max(end - start + 1, 1)) / one(cells)
+    ends = [
+        (math.floor(float(one(k) * step)) + start, math.ceil(float(one(k + 1) * step)) + start)
+        for k in range(cells)
+    ]
+    return tuple((min(max(a, 0), limit), min(max(b, 0), limit)) for a, b in ends)
 
 
-def roi_pool(
-    input: Tensor, boxes: Any, output_size: int | tuple[int, int], spatial_scale: float = 1.0
-) -> Tensor:
-    """(K, C, *output_size): the largest value in every cell of every region."""
-    rows_out, columns_out = (output_size,) * 2 if isinstance(output_size, int) else output_size
+def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0) -> Tensor:
+    """The largest value in every cell of every region.
+
+    Args:
+        input: feature maps, (N, C, H, W).
+        boxes: regions as `roi_align` takes them.
+        output_size: height and width of the result, or one number for both.
+        spatial_scale: the size of the feature map over that of the picture.
+
+    Returns:
+        (K, C, height, width); zero in cells that lie outside of the picture.
+
+    Example:
+        >>> from rushlight.vision import ops
+        >>> x = torch.arange(16.0).reshape(1, 1, 4, 4)
+        >>> ops.roi_pool(x, torch.tensor([[0.0, 0, 0, 3, 3]]), 2)
+        tensor([[[[ 5.,  7.],
+                  [13., 15.]]]])
+    """
+    check_input(input)
+    rows, columns = pair(output_size)
     height, width = input.shape[-2:]
-    zero = input[:1, :, :1, :1].sum((0, 2, 3)) * 0
-    pooled = []
-    for picture, x1, y1, x2, y2 in _rows(boxes):
-        image = input[int(picture)]
-        cells = []
-        for top, bottom in _edges(y1, y2, spatial_scale, rows_out, height):
-            for left, right in _edges(x1, x2, spatial_scale, columns_out, width):
-                cell = image[:, top:bottom, left:right].flatten(1)
-                cells.append(cell.max(1).values if cell.shape[1] else zero)
-        pooled.append(stack(cells, 1).reshape(1, -1, rows_out, columns_out))
-    if not pooled:
-        return input.new_zeros((0, input.shape[1], rows_out, columns_out))
-    return cat(pooled, 0)
+    cells = tuple(
+        (
+            int(picture),
+            _edges(y1, y2, spatial_scale, rows, height),
+            _edges(x1, x2, spatial_scale, columns, width),
+        )
+        for picture, x1, y1, x2, y2 in region_rows(boxes, input.shape[0]).tolist()
+    )
+    if not cells:
+        return input[:0, :, :1, :1].expand(0, -1, rows, columns)
+    place = _op(input.detach(), cells=cells)
+    pictures = from_numpy(np.array([c[0] for c in cells])).to(input.device)
+    channel = arange(input.shape[1], device=input.device)
+    taken = input.flatten(2)[pictures[:, None, None], channel[:, None], place.clamp(min=0)]
+    return taken.masked_fill(place < 0, 0.0).reshape(len(cells), -1, rows, columns)
 
 
 class RoIPool(Module):
-    """`roi_pool` as a layer."""
+    """The function `roi_pool` as a layer.
 
-    def __init__(self, output_size: int | tuple[int, int], spatial_scale: float) -> None:
+    Args:
+        output_size: height and width of the result, or one number for both.
+        spatial_scale: the size of the feature map over that of the picture.
+
+    Example:
+        >>> from rushlight.vision import ops
+        >>> ops.RoIPool(2, 1.0)(torch.ones(1, 3, 8, 8), [torch.tensor([[0.0, 0, 4, 4]])]).shape
+        torch.Size([1, 3, 2, 2])
+    """
+
+    def __init__(self, output_size: Any, spatial_scale: float) -> None:
         super().__init__()
         self.output_size = output_size
         self.spatial_scale = spatial_scale

@@ -1,0 +1,84 @@
+"""Position-sensitive RoI pooling: the mean of each cell, read from channels of its own (Dai et al. 2016)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.tensor import Tensor
+from ...nn import Module
+from ._regions import averaged, pair, region_rows, region_sums
+from .ps_roi_align import check_channels
+
+__all__ = ["PSRoIPool", "ps_roi_pool"]
+
+
+def _halves_away(a: np.ndarray) -> np.ndarray:
+    """Rounded; halves go away from zero."""
+    return np.trunc(a + np.copysign(a.dtype.type(0.5), a))
+
+
+def _cells(low: np.ndarray, high: np.ndarray, scale: float, cells: int, limit: int) -> np.ndarray:
+    kind = low.dtype.type
+    start, end = _halves_away(low * kind(scale)), _halves_away(high * kind(scale))
+    step = (np.maximum(end - start, 1) / kind(cells))[:, None]
+    place = np.arange(cells, dtype=low.dtype)
+    first = np.clip(np.floor(place * step) + start[:, None], 0, limit)
+    last = np.clip(np.ceil((place + 1) * step) + start[:, None], 0, limit)
+    return averaged(first, last, limit)
+
+
+def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0) -> Tensor:
+    """The mean of every cell of regions, each cell from channels of its own.
+
+    Args:
+        input: feature maps, (N, C * height * width, H, W).
+        boxes: regions as `roi_align` takes them.
+        output_size: height and width of the result, or one number for both.
+        spatial_scale: the size of the feature map over that of the picture.
+
+    Returns:
+        (K, C, height, width).
+
+    Example:
+        >>> from rushlight.vision import ops
+        >>> x = torch.arange(4.0).reshape(1, 4, 1, 1).expand(1, 4, 6, 6)
+        >>> ops.ps_roi_pool(x, torch.tensor([[0.0, 0, 0, 4, 4]]), 2)
+        tensor([[[[0., 1.],
+                  [2., 3.]]]])
+    """
+    rows, columns = pair(output_size)
+    check_channels(input, rows, columns)
+    regions = region_rows(boxes, input.shape[0])
+    down = _cells(regions[:, 2], regions[:, 4], spatial_scale, rows, input.shape[2])
+    across = _cells(regions[:, 1], regions[:, 3], spatial_scale, columns, input.shape[3])
+    return region_sums(input, regions[:, 0], down, across, sensitive=True)
+
+
+class PSRoIPool(Module):
+    """The function `ps_roi_pool` as a layer.
+
+    Args:
+        output_size: height and width of the result, or one number for both.
+        spatial_scale: the size of the feature map over that of the picture.
+
+    Example:
+        >>> from rushlight.vision import ops
+        >>> ops.PSRoIPool(2, 1.0)(torch.ones(1, 8, 6, 6), torch.tensor([[0.0, 0, 0, 4, 4]])).shape
+        torch.Size([1, 2, 2, 2])
+    """
+
+    def __init__(self, output_size: Any, spatial_scale: float) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.spatial_scale = spatial_scale
+
+    def forward(self, input: Tensor, rois: Any) -> Tensor:
+        return ps_roi_pool(input, rois, self.output_size, self.spatial_scale)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(output_size={self.output_size}, "
+            f"spatial_scale={self.spatial_scale})"
+        )
