@@ -14,7 +14,18 @@ T = TypeVar("T")
 
 
 class Future(Generic[T]):
-    """A result to come; callbacks run in the thread that sets it."""
+    """A result to come; callbacks run in the thread that sets it.
+
+    Args:
+        devices: accepted and not needed.
+
+    Example:
+        >>> future = torch.futures.Future()
+        >>> doubled = future.then(lambda done: done.value() * 2)
+        >>> future.set_result(21)
+        >>> doubled.wait()
+        42
+    """
 
     def __init__(self, *, devices: Any = None) -> None:
         self._changed = threading.Condition(new_rlock())
@@ -86,7 +97,19 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: list[Future]) -> Future:
-    """The future of the list itself, ready when all of its members are."""
+    """The future of the list itself, ready when all of its members are.
+
+    Args:
+        futures: a list.
+
+    Example:
+        >>> a, b = torch.futures.Future(), torch.futures.Future()
+        >>> both = torch.futures.collect_all([a, b])
+        >>> a.set_result(1)
+        >>> b.set_result(2)
+        >>> [one.value() for one in both.wait()]
+        [1, 2]
+    """
     all_done: Future = Future()
     left = len(futures)
     lock = new_lock()
@@ -107,5 +130,16 @@ def collect_all(futures: list[Future]) -> Future:
 
 
 def wait_all(futures: list[Future]) -> list[Any]:
-    """The results of all, in order."""
+    """The results of all, in order.
+
+    Args:
+        futures: a list; the first exception among them is raised.
+
+    Example:
+        >>> a, b = torch.futures.Future(), torch.futures.Future()
+        >>> a.set_result(1)
+        >>> b.set_result(2)
+        >>> torch.futures.wait_all([a, b])
+        [1, 2]
+    """
     return [future.wait() for future in collect_all(futures).wait()]

@@ -35,7 +35,13 @@ class DownloadError(RuntimeError):
 
 
 def get_dir() -> str:
-    """The folder of downloaded weights."""
+    """The folder of downloaded weights.
+
+    Example:
+        >>> import os
+        >>> os.path.basename(torch.hub.get_dir())
+        'hub'
+    """
     return _own_dir or os.path.join(settings.cache_dir, "hub")
 
 
@@ -45,13 +51,38 @@ def _get_torch_home() -> str:
 
 
 def set_dir(d: Any) -> None:
-    """Keep downloaded weights in another folder."""
+    """Keep downloaded weights in another folder.
+
+    Args:
+        d: a path; `~` is the home folder.
+
+    Example:
+        >>> before = torch.hub.get_dir()
+        >>> torch.hub.set_dir("weights")
+        >>> torch.hub.get_dir()
+        'weights'
+        >>> torch.hub.set_dir(before)
+    """
     global _own_dir
     _own_dir = os.path.expanduser(os.fspath(d))
 
 
 class Progress:
-    """A bar on stderr that is rewritten on a terminal, and a line at the end elsewhere."""
+    """A bar on stderr that is rewritten on a terminal, and a line at the end elsewhere.
+
+    Args:
+        name: what is downloaded.
+        total: bytes of the whole, None if nobody knows.
+        done: bytes that are there already.
+        show: False keeps quiet.
+
+    Example:
+        >>> from rushlight.hub import Progress
+        >>> bar = Progress("net.pth", 1000, 0, show=False)
+        >>> bar.add(500)
+        >>> bar.done
+        500
+    """
 
     def __init__(self, name: str, total: int | None, done: int, show: bool) -> None:
         self.name, self.total, self.done, self.show = name, total, done, show
@@ -60,6 +91,7 @@ class Progress:
         self.at_start = done
 
     def add(self, n: int) -> None:
+        """Count `n` bytes more."""
         self.done += n
         now = time.monotonic()
         if self.live and now - self.last >= 0.1:
@@ -68,6 +100,7 @@ class Progress:
             sys.stderr.flush()
 
     def line(self, now: float) -> str:
+        """The bar as text, at the time `now`."""
         speed = (self.done - self.at_start) / max(now - self.begun, 1e-3)
         if not self.total:
             return f"{self.name}: {_size(self.done)} {_size(speed)}/s"
@@ -77,6 +110,7 @@ class Progress:
         return f"{self.name}: [{bar}] {100 * share:3.0f}% of {_size(self.total)}, {_size(speed)}/s{left}  "
 
     def end(self) -> None:
+        """Write the last line."""
         if self.live:
             sys.stderr.write("\r" + self.line(time.monotonic()) + "\n")
         elif self.show:
@@ -127,7 +161,21 @@ def _fetch(url: str, part: str, name: str, progress: bool) -> None:
 
 
 def digest(path: str, kind: str) -> str:
-    """The checksum of a file, as hexadecimal text."""
+    """The checksum of a file, as hexadecimal text.
+
+    Args:
+        path: the file.
+        kind: a name that `hashlib` knows, such as "sha256".
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from rushlight.hub import digest
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "a.txt")
+        ...     _ = file.write_text("hello")
+        ...     digest(str(file), "md5")
+        '5d41402abc4b2a76b9719d911017c592'
+    """
     h = hashlib.new(kind, usedforsecurity=False)
     with open(path, "rb") as f:
         while chunk := f.read(1 << 20):
@@ -141,6 +189,26 @@ def fetch_checked(
     """Download `url` to `path`: goes on where an earlier try broke off, and checks the whole.
 
     Until it is complete and right, the file is called `path` + ".part".
+
+    Args:
+        url: http, https or file.
+        path: the file.
+        right: given the path of what was downloaded; says whether it is what was wanted.
+        progress: show a bar on the terminal.
+        tries: how often a connection that breaks off is taken up again.
+
+    Raises:
+        DownloadError: if the server cannot be reached, or `right` says no.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from rushlight.hub import fetch_checked
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     source, target = pathlib.Path(folder, "a.txt"), folder + "/b.txt"
+        ...     _ = source.write_text("hello")
+        ...     fetch_checked(source.as_uri(), target, lambda part: True, progress=False)
+        ...     pathlib.Path(target).exists()
+        True
     """
     part = path + ".part"
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
@@ -163,7 +231,29 @@ def fetch_checked(
 def download_url_to_file(
     url: str, dst: Any, hash_prefix: str | None = None, progress: bool = True
 ) -> None:
-    """Download `url` to the file `dst`, whose SHA-256 must begin with `hash_prefix`."""
+    """Download `url` to the file `dst`, whose SHA-256 must begin with `hash_prefix`.
+
+    A download that broke off goes on where it ended; until the file is complete and right, it is called `dst` + ".part".
+
+    Args:
+        url: http, https or file.
+        dst: the file.
+        hash_prefix: how its SHA-256 begins, in hexadecimal; not checked if not given.
+        progress: show a bar on the terminal.
+
+    Raises:
+        DownloadError: if the server cannot be reached, or the checksum is wrong.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     source = pathlib.Path(folder, "source.txt")
+        ...     _ = source.write_text("hello")
+        ...     target = pathlib.Path(folder, "target.txt")
+        ...     torch.hub.download_url_to_file(source.as_uri(), target, progress=False)
+        ...     target.read_text()
+        'hello'
+    """
 
     def right(path: str) -> bool:
         return hash_prefix is None or digest(path, "sha256").startswith(hash_prefix)
@@ -183,7 +273,28 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = False,
 ) -> Any:
-    """The object saved at `url`, from the cache or downloaded into it."""
+    """The object saved at `url`, from the cache or downloaded into it.
+
+    Args:
+        url: http, https or file.
+        model_dir: where files are kept; `get_dir()` + "/checkpoints" if not given.
+        map_location: as in `torch.load`.
+        progress: show a bar on the terminal.
+        check_hash: the file's name ends in the beginning of its SHA-256, as in `net-bfd8deac.pth`: check it.
+        file_name: how the file is called; as in `url` if not given.
+        weights_only: accepted; files are always read safely.
+
+    Raises:
+        DownloadError: if it is not there and cannot be downloaded; it says where to place the file by hand.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     source = pathlib.Path(folder, "net.pth")
+        ...     torch.save({"w": torch.ones(2)}, source)
+        ...     torch.hub.load_state_dict_from_url(source.as_uri(), folder + "/kept", progress=False)
+        {'w': tensor([1., 1.])}
+    """
     from .io import load
 
     folder = model_dir or os.path.join(get_dir(), "checkpoints")

@@ -15,14 +15,24 @@ from .runtime.thread import here
 
 
 class ProfilerActivity(Enum):
-    """What to watch; both are watched at the door."""
+    """What to watch. Both are accepted; kernels of every device are counted where they are called.
+
+    Example:
+        >>> torch.profiler.ProfilerActivity.CPU.name
+        'CPU'
+    """
 
     CPU = 0
     CUDA = 1
 
 
 class ProfilerAction(Enum):
-    """What PyTorch's schedules answer for a step."""
+    """What a schedule may answer for a step. Accepted for PyTorch's scripts; every step is recorded.
+
+    Example:
+        >>> torch.profiler.ProfilerAction.RECORD.name
+        'RECORD'
+    """
 
     NONE = 0
     WARMUP = 1
@@ -31,12 +41,28 @@ class ProfilerAction(Enum):
 
 
 def kineto_available() -> bool:
-    """Whether events come from PyTorch's tracing library: no, from our own counts."""
+    """Whether events come from PyTorch's tracing library: no, they are counted by rushlight itself.
+
+    Example:
+        >>> torch.profiler.kineto_available()
+        False
+    """
     return False
 
 
 class Row:
-    """The sums of one kernel, or of one conversion of layout `inside` a kernel."""
+    """The sums of one kernel: `count`, `total` and `worst` in seconds, `bytes` of its results.
+
+    Args:
+        key: the name of the kernel.
+        inside: whether this is a conversion of layout inside a kernel, whose time is part of another row.
+
+    Example:
+        >>> with torch.profiler.profile() as p:
+        ...     _ = torch.ones(3) + 1
+        >>> [(row.key, row.count) for row in p.key_averages() if row.key == "add"]
+        [('add', 1)]
+    """
 
     __slots__ = ("key", "count", "total", "bytes", "worst", "inside")
 
@@ -50,9 +76,17 @@ class Row:
 
 
 class KeyAverages(list):
-    """Rows by kernel; `.table()` prints them."""
+    """The rows of a profile, one for each kernel; `.table()` prints them.
+
+    Example:
+        >>> with torch.profiler.profile() as p:
+        ...     _ = torch.ones(3) + 1
+        >>> print(p.key_averages().table())
+        kernel ...
+    """
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, **kwargs: Any) -> str:
+        """The rows as text, the slowest first; `sort_by` with "count" in it puts the most frequent first."""
         key: Callable[[Row], Any] = lambda r: -r.total  # noqa: E731
         if sort_by and "count" in sort_by:
             key = lambda r: -r.count  # noqa: E731
@@ -74,9 +108,25 @@ class KeyAverages(list):
 
 
 class profile:  # noqa: N801
-    """`with profile() as p: ...` then `print(p.key_averages().table())`.
+    """Counts and times every kernel: `with profile() as p: ...`, then `print(p.key_averages().table())`.
 
     It sees the thread that starts it, as PyTorch's does, and exactly the kernels that run without it.
+
+    Args:
+        activities, schedule, profile_memory, with_stack: accepted and not needed.
+        on_trace_ready: called with the profile when the block ends.
+        record_shapes: one row for each kernel and the shapes of its inputs.
+
+    Raises:
+        RuntimeError: if it is stopped twice, or in another thread.
+
+    Example:
+        >>> a, b = torch.ones(2, 3), torch.ones(3, 4)
+        >>> with torch.profiler.profile() as p:
+        ...     for _ in range(5):
+        ...         _ = a @ b
+        >>> [(row.key, row.count) for row in p.key_averages()]
+        [('mm', 5)]
     """
 
     def __init__(
@@ -104,11 +154,13 @@ class profile:  # noqa: N801
         self.stop()
 
     def start(self) -> None:
+        """Begin to count in this thread."""
         self._context = ExitStack()
         self._context.enter_context(conversions.watching())
         self._context.enter_context(door.listening(self))
 
     def stop(self) -> None:
+        """End it, and call `on_trace_ready`."""
         if self not in here.listeners:
             raise RuntimeError("a profiler is stopped once, and in the thread that started it")
         self._context.close()
@@ -148,6 +200,7 @@ class profile:  # noqa: N801
         self.events.append((key, begin, took, threading.get_ident()))
 
     def key_averages(self, group_by_input_shape: bool = False, **kwargs: Any) -> KeyAverages:
+        """The counts so far, a `Row` for each kernel."""
         return KeyAverages(self.rows.values())
 
     def export_chrome_trace(self, path: str) -> None:
@@ -165,7 +218,19 @@ class profile:  # noqa: N801
 
 @contextmanager
 def record_function(name: str, args: str | None = None) -> Any:
-    """Name a block of user code: it gets a row with its time, kernels inside keep theirs."""
+    """A block of your own code that gets a row with its time; the kernels inside keep theirs.
+
+    Args:
+        name: of the row.
+        args: accepted and not needed.
+
+    Example:
+        >>> with torch.profiler.profile() as p:
+        ...     with torch.profiler.record_function("my part"):
+        ...         _ = torch.ones(3) + 1
+        >>> "my part" in [row.key for row in p.key_averages()]
+        True
+    """
     begin = time.perf_counter()
     yield
     took = time.perf_counter() - begin
@@ -175,14 +240,33 @@ def record_function(name: str, args: str | None = None) -> Any:
 
 
 def schedule(**kwargs: Any) -> Callable[[int], None]:
-    """Accepted for PyTorch scripts; rushlight profiles every step."""
+    """Which steps are recorded. Accepted for PyTorch's scripts; every step is.
+
+    Example:
+        >>> with torch.profiler.profile(schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)) as p:
+        ...     p.step()
+    """
     return lambda step: None
 
 
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False
 ) -> Any:
-    """A handler that writes each trace into a folder."""
+    """A function for `on_trace_ready` that writes the trace into a folder, for chrome://tracing and Perfetto.
+
+    Args:
+        dir_name: the folder; it is made.
+        worker_name: how the file is called; "trace" if not given.
+        use_gzip: accepted and not needed.
+
+    Example:
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with torch.profiler.profile(on_trace_ready=torch.profiler.tensorboard_trace_handler(folder)):
+        ...         _ = torch.ones(3) + 1
+        ...     os.listdir(folder)
+        ['trace.json']
+    """
     import os
 
     def handle(p: profile) -> None:

@@ -7,6 +7,15 @@ from typing import Any, NoReturn
 
 from ..base.errors import NotYet
 
+_TEXT = """Refused: rushlight {lacks}. {instead}
+
+Example:
+    >>> torch.{module}.{name}()
+    Traceback (most recent call last):
+        ...
+    rushlight.base.errors.NotYet: {module}.{name}: rushlight {lacks}. {instead}
+"""
+
 
 def refuser(module: str, lacks: str, instead: str) -> Callable[[str], Callable[..., NoReturn]]:
     """Makes functions of `module` that raise: `refuser("fx", "has no tracer", "Use ...")("Graph")`."""
@@ -16,7 +25,7 @@ def refuser(module: str, lacks: str, instead: str) -> Callable[[str], Callable[.
             raise NotYet(f"{module}.{name}: rushlight {lacks}. {instead}")
 
         refuse.__name__ = refuse.__qualname__ = name
-        refuse.__doc__ = f"Refused: rushlight {lacks}."
+        refuse.__doc__ = _TEXT.format(module=module, name=name, lacks=lacks, instead=instead)
         setattr(refuse, "not_yet", True)  # tools/coverage_api.py counts it as missing
         return refuse
 

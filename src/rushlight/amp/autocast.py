@@ -111,7 +111,23 @@ def _switch(device: str, on: bool) -> None:
 
 
 class autocast:  # noqa: N801 - the name users write
-    """Inside, products run in low precision and sensitive ops in float32; also a decorator."""
+    """A block, or a decorated function, in which products run in low precision and sensitive ops in float32.
+
+    Args:
+        device_type: "cpu" or "cuda".
+        dtype: the low precision; bfloat16 on the CPU and float16 on a GPU if not given.
+        enabled: False switches it off inside.
+        cache_enabled: keep the casts of parameters until the block ends.
+
+    Raises:
+        RuntimeError: if the device is not known.
+
+    Example:
+        >>> net = nn.Linear(2, 1)
+        >>> with torch.autocast("cpu"):
+        ...     net(torch.ones(1, 2)).dtype == torch.bfloat16
+        True
+    """
 
     def __init__(
         self,
@@ -211,44 +227,115 @@ def _usable(device: str, d: dtype) -> bool:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether autocast is on for a device type in this thread."""
+    """Whether autocast is on for a device type in this thread.
+
+    Args:
+        device_type: "cpu" or "cuda".
+
+    Example:
+        >>> with torch.autocast("cpu"):
+        ...     torch.is_autocast_enabled("cpu")
+        True
+        >>> torch.is_autocast_enabled("cpu")
+        False
+    """
     return _casts().enabled.get(device_type, False)
 
 
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
-    """Switch autocast on or off; with one argument, for the GPU."""
+    """Switch autocast on or off; with one argument, for the GPU.
+
+    Args:
+        device_type: "cpu" or "cuda".
+        enabled: on or off.
+
+    Example:
+        >>> torch.set_autocast_enabled("cpu", True)
+        >>> torch.is_autocast_enabled("cpu")
+        True
+        >>> torch.set_autocast_enabled("cpu", False)
+    """
     if enabled is None:
         device_type, enabled = "cuda", device_type
     _switch(device_type, bool(enabled))
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
-    """The low precision that autocast uses on a device type."""
+    """The low precision that autocast uses on a device type.
+
+    Args:
+        device_type: "cpu" or "cuda".
+
+    Example:
+        >>> torch.get_autocast_dtype("cpu") == torch.bfloat16
+        True
+    """
     return _casts().dtype[device_type]
 
 
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
-    """Set the low precision that autocast uses on a device type."""
+    """Set the low precision that autocast uses on a device type.
+
+    Args:
+        device_type: "cpu" or "cuda".
+        dtype: of floating point.
+
+    Example:
+        >>> torch.set_autocast_dtype("cpu", torch.float16)
+        >>> torch.get_autocast_dtype("cpu") == torch.float16
+        True
+        >>> torch.set_autocast_dtype("cpu", torch.bfloat16)
+    """
     _casts().dtype[device_type] = dtypes.as_dtype(dtype)
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether casts of parameters are kept until the block ends."""
+    """Whether casts of parameters are kept until the block ends.
+
+    Example:
+        >>> torch.is_autocast_cache_enabled()
+        True
+    """
     return _casts().cache_enabled
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Say whether casts of parameters are kept until the block ends."""
+    """Say whether casts of parameters are kept until the block ends.
+
+    Args:
+        enabled: on or off.
+
+    Example:
+        >>> torch.set_autocast_cache_enabled(False)
+        >>> torch.is_autocast_cache_enabled()
+        False
+        >>> torch.set_autocast_cache_enabled(True)
+    """
     _casts().cache_enabled = bool(enabled)
 
 
 def clear_autocast_cache() -> None:
-    """Forget the casts of parameters."""
+    """Forget the casts of parameters.
+
+    Example:
+        >>> net = nn.Linear(2, 1)
+        >>> with torch.autocast("cpu"):
+        ...     _ = net(torch.ones(1, 2))
+        ...     torch.clear_autocast_cache()  # the parameters were changed by hand
+    """
     _casts().cache.clear()
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether autocast knows a device type."""
+    """Whether autocast knows a device type.
+
+    Args:
+        device_type: such as "cpu" or "cuda".
+
+    Example:
+        >>> torch.amp.is_autocast_available("cpu")
+        True
+    """
     return device_type in _DEVICES
 
 
@@ -256,7 +343,27 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """Decorate `Function.forward`: it remembers autocast's state, or casts its inputs and leaves it."""
+    """Decorate `Function.forward`, so that backward can run with autocast as forward had it.
+
+    Args:
+        fwd: the method.
+        device_type: "cpu" or "cuda".
+        cast_inputs: cast floating inputs to this dtype, and run forward without autocast.
+
+    Example:
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+        ...     def forward(ctx, x):
+        ...         return x * 2
+        ...     @staticmethod
+        ...     @torch.amp.custom_bwd(device_type="cpu")
+        ...     def backward(ctx, g):
+        ...         return g * 2
+        >>> with torch.autocast("cpu"):
+        ...     Double.apply(torch.ones(2, dtype=torch.bfloat16)).dtype == torch.float32
+        True
+    """
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
     if fwd is None:
@@ -282,7 +389,27 @@ def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: An
 
 
 def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Any:
-    """Decorate `Function.backward`: it runs with autocast as the forward had it."""
+    """Decorate `Function.backward`: it runs with autocast as the forward had it.
+
+    Args:
+        bwd: the method.
+        device_type: "cpu" or "cuda".
+
+    Example:
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     @torch.amp.custom_fwd(device_type="cpu")
+        ...     def forward(ctx, x):
+        ...         return x * 2
+        ...     @staticmethod
+        ...     @torch.amp.custom_bwd(device_type="cpu")
+        ...     def backward(ctx, g):
+        ...         return g * 2
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> Double.apply(x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
+    """
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
     if bwd is None:

@@ -54,7 +54,32 @@ UPDATE = Kernel("amp_update", _update, mutates=(0, 1))
 
 
 class GradScaler:
-    """Scales a loss so that small gradients survive in float16, and unscales before the step."""
+    """Scales a loss so that small gradients survive in float16, and unscales before the step.
+
+    The factor grows after `growth_interval` good steps, and shrinks when a gradient overflows; that step is left out.
+
+    Args:
+        device: "cuda" or "cpu"; where it is missing, the scaler does nothing.
+        init_scale: the first factor.
+        growth_factor, backoff_factor: what the factor is multiplied by.
+        growth_interval: good steps until it grows.
+        enabled: False makes it do nothing.
+
+    Raises:
+        AssertionError: if `growth_factor` is not above 1, or `backoff_factor` not below 1.
+
+    Example:
+        >>> w = torch.ones(2, requires_grad=True)
+        >>> optimizer = optim.SGD([w], lr=0.5)
+        >>> scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+        >>> scaler.scale(w.sum()).backward()
+        >>> w.grad
+        tensor([8., 8.])
+        >>> scaler.step(optimizer)
+        >>> scaler.update()
+        >>> w.detach()
+        tensor([0.5000, 0.5000])
+    """
 
     def __init__(
         self,

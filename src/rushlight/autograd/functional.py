@@ -128,7 +128,19 @@ class _Call:
 def vjp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """`func(inputs)` and the product of `v` with its Jacobian."""
+    """`func(inputs)` and the product of `v` with its Jacobian.
+
+    Args:
+        func: takes tensors, returns a tensor or a tuple of tensors.
+        inputs: a tensor, or a tuple of tensors.
+        v: of the shape of the outputs; may be left out where there is one output with one element.
+        create_graph: let the results have a graph.
+        strict: raise where an output does not depend on an input.
+
+    Example:
+        >>> torch.autograd.functional.vjp(torch.exp, torch.zeros(2), torch.tensor([1.0, 2.0]))
+        (tensor([1., 1.]), tensor([1., 2.]))
+    """
     call = _Call("vjp", func, inputs, create_graph)
     if strict:
         call.strictly()
@@ -142,7 +154,19 @@ def vjp(
 def jvp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """`func(inputs)` and the product of its Jacobian with `v`, by two backward passes."""
+    """`func(inputs)` and the product of its Jacobian with `v`, by two backward passes.
+
+    Args:
+        func: takes tensors, returns a tensor or a tuple of tensors.
+        inputs: a tensor, or a tuple of tensors.
+        v: of the shape of the inputs; may be left out where there is one input with one element.
+        create_graph: let the results have a graph.
+        strict: raise where an output does not depend on an input.
+
+    Example:
+        >>> torch.autograd.functional.jvp(torch.exp, torch.zeros(2), torch.tensor([1.0, 2.0]))
+        (tensor([1., 1.]), tensor([1., 2.]))
+    """
     call = _Call("jvp", func, inputs, create_graph)
     if strict:
         call.strictly()
@@ -173,7 +197,20 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The Jacobian of `func` at `inputs`, of shape (*output, *input); a block for each pair of several."""
+    """The Jacobian of `func` at `inputs`, of shape (*output, *input); a block for each pair of several.
+
+    Args:
+        func: takes tensors, returns a tensor or a tuple of tensors.
+        inputs: a tensor, or a tuple of tensors.
+        create_graph: let the result have a graph.
+        strict: raise where an output does not depend on an input.
+        vectorize, strategy: accepted; rows are computed one after the other by backward.
+
+    Example:
+        >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 3.0]))
+        tensor([[2., 0.],
+                [0., 6.]])
+    """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has '
@@ -209,7 +246,20 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The second derivatives of a scalar function; a block for each pair of several inputs."""
+    """The second derivatives of a scalar function; a block for each pair of several inputs.
+
+    Args:
+        func: takes tensors, returns a tensor with one element.
+        inputs: a tensor, or a tuple of tensors.
+        create_graph: let the result have a graph.
+        strict: raise where the output does not depend on an input.
+        vectorize, outer_jacobian_strategy: accepted and not needed.
+
+    Example:
+        >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+    """
     _, many = _as_tuple(inputs, "inputs", "hessian")
 
     def gradient(*xs: Tensor) -> Any:
@@ -223,14 +273,38 @@ def hessian(
 def hvp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """`func(inputs)` and the product of its Hessian with `v`."""
+    """`func(inputs)` and the product of its Hessian with `v`.
+
+    Args:
+        func: takes tensors, returns a tensor with one element.
+        inputs: a tensor, or a tuple of tensors.
+        v: of the shape of the inputs.
+        create_graph: let the results have a graph.
+        strict: raise where the output does not depend on an input.
+
+    Example:
+        >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+        (tensor(9.), tensor([ 6., 12.]))
+    """
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
 def vhp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """`func(inputs)` and the product of `v` with its Hessian, which is symmetric."""
+    """`func(inputs)` and the product of `v` with its Hessian, which is symmetric.
+
+    Args:
+        func: takes tensors, returns a tensor with one element.
+        inputs: a tensor, or a tuple of tensors.
+        v: of the shape of the inputs.
+        create_graph: let the results have a graph.
+        strict: raise where the output does not depend on an input.
+
+    Example:
+        >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+        (tensor(9.), tensor([ 6., 12.]))
+    """
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 

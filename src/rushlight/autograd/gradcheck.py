@@ -64,7 +64,26 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Compare the gradients of `func` with numeric ones; inputs should be float64."""
+    """Compare the gradients of `func` with numeric ones; inputs should be float64.
+
+    Args:
+        func: takes tensors, returns a tensor or several.
+        inputs: one tensor or a tuple; those that require gradients are checked.
+        eps: by how much an element is moved.
+        atol, rtol: how much the two may differ.
+        raise_exception: raise where they differ; otherwise return False.
+        nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad, check_backward_ad, check_forward_ad,
+            fast_mode, masked: accepted and not needed.
+
+    Raises:
+        GradcheckError: if the gradients differ.
+        ValueError: if no input requires gradients.
+
+    Example:
+        >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradcheck(torch.sin, (x,))
+        True
+    """
     ins = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     checked = [i for i, t in enumerate(ins) if isinstance(t, Tensor) and t.requires_grad]
     if not checked:
@@ -138,7 +157,26 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Check the gradients of the gradients."""
+    """Compare the second derivatives of `func` with numeric ones; inputs should be float64.
+
+    Args:
+        func: takes tensors, returns a tensor or several.
+        inputs: one tensor or a tuple; those that require gradients are checked.
+        grad_outputs: gradients of the outputs; random ones if not given.
+        eps: by how much an element is moved.
+        atol, rtol: how much the two may differ.
+        raise_exception: raise where they differ; otherwise return False.
+        gen_non_contig_grad_outputs, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad,
+            check_fwd_over_rev, check_rev_over_rev, fast_mode, masked: accepted and not needed.
+
+    Raises:
+        GradcheckError: if the derivatives differ.
+
+    Example:
+        >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradgradcheck(lambda x: x**3, (x,))
+        True
+    """
     ins = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     wanted = [i for i, t in enumerate(ins) if isinstance(t, Tensor) and t.requires_grad]
     outs = [o for o in _outputs(func, ins) if o.requires_grad]

@@ -22,7 +22,20 @@ __all__ = [
 
 
 class saved_tensors_hooks:  # noqa: N801 - a block, as in PyTorch
-    """A block in which `pack_hook(tensor)` is kept of what ops save, and `unpack_hook(packed)` gives it back."""
+    """A block in which your functions decide how tensors are kept for backward.
+
+    Args:
+        pack_hook: given a tensor that an op saves; what it returns is kept.
+        unpack_hook: given that, when backward needs the tensor; returns the tensor.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(force=True), torch.from_numpy):
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
 
     def __init__(self, pack_hook: Any, unpack_hook: Any) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
@@ -42,7 +55,20 @@ class saved_tensors_hooks:  # noqa: N801 - a block, as in PyTorch
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801
-    """A block in which what ops save for backward lies in the host's memory until it is needed."""
+    """A block in which what ops save for backward is copied to the host's memory until it is needed.
+
+    Args:
+        pin_memory: use page-locked memory, from where copies to a GPU are quick.
+        device_type: accepted and not needed.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> with torch.autograd.graph.save_on_cpu():
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def away(tensor: Tensor) -> tuple[Any, Tensor]:
@@ -58,7 +84,19 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """A block in which `saved_tensors_hooks` raises."""
+    """A block in which `saved_tensors_hooks` raises.
+
+    Args:
+        error_message: what it says.
+
+    Example:
+        >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
+        ...     with torch.autograd.graph.save_on_cpu():
+        ...         pass
+        Traceback (most recent call last):
+            ...
+        RuntimeError: not here
+    """
     before, here.packing_refused = here.packing_refused, error_message
     try:
         yield
@@ -67,7 +105,17 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 def get_gradient_edge(tensor: Tensor) -> Any:
-    """The (node, output number) that a gradient of `tensor` would be sent to."""
+    """The (node, output number) that a gradient of `tensor` would be sent to.
+
+    Raises:
+        RuntimeError: if `tensor` does not require gradients.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> edge = torch.autograd.graph.get_gradient_edge(x * 2)
+        >>> edge[0].name(), edge[1]
+        ('MulBackward0', 0)
+    """
     edge = current_edge(tensor)
     if edge is None:
         raise RuntimeError(

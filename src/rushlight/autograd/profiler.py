@@ -13,7 +13,12 @@ load_nvprof = _refuse("load_nvprof")
 
 
 class EventList(list):
-    """Events in a list, with the device they were measured on."""
+    """A list of events that knows the device they were measured on.
+
+    Example:
+        >>> torch.autograd.profiler.EventList([1, 2])
+        [1, 2]
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args)

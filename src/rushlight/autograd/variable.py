@@ -13,7 +13,21 @@ class _VariableMeta(type):
 
 
 class Variable(metaclass=_VariableMeta):
-    """`Variable(t, requires_grad=False)` returns a tensor over the same memory."""
+    """The old name of a tensor: `Variable(data)` returns a tensor over the same memory.
+
+    Args:
+        data: a tensor.
+        requires_grad: whether gradients are recorded for it.
+        volatile: accepted and not used; write `no_grad` instead.
+
+    Raises:
+        TypeError: if `data` is not a tensor.
+
+    Example:
+        >>> v = torch.autograd.Variable(torch.ones(2), requires_grad=True)
+        >>> v.requires_grad, isinstance(v, torch.Tensor)
+        (True, True)
+    """
 
     def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
         if not isinstance(data, Tensor):

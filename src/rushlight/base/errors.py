@@ -6,11 +6,21 @@ from typing import Any
 
 
 class OutOfMemoryError(RuntimeError):
-    """Device memory is exhausted; the message says what was asked and who holds the rest."""
+    """Device memory is exhausted; the message says what was asked and who holds the rest.
+
+    Example:
+        >>> issubclass(torch.cuda.OutOfMemoryError, RuntimeError)
+        True
+    """
 
 
 class AcceleratorError(RuntimeError):
-    """A device failed; after most of these it is lost to this process, which must be restarted."""
+    """A device failed; after most of these it is lost to this process, which must be restarted.
+
+    Example:
+        >>> issubclass(torch.AcceleratorError, RuntimeError)
+        True
+    """
 
     error_code: int | None = None
 

@@ -119,7 +119,25 @@ def backward(
     grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Accumulate the gradients of `tensors` into the leaves of their graph."""
+    """Accumulate the gradients of `tensors` into the leaves of their graph.
+
+    Args:
+        tensors: one tensor or several; each has one element, or a gradient of its own in
+        grad_tensors: gradients of the shapes of `tensors`.
+        retain_graph: keep what the graph saved, so that it can be gone through again.
+        create_graph: let the gradients themselves have a graph, for second derivatives.
+        grad_variables: an old name of `grad_tensors`; not used.
+        inputs: fill the `.grad` of these alone.
+
+    Raises:
+        RuntimeError: if a tensor with several elements has no gradient, or the graph was gone through before.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> torch.autograd.backward([(x**2).sum(), x.sum()])
+        >>> x.grad
+        tensor([3., 5.])
+    """
     outputs = _as_tuple(tensors)
     given = _as_tuple(grad_tensors) if grad_tensors is not None else (None,) * len(outputs)
     if len(given) != len(outputs):
@@ -150,7 +168,24 @@ def _backward_from(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Compute the gradients of this tensor with respect to the leaves of its graph."""
+    """Compute the gradients of this tensor and add them to the `.grad` of the leaves it was made from.
+
+    Args:
+        gradient: the gradient of this tensor, of its shape; not needed for a tensor with one element, where it is 1.
+        retain_graph: keep what was saved for a second `backward`; False by default.
+        create_graph: record the computation of the gradients too, for derivatives of higher order.
+        inputs: add to the `.grad` of these tensors only.
+
+    Raises:
+        RuntimeError: if nothing was recorded, if `gradient` is missing, or if the saved values are gone
+            because `backward` ran before.
+
+    Example:
+        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> (w ** 2).sum().backward()
+        >>> w.grad
+        tensor([2., 4.])
+    """
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
@@ -169,7 +204,28 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """The gradients of `outputs` with respect to `inputs`, without touching any `.grad`."""
+    """The gradients of `outputs` with respect to `inputs`, without touching any `.grad`.
+
+    Args:
+        outputs: one tensor or several; each has one element, or a gradient of its own in
+        grad_outputs: gradients of the shapes of `outputs`.
+        inputs: one tensor or several, anywhere in the graph.
+        retain_graph: keep what the graph saved, so that it can be gone through again.
+        create_graph: let the gradients themselves have a graph, for second derivatives.
+        only_inputs: accepted and not needed.
+        allow_unused: give None for an input that the outputs do not depend on, instead of raising;
+        materialize_grads: or give zeros.
+        is_grads_batched: `grad_outputs` have one more dimension in front; one result for each slice.
+
+    Raises:
+        RuntimeError: if an input does not require gradients, or the outputs do not depend on it.
+
+    Example:
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> (first,) = torch.autograd.grad(x**3, x, create_graph=True)
+        >>> first.item(), torch.autograd.grad(first, x)
+        (27.0, (tensor(18.),))
+    """
     outs, ins = _as_tuple(outputs), _as_tuple(inputs)
     if is_grads_batched:
         options = (create_graph, allow_unused, materialize_grads)

@@ -15,7 +15,23 @@ from .views import current_edge
 
 
 class FunctionCtx:
-    """What `forward` leaves for `backward`."""
+    """What `forward` leaves for `backward`: the `ctx` of a `torch.autograd.Function`.
+
+    Example:
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * g
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor(6.)
+    """
 
     def __init__(self) -> None:
         self._to_save: tuple = ()
@@ -38,6 +54,7 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple:
+        """The tensors that `save_for_backward` kept; raises if one was changed in place since."""
         node = self._node
         if node is None:
             return self._to_save
@@ -50,7 +67,7 @@ class FunctionCtx:
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Tell that outputs have no gradient."""
+        """Say that these outputs have no gradient."""
         self._non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -187,22 +204,43 @@ def _zeros(a: Any, shape: tuple) -> Tensor:
 
 
 class Function:
-    """Derive, write `forward(ctx, ...)` and `backward(ctx, *grads)`, call `.apply(...)`."""
+    """A differentiable function of your own: derive, write `forward` and `backward`, call `.apply(...)`.
+
+    `backward` is given one gradient for each output of `forward`, and returns one for each of its inputs: None for
+    those that are not tensors or need none.
+
+    Example:
+        >>> class Clipped(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x, limit):
+        ...         ctx.limit = limit
+        ...         return x.clone()
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         return g.clamp(-ctx.limit, ctx.limit), None
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> (Clipped.apply(x, 1.0) * torch.tensor([0.5, 30.0])).sum().backward()
+        >>> x.grad
+        tensor([0.5000, 1.0000])
+    """
 
     generate_vmap_rule = False
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs: `forward(ctx, *inputs)`, or `forward(*inputs)` where there is a `setup_context`."""
         raise NotImplementedError(
             "You must implement the forward function for custom autograd.Function."
         )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """Keep in `ctx` what backward needs, apart from `forward`: then `forward` is not given a `ctx`."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """The gradients of the inputs from those of the outputs."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function "
             "to use it with backward mode AD."

@@ -76,7 +76,15 @@ class _Switch:
 
 
 class no_grad(_Switch):  # noqa: N801
-    """Inside, nothing is recorded for backward."""
+    """A block, or a decorated function `fn`, in which nothing is recorded for backward.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.no_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
+    """
 
     bits = 0
 
@@ -96,13 +104,32 @@ class no_grad(_Switch):  # noqa: N801
 
 
 class enable_grad(no_grad):  # noqa: N801
-    """Inside, operations are recorded again."""
+    """A block, or a decorated function `fn`, in which operations are recorded, inside `no_grad` too.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.no_grad(), torch.enable_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        True
+    """
 
     bits = GRAD
 
 
 class set_grad_enabled(_Switch):  # noqa: N801
-    """Switch recording on or off, at once as a call and until the end of the block as a context."""
+    """Switch recording on or off: at once as a call, until the end of the block in a `with`, also as a decorator.
+
+    Args:
+        mode: whether operations are recorded for backward.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.set_grad_enabled(False):
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
@@ -123,7 +150,17 @@ class set_grad_enabled(_Switch):  # noqa: N801
 
 
 class inference_mode(_Switch):  # noqa: N801
-    """no_grad whose results may never enter a graph, not even inside `enable_grad`."""
+    """`no_grad` whose results can never become part of a graph, not even inside `enable_grad`.
+
+    Args:
+        mode: False ends an outer inference mode; or the function that is decorated.
+
+    Example:
+        >>> with torch.inference_mode():
+        ...     y = torch.ones(2) * 2
+        >>> y.is_inference()
+        True
+    """
 
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)
@@ -147,7 +184,21 @@ class inference_mode(_Switch):  # noqa: N801
 
 
 class set_detect_anomaly:  # noqa: N801
-    """Remember the forward line of every op, and stop at the first gradient that is nan."""
+    """Remember the forward line of every op, and stop at the first gradient that is nan.
+
+    Works at once as a call, and until the end of the block in a `with`. Slow: for looking for a mistake.
+
+    Args:
+        mode: on or off.
+        check_nan: raise where a gradient is nan.
+
+    Example:
+        >>> with torch.autograd.set_detect_anomaly(True):
+        ...     torch.is_anomaly_enabled()
+        True
+        >>> torch.is_anomaly_enabled()
+        False
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.before = (switches.anomaly, switches.check_nan)
@@ -161,7 +212,18 @@ class set_detect_anomaly:  # noqa: N801
 
 
 class detect_anomaly(set_detect_anomaly):  # noqa: N801
-    """Anomaly mode for one block."""
+    """Anomaly mode for one block.
+
+    Args:
+        check_nan: raise where a gradient is nan.
+
+    Example:
+        >>> x = torch.tensor(0.0, requires_grad=True)
+        >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
+        ...     (x * 2).backward()
+        >>> torch.is_anomaly_enabled(), x.grad
+        (False, tensor(2.))
+    """
 
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__(True, check_nan)

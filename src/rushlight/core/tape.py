@@ -32,7 +32,17 @@ _accumulating = new_rlock()
 
 
 class Node:
-    """One recorded operation; `edges` lead to the nodes that made its inputs."""
+    """One recorded operation, a tensor's `grad_fn`; its edges lead to the nodes that made its inputs.
+
+    Args:
+        edges: one for each input: (node, number of its output), or None where no gradient is wanted.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> node = (x * 2).sum().grad_fn
+        >>> node.name(), node.next_functions[0][0].name()
+        ('SumBackward0', 'MulBackward0')
+    """
 
     __slots__ = ("seq", "edges", "hooks", "pre_hooks", "where", "__weakref__", "__dict__")
 
@@ -62,10 +72,12 @@ class Node:
         """Drop what was saved for backward."""
 
     def name(self) -> str:
+        """The name of the kind of node, as PyTorch spells it."""
         return type(self).__name__
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """For each input: the node that made it and the number of its output; (None, 0) where there is none."""
         return tuple((None, 0) if e is None else (e[0].shown(), e[1]) for e in self.edges)
 
     def shown(self) -> Any:
@@ -73,14 +85,17 @@ class Node:
         return self
 
     def register_hook(self, fn: Callable) -> RemovableHandle:
+        """Call `fn(grad_inputs, grad_outputs)` after this node has run in a backward pass."""
         if self.hooks is None:
             self.hooks = {}
         return RemovableHandle(self.hooks, fn)
 
     def register_prehook(self, fn: Callable) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before this node runs in a backward pass."""
         return self.add_pre_hook(None, fn)
 
     def add_pre_hook(self, index: int | None, fn: Callable) -> RemovableHandle:
+        """Call `fn` on the gradient of output `index`, or of all outputs, before this node runs."""
         if self.pre_hooks is None:
             self.pre_hooks = {}
         return RemovableHandle(self.pre_hooks, (index, fn))
@@ -94,7 +109,16 @@ class Node:
 
 
 class RemovableHandle:
-    """What `register_*_hook` returns: `.remove()` takes the hook away again."""
+    """What `register_*_hook` returns: `.remove()` takes the hook away again.
+
+    Example:
+        >>> net = nn.Linear(2, 1)
+        >>> handle = net.register_forward_hook(lambda module, args, out: print("called"))
+        >>> _ = net(torch.ones(1, 2))
+        called
+        >>> handle.remove()
+        >>> _ = net(torch.ones(1, 2))
+    """
 
     _ids = itertools.count()
 
@@ -107,6 +131,7 @@ class RemovableHandle:
         changes[0] += 1
 
     def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
         changes[0] += 1
         for hooks in (self.hooks, *self.more):
             hooks.pop(self.id, None)

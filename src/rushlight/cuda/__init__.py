@@ -37,73 +37,151 @@ globals().update(_TYPES)  # FloatTensor, LongTensor, ...
 
 
 def init() -> None:
-    """Open the GPUs now instead of at the first use."""
+    """Open the GPUs now instead of at the first use.
+
+    Raises:
+        RuntimeError: if there is no GPU.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     torch.cuda.init()
+    """
     _gpu()
     _devices.backend_of(_device("cuda"))
 
 
 def device_count() -> int:
-    """How many GPUs can be used."""
+    """How many GPUs can be used.
+
+    Example:
+        >>> torch.cuda.device_count() > 0 or not torch.cuda.is_available()
+        True
+    """
     return _gpu().device_count() if is_available() else 0
 
 
 def current_device() -> int:
-    """The index of the GPU that `device="cuda"` means."""
+    """The index of the GPU that `device="cuda"` means.
+
+    Raises:
+        RuntimeError: if there is no GPU.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     index = torch.cuda.current_device()
+    """
     return _gpu().current_device()
 
 
 def set_device(device: Any) -> None:
-    """Make a GPU the current one; a negative index changes nothing."""
+    """Make a GPU the current one; a negative index changes nothing.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     torch.cuda.set_device(0)
+    """
     if isinstance(device, int) and device < 0:
         return
     _gpu().set_device(_index(device))
 
 
 def get_device_properties(device: Any = None) -> Any:
-    """Name, memory, compute capability and multiprocessors of a GPU."""
+    """Name, memory, compute capability and multiprocessors of a GPU.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     memory = torch.cuda.get_device_properties(0).total_memory
+    """
     return _gpu().properties(_index(device))
 
 
 def get_device_name(device: Any = None) -> str:
-    """The product name of a GPU."""
+    """The product name of a GPU.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     name = torch.cuda.get_device_name(0)
+    """
     return get_device_properties(device).name
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability of a GPU, as (major, minor)."""
+    """The compute capability of a GPU, as (major, minor).
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     major, minor = torch.cuda.get_device_capability()
+    """
     found = get_device_properties(device)
     return found.major, found.minor
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the current GPU computes in bfloat16."""
+    """Whether the current GPU computes in bfloat16.
+
+    Args:
+        including_emulation: count GPUs that have no bfloat16 units and compute it with others.
+
+    Example:
+        >>> half = torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    """
     return is_available() and (including_emulation or get_device_capability()[0] >= 8)
 
 
 def is_tf32_supported() -> bool:
-    """Whether the current GPU has TF32 matrix units."""
+    """Whether the current GPU has TF32 matrix units.
+
+    Example:
+        >>> torch.cuda.is_tf32_supported() <= torch.cuda.is_available()
+        True
+    """
     return is_available() and get_device_capability()[0] >= 8
 
 
 def get_arch_list() -> list[str]:
-    """The architectures kernels are compiled for: at run time, for the GPUs that are here."""
+    """The architectures kernels are compiled for: at run time, for the GPUs that are here.
+
+    Example:
+        >>> all(name.startswith("sm_") for name in torch.cuda.get_arch_list())
+        True
+    """
     found = {get_device_capability(i) for i in range(device_count())}
     return [f"sm_{major}{minor}" for major, minor in sorted(found)]
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Whether one GPU can read the memory of another."""
+    """Whether one GPU can read the memory of another.
+
+    Args:
+        device, peer_device: the one that reads, and the one whose memory it is.
+
+    Example:
+        >>> if torch.cuda.device_count() > 1:
+        ...     direct = torch.cuda.can_device_access_peer(0, 1)
+    """
     return _gpu().can_access_peer(_index(device), _index(peer_device))
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until a GPU has finished everything it was given."""
+    """Wait until a GPU has finished everything it was given.
+
+    Work on a GPU is only started when a function returns; wait before taking the time.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     torch.cuda.synchronize()
+    """
     _settle()
     _gpu().synchronize(_index(device))
 
 
 class device:  # noqa: N801
-    """Inside the block another GPU is the current one."""
+    """Inside the block another GPU is the current one.
+
+    Example:
+        >>> with torch.cuda.device(0 if torch.cuda.is_available() else None):
+        ...     pass
+    """
 
     def __init__(self, device: Any) -> None:
         self.idx = device
@@ -122,7 +200,15 @@ class device:  # noqa: N801
 
 
 class device_of(device):  # noqa: N801
-    """Inside the block the GPU of a tensor is the current one."""
+    """Inside the block the GPU of a tensor is the current one.
+
+    Args:
+        obj: a tensor; one of the CPU changes nothing.
+
+    Example:
+        >>> with torch.cuda.device_of(torch.ones(2)):
+        ...     pass
+    """
 
     def __init__(self, obj: Any) -> None:
         super().__init__(obj.get_device() if obj.is_cuda else -1)
@@ -138,53 +224,106 @@ def _stream_of(value: Any = None) -> Any:
 
 
 def manual_seed(seed: int) -> None:
-    """Restart the current GPU's random numbers; without a GPU there is nothing to restart."""
+    """Restart the current GPU's random numbers; without a GPU there is nothing to restart.
+
+    Args:
+        seed: any integer.
+
+    Example:
+        >>> torch.cuda.manual_seed(0)
+    """
     if is_available():
         _stream_of().manual_seed(int(seed))
 
 
 def manual_seed_all(seed: int) -> None:
-    """Restart the random numbers of every GPU."""
+    """Restart the random numbers of every GPU.
+
+    Args:
+        seed: any integer.
+
+    Example:
+        >>> torch.cuda.manual_seed_all(0)
+    """
     for i in range(device_count()):
         _stream_of(i).manual_seed(int(seed))
 
 
 def seed() -> None:
-    """Restart the current GPU's random numbers from the operating system's entropy."""
+    """Restart the current GPU's random numbers from the operating system's entropy.
+
+    Example:
+        >>> torch.cuda.seed()
+    """
     if is_available():
         _stream_of().seed()
 
 
 def seed_all() -> None:
-    """Restart the random numbers of every GPU from the operating system's entropy."""
+    """Restart the random numbers of every GPU from the operating system's entropy.
+
+    Example:
+        >>> torch.cuda.seed_all()
+    """
     for i in range(device_count()):
         _stream_of(i).seed()
 
 
 def initial_seed() -> int:
-    """The seed of the current GPU's random numbers."""
+    """The seed of the current GPU's random numbers.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     seed = torch.cuda.initial_seed()
+    """
     return _stream_of().initial_seed()
 
 
 def get_rng_state(device: Any = "cuda") -> Any:
-    """The state of a GPU's random numbers, as a ByteTensor."""
+    """The state of a GPU's random numbers, as a ByteTensor.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     state = torch.cuda.get_rng_state()
+        ...     torch.cuda.set_rng_state(state)
+    """
     from ..operators.create.from_data import as_tensor
 
     return as_tensor(_stream_of(device).get_state())
 
 
 def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
-    """Let a GPU's random numbers continue from a state of `get_rng_state`."""
+    """Let a GPU's random numbers continue from a state of `get_rng_state`.
+
+    Args:
+        new_state: the ByteTensor.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     torch.cuda.set_rng_state(torch.cuda.get_rng_state())
+    """
     _stream_of(device).set_state(new_state.numpy())
 
 
 def get_rng_state_all() -> list[Any]:
-    """The states of every GPU's random numbers."""
+    """The states of every GPU's random numbers.
+
+    Example:
+        >>> len(torch.cuda.get_rng_state_all()) == torch.cuda.device_count()
+        True
+    """
     return [get_rng_state(i) for i in range(device_count())]
 
 
 def set_rng_state_all(new_states: Any) -> None:
-    """Set the states of every GPU's random numbers."""
+    """Set the states of every GPU's random numbers.
+
+    Args:
+        new_states: what `get_rng_state_all` returned.
+
+    Example:
+        >>> torch.cuda.set_rng_state_all(torch.cuda.get_rng_state_all())
+    """
     for i, state in enumerate(new_states):
         set_rng_state(state, i)
 

@@ -33,10 +33,21 @@ def index_of(value: Any = None, optional: bool = True) -> int:
 
 
 def is_available() -> bool:
-    """Whether a GPU can be used; never raises."""
+    """Whether a GPU can be used; never raises.
+
+    Example:
+        >>> device = "cuda" if torch.cuda.is_available() else "cpu"
+        >>> torch.ones(2, device=device).cpu()
+        tensor([1., 1.])
+    """
     return _backend.why_not() is None
 
 
 def is_initialized() -> bool:
-    """Whether a GPU has been used by this process."""
+    """Whether a GPU has been used by this process.
+
+    Example:
+        >>> torch.cuda.is_initialized() <= torch.cuda.is_available()
+        True
+    """
     return "cuda" in _devices._by_name

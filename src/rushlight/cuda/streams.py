@@ -10,7 +10,23 @@ from ._gpus import gpu, index_of
 
 
 class Stream:
-    """A queue of work on a GPU; what is in one runs in order, and beside the others."""
+    """A queue of work on a GPU; what is in one runs in order, and beside the others.
+
+    Args:
+        device: the GPU.
+        priority: smaller numbers go first.
+        raw: a stream of the CUDA library that is there already.
+
+    Raises:
+        RuntimeError: if there is no GPU.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     side = torch.cuda.Stream()
+        ...     with torch.cuda.stream(side):
+        ...         y = torch.ones(3, device="cuda") + 1
+        ...     torch.cuda.current_stream().wait_stream(side)
+    """
 
     def __init__(self, device: Any = None, priority: int = 0, *, raw: Any = None) -> None:
         runtime = gpu()
@@ -20,6 +36,7 @@ class Stream:
 
     @property
     def device(self) -> Any:
+        """The GPU it belongs to."""
         return _device("cuda", self.device_index)
 
     @property
@@ -64,7 +81,25 @@ class Stream:
 
 
 class Event:
-    """A mark in a stream that can be waited for, and timed against another."""
+    """A mark in a stream that can be waited for, and timed against another.
+
+    Args:
+        enable_timing: needed for `elapsed_time`.
+        blocking: let a thread that waits sleep instead of asking again and again.
+        interprocess: not supported.
+
+    Raises:
+        RuntimeError: if there is no GPU.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     begin, end = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+        ...     begin.record()
+        ...     y = torch.ones(1000, device="cuda").sum()
+        ...     end.record()
+        ...     end.synchronize()
+        ...     milliseconds = begin.elapsed_time(end)
+    """
 
     def __init__(
         self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
@@ -98,26 +133,49 @@ class Event:
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream that work on a GPU goes into."""
+    """The stream that work on a GPU goes into.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     torch.cuda.current_stream().synchronize()
+    """
     index = index_of(device)
     return Stream(index, raw=gpu().current_stream(index))
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The stream that work goes into unless another was chosen."""
+    """The stream that work goes into unless another was chosen.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     torch.cuda.default_stream().synchronize()
+    """
     index = index_of(device)
     return Stream(index, raw=gpu().default_stream(index))
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Send the work on a GPU into a stream from now on."""
+    """Send the work on a GPU into a stream from now on.
+
+    Args:
+        stream: None changes nothing.
+
+    Example:
+        >>> torch.cuda.set_stream(None)
+    """
     settle()
     if stream is not None:
         gpu().set_stream(stream.raw)
 
 
 class stream:  # noqa: N801
-    """Inside the block work goes into a stream; None changes nothing."""
+    """Inside the block work goes into a stream; None changes nothing.
+
+    Example:
+        >>> side = torch.cuda.Stream() if torch.cuda.is_available() else None
+        >>> with torch.cuda.stream(side):
+        ...     y = torch.ones(3) + 1
+    """
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream

@@ -31,7 +31,18 @@ _user_globals: dict[tuple[str, str], Any] = {}
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Let files use these classes or functions too; ours also under PyTorch's names of them."""
+    """Let files use these classes or functions too; ours also under PyTorch's names of them.
+
+    Args:
+        safe_globals: classes or functions, or pairs of one and the name that files call it by.
+
+    Example:
+        >>> import fractions
+        >>> with torch.serialization.safe_globals([]):
+        ...     torch.serialization.add_safe_globals([fractions.Fraction])
+        ...     torch.serialization.get_safe_globals()
+        [<class 'fractions.Fraction'>]
+    """
     for item in safe_globals:
         if isinstance(item, tuple):
             obj, name = item
@@ -43,18 +54,43 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """What `add_safe_globals` has added."""
+    """What `add_safe_globals` has added.
+
+    Example:
+        >>> import fractions
+        >>> with torch.serialization.safe_globals([fractions.Fraction]):
+        ...     torch.serialization.get_safe_globals()
+        [<class 'fractions.Fraction'>]
+    """
     return list({id(obj): obj for obj in _user_globals.values()}.values())
 
 
 def clear_safe_globals() -> None:
-    """Forget what `add_safe_globals` has added."""
+    """Forget what `add_safe_globals` has added.
+
+    Example:
+        >>> import fractions
+        >>> with torch.serialization.safe_globals([fractions.Fraction]):
+        ...     torch.serialization.clear_safe_globals()
+        ...     torch.serialization.get_safe_globals()
+        []
+    """
     _user_globals.clear()
 
 
 @contextmanager
 def safe_globals(extra: list[Any]) -> Any:
-    """`add_safe_globals` for one block."""
+    """`add_safe_globals` for one block.
+
+    Example:
+        >>> import fractions, io
+        >>> file = io.BytesIO()
+        >>> torch.save(fractions.Fraction(1, 2), file)
+        >>> _ = file.seek(0)
+        >>> with torch.serialization.safe_globals([fractions.Fraction]):
+        ...     torch.load(file)
+        Fraction(1, 2)
+    """
     before = dict(_user_globals)
     add_safe_globals(extra)
     try:

@@ -26,7 +26,24 @@ _ALIGN = 64
 def save(
     obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **options: Any
 ) -> None:
-    """Write `obj` (tensors, state dicts, containers, modules) to a path or a file, as PyTorch does."""
+    """Write tensors, state dicts, containers or modules to a file that PyTorch can read; the file is whole or not there.
+
+    Args:
+        obj: what to write.
+        f: a path, or a binary file that is open for writing.
+        pickle_module, pickle_protocol: accepted and not needed.
+
+    Raises:
+        TypeError: if `obj` holds something that files cannot hold.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save({"step": 3, "w": torch.ones(2)}, file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file)
+        {'step': 3, 'w': tensor([1., 1.])}
+    """
     if isinstance(f, (str, os.PathLike)):
         stem = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
         with atomic_write(f) as target:
@@ -80,6 +97,22 @@ def load(
     memory and time in proportion to the file. `weights_only=False` runs the pickle as Python does: it
     loads every object that `save` can write, and executes whatever code the file asks for. A file that is
     damaged, or wants more than it may, raises CorruptFileError, whatever is wrong with it.
+
+    Args:
+        f: a path, or a binary file that is open for reading.
+        map_location: where tensors go: a device, a dict of device names, or a function.
+        pickle_module, mmap: accepted and not needed.
+        weights_only: False trusts the file.
+
+    Raises:
+        CorruptFileError: if the file is damaged, or asks for a name that is not allowed.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     torch.save(nn.Linear(2, 1).state_dict(), folder + "/net.pth")
+        ...     list(torch.load(folder + "/net.pth"))
+        ['weight', 'bias']
     """
     place = Placer(map_location)
     kind = TrustingReader if weights_only is False else SafeReader

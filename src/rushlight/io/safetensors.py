@@ -23,7 +23,20 @@ def _library() -> Any:
 
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """The bytes of a safetensors file."""
+    """The bytes of a safetensors file.
+
+    Args:
+        tensors: by name.
+        metadata: text by name, for the file's header.
+
+    Raises:
+        ImportError: if safetensors is not installed.
+
+    Example:
+        >>> from rushlight.io import safetensors
+        >>> safetensors.load(safetensors.save({"w": torch.tensor([1.0, 2.0])}))
+        {'w': tensor([1., 2.])}
+    """
     _library()
     from safetensors.numpy import save as serialize
 
@@ -34,7 +47,23 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
 def save_file(
     tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None
 ) -> None:
-    """Write named tensors to `filename`."""
+    """Write named tensors to `filename`.
+
+    Args:
+        tensors: by name.
+        filename: the file; it is whole or not there.
+        metadata: text by name, for the file's header.
+
+    Example:
+        >>> import tempfile
+        >>> from rushlight.io import safetensors
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     safetensors.save_file({"w": torch.ones(2)}, folder + "/w.safetensors", {"from": "me"})
+        ...     print(safetensors.load_file(folder + "/w.safetensors"))
+        ...     safetensors.metadata(folder + "/w.safetensors")
+        {'w': tensor([1., 1.])}
+        {'from': 'me'}
+    """
     data = save(tensors, metadata)
     with atomic_write(filename) as f:
         f.write(data)
@@ -48,7 +77,16 @@ _DTYPES = {
 
 
 def load(data: bytes) -> dict[str, Tensor]:
-    """Named tensors from the bytes of a safetensors file."""
+    """Named tensors from the bytes of a safetensors file.
+
+    Raises:
+        CorruptFileError: if the bytes are damaged.
+
+    Example:
+        >>> from rushlight.io import safetensors
+        >>> safetensors.load(safetensors.save({"w": torch.tensor([1, 2])}))
+        {'w': tensor([1, 2])}
+    """
     library = _library()
     try:
         flat = library.deserialize(bytes(data))
@@ -67,7 +105,19 @@ def load(data: bytes) -> dict[str, Tensor]:
 
 
 def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
-    """Named tensors of a safetensors file, on `device`."""
+    """Named tensors of a safetensors file, on `device`.
+
+    Raises:
+        CorruptFileError: if the file is damaged.
+
+    Example:
+        >>> import tempfile
+        >>> from rushlight.io import safetensors
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     safetensors.save_file({"w": torch.ones(2)}, folder + "/w.safetensors")
+        ...     safetensors.load_file(folder + "/w.safetensors")
+        {'w': tensor([1., 1.])}
+    """
     with open(filename, "rb") as f:
         size = os.fstat(f.fileno()).st_size
         head = f.read(8)
@@ -80,7 +130,19 @@ def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
 
 
 def metadata(filename: Any) -> dict[str, str]:
-    """The free text stored in the header."""
+    """The free text stored in the header.
+
+    Raises:
+        CorruptFileError: if the header is damaged.
+
+    Example:
+        >>> import tempfile
+        >>> from rushlight.io import safetensors
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     safetensors.save_file({}, folder + "/w.safetensors", {"from": "me"})
+        ...     safetensors.metadata(folder + "/w.safetensors")
+        {'from': 'me'}
+    """
     with open(filename, "rb") as f:
         length = int.from_bytes(f.read(8), "little")
         if length > os.fstat(f.fileno()).st_size:

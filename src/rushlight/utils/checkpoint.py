@@ -37,7 +37,14 @@ class CheckpointError(RuntimeError):
 
 
 def noop_context_fn() -> tuple[Any, Any]:
-    """Contexts around the two runs that do nothing."""
+    """Two contexts that do nothing: the default of `checkpoint`.
+
+    Example:
+        >>> from rushlight.utils.checkpoint import noop_context_fn
+        >>> first, second = noop_context_fn()
+        >>> with first:
+        ...     pass
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
@@ -55,6 +62,26 @@ def checkpoint(
     """`function(*args, **kwargs)` that saves memory: backward computes the inside a second time.
 
     PyTorch's two ways are one here: `use_reentrant` is accepted, and either gives the same result.
+
+    Args:
+        function: the part; it has to do the same when it is run again.
+        args, kwargs: what it is called with.
+        use_reentrant: accepted and not needed.
+        context_fn: returns two contexts, one for each run.
+        determinism_check: "default" compares shapes and dtypes of the two runs, "none" does not.
+        debug: accepted and not needed.
+        early_stop: end the second run when all that backward needs is there.
+        preserve_rng_state: draw the same random numbers in the second run.
+
+    Raises:
+        CheckpointError: if the second run does something else.
+
+    Example:
+        >>> from rushlight.utils.checkpoint import checkpoint
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> checkpoint(lambda t: (t**3).sum(), x, use_reentrant=False).backward()
+        >>> x.grad
+        tensor([ 3., 12.])
     """
     if determinism_check not in ("default", "none"):
         raise ValueError(
@@ -264,7 +291,24 @@ def _rewound(random: list[tuple[Any, Any]]) -> Iterator[None]:
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """A chain of modules in `segments` checkpointed parts; the last one keeps its tensors."""
+    """A chain of modules in `segments` checkpointed parts; the last one keeps its tensors.
+
+    Args:
+        functions: a `Sequential`, or a list of modules or functions.
+        segments: into how many parts they are cut.
+        input: what the first is called with.
+        use_reentrant: accepted and not needed.
+
+    Raises:
+        ValueError: if `segments` is less than 1.
+
+    Example:
+        >>> from rushlight.utils.checkpoint import checkpoint_sequential
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> checkpoint_sequential([torch.square, torch.neg, torch.sum], 2, x, use_reentrant=False).backward()
+        >>> x.grad
+        tensor([-2., -4.])
+    """
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))

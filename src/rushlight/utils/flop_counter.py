@@ -46,9 +46,22 @@ _COUNTS = {
 
 
 class FlopCounterMode(TorchFunctionMode):
-    """A block in which the forward's operations are counted: `get_total_flops()`, `get_flop_counts()`.
+    """A block in which the multiplications and additions of products and convolutions are counted.
 
     Public functions are counted as they are called; what a backward pass computes is not.
+
+    Args:
+        mods: accepted and not needed.
+        depth: accepted and not needed.
+        display: print a table when the block ends.
+        custom_mapping: functions of your own, each with a function that counts: `count(out, *args, **kwargs)`.
+
+    Example:
+        >>> from rushlight.utils.flop_counter import FlopCounterMode
+        >>> with FlopCounterMode(display=False) as counter:
+        ...     _ = torch.ones(2, 3) @ torch.ones(3, 4)
+        >>> counter.get_total_flops()
+        48
     """
 
     def __init__(

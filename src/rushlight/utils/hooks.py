@@ -10,6 +10,15 @@ __all__ = ["RemovableHandle", "unserializable_hook"]
 
 
 def unserializable_hook(f: Any) -> Any:
-    """Mark a hook that files should not hold."""
+    """Mark a hook that files should not hold.
+
+    Example:
+        >>> from rushlight.utils.hooks import unserializable_hook
+        >>> @unserializable_hook
+        ... def hook(module, args):
+        ...     pass
+        >>> hook.__torch_unserializable__
+        True
+    """
     f.__torch_unserializable__ = True
     return f

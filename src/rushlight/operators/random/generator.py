@@ -19,7 +19,18 @@ _DEFAULT_SEED = 67280421310721
 
 
 class Generator:
-    """A source of random numbers; on the CPU it draws what PyTorch's draws for the same seed."""
+    """A source of random numbers; on the CPU it draws what PyTorch's draws for the same seed.
+
+    Args:
+        device: where the numbers are drawn.
+
+    Example:
+        >>> g = torch.Generator().manual_seed(0)
+        >>> torch.rand(2, generator=g)
+        tensor([0.4963, 0.7682])
+        >>> torch.rand(2, generator=g.manual_seed(0))
+        tensor([0.4963, 0.7682])
+    """
 
     __slots__ = ("_own", "device")
 
@@ -118,7 +129,19 @@ def stream_for(generator: Any, d: device, name: str = "rand") -> Any:
 
 @public("torch", "random")
 def manual_seed(seed: int) -> Generator:
-    """Restart the random numbers of every device from `seed`."""
+    """Restart the random numbers of every device from `seed`.
+
+    Args:
+        seed: any integer.
+
+    Returns:
+        The default generator of the CPU.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> torch.rand(3)
+        tensor([0.4963, 0.7682, 0.0885])
+    """
     settle()
     seed = int(seed)
     default_generator.manual_seed(seed)
@@ -129,7 +152,12 @@ def manual_seed(seed: int) -> Generator:
 
 @public("torch", "random")
 def seed() -> int:
-    """Restart the random numbers from the operating system's entropy; returns the seed."""
+    """Restart the random numbers from the operating system's entropy; returns the seed.
+
+    Example:
+        >>> torch.seed() == torch.initial_seed()
+        True
+    """
     value = default_generator.seed()
     settings.seed = value
     devices.seed_others(value)
@@ -138,19 +166,44 @@ def seed() -> int:
 
 @public("torch", "random")
 def initial_seed() -> int:
-    """The seed the default generator was last restarted from."""
+    """The seed the default generator was last restarted from.
+
+    Example:
+        >>> _ = torch.manual_seed(7)
+        >>> torch.initial_seed()
+        7
+    """
     return default_generator.initial_seed()
 
 
 @public("torch", "random")
 def get_rng_state() -> Tensor:
-    """The state of the default CPU generator, as a ByteTensor."""
+    """The state of the default CPU generator, as a ByteTensor.
+
+    Example:
+        >>> state = torch.get_rng_state()
+        >>> a = torch.rand(3)
+        >>> torch.set_rng_state(state)
+        >>> torch.equal(a, torch.rand(3))
+        True
+    """
     return default_generator.get_state()
 
 
 @public("torch", "random")
 def set_rng_state(new_state: Tensor) -> None:
-    """Let the default CPU generator continue from `new_state`."""
+    """Let the default CPU generator continue from `new_state`.
+
+    Args:
+        new_state: what `get_rng_state` returned.
+
+    Example:
+        >>> state = torch.get_rng_state()
+        >>> a = torch.rand(3)
+        >>> torch.set_rng_state(state)
+        >>> torch.equal(a, torch.rand(3))
+        True
+    """
     default_generator.set_state(new_state)
 
 
@@ -159,7 +212,20 @@ def set_rng_state(new_state: Tensor) -> None:
 def fork_rng(
     devices: Any = None, enabled: bool = True, device_type: str = "cuda", **kwargs: Any
 ) -> Iterator[None]:
-    """Whatever is drawn inside, the numbers after the block are as if it had not been."""
+    """A block after which the random numbers go on as if nothing had been drawn inside it.
+
+    Args:
+        devices: GPUs whose generators are kept, too; all that were used if not given.
+        enabled: False makes it do nothing.
+        device_type: the kind of `devices`.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> with torch.random.fork_rng():
+        ...     a = torch.rand(3)
+        >>> torch.equal(a, torch.rand(3))
+        True
+    """
     if not enabled:
         yield
         return
