@@ -18,6 +18,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -148,7 +149,9 @@ def undescribed(found: Any, text: str) -> tuple[str, ...]:
     """The parameters whose names the docstring does not say."""
     if REFERS.match(text) or isinstance(found, property):
         return ()
-    if inspect.isclass(found) and (issubclass(found, BaseException) or hasattr(found, "_fields")):
+    if inspect.isclass(found) and (
+        issubclass(found, (BaseException, Enum)) or hasattr(found, "_fields")
+    ):
         return ()
     try:
         parameters = inspect.signature(found).parameters

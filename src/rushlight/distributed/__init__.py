@@ -100,7 +100,15 @@ __all__ = [
 
 
 class Backend(str):
-    """The name of a backend, as a string that knows the usual ones."""
+    """The name of a backend, as a string that knows the usual ones.
+
+    Args:
+        object, encoding, errors: as in `str`.
+
+    Example:
+        >>> torch.distributed.Backend.NCCL
+        'nccl'
+    """
 
     UNDEFINED = "undefined"
     GLOO = "gloo"
@@ -135,7 +143,15 @@ def _make_nccl_premul_sum(factor: Any) -> ReduceOp:
 
 
 def supports_complex(reduceOp: Any) -> bool:
-    """Whether a reduction has a meaning for complex numbers."""
+    """Whether a reduction has a meaning for complex numbers.
+
+    Args:
+        reduceOp: a `ReduceOp`.
+
+    Example:
+        >>> torch.distributed.supports_complex(torch.distributed.ReduceOp.MAX)
+        False
+    """
     return reduceOp not in (
         ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT, ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR,
     )  # fmt: skip

@@ -20,7 +20,20 @@ _ARRIVED, _ANSWER = 32001, 32002  # tags that messages of users do not have
 def barrier(
     group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None
 ) -> Work | None:
-    """Wait until all ranks of the group are here."""
+    """Wait until all ranks of the group are here.
+
+    Args:
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+        device_ids: accepted and not needed.
+        timeout: accepted; the group's own is used.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> dist.barrier()
+        >>> dist.destroy_process_group()
+    """
     if not_in(group):
         return None
     of = group_of(group)
@@ -38,7 +51,22 @@ def barrier(
 
 
 def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
-    """A barrier whose error names the ranks that did not come: rank 0 waits for each."""
+    """A barrier whose error names the ranks that did not come: rank 0 waits for each.
+
+    Args:
+        group: the group; all ranks if it is not given.
+        timeout: how long rank 0 waits; the group's own if not given.
+        wait_all_ranks: name all that are missing, not only the first.
+
+    Raises:
+        RuntimeError: if a rank does not come in time.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> dist.monitored_barrier()
+        >>> dist.destroy_process_group()
+    """
     if not_in(group):
         return
     of = group_of(group)

@@ -67,7 +67,23 @@ def _outside(group: Any, name: str) -> bool:
 def all_reduce(
     tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Every rank's tensor becomes the reduction of all."""
+    """Every rank's tensor becomes the reduction of all.
+
+    Args:
+        tensor: the same shape and dtype on every rank; changed in place.
+        op: how they become one, such as `ReduceOp.MAX`.
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> t = torch.tensor([1.0, 2.0])
+        >>> dist.all_reduce(t)  # with n ranks: the sum of n tensors
+        >>> t
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
+    """
     single(tensor, "tensor")
     if _outside(group, "all_reduce"):
         return None
@@ -79,7 +95,23 @@ def all_reduce(
 def all_reduce_coalesced(
     tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """`all_reduce` of several tensors."""
+    """`all_reduce` of several tensors.
+
+    Args:
+        tensors: one or several; changed in place.
+        op: how they become one.
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> ts = [torch.ones(2), torch.zeros(1)]
+        >>> dist.all_reduce_coalesced(ts)
+        >>> ts
+        [tensor([1., 1.]), tensor([0.])]
+        >>> dist.destroy_process_group()
+    """
     tensors = [tensors] if isinstance(tensors, Tensor) else several(tensors, "tensor")
     work: Work | None = None
     for t in tensors:
@@ -94,7 +126,24 @@ def broadcast(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Every rank's tensor becomes that of rank `src`."""
+    """Every rank's tensor becomes that of rank `src`.
+
+    Args:
+        tensor: the same shape and dtype on every rank; changed in place.
+        src: the rank that has the values; or
+        group_src: its place in the group.
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> t = torch.arange(3)
+        >>> dist.broadcast(t, src=0)
+        >>> t
+        tensor([0, 1, 2])
+        >>> dist.destroy_process_group()
+    """
     single(tensor, "tensor")
     if _outside(group, "broadcast"):
         return None
@@ -111,7 +160,25 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Rank `dst`'s tensor becomes the reduction of all."""
+    """Rank `dst`'s tensor becomes the reduction of all.
+
+    Args:
+        tensor: the same shape and dtype on every rank; changed in place on `dst`.
+        dst: the rank that gets the result; or
+        group_dst: its place in the group.
+        op: how they become one.
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> t = torch.ones(2)
+        >>> dist.reduce(t, dst=0)
+        >>> t
+        tensor([1., 1.])
+        >>> dist.destroy_process_group()
+    """
     single(tensor, "tensor")
     if _outside(group, "reduce"):
         return None
@@ -131,7 +198,26 @@ def _length(tensors: Sequence[Any], of: ProcessGroup, name: str) -> None:
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """All ranks' tensors, in the order of the ranks, into a list; shapes may differ as in the list."""
+    """All ranks' tensors, in the order of the ranks, into a list; shapes may differ as in the list.
+
+    Args:
+        tensor_list: one tensor for each rank, to write into.
+        tensor: this rank's.
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+
+    Raises:
+        RuntimeError: if the list is not as long as the group.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> found = [torch.zeros(2) for _ in range(dist.get_world_size())]
+        >>> dist.all_gather(found, torch.tensor([1.0, 2.0]))
+        >>> found
+        [tensor([1., 2.])]
+        >>> dist.destroy_process_group()
+    """
     targets = several(tensor_list, "tensor_list")
     single(tensor, "tensor")
     if _outside(group, "all_gather"):
@@ -170,7 +256,23 @@ def all_gather_coalesced(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """`all_gather` of several tensors."""
+    """`all_gather` of several tensors.
+
+    Args:
+        output_tensor_lists: for each rank, a list of tensors to write into.
+        input_tensor_list: this rank's tensors.
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> found = [[torch.zeros(1), torch.zeros(2)] for _ in range(dist.get_world_size())]
+        >>> dist.all_gather_coalesced(found, [torch.ones(1), torch.ones(2)])
+        >>> found
+        [[tensor([1.]), tensor([1., 1.])]]
+        >>> dist.destroy_process_group()
+    """
     work: Work | None = None
     for i, tensor in enumerate(several(input_tensor_list, "tensor_list")):
         work = all_gather([out[i] for out in output_tensor_lists], tensor, group, async_op)
@@ -180,7 +282,26 @@ def all_gather_coalesced(
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """All ranks' tensors, one after the other or stacked, in one tensor."""
+    """All ranks' tensors, one after the other or stacked, in one tensor.
+
+    Args:
+        output_tensor: as many elements as all ranks' tensors together.
+        input_tensor: this rank's.
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+
+    Raises:
+        RuntimeError: if the sizes do not fit.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> out = torch.zeros(dist.get_world_size(), 2)
+        >>> dist.all_gather_into_tensor(out, torch.tensor([1.0, 2.0]))
+        >>> out
+        tensor([[1., 2.]])
+        >>> dist.destroy_process_group()
+    """
     single(input_tensor, "input_tensor")
     single(output_tensor, "output_tensor")
     if _outside(group, "all_gather_into_tensor"):
@@ -201,7 +322,28 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """All ranks' tensors into a list on rank `dst`."""
+    """All ranks' tensors into a list on rank `dst`.
+
+    Args:
+        tensor: this rank's.
+        gather_list: on `dst` only: one tensor for each rank, to write into.
+        dst: the rank that gets them, 0 if not given; or
+        group_dst: its place in the group.
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+
+    Raises:
+        ValueError: if `gather_list` is missing on `dst`, or given elsewhere.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> found = [torch.zeros(2)] if dist.get_rank() == 0 else None
+        >>> dist.gather(torch.ones(2), found, dst=0)
+        >>> found
+        [tensor([1., 1.])]
+        >>> dist.destroy_process_group()
+    """
     single(tensor, "tensor")
     targets = several(gather_list, "gather_list") if gather_list else []
     if _outside(group, "gather"):
@@ -231,7 +373,28 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Every rank's tensor becomes its entry of the list of rank `src`."""
+    """Every rank's tensor becomes its entry of the list of rank `src`.
+
+    Args:
+        tensor: what this rank gets.
+        scatter_list: on `src` only: one tensor for each rank.
+        src: the rank that has them, 0 if not given; or
+        group_src: its place in the group.
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+
+    Raises:
+        ValueError: if `scatter_list` is missing on `src`, or given elsewhere.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> t = torch.zeros(2)
+        >>> dist.scatter(t, [torch.ones(2)] if dist.get_rank() == 0 else None, src=0)
+        >>> t
+        tensor([1., 1.])
+        >>> dist.destroy_process_group()
+    """
     single(tensor, "tensor")
     sources = several(scatter_list, "scatter_list") if scatter_list else []
     if _outside(group, "scatter"):
@@ -256,7 +419,24 @@ def reduce_scatter(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Each rank gets the reduction of all ranks' entries with its number."""
+    """Each rank gets the reduction of all ranks' entries with its number.
+
+    Args:
+        output: what this rank gets.
+        input_list: one tensor for each rank, of the shape of `output`.
+        op: how they become one.
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> out = torch.zeros(2)
+        >>> dist.reduce_scatter(out, [torch.ones(2)])
+        >>> out
+        tensor([1., 1.])
+        >>> dist.destroy_process_group()
+    """
     single(output, "output")
     sources = several(input_list, "input_list")
     if _outside(group, "reduce_scatter"):
@@ -280,7 +460,27 @@ def reduce_scatter_tensor(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Each rank gets its share, by number, of the reduction of all ranks' tensors."""
+    """Each rank gets its share, by number, of the reduction of all ranks' tensors.
+
+    Args:
+        output: this rank's share.
+        input: as many elements as all shares together.
+        op: how they become one.
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+
+    Raises:
+        RuntimeError: if the sizes do not fit.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> out = torch.zeros(2)
+        >>> dist.reduce_scatter_tensor(out, torch.ones(2 * dist.get_world_size()))
+        >>> out
+        tensor([1., 1.])
+        >>> dist.destroy_process_group()
+    """
     single(output, "output")
     single(input, "input")
     if _outside(group, "reduce_scatter_tensor"):
@@ -301,7 +501,27 @@ def all_to_all_single(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Rank r gets the r-th part, along the first dim, of every rank's tensor."""
+    """Rank r gets the r-th part, along the first dim, of every rank's tensor.
+
+    Args:
+        output: what this rank gets: one part from every rank.
+        input: what it sends: one part for every rank.
+        output_split_sizes, input_split_sizes: rows of each part; all the same if not given.
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+
+    Raises:
+        RuntimeError: if the sizes do not fit.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> out = torch.zeros(2)
+        >>> dist.all_to_all_single(out, torch.tensor([1.0, 2.0]))
+        >>> out
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
+    """
     single(output, "output")
     single(input, "input")
     if _outside(group, "all_to_all_single"):
@@ -336,7 +556,23 @@ def all_to_all(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Rank r gets the r-th tensor of every rank's list."""
+    """Rank r gets the r-th tensor of every rank's list.
+
+    Args:
+        output_tensor_list: one tensor for each rank, to write into.
+        input_tensor_list: one tensor for each rank, to send.
+        group: the group; all ranks if it is not given.
+        async_op: return at once, with a `Work` to wait for.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> found = [torch.zeros(2)]
+        >>> dist.all_to_all(found, [torch.ones(2)])
+        >>> found
+        [tensor([1., 1.])]
+        >>> dist.destroy_process_group()
+    """
     targets = several(output_tensor_list, "output_tensor_list")
     sources = several(input_tensor_list, "input_tensor_list")
     if _outside(group, "all_to_all"):

@@ -14,7 +14,12 @@ __all__ = ["DebugLevel", "same_everywhere"]
 
 
 class DebugLevel(enum.Enum):
-    """How much is checked."""
+    """How much is checked: `DETAIL` compares what the ranks are about to do before they do it.
+
+    Example:
+        >>> [level.name for level in torch.distributed.DebugLevel]
+        ['OFF', 'INFO', 'DETAIL']
+    """
 
     OFF = 0
     INFO = 1

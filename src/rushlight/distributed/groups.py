@@ -21,7 +21,25 @@ DEFAULT_TIMEOUT = datetime.timedelta(minutes=30)
 
 
 class ProcessGroup:
-    """Ranks that do collectives together; `ranks` are their numbers in the world."""
+    """Ranks that do collectives together; `ranks` are their numbers in the world.
+
+    Made by `init_process_group` and `new_group`.
+
+    Args:
+        world: what this process knows of all ranks.
+        ranks: the members.
+        name: of the group, for messages.
+        backend: such as "gloo".
+        timeout: how long a collective may take.
+        comm: MPI's communicator; None in a group of one.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> dist.new_group([0]).size()
+        1
+        >>> dist.destroy_process_group()
+    """
 
     def __init__(
         self,
@@ -57,12 +75,15 @@ class ProcessGroup:
     # -- what PyTorch's groups answer -------------------------------------------------------------
 
     def rank(self) -> int:
+        """This process's place in the group."""
         return self._rank
 
     def size(self) -> int:
+        """How many ranks it has."""
         return len(self.ranks)
 
     def name(self) -> str:
+        """The backend."""
         return self.backend
 
     def __repr__(self) -> str:
@@ -101,6 +122,7 @@ class ProcessGroup:
     def wait_until(
         self, done: Callable[[], bool], doing: str, limit: Any = None, busy: bool = False
     ) -> None:
+        """Wait until `done()` says so; an error after `limit` seconds names the ranks that did not come."""
         limit = seconds(limit, self.timeout)
         number = self.number
         wait_until(
@@ -171,7 +193,12 @@ class World:
 
 
 class GroupMember:
-    """Names for the groups."""
+    """`WORLD`, the group of all ranks, and `NON_GROUP_MEMBER`, what `new_group` returns to others.
+
+    Example:
+        >>> torch.distributed.group.WORLD is None  # before init_process_group
+        True
+    """
 
     WORLD: ProcessGroup | None = None
     NON_GROUP_MEMBER = -100

@@ -25,16 +25,31 @@ _BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "fake")
 
 
 def is_available() -> bool:
-    """Whether collectives can be used: with one rank always, with more where MPI is installed."""
+    """Whether collectives can be used: with one rank always, with more where MPI is installed.
+
+    Example:
+        >>> torch.distributed.is_available()
+        True
+    """
     return True
 
 
 def is_initialized() -> bool:
-    """Whether `init_process_group` was called."""
+    """Whether `init_process_group` was called.
+
+    Example:
+        >>> torch.distributed.is_initialized()
+        False
+    """
     return GroupMember.WORLD is not None
 
 
 def is_nccl_available() -> bool:
+    """Whether GPUs can exchange tensors by NCCL.
+
+    Example:
+        >>> backend = "nccl" if torch.distributed.is_nccl_available() else "gloo"
+    """
     from ..runtime.cuda import why_not
 
     if why_not() is not None:
@@ -45,30 +60,67 @@ def is_nccl_available() -> bool:
 
 
 def is_gloo_available() -> bool:
-    """Scripts ask for "gloo" on the CPU; MPI answers for it."""
+    """Whether a script may ask for "gloo", which PyTorch uses on the CPU: yes, MPI does its work here.
+
+    Example:
+        >>> torch.distributed.is_gloo_available()
+        True
+    """
     return True
 
 
 def is_mpi_available() -> bool:
+    """Whether MPI is installed, which a world of several processes needs.
+
+    Example:
+        >>> isinstance(torch.distributed.is_mpi_available(), bool)
+        True
+    """
     return mpiexec.why_not() is None
 
 
 def is_ucc_available() -> bool:
+    """Whether UCC can be used: no.
+
+    Example:
+        >>> torch.distributed.is_ucc_available()
+        False
+    """
     return False
 
 
 def is_xccl_available() -> bool:
+    """Whether Intel's XCCL can be used: no.
+
+    Example:
+        >>> torch.distributed.is_xccl_available()
+        False
+    """
     return False
 
 
 def is_backend_available(backend: str) -> bool:
+    """Whether `init_process_group` can be given this backend.
+
+    Args:
+        backend: such as "gloo" or "nccl".
+
+    Example:
+        >>> torch.distributed.is_backend_available("gloo")
+        True
+    """
     name = backend.lower()
     known = {"gloo": is_gloo_available, "mpi": is_mpi_available, "nccl": is_nccl_available}
     return known[name]() if name in known else False
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether `rushlight launch` (torchrun) started this process."""
+    """Whether `rushlight launch` (torchrun) started this process.
+
+    Example:
+        >>> torch.distributed.is_torchelastic_launched()
+        False
+    """
     return launcher("TORCHELASTIC_RUN_ID") is not None
 
 
@@ -93,7 +145,28 @@ def init_process_group(
     device_id: Any = None,
     _ranks: Any = None,
 ) -> None:
-    """Make the group of all ranks; every rank calls it."""
+    """Make the group of all ranks; every rank calls it.
+
+    Args:
+        backend: "gloo", "nccl", "mpi", or "cpu:gloo,cuda:nccl"; both kinds of device if not given.
+        init_method: where the ranks meet: "env://" (the default), "tcp://host:port" or "file:///path".
+        timeout: how long a collective may take, a timedelta.
+        world_size, rank: how many processes there are and which one this is; from the launcher if not given.
+        store: where the ranks meet, in place of `init_method`.
+        group_name, pg_options: accepted and not needed.
+        device_id: the GPU of this rank.
+
+    Raises:
+        ValueError: if it was called before, or the backend is not known.
+        DistBackendError: if there are several ranks and MPI is missing.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> dist.get_rank(), dist.get_world_size()
+        (0, 1)
+        >>> dist.destroy_process_group()
+    """
     if GroupMember.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
     if store is not None and init_method is not None:
@@ -130,7 +203,18 @@ def _bind(device_id: Any) -> None:
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Leave a group; without one, all of them."""
+    """Leave a group; without one, all of them.
+
+    Args:
+        group: the group to leave.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> dist.destroy_process_group()
+        >>> dist.is_initialized()
+        False
+    """
     if not_in(group):
         return
     world = GroupMember.WORLD
@@ -156,7 +240,31 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """A group of some of the ranks; every rank of the world calls it, in the same order."""
+    """A group of some of the ranks; every rank of the world calls it, in the same order.
+
+    Args:
+        ranks: numbers in the world; all if not given.
+        timeout: how long a collective may take.
+        backend: as in `init_process_group`.
+        pg_options, device_id: accepted and not needed.
+        use_local_synchronization: only the members call it.
+        group_desc: a name for messages.
+        sort_ranks: order the members by number.
+
+    Returns:
+        The group; on ranks outside of it, a mark with which collectives do nothing.
+
+    Raises:
+        ValueError: if a rank is out of range or named twice.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> group = dist.new_group([0])
+        >>> dist.get_world_size(group)
+        1
+        >>> dist.destroy_process_group()
+    """
     parent = group_of()
     _check_timeout(timeout)
     world = parent.world
@@ -215,7 +323,25 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Groups of `group_size` neighbours; this rank's one, and all."""
+    """Groups of `group_size` neighbours; this rank's one, and all.
+
+    Args:
+        group_size: ranks in each; those of one machine if not given.
+        group: the group that is cut; all ranks if not given.
+        timeout, backend: as in `new_group`.
+        pg_options, group_desc: accepted and not needed.
+
+    Raises:
+        ValueError: if the size of the group is not a multiple of `group_size`.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> mine, groups = dist.new_subgroups(group_size=1)
+        >>> len(groups)
+        1
+        >>> dist.destroy_process_group()
+    """
     world = group_of(group)
     size = group_size or int(launcher("LOCAL_WORLD_SIZE") or world.size())
     if size <= 0:
@@ -239,7 +365,24 @@ def new_subgroups_by_enumeration(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """One group for each list of ranks; this rank's one, and all."""
+    """One group for each list of ranks; this rank's one, and all.
+
+    Args:
+        ranks_per_subgroup_list: the ranks of each group.
+        timeout, backend: as in `new_group`.
+        pg_options, group_desc: accepted and not needed.
+
+    Raises:
+        ValueError: if a rank appears in two groups.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> mine, groups = dist.new_subgroups_by_enumeration([[0]])
+        >>> dist.get_process_group_ranks(mine)
+        [0]
+        >>> dist.destroy_process_group()
+    """
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
     seen = [r for ranks in ranks_per_subgroup_list for r in ranks]
@@ -258,7 +401,21 @@ def split_group(
     group_desc: str | None = None,
     backend: Any = None,
 ) -> Any:
-    """The part of a group that this rank belongs to; `split_ranks` are places in the parent."""
+    """The part of a group that this rank belongs to; `split_ranks` are places in the parent.
+
+    Args:
+        parent_pg: the group that is cut; all ranks if not given.
+        split_ranks: the places of each part.
+        timeout, backend: as in `new_group`.
+        pg_options, group_desc: accepted and not needed.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> dist.get_process_group_ranks(dist.split_group(split_ranks=[[0]]))
+        [0]
+        >>> dist.destroy_process_group()
+    """
     if not split_ranks:
         raise ValueError("split_ranks cannot be None or empty")
     parent = group_of(parent_pg)
@@ -267,26 +424,91 @@ def split_group(
 
 
 def get_rank(group: Any = None) -> int:
-    """This process's place in the group; -1 outside of it."""
+    """This process's place in the group; -1 outside of it.
+
+    Args:
+        group: the group; all ranks if it is not given.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> dist.get_rank()
+        0
+        >>> dist.destroy_process_group()
+    """
     return -1 if not_in(group) else group_of(group).rank()
 
 
 def get_world_size(group: Any = None) -> int:
-    """How many ranks the group has; -1 outside of it."""
+    """How many ranks the group has; -1 outside of it.
+
+    Args:
+        group: the group; all ranks if it is not given.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> dist.get_world_size()
+        1
+        >>> dist.destroy_process_group()
+    """
     return -1 if not_in(group) else group_of(group).size()
 
 
 def get_backend(group: Any = None) -> str:
+    """The backend that the group was made with.
+
+    Args:
+        group: the group; all ranks if it is not given.
+
+    Raises:
+        ValueError: if this rank is outside of the group.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> dist.get_backend()
+        'gloo'
+        >>> dist.destroy_process_group()
+    """
     if not_in(group):
         raise ValueError("Invalid process group specified")
     return group_of(group).backend
 
 
 def get_process_group_ranks(group: Any = None) -> list[int]:
+    """The ranks of a group, as numbers in the world.
+
+    Args:
+        group: the group; all ranks if it is not given.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> dist.get_process_group_ranks()
+        [0]
+        >>> dist.destroy_process_group()
+    """
     return list(group_of(group).ranks)
 
 
 def get_global_rank(group: Any, group_rank: int) -> int:
+    """The number in the world of a group's member.
+
+    Args:
+        group: the group.
+        group_rank: its place in the group.
+
+    Raises:
+        ValueError: if the group has no such place.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> dist.get_global_rank(dist.new_group([0]), 0)
+        0
+        >>> dist.destroy_process_group()
+    """
     ranks = group_of(group).ranks
     if not 0 <= group_rank < len(ranks):
         raise ValueError(f"Group rank {group_rank} is not part of group {group}")
@@ -294,6 +516,22 @@ def get_global_rank(group: Any, group_rank: int) -> int:
 
 
 def get_group_rank(group: Any, global_rank: int) -> int:
+    """The place in a group of a rank of the world.
+
+    Args:
+        group: the group.
+        global_rank: its number in the world.
+
+    Raises:
+        ValueError: if the rank is not in the group.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> dist.get_group_rank(dist.new_group([0]), 0)
+        0
+        >>> dist.destroy_process_group()
+    """
     ranks = group_of(group).ranks
     if global_rank not in ranks:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
@@ -301,7 +539,18 @@ def get_group_rank(group: Any, global_rank: int) -> int:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """LOCAL_RANK, as the launcher set it."""
+    """This process's number on its machine, from LOCAL_RANK, which the launcher sets.
+
+    Args:
+        fallback_rank: the answer where there is none.
+
+    Raises:
+        RuntimeError: if LOCAL_RANK is not set and there is no fallback.
+
+    Example:
+        >>> torch.distributed.get_node_local_rank(fallback_rank=0)
+        0
+    """
     value = launcher("LOCAL_RANK")
     if value is not None:
         return int(value)
@@ -315,16 +564,39 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def get_pg_count() -> int:
+    """How many groups this process belongs to.
+
+    Example:
+        >>> torch.distributed.get_pg_count()
+        0
+    """
     return 0 if GroupMember.WORLD is None else len(GroupMember.WORLD.world.groups)
 
 
 def get_debug_level() -> DebugLevel:
-    """What TORCH_DISTRIBUTED_DEBUG asks for."""
+    """What TORCH_DISTRIBUTED_DEBUG asks for.
+
+    Example:
+        >>> torch.distributed.get_debug_level().name
+        'OFF'
+    """
     if GroupMember.WORLD is not None and GroupMember.WORLD.world.detail:
         return DebugLevel.DETAIL
     return DebugLevel[(launcher("TORCH_DISTRIBUTED_DEBUG") or "OFF").upper()]
 
 
 def set_debug_level(level: DebugLevel) -> None:
-    """Compare collectives before they are done (DETAIL), or do not; on every rank alike."""
+    """Compare collectives before they are done (DETAIL), or do not; on every rank alike.
+
+    Args:
+        level: a `DebugLevel`.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> dist.set_debug_level(dist.DebugLevel.DETAIL)
+        >>> dist.get_debug_level().name
+        'DETAIL'
+        >>> dist.destroy_process_group()
+    """
     group_of().world.detail = level is DebugLevel.DETAIL

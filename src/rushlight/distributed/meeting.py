@@ -88,7 +88,22 @@ def store_for(init_method: str | None, rank: int, size: int, timeout: Any) -> St
 
 
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[Any]:
-    """PyTorch's generator of (store, rank, world size)."""
+    """Meet the other ranks at `url`: a generator of one (store, rank, world size).
+
+    Args:
+        url: "env://", "tcp://host:port" or "file:///path".
+        rank, world_size: this process's number and how many there are; from the launcher if not given.
+
+    Raises:
+        RuntimeError: if the kind of `url` is not known.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store, rank, size = next(torch.distributed.rendezvous(f"file://{folder}/store", 0, 1))
+        >>> rank, size
+        (0, 1)
+    """
     rank, world_size = numbers(rank, world_size, url)
     yield store_for(url, rank, world_size, kwargs.get("timeout")), rank, world_size
 

@@ -48,7 +48,24 @@ def _sizes_of(of: Any, mine: int) -> list[int]:
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
-    """All ranks' objects, in the order of the ranks, into a list."""
+    """All ranks' objects, in the order of the ranks, into a list.
+
+    Objects are pickled: use it only between processes that trust each other.
+
+    Args:
+        object_list: as long as the group; filled.
+        obj: this rank's.
+        group: the group; all ranks if it is not given.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> found = [None]
+        >>> dist.all_gather_object(found, {"loss": 0.5})
+        >>> found
+        [{'loss': 0.5}]
+        >>> dist.destroy_process_group()
+    """
     if not_in(group):
         return
     of = group_of(group)
@@ -66,7 +83,26 @@ def gather_object(
     group: Any = None,
     group_dst: int | None = None,
 ) -> None:
-    """All ranks' objects into a list on rank `dst`."""
+    """All ranks' objects into a list on rank `dst`.
+
+    Objects are pickled: use it only between processes that trust each other.
+
+    Args:
+        obj: this rank's.
+        object_gather_list: on `dst` only: as long as the group; filled.
+        dst: the rank that gets them, 0 if not given; or
+        group_dst: its place in the group.
+        group: the group; all ranks if it is not given.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> found = [None]
+        >>> dist.gather_object("a", found)
+        >>> found
+        ['a']
+        >>> dist.destroy_process_group()
+    """
     if not_in(group):
         return
     of = group_of(group)
@@ -94,7 +130,25 @@ def broadcast_object_list(
     device: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Every rank's list becomes that of rank `src`; the lists are equally long."""
+    """Every rank's list becomes that of rank `src`; the lists are equally long.
+
+    Objects are pickled: use it only between processes that trust each other.
+
+    Args:
+        object_list: filled, except on `src`.
+        src: the rank that has the objects; or
+        group_src: its place in the group.
+        group: the group; all ranks if it is not given.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> settings = [{"lr": 0.1}]
+        >>> dist.broadcast_object_list(settings, src=0)
+        >>> settings
+        [{'lr': 0.1}]
+        >>> dist.destroy_process_group()
+    """
     if not_in(group):
         return
     of = group_of(group)
@@ -121,7 +175,26 @@ def scatter_object_list(
     group: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """The first entry of every rank's output list becomes its entry of the list of rank `src`."""
+    """The first entry of every rank's output list becomes its entry of the list of rank `src`.
+
+    Objects are pickled: use it only between processes that trust each other.
+
+    Args:
+        scatter_object_output_list: at least one entry; the first is written.
+        scatter_object_input_list: on `src` only: one object for each rank.
+        src: the rank that has the objects, 0 if not given; or
+        group_src: its place in the group.
+        group: the group; all ranks if it is not given.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> mine = [None]
+        >>> dist.scatter_object_list(mine, ["a"])
+        >>> mine
+        ['a']
+        >>> dist.destroy_process_group()
+    """
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")  # fmt: skip
     if not_in(group):
@@ -154,7 +227,24 @@ def send_object_list(
     group_dst: int | None = None,
     use_batch: bool = False,
 ) -> None:
-    """Send a list of objects to rank `dst`."""
+    """Send a list of objects to rank `dst`.
+
+    Objects are pickled: use it only between processes that trust each other.
+
+    Args:
+        object_list: what is sent.
+        dst: the rank that gets them; or
+        group_dst: its place in the group.
+        group: the group; all ranks if it is not given.
+        use_batch: accepted and not needed.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+        ...     dist.send_object_list(["a", 1], dst=1)
+        >>> dist.destroy_process_group()
+    """
     packed = [_packed(o) for o in object_list]
     send(_numbers([p.numel() for p in packed]), dst, group, group_dst=group_dst)
     for p in packed:
@@ -169,7 +259,24 @@ def recv_object_list(
     group_src: int | None = None,
     use_batch: bool = False,
 ) -> int:
-    """Receive a list of objects, as many as `object_list` has; the rank they came from."""
+    """Receive a list of objects, as many as `object_list` has; the rank they came from.
+
+    Objects are pickled: use it only between processes that trust each other.
+
+    Args:
+        object_list: filled.
+        src: the rank that sends, any if not given; or
+        group_src: its place in the group.
+        group: the group; all ranks if it is not given.
+        use_batch: accepted and not needed.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> if dist.get_rank() == 1:
+        ...     sender = dist.recv_object_list([None, None], src=0)
+        >>> dist.destroy_process_group()
+    """
     sizes = _numbers([0] * len(object_list))
     source = recv(sizes, src, group, group_src=group_src)
     for i, size in enumerate(sizes.tolist()):

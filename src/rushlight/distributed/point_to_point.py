@@ -41,7 +41,26 @@ def isend(
     tag: int = 0,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Start to send a tensor; it must not change before the work is waited for."""
+    """Start to send a tensor; it must not change before the work is waited for.
+
+    Args:
+        tensor: what is sent.
+        dst: the rank that gets it; or
+        group_dst: its place in the group.
+        group: the group; all ranks if it is not given.
+        tag: a number that the receiver has to name, too.
+
+    Raises:
+        ValueError: if a rank sends to itself.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+        ...     work = dist.isend(torch.ones(2), dst=1)
+        ...     _ = work.wait()
+        >>> dist.destroy_process_group()
+    """
     of = _checked(group, tensor, "isend")
     if of is None:
         return None
@@ -65,7 +84,23 @@ def irecv(
     tag: int = 0,
     group_src: int | None = None,
 ) -> Work | None:
-    """Start to receive into a tensor; from whoever sends first when no rank is named."""
+    """Start to receive into a tensor; from whoever sends first when no rank is named.
+
+    Args:
+        tensor: what is written into.
+        src: the rank that sends; or
+        group_src: its place in the group.
+        group: the group; all ranks if it is not given.
+        tag: the number that the sender has named.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> if dist.get_rank() == 1:
+        ...     work = dist.irecv(torch.zeros(2), src=0)
+        ...     _ = work.wait()
+        >>> dist.destroy_process_group()
+    """
     of = _checked(group, tensor, "irecv")
     if of is None:
         return None
@@ -121,7 +156,25 @@ def send(
     tag: int = 0,
     group_dst: int | None = None,
 ) -> None:
-    """Send a tensor to rank `dst`."""
+    """Send a tensor to rank `dst`.
+
+    Args:
+        tensor: what is sent.
+        dst: the rank that gets it; or
+        group_dst: its place in the group.
+        group: the group; all ranks if it is not given.
+        tag: a number that the receiver has to name, too.
+
+    Raises:
+        ValueError: if a rank sends to itself.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+        ...     dist.send(torch.ones(2), dst=1)
+        >>> dist.destroy_process_group()
+    """
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
@@ -134,7 +187,22 @@ def recv(
     tag: int = 0,
     group_src: int | None = None,
 ) -> int:
-    """Receive into a tensor; the number of the rank it came from."""
+    """Receive into a tensor; the number of the rank it came from.
+
+    Args:
+        tensor: what is written into.
+        src: the rank that sends, any if not given; or
+        group_src: its place in the group.
+        group: the group; all ranks if it is not given.
+        tag: the number that the sender has named.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> if dist.get_rank() == 1:
+        ...     sender = dist.recv(torch.zeros(2))
+        >>> dist.destroy_process_group()
+    """
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
         return -1
@@ -146,7 +214,28 @@ def recv(
 
 
 class P2POp:
-    """One message of a batch."""
+    """One message of a batch.
+
+    Args:
+        op: `isend` or `irecv`.
+        tensor: what is sent, or written into.
+        peer: the other rank; or
+        group_peer: its place in the group.
+        group: the group; all ranks if it is not given.
+        tag: a number that both sides name.
+
+    Raises:
+        ValueError: if `op` is something else.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> other = (dist.get_rank() + 1) % dist.get_world_size()
+        >>> if other != dist.get_rank():
+        ...     ops = [dist.P2POp(dist.isend, torch.ones(2), other), dist.P2POp(dist.irecv, torch.zeros(2), other)]
+        ...     works = dist.batch_isend_irecv(ops)
+        >>> dist.destroy_process_group()
+    """
 
     def __init__(
         self,
@@ -173,7 +262,22 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Start several messages at once, so that none waits for another."""
+    """Start several messages at once, so that none waits for another.
+
+    Args:
+        p2p_op_list: messages of one group.
+
+    Raises:
+        ValueError: if they are of different groups.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> other = (dist.get_rank() + 1) % dist.get_world_size()
+        >>> if other != dist.get_rank():
+        ...     works = dist.batch_isend_irecv([dist.P2POp(dist.isend, torch.ones(2), other)])
+        >>> dist.destroy_process_group()
+    """
     if not isinstance(p2p_op_list, list) or not all(isinstance(p, P2POp) for p in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")  # fmt: skip
     if len({p.group.group_name for p in p2p_op_list}) > 1:

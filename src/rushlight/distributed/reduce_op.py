@@ -26,7 +26,16 @@ class _Kind(enum.IntEnum):
 
 
 class ReduceOp:
-    """A reduction; `ReduceOp.SUM` and its kind are constants, PREMUL_SUM also has a factor."""
+    """How the tensors of several ranks become one: `SUM`, `AVG`, `PRODUCT`, `MIN`, `MAX`, `BAND`, `BOR`, `BXOR`, `PREMUL_SUM`.
+
+    Args:
+        kind: one of these.
+        factor: for `PREMUL_SUM`: what inputs are multiplied by first.
+
+    Example:
+        >>> torch.distributed.ReduceOp.MAX.name
+        'MAX'
+    """
 
     __slots__ = ("factor", "kind")
     RedOpType = _Kind
@@ -53,10 +62,12 @@ class ReduceOp:
 
     @property
     def name(self) -> str:
+        """The name of the kind."""
         return self.kind.name
 
     @property
     def value(self) -> int:
+        """PyTorch's number of the kind."""
         return self.kind.value
 
     def __int__(self) -> int:

@@ -30,7 +30,14 @@ def _bytes(value: Any) -> bytes:
 
 
 class Store:
-    """Keys and values that all ranks see; what PyTorch's stores answer."""
+    """Keys and values that all ranks see; `HashStore`, `TCPStore` and `FileStore` say where they are kept.
+
+    Example:
+        >>> store = torch.distributed.HashStore()
+        >>> store.set("step", "3")
+        >>> store.get("step")
+        b'3'
+    """
 
     timeout = DEFAULT_TIMEOUT
 
@@ -38,6 +45,7 @@ class Store:
         raise NotImplementedError
 
     def set(self, key: str, value: Any) -> None:
+        """Give a key a value, text or bytes."""
         self._ask("set", key, _bytes(value))
 
     def get(self, key: str) -> bytes:
@@ -49,24 +57,31 @@ class Store:
         return answer[1]
 
     def add(self, key: str, amount: int) -> int:
+        """Add `amount` to a key's number, which begins at 0; the new number."""
         return int(self._ask("add", key, str(amount))[1])
 
     def append(self, key: str, value: Any) -> None:
+        """Put `value` at the end of a key's value."""
         self._ask("append", key, _bytes(value))
 
     def check(self, keys: list[str]) -> bool:
+        """Whether all keys are set."""
         return self._ask("check", *keys)[1] == b"1"
 
     def delete_key(self, key: str) -> bool:
+        """Forget a key; whether it was there."""
         return self._ask("delete", key)[1] == b"1"
 
     def compare_set(self, key: str, expected_value: Any, desired_value: Any) -> bytes:
+        """Set `desired_value` if the key has `expected_value`; the value it has afterwards."""
         return self._ask("swap", key, _bytes(expected_value), _bytes(desired_value))[1]
 
     def num_keys(self) -> int:
+        """How many keys are set."""
         return int(self._ask("count")[1])
 
     def set_timeout(self, timeout: datetime.timedelta) -> None:
+        """How long `get` and `wait` wait."""
         self.timeout = timeout
 
     def wait(self, keys: list[str], timeout: Any = None) -> None:
@@ -78,18 +93,27 @@ class Store:
             raise DistStoreError(f"wait timeout after {limit * 1000:.0f}ms, keys: {missing}")
 
     def multi_get(self, keys: list[str]) -> list[bytes]:
+        """The values of several keys; waits until all are set."""
         return [self.get(k) for k in keys]
 
     def multi_set(self, keys: list[str], values: list[Any]) -> None:
+        """Set several keys."""
         for k, v in zip(keys, values):
             self.set(k, v)
 
     def has_extended_api(self) -> bool:
+        """Whether `append`, `multi_get` and `multi_set` are there: yes."""
         return True
 
 
 class HashStore(Store):
-    """A store inside one process."""
+    """A store inside one process.
+
+    Example:
+        >>> store = torch.distributed.HashStore()
+        >>> store.add("visits", 2), store.add("visits", 1)
+        (2, 3)
+    """
 
     def __init__(self) -> None:
         self._server = _Local()
@@ -109,7 +133,26 @@ class _Local(StoreServer):
 
 
 class TCPStore(Store):
-    """A store that one process serves and the others reach over the network."""
+    """A store that one process serves and the others reach over the network.
+
+    Args:
+        host_name, port: where it is served; port 0 takes a free one, which is `store.port`.
+        world_size: how many processes use it;
+        wait_for_workers: wait until they are all there.
+        is_master: serve it from this process.
+        timeout: how long to try to connect, and how long `get` waits.
+        multi_tenant, master_listen_fd, use_libuv: accepted and not needed.
+
+    Raises:
+        DistNetworkError: if the server cannot be reached, or the port is taken.
+
+    Example:
+        >>> store = torch.distributed.TCPStore("localhost", 0, is_master=True)
+        >>> store.set("step", "3")
+        >>> store.get("step")
+        b'3'
+        >>> store.close()
+    """
 
     def __init__(
         self,
@@ -209,7 +252,20 @@ def connect(host: str, port: int, patience: float) -> socket.socket:
 
 
 class FileStore(Store):
-    """A store in a file that all ranks can open; every change rewrites it under a lock."""
+    """A store in a file that all ranks can open; every change rewrites it under a lock.
+
+    Args:
+        file_name: the file.
+        world_size: how many ranks use it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     one, two = [torch.distributed.FileStore(folder + "/store", 2) for _ in range(2)]
+        ...     one.set("step", "3")
+        ...     two.get("step")
+        b'3'
+    """
 
     def __init__(self, file_name: str, world_size: int = -1) -> None:
         self.path = file_name
@@ -251,7 +307,18 @@ def _replace(f: Any, text: str) -> None:
 
 
 class PrefixStore(Store):
-    """Another store whose keys all begin alike."""
+    """Another store whose keys all begin alike.
+
+    Args:
+        prefix: how they begin.
+        store: the other store.
+
+    Example:
+        >>> store = torch.distributed.HashStore()
+        >>> torch.distributed.PrefixStore("first", store).set("step", "3")
+        >>> store.get("first/step")
+        b'3'
+    """
 
     def __init__(self, prefix: str, store: Store) -> None:
         self.prefix = prefix

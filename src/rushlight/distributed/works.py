@@ -16,7 +16,17 @@ __all__ = ["RequestWork", "StreamWork", "Work", "Worker"]
 
 
 class Work:
-    """A collective that was started; this one is done already."""
+    """A collective that was started by `async_op=True`; `wait()` for it before you use its tensors.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> t = torch.ones(2)
+        >>> work = dist.all_reduce(t, async_op=True)
+        >>> work.wait()
+        True
+        >>> dist.destroy_process_group()
+    """
 
     _results: Any = None
 
@@ -25,18 +35,23 @@ class Work:
         return True
 
     def is_completed(self) -> bool:
+        """Whether it has ended."""
         return True
 
     def is_success(self) -> bool:
+        """Whether it has ended without an error."""
         return self.is_completed() and self.exception() is None
 
     def exception(self) -> BaseException | None:
+        """What went wrong, or None."""
         return None
 
     def synchronize(self) -> None:
+        """The same as `wait()`."""
         self.wait()
 
     def source_rank(self) -> int:
+        """The rank that a received message came from."""
         raise RuntimeError(
             "sourceRank() may only be called on work objects that correspond to a recv"
         )
