@@ -53,13 +53,14 @@ def check_refused_launches() -> None:
 
 
 def check_refused_replays() -> None:
-    """A graph that is not launched: AcceleratorError, and no parameter has moved."""
-    case, plain = Case("cuda"), runtime.graphLaunch
-    step = rl.compile(case.tensors_step)
+    """A graph that is not launched: AcceleratorError, no parameter has moved, no step was counted."""
+    case, other, plain = Case("cuda"), Case("cuda"), runtime.graphLaunch
+    step, undisturbed = rl.compile(case.tensors_step), rl.compile(other.tensors_step)
     for i in (0, 1, 2):
         step(*[t.to("cuda") for t in case.batches[i]])
+        undisturbed(*[t.to("cuda") for t in case.batches[i]])
     batch = [t.to("cuda") for t in case.batches[3]]
-    before = [p.detach().cpu().tolist() for p in case.net.parameters()]
+    before, versions, count = case.everything(), case.versions(), case.opt._step_count
 
     def fail(*args: object) -> None:
         raise runtime.CUDARuntimeError(719)
@@ -73,9 +74,11 @@ def check_refused_replays() -> None:
         raise AssertionError("nobody launched the graph")
     finally:
         runtime.graphLaunch = plain
-    assert [p.detach().cpu().tolist() for p in case.net.parameters()] == before
+    assert case.everything() == before and case.versions() == versions
+    assert case.opt._step_count == count
     step(*batch)
-    assert [p.detach().cpu().tolist() for p in case.net.parameters()] != before
+    undisturbed(*batch)
+    assert case.everything() == other.everything() and case.opt._step_count == count + 1
 
 
 def main() -> None:

@@ -50,8 +50,8 @@ def test_captured_optimiser_reads_todays_numbers() -> None:
         graph = stream.end_capture()
         for lr in (0.5, 0.25):
             hyper[0] = lr
-            for refresh, _ in hooks:
-                refresh()
+            for hook in hooks:
+                hook.refresh()
             graph.launch(stream)
         stream.synchronize()
     assert float(p[0]) == pytest.approx(0.25)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import rushlight as rl
 from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
-from faults import OPTIMISERS, Case, Injected, check_optimiser, check_training, kernel_fails
+from faults import OPTIMISERS, Case, Injected, check_optimiser, check_training, kernel_fails, near
+from rushlight.capture.loops import path
+from rushlight.capture.lower.choose import lower
+from rushlight.core.hot import meeting
+from traced import run_traced
 
 
 @pytest.mark.parametrize("name", [*OPTIMISERS, "Adafactor"])
@@ -58,6 +64,108 @@ def test_a_recording_that_fails_leaves_no_trace() -> None:
                 found.append(step(i))
         assert found == losses, k
         assert case.everything() == wanted.everything(), k
+
+
+class Lookup:
+    """A step whose kernels refuse a batch: an embedding that has no such row."""
+
+    def __init__(self, name: str) -> None:
+        rl.manual_seed(0)
+        self.table, self.head = rl.nn.Embedding(5, 4), rl.nn.Linear(4, 2)
+        groups = [{"params": self.table.parameters()}, {"params": self.head.parameters()}]
+        self.opt = getattr(rl.optim, name)(groups, lr=0.1)
+
+    def step(self, i: rl.Tensor) -> rl.Tensor:
+        self.opt.zero_grad()
+        loss = self.head(self.table(i)).square().mean()
+        loss.backward()
+        self.opt.step()
+        return loss.detach()
+
+    def state(self) -> list:
+        held = [v for s in self.opt.state.values() for v in s.values()]
+        return [self.opt._step_count, *[v.tolist() for v in held]]
+
+    def weights(self) -> list:
+        return [p.tolist() for p in (*self.table.parameters(), *self.head.parameters())]
+
+
+@pytest.mark.parametrize("name", ["Adam", "NAdam", "ASGD", "RMSprop"])
+def test_a_replay_that_refuses_its_batch_counts_no_step(name: str) -> None:
+    good, bad = rl.tensor([0, 3, 4]), rl.tensor([0, 3, 5])
+    plain, case = Lookup(name), Lookup(name)
+    step = rl.compile(case.step)
+    for _ in range(4):
+        plain.step(good)
+        step(good)
+    assert step.replays
+    before = case.state()
+    with pytest.raises(IndexError):
+        step(bad)
+    assert case.state() == before
+    plain.step(good)
+    step(good)
+    assert case.state()[0] == plain.opt._step_count
+    for a, b in zip(case.weights(), plain.weights()):
+        assert rl.allclose(rl.tensor(a), rl.tensor(b), atol=1e-6)
+
+
+def test_of_two_optimisers_the_one_that_stepped_stays_counted() -> None:
+    first, second = Lookup("Adam"), Lookup("Adam")
+
+    def both(i: rl.Tensor, j: rl.Tensor) -> rl.Tensor:
+        return first.step(i) + second.step(j)
+
+    step, good, bad = rl.compile(both), rl.tensor([0, 3, 4]), rl.tensor([0, 3, 5])
+    for _ in range(4):
+        step(good, good)
+    before, moved = (first.state(), second.state()), first.weights()
+    with pytest.raises(IndexError):
+        step(good, bad)
+    assert second.state() == before[1]
+    assert first.opt._step_count == 5 and first.weights() != moved
+
+
+def test_a_loop_whose_program_fails_counts_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    fails = [False]
+
+    def breakable(*args: Any) -> Any:
+        low = lower(*args)
+        run = low.run
+
+        def broken() -> Any:
+            if fails[0]:
+                raise Injected("the program is not begun")
+            return run()
+
+        low.run = broken
+        return low
+
+    def counts(
+        case: Case,
+    ) -> list[Any]:  # past the door: reading weights would end the loop's program
+        steps = [s["step"]._a.item() for s in case.opt.state.values()]
+        return [case.opt._step_count, *case.versions(), *steps]
+
+    def trained() -> tuple[Case, int]:
+        case, failures = Case("cpu"), 0
+        for i in range(12):
+            before = counts(case)
+            try:
+                fails[0] = i == 9
+                case.tensors_step(*case.batches[i % 4])
+            except Injected:
+                fails[0], failures = False, failures + 1
+                assert counts(case) == before
+                case.tensors_step(*case.batches[i % 4])
+        return case, failures
+
+    monkeypatch.setattr(path, "lower", breakable)
+    monkeypatch.setattr(meeting, "barred", None)
+    (case, failures), seen = run_traced(trained)
+    assert failures == 1 and seen.replayed, (seen.fallbacks, seen.loops)
+    wanted, _ = trained()
+    assert near(case.everything(), wanted.everything())
 
 
 @needs_compiler

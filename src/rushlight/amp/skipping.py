@@ -17,7 +17,7 @@ from ..core.modes import no_grad
 from ..core.tensor import Tensor, wrap
 from ..operators.pointwise.select import where
 from ..runtime import devices
-from ..runtime.door import Kernel, listening, replay_hooks, run
+from ..runtime.door import Kernel, ReplayHook, listening, replay_hooks, run
 from ..runtime.thread import settle
 
 
@@ -64,7 +64,7 @@ def recorded_step(found: Tensor, optimizer: Any, args: tuple, kwargs: dict) -> A
         hooks.odd = True
         return None
     counts = _Counts(optimizer, flag)
-    hooks.append((counts.save, ()))
+    hooks.append(ReplayHook(counts.save))
     keeper = _Keeper(flag)
     with listening(keeper):
         result = optimizer.step(*args, **kwargs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -151,8 +151,16 @@ def _listen(listeners: tuple[Listener, ...]) -> None:
     swap(WATCHED | PARTS, (WATCHED if listeners else 0) | (PARTS if parts else 0))
 
 
-class ReplayHooks(list[tuple[Callable[[], None], tuple]]):
-    """What a recorder learns beside the kernels: `(refresh, arrays)` before each replay, and more.
+class ReplayHook(NamedTuple):
+    """Work of the host before each replay; `undo` takes it back when the kernel that reads `arrays` did not run."""
+
+    refresh: Callable[[], None]
+    arrays: tuple[Any, ...] = ()
+    undo: Callable[[], None] | None = None
+
+
+class ReplayHooks(list[ReplayHook]):
+    """What a recorder learns beside the kernels: what the host does before each replay, and more.
 
     `after` is called when a replay has run. `odd` says that this call is not like others, so that
     the next one should be recorded instead.
@@ -164,14 +172,16 @@ class ReplayHooks(list[tuple[Callable[[], None], tuple]]):
         self.odd = False
 
 
-def each_replay(refresh: Callable[[], None], *arrays: Any) -> None:
+def each_replay(
+    refresh: Callable[[], None], *arrays: Any, undo: Callable[[], None] | None = None
+) -> None:
     """Tell this thread's recorder, if it has one, what the host must refresh before every replay.
 
     Scalars that change between steps (learning rate, step count) live in small `arrays`; `refresh`
-    brings them up to date, where an eager step would have done so itself.
+    brings them up to date, where an eager step would have done so itself. It must change nothing when it raises.
     """
     if here.replay_hooks is not None:
-        here.replay_hooks.append((refresh, arrays))
+        here.replay_hooks.append(ReplayHook(refresh, arrays, undo))
 
 
 def replay_hooks() -> ReplayHooks | None:

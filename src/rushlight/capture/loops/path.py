@@ -21,6 +21,7 @@ from .fragile import look_of
 from .macros import Macro
 from .pairing import Pairing
 from .pool import Pool
+from .updates import Update
 
 KNOWN, FIXED, VALUE, BIND = range(4)  # kinds of operands
 FRESH, VIEW, GIVEN = range(3)  # kinds of results
@@ -327,7 +328,14 @@ class Path:
             if array is not None and now[k] is not array and self.pools[k].lent is array:
                 if self.pools[k].is_held(array, 2):  # handed out before, and still looked at
                     kept.append((array, array.copy()))
-        made = low.run()
+        low.ran.clear()
+        try:
+            made = low.run()
+        except BaseException:
+            for e in self.events:
+                if isinstance(e, Update):
+                    e.take_back(low.ran)
+            raise
         for k, (i, _) in self.results.items():
             if now[k] is not made[i]:
                 copy(now[k], made[i])

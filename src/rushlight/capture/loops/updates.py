@@ -6,10 +6,11 @@ in small arrays that they bring up to date themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core.tensor import Tensor
+from ..record.host_work import HostWork
 from ..record.recorder import same
 from .macros import Macro
 
@@ -46,10 +47,10 @@ class Update(Macro):
 
     def done(self, ear: Any, hooks: Any) -> None:
         """The step is over: what it asked to be refreshed, and which versions it raised."""
-        self.hooks = [refresh for refresh, _ in hooks]
+        self.host_work = HostWork(hooks)
         if hooks.odd or hooks.after:
             self.why = "a step unlike others"
-        self.fed = [a for _, arrays in hooks for a in arrays]
+        self.fed = [a for hook in hooks for a in hook.arrays]
         self.bumps = [(t, t._version - v) for t, v in self.versions if t._version != v]
         if len(self.versions) != sum(len(self._beside(p)) for p in self.live):
             self.why = "the optimiser makes its state"
@@ -133,12 +134,19 @@ class Update(Macro):
 
     def carry_out(self) -> None:
         """Counts and numbers of the host, and versions."""
-        for refresh in self.hooks:
-            refresh()
+        self.host_work.do()
         for t, n in self.bumps:
             if t._ver is None:
                 t._ver = [0]
             t._ver[0] += n
+
+    def take_back(self, ran: Sequence[Any]) -> None:
+        """The program of this step failed: its counts and versions go back, where its kernels did not run."""
+        self.host_work.take_back(ran)
+        read = {id(a) for a in ran}
+        if not any(id(a) in read for a in self.fed):
+            for t, n in self.bumps:
+                t._ver[0] -= n
 
 
 def _tensors(held: dict[str, Any]) -> list[tuple[str, Tensor, Any]]:

@@ -32,6 +32,7 @@ class CpuReplay:
         self.names: dict[str, Any] = {"copyto": np.copyto, "asarray": np.asarray}
         self.statics: dict[int, np.ndarray] = {}
         self.user: Any = None  # a weak reference to the node whose backward is still to come
+        self.ran: list[np.ndarray] = []  # what the host had brought up to date, once it was read
         self.cut = program.hand_over
         self.static = self._choose(exclusive)
         self.memory = self._allocate(exclusive)
@@ -124,6 +125,8 @@ class CpuReplay:
     def _emit_all(self) -> None:
         program, cut = self.program, self.cut
         self.lines: list[str] = []
+        if any(s.fed for s in program.storages):
+            self.lines.append(f"{self._name(self.ran, 'ran')}.clear()")
         for storage in program.storages:
             if storage.rewritten:
                 saved = self._name(storage.saved, "saved")
@@ -144,7 +147,12 @@ class CpuReplay:
 
     def _emit_range(self, start: int, end: int, last: dict[int, list[int]]) -> None:
         for at in range(start, end):
-            self._emit(self.program.instructions[at])
+            ins = self.program.instructions[at]
+            self._emit(ins)
+            for s in ins.reads:
+                if s.storage.fed:
+                    noted = self._name(self.ran.append, "note")
+                    self.lines.append(f"{noted}({self._name(s.storage.array, 'fed')})")
             for number in last.get(at, ()):
                 self.lines.append(f"v{number} = None")
 

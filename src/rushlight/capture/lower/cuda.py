@@ -36,6 +36,7 @@ class CudaReplay:
         self.memory: dict[int, Any] = {}
         self.env: dict[int, Any] = {}
         self.user: Any = None
+        self.ran: list[Any] = []  # what the host had brought up to date, once it was read
         self.fresh = [s.storage.device == "cpu" for s in program.results]
         self.arguments = [self._argument(s) for s in program.arguments]
         self.seeds = [self.arguments[i] for i in seeds]
@@ -115,6 +116,7 @@ class CudaReplay:
         return self._found(self.results[: self.program.handed]), ()
 
     def _go(self, graph: Graph) -> None:
+        self.ran.clear()
         for array, saved in self._restore:
             array[...] = saved
         graph.launch()

@@ -37,6 +37,7 @@ class Graph:
         self.hooks: list[Callable[[], None]] = []
         self.graph: Any = None
         self.kernels = len(self.phases.graph)
+        self.fed_before, self.fed = _fed(self.phases.before), _fed(self.phases.graph)
         self.code = heaviest_last(low.program, self.phases.graph)
         self.branches = Branches(low.program, self.code)
         keep = keep | {s.number for ins in self.phases.before for s in ins.outputs}
@@ -96,7 +97,7 @@ class Graph:
                 finally:
                     overlap(False)
                 graph = end(stream)
-        self.hooks = [refresh for refresh, _ in hooks]
+        self.hooks = [hook.refresh for hook in hooks]
         return graph
 
     def _record(self, memory: Memory, overlapping: bool) -> None:
@@ -132,6 +133,7 @@ class Graph:
     def launch(self) -> None:
         for ins in self.phases.before:
             self.low.on_host(ins)
+        self.low.ran += self.fed_before
         for refresh in self.hooks:
             refresh()
         if self.graph is not None:
@@ -142,8 +144,14 @@ class Graph:
                 runtime.graphLaunch(self.graph.graphExec, stream)
             except runtime.CUDARuntimeError as error:
                 raise explained(error) from None
+            self.low.ran += self.fed
         for ins in self.phases.after:
             self.low.execute(ins)
+
+
+def _fed(instructions: list[Instruction]) -> list[Any]:
+    """The arrays among what instructions read that the host brings up to date before each replay."""
+    return [s.storage.array for ins in instructions for s in ins.reads if s.storage.fed]
 
 
 def _overlaps() -> bool:

@@ -22,6 +22,7 @@ from ..state.watch import Watch
 from .backward import Backward
 from .effects import SEEDING, noticing, random_states
 from .executed import Seen, Watching
+from .host_work import HostWork
 from .inside import inside
 from .recorder import Recorder, host_read_error, is_array, reach, same
 
@@ -84,13 +85,13 @@ class Recording:
             self.disturbed = threading.active_count() > 1
             if not self.disturbed:
                 self.complain_of_draws()
-        self.hooks = [refresh for refresh, _ in hooks]
+        self.host_work = HostWork(hooks)
         self.after, self.odd = hooks.after, hooks.odd
         self.odd = self.odd or not now.complete
         self.grown = self._absorb(now)
         self.ran, self.strange = list(now.codes), now.strange
-        for _, arrays in hooks:
-            fed.extend(arrays)
+        for hook in hooks:
+            fed.extend(hook.arrays)
 
     def _notice(self, what: str) -> None:
         """The call prints, logs or opens a file; a first call may well be alone in that."""

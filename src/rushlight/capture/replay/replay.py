@@ -59,7 +59,7 @@ class Replay:
         self.runs = 0
         r = recording
         self.watch, self.intact = r.watch, r.watch.quick.unchanged
-        self.hooks = r.hooks
+        self.host_work = r.host_work
         self.after = r.after
         self.makers = r.leaf_makers
         self.shape = tree.rebuild(r.result, lambda v: None)
@@ -264,16 +264,18 @@ class Replay:
             tensors = self._with_grads(tensors)
             for _, _, i, _ in self.added_to:
                 low.fill(low.arguments[i], tensors[i]._a)
-        for (
-            refresh
-        ) in self.hooks:  # they count a step, so all that may need memory stands before them
-            refresh()
-        if self.backward is None:
-            outs, node = low.run(), None
-        else:
-            outs, saved = low.forward()
-            edges = [current_edge(t if at is None else tensors[at]) for at, t in self.reached]
-            node = ReplayNode(self, low, edges, saved)
+        low.ran.clear()
+        self.host_work.do()  # it counts a step, so all that may need memory stands before it
+        try:
+            if self.backward is None:
+                outs, node = low.run(), None
+            else:
+                outs, saved = low.forward()
+                edges = [current_edge(t if at is None else tensors[at]) for at, t in self.reached]
+                node = ReplayNode(self, low, edges, saved)
+        except BaseException:
+            self.host_work.take_back(low.ran)
+            raise
         for settle in self.after:
             settle()
         for i in self.written:

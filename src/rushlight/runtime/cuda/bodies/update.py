@@ -132,13 +132,13 @@ class _Live:
         now = self.host.tobytes()
         if now == self.sent:
             return
-        self.sent = now
         # From pageable memory: the driver copies these bytes aside before the call returns.
         values = np.zeros(self.device.shape)
         values[..., : self.host.shape[-1]] = self.host
         self.device.data.copy_from_host_async(
             values.ctypes.data, values.nbytes, cupy.cuda.get_current_stream()
         )
+        self.sent = now  # not before: a copy that failed is made again
 
 
 _live: list[
