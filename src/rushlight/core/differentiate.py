@@ -171,14 +171,16 @@ def _backward_from(
     """Compute the gradients of this tensor and add them to the `.grad` of the leaves it was made from.
 
     Args:
-        gradient: the gradient of this tensor, of its shape; not needed for a tensor with one element, where it is 1.
+        gradient: the gradient of this tensor, of its shape; not needed for a tensor with one
+            element, where it is 1.
         retain_graph: keep what was saved for a second `backward`; False by default.
-        create_graph: record the computation of the gradients too, for derivatives of higher order.
+        create_graph: record the computation of the gradients too, for derivatives of higher
+            order.
         inputs: add to the `.grad` of these tensors only.
 
     Raises:
-        RuntimeError: if nothing was recorded, if `gradient` is missing, or if the saved values are gone
-            because `backward` ran before.
+        RuntimeError: if nothing was recorded, if `gradient` is missing, or if the saved values
+            are gone because `backward` ran before.
 
     Example:
         >>> w = torch.tensor([1.0, 2.0], requires_grad=True)

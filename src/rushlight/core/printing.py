@@ -42,7 +42,29 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Change how tensors print; a profile comes first, the other arguments refine it."""
+    """Change how tensors are printed.
+
+    Args:
+        precision: digits after the point; 4 by default.
+        threshold: tensors with more elements are shortened; 1000 by default.
+        edgeitems: how many rows and columns remain at each end of a shortened one; 3 by
+            default.
+        linewidth: characters in a line; 80 by default.
+        profile: "default", "short" or "full" set all of them; the other arguments come after
+            it.
+        sci_mode: always or never 1e-3 notation; None lets the values decide.
+
+    Raises:
+        ValueError: for a profile that does not exist, or negative `edgeitems`.
+
+    Example:
+        >>> torch.set_printoptions(precision=2)
+        >>> torch.tensor([3.14159])
+        tensor([3.14])
+        >>> torch.set_printoptions(profile="default")
+        >>> torch.tensor([3.14159])
+        tensor([3.1416])
+    """
     global _options
     if profile is not None and profile not in _PROFILES:
         raise ValueError(f"profile must be one of {sorted(_PROFILES)}, got {profile!r}")

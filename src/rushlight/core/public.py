@@ -48,7 +48,7 @@ def publish_inplace(name: str, fn: Callable, places: tuple[str, ...]) -> None:
         return change(self, fn, *args, **kwargs)
 
     inplace.__name__ = inplace.__qualname__ = name + "_"
-    inplace.__doc__ = f"In-place version of `{name}`."
+    inplace.__doc__ = f"In-place version of `{name}`: the result is written into this tensor."
     for place in places:
         if place != "special":  # the one namespace PyTorch gives no in-place forms
             publish(place, name + "_", inplace)

@@ -58,9 +58,31 @@ class Tensor(_Base):
 
     @property
     def shape(self) -> Size:
+        """The size of every dimension, as a `torch.Size` (a tuple).
+
+        Same as `size()`, but without brackets.
+
+        Example:
+            >>> torch.zeros(2, 3).shape
+            torch.Size([2, 3])
+        """
         return Size(self._a.shape)
 
     def size(self, dim: int | None = None) -> Any:
+        """The size of every dimension, or of one.
+
+        Args:
+            dim: the dimension asked for; negative ones count from the end. All of them if not
+                given.
+
+        Raises:
+            IndexError: if there is no such dimension.
+
+        Example:
+            >>> x = torch.zeros(2, 3)
+            >>> x.size(), x.size(-1)
+            (torch.Size([2, 3]), 3)
+        """
         shape = self._a.shape
         if dim is None:
             return Size(shape)
@@ -71,36 +93,84 @@ class Tensor(_Base):
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions.
+
+        Example:
+            >>> torch.zeros(2, 3).ndim
+            2
+        """
         return self._a.ndim
 
     def dim(self) -> int:
+        """The number of dimensions, as `ndim`.
+
+        Example:
+            >>> torch.zeros(2, 3).dim()
+            2
+        """
         return self._a.ndim
 
     ndimension = dim
 
     def numel(self) -> int:
+        """The number of elements.
+
+        Example:
+            >>> torch.zeros(2, 3).numel()
+            6
+        """
         return self._a.size
 
     nelement = numel
 
     @property
     def dtype(self) -> dtypes.dtype:
+        """The type of the elements.
+
+        Example:
+            >>> torch.tensor([1, 2]).dtype, torch.tensor([1.0]).dtype
+            (torch.int64, torch.float32)
+        """
         return dtypes.from_np(self._a.dtype)
 
     @property
     def device(self) -> device:
+        """Where the elements lie: the CPU, or one of the GPUs.
+
+        Example:
+            >>> torch.zeros(2).device
+            device(type='cpu')
+        """
         return devices.device_of(self._a)
 
     @property
     def is_cuda(self) -> bool:
+        """Whether the tensor lies on an NVIDIA GPU.
+
+        Example:
+            >>> torch.zeros(2).is_cuda
+            False
+        """
         return self.device.type == "cuda"
 
     @property
     def is_cpu(self) -> bool:
+        """Whether the tensor lies in the memory of the CPU.
+
+        Example:
+            >>> torch.zeros(2).is_cpu
+            True
+        """
         return self._a.__class__ is np.ndarray
 
     @property
     def is_meta(self) -> bool:
+        """Whether the tensor has a shape and a dtype but no values, which is what the device "meta" is for.
+
+        Example:
+            >>> torch.empty(2, device="meta").is_meta
+            True
+        """
         return self.device.type == "meta"
 
     is_mps = is_xpu = is_sparse = is_quantized = is_nested = is_mkldnn = False
@@ -109,44 +179,119 @@ class Tensor(_Base):
 
     @property
     def itemsize(self) -> int:
+        """The number of bytes of one element.
+
+        Example:
+            >>> torch.zeros(2).itemsize
+            4
+        """
         return self._a.itemsize
 
     def element_size(self) -> int:
+        """The number of bytes of one element, as `itemsize`.
+
+        Example:
+            >>> torch.zeros(2, dtype=torch.float64).element_size()
+            8
+        """
         return self._a.itemsize
 
     @property
     def nbytes(self) -> int:
+        """The number of bytes of all elements together.
+
+        Example:
+            >>> torch.zeros(2, 3).nbytes
+            24
+        """
         return self._a.nbytes
 
     def stride(self, dim: int | None = None) -> Any:
+        """How many elements to go on in memory to reach the next position of a dimension.
+
+        Args:
+            dim: the dimension asked for; all of them, as a tuple, if not given.
+
+        Example:
+            >>> x = torch.zeros(2, 3)
+            >>> x.stride(), x.T.stride(), x.stride(0)
+            ((3, 1), (1, 3), 3)
+        """
         item = self._a.itemsize
         strides = tuple([s // item for s in self._a.strides])
         return strides if dim is None else strides[wrap_dim(dim, len(strides))]
 
     def storage_offset(self) -> int:
+        """How many elements of the memory come before the first one of this tensor.
+
+        Example:
+            >>> torch.arange(5)[2:].storage_offset()
+            2
+        """
         root = root_array(self._a)
         return (data_pointer(self._a) - data_pointer(root)) // self._a.itemsize
 
     def data_ptr(self) -> int:
+        """The address of the first element; views of the same place have the same one.
+
+        Example:
+            >>> x = torch.zeros(3)
+            >>> x.data_ptr() == x.view(3, 1).data_ptr()
+            True
+        """
         return data_pointer(self._a)
 
     def get_device(self) -> int:
+        """The index of the GPU, or -1 on the CPU.
+
+        Example:
+            >>> torch.zeros(2).get_device()
+            -1
+        """
         d = self.device
         return -1 if d.index is None else d.index
 
     def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating point one: float16, bfloat16, float32, float64 or a float8.
+
+        Example:
+            >>> torch.zeros(2).is_floating_point(), torch.tensor([1]).is_floating_point()
+            (True, False)
+        """
         return self.dtype.category == dtypes.FLOATING
 
     def is_complex(self) -> bool:
+        """Whether the dtype is complex.
+
+        Example:
+            >>> torch.zeros(2, dtype=torch.complex64).is_complex()
+            True
+        """
         return self.dtype.category == dtypes.COMPLEX
 
     def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers.
+
+        Example:
+            >>> torch.tensor([1], dtype=torch.uint8).is_signed()
+            False
+        """
         return self.dtype.is_signed
 
     # -- autograd -------------------------------------------------------------------------------
 
     @property
     def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded, so that `backward` can compute gradients.
+
+        Raises:
+            RuntimeError: on setting, if the dtype is neither floating point nor complex.
+
+        Example:
+            >>> x = torch.ones(2, requires_grad=True)
+            >>> x.requires_grad, (x * 2).requires_grad, x.detach().requires_grad
+            (True, True, False)
+        """
         return (self._edge if self._ext is None else current_edge(self)) is not None
 
     @requires_grad.setter
@@ -167,10 +312,35 @@ class Tensor(_Base):
 
     # Read by the C function attrgetter makes: a Python getter would cost three times a slot.
     grad: Any = property(
-        attrgetter("_grad"), _set_grad, _del_grad, "The gradient that backward left here, or None."
+        attrgetter("_grad"),
+        _set_grad,
+        _del_grad,
+        """The gradient that `backward` added up here; None before the first one.
+
+        Raises:
+            RuntimeError: on setting, if shape, dtype or device are not those of the tensor.
+
+        Example:
+            >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+            >>> (w * w).sum().backward()
+            >>> w.grad
+            tensor([2., 4.])
+        """,
     )
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Let operations on this tensor be recorded, or not any more; returns the tensor itself.
+
+        Raises:
+            RuntimeError: for integers, and for switching it off on a result of recorded operations
+                (use `detach()` for those).
+
+        Example:
+            >>> w = torch.zeros(2).requires_grad_()
+            >>> w.sum().backward()
+            >>> w.grad
+            tensor([1., 1.])
+        """
         edge = self._edge
         if not requires_grad:
             if edge is not None and not self.is_leaf:
@@ -192,16 +362,37 @@ class Tensor(_Base):
 
     @property
     def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor: `backward` leaves gradients in leaves.
+
+        Example:
+            >>> w = torch.ones(2, requires_grad=True)
+            >>> w.is_leaf, (w * 2).is_leaf
+            (True, False)
+        """
         edge = current_edge(self)
         return edge is None or isinstance(edge[0], AccumulateGrad)
 
     @property
     def grad_fn(self) -> Any:
+        """The recorded operation that made this tensor; None for leaves.
+
+        Example:
+            >>> w = torch.ones(2, requires_grad=True)
+            >>> (w * 2).grad_fn.name()
+            'MulBackward0'
+        """
         edge = current_edge(self)
         return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].shown()
 
     @property
     def output_nr(self) -> int:
+        """Which of the results of its operation this tensor is, counted from 0.
+
+        Example:
+            >>> a, b = torch.ones(2, requires_grad=True).unbind()
+            >>> b.output_nr
+            1
+        """
         edge = current_edge(self)
         return 0 if edge is None else edge[1]
 
@@ -217,6 +408,14 @@ class Tensor(_Base):
         return self._base is not None
 
     def is_inference(self) -> bool:
+        """Whether the tensor was made in `inference_mode`.
+
+        Example:
+            >>> with torch.inference_mode():
+            ...     x = torch.zeros(2)
+            >>> x.is_inference()
+            True
+        """
         return self._ext is not None and self._ext.inference
 
     def _accumulate(self, g: Tensor) -> None:
@@ -239,7 +438,18 @@ class Tensor(_Base):
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history, and with a version counter of its own."""
+        """The same memory without history: changes made through it are not recorded.
+
+        `with torch.no_grad():` is the safer way to change a parameter, because changes through
+        `.data` are not noticed when `backward` needs the old values.
+
+        Example:
+            >>> w = torch.ones(2, requires_grad=True)
+            >>> w.data.mul_(3)
+            tensor([3., 3.])
+            >>> w
+            tensor([3., 3.], requires_grad=True)
+        """
         return tensor_over(self._a, self._a.__class__)
 
     @data.setter
@@ -249,7 +459,19 @@ class Tensor(_Base):
         self._a = value._a
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this intermediate result in `.grad`."""
+        """Keep the gradient of this result in `.grad`, which otherwise only leaves do.
+
+        Raises:
+            RuntimeError: if nothing is recorded for this tensor.
+
+        Example:
+            >>> w = torch.ones(2, requires_grad=True)
+            >>> y = w * 3
+            >>> y.retain_grad()
+            >>> y.sum().backward()
+            >>> y.grad
+            tensor([1., 1.])
+        """
         edge = current_edge(self)
         if edge is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -260,17 +482,56 @@ class Tensor(_Base):
 
     @property
     def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this result.
+
+        Example:
+            >>> y = torch.ones(2, requires_grad=True) * 3
+            >>> y.retain_grad()
+            >>> y.retains_grad
+            True
+        """
         return self._ext is not None and bool(self._ext.retains) and not self.is_leaf
 
     def register_hook(self, hook: Any) -> RemovableHandle:
-        """Call `hook(grad)` when the gradient of this tensor is known; it may return another."""
+        """Call a function when the gradient of this tensor is known, before it is passed on.
+
+        Args:
+            hook: called with the gradient; what it returns, unless None, takes the gradient's
+                place.
+
+        Raises:
+            RuntimeError: if no gradient is wanted for this tensor.
+
+        Example:
+            >>> w = torch.ones(2, requires_grad=True)
+            >>> handle = w.register_hook(lambda grad: grad * 10)
+            >>> (w * 3).sum().backward()
+            >>> w.grad
+            tensor([30., 30.])
+            >>> handle.remove()
+        """
         edge = current_edge(self)
         if edge is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         return edge[0].add_pre_hook(edge[1], hook)
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
-        """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`."""
+        """Call a function after a gradient was added to this leaf's `.grad`.
+
+        An optimiser step in such a hook can free each gradient before the next one is computed.
+
+        Args:
+            hook: called with this tensor; its result is ignored.
+
+        Raises:
+            RuntimeError: if this is not a leaf that wants a gradient.
+
+        Example:
+            >>> w = torch.ones(2, requires_grad=True)
+            >>> handle = w.register_post_accumulate_grad_hook(lambda t: print("arrived:", t.grad))
+            >>> (w * 3).sum().backward()
+            arrived: tensor([3., 3.])
+        """
         edge = current_edge(self)
         if edge is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")

@@ -40,7 +40,15 @@ class Values:
         return run(HOST_READ, self._a.__class__, (self._a,), {})
 
     def item(self) -> Any:
-        """The value of a one-element tensor as a Python number."""
+        """The one element of a tensor as a Python number.
+
+        Raises:
+            RuntimeError: if there is not exactly one element.
+
+        Example:
+            >>> torch.tensor([2.5]).item()
+            2.5
+        """
         if self._a.size != 1:
             raise RuntimeError(
                 f"a Tensor with {self._a.size} elements cannot be converted to Scalar"
@@ -49,11 +57,31 @@ class Values:
         return float(value) if self._a.dtype.kind == "V" else value
 
     def tolist(self) -> Any:
+        """The elements as nested Python lists; a number if there are no dimensions.
+
+        Example:
+            >>> torch.arange(4).reshape(2, 2).tolist()
+            [[0, 1], [2, 3]]
+        """
         a = self._host()
         return a.astype(np.float32).tolist() if a.dtype.kind == "V" else a.tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The NumPy array behind a CPU tensor, sharing memory."""
+        """The elements as a NumPy array over the same memory.
+
+        Args:
+            force: detach and copy to the CPU first where that is needed, instead of an error.
+
+        Raises:
+            RuntimeError: if the tensor requires grad (use `detach()` first).
+            TypeError: if the tensor is not on the CPU.
+
+        Example:
+            >>> x = torch.zeros(2)
+            >>> x.numpy()[0] = 5
+            >>> x
+            tensor([5., 0.])
+        """
         if force:
             return self.detach().cpu()._host()
         if self.requires_grad and here.grad:

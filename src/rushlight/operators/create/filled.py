@@ -184,7 +184,17 @@ def zeros(
     names: Any = None,
     **keyword: Any,
 ) -> Tensor:
-    """A tensor of zeros."""
+    """A tensor of zeros.
+
+    Args:
+        size: the size of every dimension, one by one or as a tuple.
+        keyword: `size=`, the sizes as a keyword.
+
+    Example:
+        >>> torch.zeros(2, 3)
+        tensor([[0., 0., 0.],
+                [0., 0., 0.]])
+    """
     shape = sizes("zeros", size, only_size("zeros", keyword))
     d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
     return create(FULL, device, requires_grad, out, pin_memory, layout,
@@ -203,7 +213,16 @@ def ones(
     names: Any = None,
     **keyword: Any,
 ) -> Tensor:
-    """A tensor of ones."""
+    """A tensor of ones.
+
+    Args:
+        size: the size of every dimension, one by one or as a tuple.
+        keyword: `size=`, the sizes as a keyword.
+
+    Example:
+        >>> torch.ones(2, dtype=torch.int64)
+        tensor([1, 1])
+    """
     shape = sizes("ones", size, only_size("ones", keyword))
     d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
     return create(FULL, device, requires_grad, out, pin_memory, layout,
@@ -223,7 +242,16 @@ def empty(
     names: Any = None,
     **keyword: Any,
 ) -> Tensor:
-    """A tensor whose values are whatever the memory held."""
+    """A tensor whose values are whatever the memory held before.
+
+    Args:
+        size: the size of every dimension, one by one or as a tuple.
+        keyword: `size=`, the sizes as a keyword.
+
+    Example:
+        >>> torch.empty(2, 3).shape
+        torch.Size([2, 3])
+    """
     shape = sizes("empty", size, only_size("empty", keyword))
     d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
     order = order_of(memory_format, len(shape)) if memory_format in ORDERS else None
@@ -263,7 +291,16 @@ def empty_strided(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Uninitialised memory with the given strides, in elements."""
+    """A tensor of the given sizes and strides whose values are whatever the memory held before.
+
+    Args:
+        size: the size of every dimension.
+        stride: for each dimension, how many elements in memory lie between neighbours.
+
+    Example:
+        >>> torch.empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
     shape, steps = tuple(size), tuple(stride)
     if len(shape) != len(steps):
         raise RuntimeError(
@@ -286,7 +323,16 @@ def empty_permuted(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Uninitialised dense memory whose dims lie there in the given order, outermost first."""
+    """A tensor without gaps in memory, its dimensions stored in the given order; values are whatever the memory held.
+
+    Args:
+        size: the size of every dimension.
+        physical_layout: the dimensions from the outermost in memory to the innermost.
+
+    Example:
+        >>> torch.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
+        (12, 1, 3)
+    """
     order = tuple(physical_layout)
     if len(set(order)) != len(order):
         raise RuntimeError("Duplicate dim not allowed")
@@ -312,7 +358,19 @@ def full(
     pin_memory: bool = False,
     names: Any = None,
 ) -> Tensor:
-    """A tensor filled with `fill_value`, whose kind decides the dtype when none is given."""
+    """A tensor filled with one value.
+
+    Args:
+        size: a tuple with the size of every dimension.
+        fill_value: the value; its kind decides the dtype unless `dtype` is given.
+
+    Example:
+        >>> torch.full((2, 2), 7)
+        tensor([[7, 7],
+                [7, 7]])
+        >>> torch.full((2,), 0.5)
+        tensor([0.5000, 0.5000])
+    """
     if not isinstance(size, (tuple, list)):
         raise TypeError(
             f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"

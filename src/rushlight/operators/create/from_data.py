@@ -242,7 +242,28 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A new tensor with a copy of `data`: numbers, nested sequences, an array or a tensor."""
+    """A new tensor with a copy of the data.
+
+    Args:
+        data: numbers, nested lists of them, a NumPy array, or a tensor (whose history is left
+            behind).
+        dtype: the type of the elements; by default int64 for integers, the default dtype for
+            floats, bool for truth values.
+        device: where to put it; the default device if not given.
+        requires_grad: record operations on it.
+        pin_memory: use page-locked memory, from which copies to a GPU can run in the
+            background.
+
+    Raises:
+        ValueError: if lists of one level have different lengths.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+        >>> torch.tensor([1.5, 2], dtype=torch.float64)
+        tensor([1.5000, 2.0000], dtype=torch.float64)
+    """
     if isinstance(data, Tensor):
         import warnings
 
@@ -261,7 +282,21 @@ def tensor(
 
 @public("torch")
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor, sharing memory and history where it can."""
+    """The data as a tensor, without a copy where that is possible.
+
+    A tensor of the right dtype and device is returned as it is, a NumPy array shares its
+    memory.
+
+    Args:
+        data: what `tensor` takes.
+
+    Example:
+        >>> a = np.zeros(2)
+        >>> x = torch.as_tensor(a)
+        >>> a[0] = 1
+        >>> x
+        tensor([1., 0.], dtype=torch.float64)
+    """
     if isinstance(data, Tensor):
         t = data if dtype is None else cast_to(data, as_dtype(dtype))
         return t if device is None else move_to(t, device)
@@ -279,7 +314,19 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`obj` as a tensor; `copy=False` refuses to copy, `copy=True` always does."""
+    """An object as a tensor; shares its memory unless `copy` or another argument says otherwise.
+
+    Args:
+        obj: a tensor, an array, an object with a buffer or DLPack, numbers or nested lists.
+        copy: True always copies, False raises rather than copy, None copies where it has to.
+
+    Raises:
+        ValueError: if `copy=False` and a copy is needed.
+
+    Example:
+        >>> torch.asarray([1, 2, 3])
+        tensor([1, 2, 3])
+    """
     if isinstance(obj, Tensor) and not copy:
         t = as_tensor(obj, dtype, device)
         if copy is False and t is not obj:
@@ -296,7 +343,21 @@ def asarray(
 
 @public("torch")
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """A tensor over the memory of a NumPy array."""
+    """A tensor over the memory of a NumPy array; both see changes of either.
+
+    Args:
+        ndarray: an array of a dtype that exists here too.
+
+    Raises:
+        TypeError: for other objects and dtypes.
+
+    Example:
+        >>> a = np.array([1.0, 2.0])
+        >>> x = torch.from_numpy(a)
+        >>> x[0] = 9
+        >>> a
+        array([9., 2.])
+    """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     a = from_array(ndarray)
@@ -314,7 +375,15 @@ def scalar_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A 0-d tensor, of the default float dtype unless another is given."""
+    """A tensor without dimensions that holds one number, in the default float dtype unless another is given.
+
+    Args:
+        s: the number.
+
+    Example:
+        >>> torch.scalar_tensor(3)
+        tensor(3.)
+    """
     d = dtypes.get_default_dtype() if dtype is None else dtype
     return tensor(s, dtype=d, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
@@ -323,7 +392,20 @@ def scalar_tensor(
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
-    """A 1-d tensor over the memory of an object with the buffer protocol."""
+    """A tensor of one dimension over the memory of an object with the buffer protocol.
+
+    Args:
+        buffer: bytes, bytearray, memoryview, array.array and the like.
+        count: how many elements; -1 for as many as there are.
+        offset: how many bytes to leave out at the beginning.
+
+    Raises:
+        ValueError: if the buffer is empty or too short.
+
+    Example:
+        >>> torch.frombuffer(bytearray([1, 2, 3, 4]), dtype=torch.uint8, offset=1)
+        tensor([2, 3, 4], dtype=torch.uint8)
+    """
     length = memoryview(buffer).nbytes
     if length == 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
@@ -348,7 +430,15 @@ def new_tensor(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """`tensor(data)` in this tensor's dtype and on its device."""
+    """As `torch.tensor`, in the dtype and on the device of this tensor.
+
+    Args:
+        data: numbers, nested lists, an array or a tensor; it is copied.
+
+    Example:
+        >>> torch.zeros(1, dtype=torch.float64).new_tensor([1, 2])
+        tensor([1., 2.], dtype=torch.float64)
+    """
     t = _from_object(data, self.dtype if dtype is None else dtype,
                      self.device if device is None else device, copy=True)  # fmt: skip
     return wants_grad(t) if requires_grad else t

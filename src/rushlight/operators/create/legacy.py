@@ -47,8 +47,29 @@ class _Kind(type):
 
 def _kind(d: dtype, on: str) -> _Kind:
     space = {"dtype": d, "on": on, "is_cuda": on == "cuda", "__module__": _module(on)}
-    space["__doc__"] = f"{d.name} tensors on {on}: a constructor, and a type for isinstance."
+    space["__doc__"] = _type_text(d, on)
     return _Kind(title(d) + "Tensor", (), space)
+
+
+def _type_text(d: dtype, on: str) -> str:
+    """The docstring of an old type."""
+    said = (
+        f"The old type of {d.name} tensors on the device type {on}: makes them from sizes or from data, "
+        "and stands in `isinstance`."
+    )
+    if on != "cpu":
+        return f"{said} See `{title(d)}Tensor`."
+    name = f"torch.{title(d)}Tensor"
+    return f"""{said}
+
+    Args:
+        args: sizes, for memory that is not filled; or one list with the values.
+        kwargs: `device=`, which has to be of this type.
+
+    Example:
+        >>> {name}([1, 0]).dtype, isinstance(torch.zeros(2, dtype=torch.{d.name}), {name})
+        (torch.{d.name}, True)
+    """
 
 
 def _module(on: str) -> str:

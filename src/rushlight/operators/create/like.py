@@ -8,7 +8,18 @@ from ...base.dtypes import as_dtype
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel
-from .filled import EMPTY, FULL, check_fill, create, dim_order, full, number, only_size, sizes
+from .filled import (
+    EMPTY,
+    FULL,
+    check_fill,
+    create,
+    dim_order,
+    empty_strided,
+    full,
+    number,
+    only_size,
+    sizes,
+)
 
 
 def like(
@@ -48,7 +59,12 @@ def zeros_like(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Zeros of the size of `input`."""
+    """Zeros in the shape and, unless given, the dtype and device of another tensor.
+
+    Example:
+        >>> torch.zeros_like(torch.tensor([[1, 2]]))
+        tensor([[0, 0]])
+    """
     return like(FULL, input, dtype, layout, device, requires_grad, pin_memory, memory_format,
                 value=0)  # fmt: skip
 
@@ -64,7 +80,12 @@ def ones_like(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Ones of the size of `input`."""
+    """Ones in the shape and, unless given, the dtype and device of another tensor.
+
+    Example:
+        >>> torch.ones_like(torch.tensor([1.5, 2.5]))
+        tensor([1., 1.])
+    """
     return like(FULL, input, dtype, layout, device, requires_grad, pin_memory, memory_format,
                 value=1)  # fmt: skip
 
@@ -81,7 +102,15 @@ def full_like(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """`fill_value` in the size of `input`."""
+    """One value in the shape and, unless given, the dtype and device of another tensor.
+
+    Args:
+        fill_value: the value.
+
+    Example:
+        >>> torch.full_like(torch.zeros(3), 0.5)
+        tensor([0.5000, 0.5000, 0.5000])
+    """
     return like(FULL, input, dtype, layout, device, requires_grad, pin_memory, memory_format,
                 value=fill_value)  # fmt: skip
 
@@ -97,7 +126,12 @@ def empty_like(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Uninitialised memory of the size of `input`."""
+    """A tensor with the shape and, unless given, the dtype and device of another one; its values are arbitrary.
+
+    Example:
+        >>> torch.empty_like(torch.zeros(2, 3)).shape
+        torch.Size([2, 3])
+    """
     return like(EMPTY, input, dtype, layout, device, requires_grad, pin_memory, memory_format)
 
 
@@ -105,6 +139,8 @@ def empty_like(
 
 
 def _define_new(name: str, kernel: Kernel, **fixed: Any) -> None:
+    """`new_zeros`, `new_ones` or `new_empty`: what the function without `new_` makes."""
+
     def method(
         self: Tensor,
         *size: Any,
@@ -122,7 +158,7 @@ def _define_new(name: str, kernel: Kernel, **fixed: Any) -> None:
                       **fixed)  # fmt: skip
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"`{name[4:]}` in this tensor's dtype and on its device."
+    method.__doc__ = f"As `torch.{name[4:]}`, in the dtype and on the device of this tensor."
     public("Tensor", name=name)(method)
 
 
@@ -143,7 +179,38 @@ def new_full(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """`full` in this tensor's dtype and on its device."""
+    """As `torch.full`, in the dtype and on the device of this tensor.
+
+    Args:
+        size: a tuple with the size of every dimension.
+        fill_value: the value.
+
+    Example:
+        >>> torch.zeros(1, dtype=torch.float64).new_full((2,), 3)
+        tensor([3., 3.], dtype=torch.float64)
+    """
     return full(size, fill_value, dtype=self.dtype if dtype is None else dtype,
                 device=self.device if device is None else device, requires_grad=requires_grad,
                 layout=layout, pin_memory=pin_memory)  # fmt: skip
+
+
+@public("Tensor")
+def new_empty_strided(
+    self: Tensor,
+    size: Any,
+    stride: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """As `torch.empty_strided`, in the dtype and on the device of this tensor.
+
+    Example:
+        >>> torch.zeros(1).new_empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
+    return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, layout=layout,
+                         device=self.device if device is None else device, requires_grad=requires_grad,
+                         pin_memory=pin_memory)  # fmt: skip

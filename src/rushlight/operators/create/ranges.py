@@ -53,7 +53,25 @@ def arange(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The numbers from `start` (0) to `end`, `end` excluded, in steps of `step` (1)."""
+    """Numbers in equal steps; the end is not included.
+
+    Called as `arange(end)`, `arange(start, end)` or `arange(start, end, step)`.
+
+    Args:
+        bounds: the numbers above, by position.
+        start: the first number; 0 if not given.
+        end: where to stop.
+        step: the distance of neighbours; 1 if not given, negative to count down.
+
+    Raises:
+        RuntimeError: if `step` is 0, or leads away from `end`.
+
+    Example:
+        >>> torch.arange(4)
+        tensor([0, 1, 2, 3])
+        >>> torch.arange(1, 2, 0.25)
+        tensor([1.0000, 1.2500, 1.5000, 1.7500])
+    """
     given = list(bounds)
     if start is None:
         start = given.pop(0) if len(given) > 1 or (given and end is not None) else 0
@@ -98,7 +116,20 @@ def range_(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The numbers from `start` to `end`, `end` included; PyTorch deprecates it for `arange`."""
+    """Numbers in equal steps, the end included; `arange` is the usual choice, and PyTorch warns about this one.
+
+    Args:
+        start: the first number.
+        end: the last number, if the steps meet it.
+        step: the distance of neighbours.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     torch.range(1, 4)
+        tensor([1., 2., 3., 4.])
+    """
     if end is None:
         start, end = 0, start
     count = math.floor((number(end) - number(start)) / number(step)) + 1
@@ -162,7 +193,17 @@ def linspace(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    """Evenly spaced numbers, both ends included.
+
+    Args:
+        start: the first number.
+        end: the last number.
+        steps: how many.
+
+    Example:
+        >>> torch.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     return _spaced("linspace", start, end, steps, None, dtype, out, layout=layout, device=device,
                    requires_grad=requires_grad, pin_memory=pin_memory)  # fmt: skip
 
@@ -181,7 +222,18 @@ def logspace(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """`steps` powers of `base`, their exponents evenly spaced from `start` to `end`."""
+    """Powers of a base whose exponents are evenly spaced.
+
+    Args:
+        start: the first exponent.
+        end: the last exponent.
+        steps: how many.
+        base: what is raised to these powers.
+
+    Example:
+        >>> torch.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
+    """
     return _spaced("logspace", start, end, steps, base, dtype, out, layout=layout, device=device,
                    requires_grad=requires_grad, pin_memory=pin_memory)  # fmt: skip
 
@@ -208,7 +260,17 @@ def eye(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Ones on the diagonal of an n x m matrix of zeros."""
+    """A matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        n: the number of rows.
+        m: the number of columns; `n` if not given.
+
+    Example:
+        >>> torch.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     m = n if m is None else m
     for label, value in (("n", n), ("m", m)):
         if value < 0:
@@ -219,7 +281,19 @@ def eye(
 
 @public("torch")
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of `x` as columns, falling from N - 1 unless `increasing`."""
+    """A matrix of powers: one row for every element, one column for every exponent.
+
+    Args:
+        x: a vector.
+        N: the number of columns; as many as rows if not given.
+        increasing: exponents grow from left to right; otherwise they fall.
+
+    Example:
+        >>> torch.vander(torch.tensor([1, 2, 3]))
+        tensor([[1, 1, 1],
+                [4, 2, 1],
+                [9, 3, 1]])
+    """
     if x._a.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     count = x._a.shape[0] if N is None else N

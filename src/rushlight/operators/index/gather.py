@@ -117,7 +117,23 @@ def _size_along(x: Tensor, dim: int) -> int:
 def gather(
     input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None
 ) -> Tensor:  # noqa: A002
-    """`out[i][j] = input[index[i][j]][j]` for dim 0, and likewise for others."""
+    """Elements picked along a dimension: `out[i][j] = input[index[i][j]][j]` for dimension 0.
+
+    Args:
+        dim: the dimension to pick along.
+        index: integers of any size up to that of `input` in the other dimensions; the result
+            has its shape.
+        sparse_grad: for PyTorch's signature; gradients are dense.
+
+    Raises:
+        RuntimeError: if an index is out of range, or its shape does not fit.
+
+    Example:
+        >>> x = torch.tensor([[1, 2], [3, 4]])
+        >>> x.gather(1, torch.tensor([[0], [1]]))
+        tensor([[1],
+                [4]])
+    """
     dim = wrap_dim(dim, input._a.ndim)
     _check_index(input, index, "gather", "input")
     if not index._a.size:
@@ -168,7 +184,23 @@ def scatter(
     reduce: str | None = None,
     out: Any = None,
 ) -> Tensor:  # noqa: A002
-    """A copy of `input` with `src` (or one value) written at `index` along `dim`."""
+    """A copy with values written at positions along a dimension: `out[index[i][j]][j] = src[i][j]` for dimension 0.
+
+    Args:
+        dim: the dimension.
+        index: integers; at most as many as `src` has elements in each dimension.
+        src: the values, a tensor or one number.
+        value: one number, by its name.
+        reduce: "add" or "multiply" to combine with what is there.
+
+    Raises:
+        RuntimeError: if an index is out of range, or the shapes do not fit.
+
+    Example:
+        >>> torch.zeros(2, 3).scatter(1, torch.tensor([[0], [2]]), 1.0)
+        tensor([[1., 0., 0.],
+                [0., 0., 1.]])
+    """
     source = value if src is None else src
     dim = check_scatter(input, dim, index, source)
     if reduce is not None:
@@ -193,7 +225,17 @@ def _scatter_reducing(x: Tensor, dim: int, index: Tensor, source: Any, reduce: s
 
 @public(inplace=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
-    """A copy of `input` with `src` added at `index` along `dim`, duplicates counting."""
+    """A copy with values added at positions along a dimension; repeated positions add up.
+
+    Args:
+        dim: the dimension.
+        index: integers, of the shape of `src` or smaller.
+        src: the values.
+
+    Example:
+        >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
+        tensor([2., 0., 1.])
+    """
     dim = check_scatter(input, dim, index, src)
     if not index._a.size:
         return into(out, input.clone())
@@ -249,7 +291,20 @@ def slots_at(dim: int) -> tuple[int, ...]:
 
 @public()
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
-    """The slices of `input` at the positions `index` along `dim`."""
+    """The slices at some positions of a dimension, as a copy.
+
+    Args:
+        dim: the dimension.
+        index: a vector of integers; positions may repeat.
+
+    Raises:
+        IndexError: if a position is out of range.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).index_select(1, torch.tensor([1, 0]))
+        tensor([[2, 1],
+                [4, 3]])
+    """
     dim = wrap_dim(dim, input._a.ndim)
     if index._a.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -284,7 +339,18 @@ def _lifted(x: Tensor) -> Tensor:
 
 @public()
 def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:  # noqa: A002
-    """Add `alpha * source` to the slices of `input` at `index`, duplicates counting."""
+    """Add slices to those at some positions; repeated positions add up. Returns the tensor itself.
+
+    Args:
+        dim: the dimension.
+        index: a vector of positions.
+        source: the slices, one for each position.
+        alpha: a number that multiplies `source` first.
+
+    Example:
+        >>> torch.zeros(3).index_add_(0, torch.tensor([0, 0, 2]), torch.ones(3))
+        tensor([2., 0., 1.])
+    """
     dim = wrap_dim(dim, input._a.ndim)
     at = _vector(index, "index_add_")
     if source._a.dtype != input._a.dtype:
@@ -329,7 +395,17 @@ def _check_slices(
 
 @public()
 def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:  # noqa: A002
-    """Write the slices of `source` at the positions `index` of `input`."""
+    """Write slices at some positions; returns the tensor itself.
+
+    Args:
+        dim: the dimension.
+        index: a vector of positions.
+        source: the slices, one for each position.
+
+    Example:
+        >>> torch.zeros(3).index_copy_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
+        tensor([6., 0., 5.])
+    """
     dim = wrap_dim(dim, input._a.ndim)
     at = _vector(index, "index_copy_")
     if source._a.dtype != input._a.dtype:
@@ -348,7 +424,17 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
 
 @public()
 def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:  # noqa: A002
-    """Write one value into the slices of `input` at `index`."""
+    """Write one value into the slices at some positions; returns the tensor itself.
+
+    Args:
+        dim: the dimension.
+        index: a vector of positions.
+        value: a number, or a tensor without dimensions.
+
+    Example:
+        >>> torch.zeros(3).index_fill_(0, torch.tensor([0, 2]), 7)
+        tensor([7., 0., 7.])
+    """
     dim = wrap_dim(dim, input._a.ndim)
     if index._a.ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
@@ -368,7 +454,7 @@ def _out_of_place(name: str, inplace: Any) -> None:
         return into(out, inplace(input.clone(), *args, **kwargs))
 
     copy.__name__ = copy.__qualname__ = name
-    copy.__doc__ = f"As `{name}_`, on a copy of `input`."
+    copy.__doc__ = f"As `{name}_`, but in a copy: `input` stays as it is."
     public()(copy)
 
 

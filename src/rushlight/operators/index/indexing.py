@@ -289,7 +289,17 @@ def index_put_(
     values: Tensor,
     accumulate: bool = False,  # noqa: A002
 ) -> Tensor:
-    """Write `values` at the index tensors; with `accumulate` add them, duplicates included."""
+    """Write values at the positions that index tensors name; returns the tensor itself.
+
+    Args:
+        indices: a tuple of index tensors, one for each leading dimension.
+        values: what to write; it broadcasts.
+        accumulate: add to what is there, repeated positions included.
+
+    Example:
+        >>> torch.zeros(3).index_put_((torch.tensor([0, 0]),), torch.tensor(1.0), accumulate=True)
+        tensor([2., 0., 0.])
+    """
     slots, picks = _named_indices(input, indices)
     return put(input, slots, picks, _put_value(input, values), accumulate)
 
@@ -301,7 +311,17 @@ def index_put(
     values: Tensor,
     accumulate: bool = False,  # noqa: A002
 ) -> Tensor:
-    """A copy of `input` with `values` at the index tensors."""
+    """A copy with values at the positions that index tensors name, as `x[indices] = values` would write them.
+
+    Args:
+        indices: a tuple of index tensors, one for each leading dimension.
+        values: what to write; it broadcasts.
+        accumulate: add to what is there, repeated positions included.
+
+    Example:
+        >>> torch.zeros(3).index_put((torch.tensor([0, 2]),), torch.tensor(5.0))
+        tensor([5., 0., 5.])
+    """
     return index_put_(input.clone(), indices, values, accumulate)
 
 

@@ -44,7 +44,15 @@ def _inside(index: Any, n: int) -> None:
 
 @public()
 def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
-    """The elements at flat positions."""
+    """The elements at positions in the flattened tensor.
+
+    Args:
+        index: integers of any shape, which is the result's.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).take(torch.tensor([0, 3]))
+        tensor([1, 4])
+    """
     _check_flat(input, index, "take")
     if not input._a.size:
         return into(out, input.new_empty(index._a.shape))
@@ -53,7 +61,18 @@ def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:  # noqa: A
 
 @public()
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:  # noqa: A002
-    """A copy of `input` with `source` at flat positions."""
+    """A copy with values at positions in the flattened tensor.
+
+    Args:
+        index: the positions.
+        source: as many values.
+        accumulate: add to what is there.
+
+    Example:
+        >>> torch.zeros(2, 2).put(torch.tensor([0, 3]), torch.tensor([5.0, 6.0]))
+        tensor([[5., 0.],
+                [0., 6.]])
+    """
     if index._a.size != source._a.size:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got "
@@ -72,13 +91,36 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 @public("Tensor")
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Write `source` at flat positions of this tensor."""
+    """Write values at positions in the flattened tensor; returns the tensor itself.
+
+    Args:
+        index: the positions.
+        source: as many values.
+        accumulate: add to what is there.
+
+    Example:
+        >>> torch.zeros(2, 2).put_(torch.tensor([0, 3]), torch.tensor([5.0, 6.0]))
+        tensor([[5., 0.],
+                [0., 6.]])
+    """
     return change(self, put, index, source, accumulate)
 
 
 @public("torch")
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The position in each dim of a tensor of `shape` that flat positions stand for."""
+    """Positions in a flattened tensor as one position for each dimension.
+
+    Args:
+        indices: the positions.
+        shape: the shape of the tensor.
+
+    Raises:
+        ValueError: for negative positions and shapes.
+
+    Example:
+        >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
+        (tensor([0, 1]), tensor([1, 2]))
+    """
     if indices._a.dtype.kind not in "iu":
         raise ValueError(
             f"expected 'indices' to be an integer, but got {indices.dtype}; flat positions are counts"
@@ -97,7 +139,16 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 @public()
 def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
-    """The elements where the mask is true, in one dim."""
+    """The elements where a mask is true, as a vector.
+
+    Args:
+        mask: truth values; shapes broadcast.
+
+    Example:
+        >>> x = torch.tensor([1, 5, 3])
+        >>> x.masked_select(x > 2)
+        tensor([5, 3])
+    """
     if mask._a.dtype.kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = broadcast_shapes(input._a.shape, mask._a.shape)
@@ -127,7 +178,16 @@ def _fill_mask(xp: Any, g: Any, mask: Any) -> Any:
 
 @public(inplace=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:  # noqa: A002
-    """`input` with the elements where the mask is true taken from `source`, in order."""
+    """A copy with the elements where a mask is true taken from another tensor, in order.
+
+    Args:
+        mask: truth values; it broadcasts to `input`.
+        source: at least as many elements as the mask has true ones.
+
+    Example:
+        >>> torch.zeros(3).masked_scatter(torch.tensor([True, False, True]), torch.tensor([1.0, 2.0]))
+        tensor([1., 0., 2.])
+    """
     if source._a.dtype != input._a.dtype:
         raise RuntimeError(
             f"masked_scatter: expected self and source to have same dtypes but got"
@@ -163,7 +223,19 @@ def _positions(x: Tensor) -> Tensor:
 
 @public()
 def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:  # noqa: A002
-    """The positions of the elements that are not zero: as rows, or as one vector per dim."""
+    """The positions of the elements that are not zero.
+
+    Args:
+        as_tuple: one vector per dimension, as an index, instead of one row per element.
+
+    Example:
+        >>> x = torch.tensor([[0, 1], [2, 0]])
+        >>> x.nonzero()
+        tensor([[0, 1],
+                [1, 0]])
+        >>> x[x.nonzero(as_tuple=True)]
+        tensor([1, 2])
+    """
     if as_tuple:
         return _nonzero(input if input._a.ndim else input.reshape(1)).unbind(1)
     return into(out, _positions(input))
@@ -171,7 +243,13 @@ def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:  
 
 @public()
 def argwhere(input: Tensor) -> Tensor:  # noqa: A002
-    """The positions of the elements that are not zero, as rows."""
+    """The positions of the elements that are not zero, one row per element.
+
+    Example:
+        >>> torch.tensor([0, 3, 5]).argwhere()
+        tensor([[1],
+                [2]])
+    """
     return _positions(input)
 
 

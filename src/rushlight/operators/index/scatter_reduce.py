@@ -121,7 +121,19 @@ def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True,
     out: Any = None,
 ) -> Tensor:  # noqa: A002  # fmt: skip
-    """`input` with `src` combined into it at `index` along `dim`."""
+    """A copy with values combined into it at positions along a dimension.
+
+    Args:
+        dim: the dimension.
+        index: the positions, of the shape of `src` or smaller.
+        src: the values.
+        reduce: "sum", "prod", "mean", "amax" or "amin".
+        include_self: the elements of `input` take part.
+
+    Example:
+        >>> torch.ones(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 5.0, 3.0]), "amax")
+        tensor([5., 3.])
+    """
     if reduce not in ("sum", "mean", "prod", "amax", "amin"):
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
@@ -144,7 +156,19 @@ def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
     include_self: bool = True, out: Any = None,
 ) -> Tensor:  # noqa: A002  # fmt: skip
-    """`input` with the slices of `source` combined into those at `index`."""
+    """A copy with slices combined into those at some positions.
+
+    Args:
+        dim: the dimension.
+        index: a vector of positions.
+        source: the slices, one for each position.
+        reduce: "prod", "mean", "amax" or "amin".
+        include_self: the elements of `input` take part.
+
+    Example:
+        >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2.0, 3.0]), "prod")
+        tensor([6., 1.])
+    """
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(
             f"reduce argument must be either prod, mean, amax or amin, got {reduce}."

@@ -51,6 +51,13 @@ def bool_meta(x: Any, y: Any = None, **attrs: Any) -> tuple:
     return broadcast_shapes(*shapes), np.dtype(bool)
 
 
+def docstring(summary: str, example: tuple[str, str] | None) -> str:
+    """The docstring of a function from a table: a sentence, and an example with its result."""
+    if example is None:
+        return summary
+    return f"{summary}\n\nExample:\n    >>> {example[0]}\n    {example[1]}\n"
+
+
 def unary(
     name: str,
     body: Callable | None = None,
@@ -63,6 +70,7 @@ def unary(
     aliases: tuple[str, ...] = (),
     inplace: bool = True,
     doc: str = "",
+    example: tuple[str, str] | None = None,
     grad_name: str | None = None,
 ) -> Any:
     """Define a one-operand pointwise op `name(input, *, out=None)` and its in-place form."""
@@ -81,7 +89,7 @@ def unary(
         return result if out is None else into(out, result)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = doc or f"{name} of every element."
+    call.__doc__ = docstring(doc or f"{name} of every element.", example)
     call.op = op  # type: ignore[attr-defined]
     if places:
         public(*places, inplace=inplace, aliases=aliases)(call)
@@ -100,6 +108,7 @@ def binary(
     places: tuple[str, ...] = ("torch", "Tensor"),
     inplace: bool = True,
     doc: str = "",
+    example: tuple[str, str] | None = None,
     grad_name: str | None = None,
 ) -> Any:
     """Define a two-operand pointwise op `name(input, other, *, out=None)` with broadcasting."""
@@ -113,7 +122,7 @@ def binary(
         return result if out is None else into(out, result)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = doc or f"{name} of `input` and `other`, element by element."
+    call.__doc__ = docstring(doc or f"{name} of `input` and `other`, element by element.", example)
     call.op = op  # type: ignore[attr-defined]
     if places:
         public(*places, inplace=inplace, aliases=aliases)(call)

@@ -123,7 +123,10 @@ def _short(name: str, d: dtype) -> None:
         return cast_to(self, d)
 
     method.__name__ = name
-    method.__doc__ = f"This tensor as {d.name}."
+    method.__doc__ = (
+        f"The elements as {d.name}; the tensor itself if they are already.\n\nExample:\n"
+        f"    >>> torch.tensor([0, 1]).{name}().dtype\n    torch.{d.name}\n"
+    )
     public("Tensor", name=name)(method)
 
 

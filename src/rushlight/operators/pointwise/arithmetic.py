@@ -88,31 +88,86 @@ def _scaled(input: Any, other: Any, alpha: Any) -> Any:
 
 @public(inplace=True)
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
-    """`input + alpha * other`."""
+    """`input + alpha * other`, element by element; shapes broadcast.
+
+    Args:
+        other: a tensor or a number.
+        alpha: a number that multiplies `other` first.
+
+    Raises:
+        RuntimeError: if the shapes do not broadcast.
+
+    Example:
+        >>> torch.add(torch.tensor([1, 2]), torch.tensor([10, 20]), alpha=2)
+        tensor([21, 42])
+    """
     return into(out, _add(input, _scaled(input, other, alpha)))
 
 
 @public(inplace=True, aliases=("subtract",))
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
-    """`input - alpha * other`."""
+    """`input - alpha * other`, element by element; shapes broadcast.
+
+    Args:
+        other: a tensor or a number.
+        alpha: a number that multiplies `other` first.
+
+    Raises:
+        RuntimeError: for truth values (use `logical_xor`), and if the shapes do not broadcast.
+
+    Example:
+        >>> torch.tensor([5, 7]).sub(2)
+        tensor([3, 5])
+    """
     return into(out, _sub(input, _scaled(input, other, alpha)))
 
 
 @public()
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """`other - alpha * input`."""
+    """`other - alpha * input`, element by element.
+
+    Args:
+        alpha: a number that multiplies `input` first.
+
+    Example:
+        >>> torch.rsub(torch.tensor([1, 2]), 10)
+        tensor([9, 8])
+    """
     return _sub(other, _scaled(other, input, alpha))
 
 
 @public(inplace=True, aliases=("multiply",))
 def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """`input * other`."""
+    """`input * other`, element by element; shapes broadcast.
+
+    Raises:
+        RuntimeError: if the shapes do not broadcast.
+
+    Example:
+        >>> torch.tensor([[1], [2]]).mul(torch.tensor([10, 20]))
+        tensor([[10, 20],
+                [20, 40]])
+    """
     return into(out, _mul(input, other))
 
 
 @public(inplace=True, aliases=("divide",))
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
-    """`input / other`; `rounding_mode` "trunc" or "floor" rounds the quotient."""
+    """`input / other`, element by element; shapes broadcast, integers give floats.
+
+    Args:
+        rounding_mode: None for the true quotient, "trunc" to round towards zero, "floor" to
+            round down.
+
+    Raises:
+        RuntimeError: for another `rounding_mode`, or integers divided by zero with rounding.
+
+    Example:
+        >>> torch.tensor([7, -7]).div(2)
+        tensor([ 3.5000, -3.5000])
+        >>> torch.tensor([7, -7]).div(2, rounding_mode="floor")
+        tensor([ 3, -4])
+    """
     if rounding_mode is None:
         return into(out, _div(input, other))
     if rounding_mode == "floor":
@@ -127,7 +182,12 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
 
 @public(inplace=True)
 def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """`input / other`, always floating point."""
+    """`input / other`, element by element, always as floating point numbers.
+
+    Example:
+        >>> torch.true_divide(torch.tensor([1, 2]), 2)
+        tensor([0.5000, 1.0000])
+    """
     return into(out, _div(input, other))
 
 
@@ -174,19 +234,29 @@ _trunc_divide = binary(
 
 @public(inplace=True)
 def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """`input // other`, rounded towards minus infinity."""
+    """`input // other`, element by element, rounded down.
+
+    Raises:
+        RuntimeError: if integers are divided by zero.
+
+    Example:
+        >>> torch.tensor([7, -7]).floor_divide(2)
+        tensor([ 3, -4])
+    """
     return into(out, _floor_divide(input, other))
 
 
 remainder = binary(
     "remainder", ufunc2("remainder"), rule=_zero_checked("remainder_cpu"), dx=lambda g: g,
     dy=lambda g, x, y: -g * _floor_divide(x, y),
-    doc="The remainder of `input / other` with the divisor's sign.",
+    doc="What `input // other` leaves over, with the sign of `other`, as Python's `%`.",
+    example=("torch.tensor([7, -7]).remainder(3)", "tensor([1, 2])"),
 )  # fmt: skip
 fmod = binary(
     "fmod", ufunc2("fmod"), rule=_zero_checked("fmod_cpu"), dx=lambda g: g,
     dy=lambda g, x, y: -g * _trunc_divide(x, y),
-    doc="The remainder of `input / other` with the dividend's sign.",
+    doc="What division leaves over, with the sign of `input`, as C's `fmod`.",
+    example=("torch.tensor([7, -7]).fmod(3)", "tensor([ 1, -1])"),
 )  # fmt: skip
 
 
@@ -250,13 +320,34 @@ _pow = binary("pow", _pow_body, dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(
 
 @public(inplace=True)
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
-    """`input ** exponent`."""
+    """`input ** exponent`, element by element; shapes broadcast.
+
+    Args:
+        exponent: a number or a tensor; `input` may be a number if this is a tensor.
+
+    Raises:
+        RuntimeError: for negative whole powers of integers.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0, 3.0]).pow(2)
+        tensor([1., 4., 9.])
+        >>> torch.pow(2, torch.arange(4))
+        tensor([1, 2, 4, 8])
+    """
     return into(out, _pow(input, exponent))
 
 
 @public(inplace=True)
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
-    """`input ** exponent` in double precision."""
+    """`input ** exponent`, computed in float64 (or complex128).
+
+    Args:
+        exponent: a number or a tensor.
+
+    Example:
+        >>> torch.tensor([2, 3]).float_power(-1)
+        tensor([0.5000, 0.3333], dtype=torch.float64)
+    """
 
     def wide(v: Any) -> Any:
         if not isinstance(v, Tensor):

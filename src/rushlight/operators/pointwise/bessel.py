@@ -92,37 +92,110 @@ def _airy(xp: Any, x: Any) -> Any:
     return xp.where(xp.abs(x) <= 4, near, xp.where(x > 0, right, left))
 
 
-def _define(name: str, body: Callable, doc: str) -> Any:
+def _define(name: str, body: Callable, doc: str, example: tuple[str, str]) -> Any:
     @double
     def kernel(xp: Any, x: Any) -> Any:
         return body(xp, x)
 
     return unary(
         name, kernel, rule=only(FLOATS, name, promote_unary_float), places=("special",), doc=doc,
-        inplace=False, dx=no_derivative(f"special_{name}"),
+        example=example, inplace=False, dx=no_derivative(f"special_{name}"),
     )  # fmt: skip
 
 
-bessel_j0 = _define("bessel_j0", lambda xp, x: _j(xp, x, 0), "The Bessel function J0.")
-bessel_j1 = _define("bessel_j1", lambda xp, x: _j(xp, x, 1), "The Bessel function J1.")
-bessel_y0 = _define("bessel_y0", lambda xp, x: _y(xp, x, 0), "The Bessel function Y0.")
-bessel_y1 = _define("bessel_y1", lambda xp, x: _y(xp, x, 1), "The Bessel function Y1.")
-modified_bessel_i0 = _define("modified_bessel_i0", i0_double, "The modified Bessel function I0.")
-modified_bessel_i1 = _define("modified_bessel_i1", i1_double, "The modified Bessel function I1.")
+bessel_j0 = _define(
+    "bessel_j0",
+    lambda xp, x: _j(xp, x, 0),
+    "The Bessel function of the first kind of order 0.",
+    example=("torch.special.bessel_j0(torch.tensor([0.0, 1.0]))", "tensor([1.0000, 0.7652])"),
+)
+bessel_j1 = _define(
+    "bessel_j1",
+    lambda xp, x: _j(xp, x, 1),
+    "The Bessel function of the first kind of order 1.",
+    example=("torch.special.bessel_j1(torch.tensor([0.0, 1.0]))", "tensor([0.0000, 0.4401])"),
+)
+bessel_y0 = _define(
+    "bessel_y0",
+    lambda xp, x: _y(xp, x, 0),
+    "The Bessel function of the second kind of order 0.",
+    example=("torch.special.bessel_y0(torch.tensor([1.0, 2.0]))", "tensor([0.0883, 0.5104])"),
+)
+bessel_y1 = _define(
+    "bessel_y1",
+    lambda xp, x: _y(xp, x, 1),
+    "The Bessel function of the second kind of order 1.",
+    example=("torch.special.bessel_y1(torch.tensor([1.0, 2.0]))", "tensor([-0.7812, -0.1070])"),
+)
+modified_bessel_i0 = _define(
+    "modified_bessel_i0",
+    i0_double,
+    "The modified Bessel function of the first kind of order 0.",
+    example=(
+        "torch.special.modified_bessel_i0(torch.tensor([0.0, 1.0]))",
+        "tensor([1.0000, 1.2661])",
+    ),
+)
+modified_bessel_i1 = _define(
+    "modified_bessel_i1",
+    i1_double,
+    "The modified Bessel function of the first kind of order 1.",
+    example=(
+        "torch.special.modified_bessel_i1(torch.tensor([0.0, 1.0]))",
+        "tensor([0.0000, 0.5652])",
+    ),
+)
 modified_bessel_k0 = _define(
-    "modified_bessel_k0", lambda xp, x: _k(xp, x, 0, False), "The modified Bessel function K0."
+    "modified_bessel_k0",
+    lambda xp, x: _k(xp, x, 0, False),
+    "The modified Bessel function of the second kind of order 0.",
+    example=(
+        "torch.special.modified_bessel_k0(torch.tensor([1.0, 2.0]))",
+        "tensor([0.4210, 0.1139])",
+    ),
 )
 modified_bessel_k1 = _define(
-    "modified_bessel_k1", lambda xp, x: _k(xp, x, 1, False), "The modified Bessel function K1."
+    "modified_bessel_k1",
+    lambda xp, x: _k(xp, x, 1, False),
+    "The modified Bessel function of the second kind of order 1.",
+    example=(
+        "torch.special.modified_bessel_k1(torch.tensor([1.0, 2.0]))",
+        "tensor([0.6019, 0.1399])",
+    ),
 )
 scaled_modified_bessel_k0 = _define(
-    "scaled_modified_bessel_k0", lambda xp, x: _k(xp, x, 0, True), "`exp(x) K0(x)`."
+    "scaled_modified_bessel_k0",
+    lambda xp, x: _k(xp, x, 0, True),
+    "`exp(input) * modified_bessel_k0(input)`, which does not vanish for large numbers.",
+    example=(
+        "torch.special.scaled_modified_bessel_k0(torch.tensor([1.0, 100.0]))",
+        "tensor([1.1445, 0.1252])",
+    ),
 )
 scaled_modified_bessel_k1 = _define(
-    "scaled_modified_bessel_k1", lambda xp, x: _k(xp, x, 1, True), "`exp(x) K1(x)`."
+    "scaled_modified_bessel_k1",
+    lambda xp, x: _k(xp, x, 1, True),
+    "`exp(input) * modified_bessel_k1(input)`, which does not vanish for large numbers.",
+    example=(
+        "torch.special.scaled_modified_bessel_k1(torch.tensor([1.0, 100.0]))",
+        "tensor([1.6362, 0.1258])",
+    ),
 )
-spherical_bessel_j0 = _define("spherical_bessel_j0", _spherical, "`sin(x) / x`.")
-airy_ai = _define("airy_ai", _airy, "The Airy function Ai.")
+spherical_bessel_j0 = _define(
+    "spherical_bessel_j0",
+    _spherical,
+    "`sin(input) / input`, which is 1 at zero.",
+    example=(
+        "torch.special.spherical_bessel_j0(torch.tensor([0.0, 1.0]))",
+        "tensor([1.0000, 0.8415])",
+    ),
+)
+airy_ai = _define(
+    "airy_ai",
+    _airy,
+    "The Airy function Ai.",
+    example=("torch.special.airy_ai(torch.tensor([0.0, 1.0]))", "tensor([0.3550, 0.1353])"),
+)
 
 
 # -- orthogonal polynomials ---------------------------------------------------------------------
@@ -130,8 +203,22 @@ airy_ai = _define("airy_ai", _airy, "The Airy function Ai.")
 Step = Callable[[int, Any, Any, Any], Any]
 
 
-def _polynomial(name: str, first: Callable[[Any], Any], step: Step, shifted: bool = False) -> Any:
-    """A family by its recurrence: `step(k, x, p, q)` is p(k + 1) from p = p(k), q = p(k - 1)."""
+def _title(name: str) -> str:
+    """`shifted_chebyshev_polynomial_t` as a sentence."""
+    *family, kind = name.split("_")
+    words = " ".join([w if w in ("shifted", "polynomial") else w.capitalize() for w in family])
+    return (
+        f"The {words} {kind.capitalize()} of degree `other` at `input`; it has no derivative here."
+    )
+
+
+def _polynomial(
+    name: str, first: Callable[[Any], Any], step: Step, at_half: str, shifted: bool = False
+) -> Any:
+    """A family by its recurrence: `step(k, x, p, q)` is p(k + 1) from p = p(k), q = p(k - 1).
+
+    `at_half` is what its member of degree 2 is at 0.5, for the example.
+    """
 
     @double
     def body(xp: Any, x: Any, y: Any) -> Any:
@@ -149,7 +236,8 @@ def _polynomial(name: str, first: Callable[[Any], Any], step: Step, shifted: boo
     missing = no_derivative(f"special_{name}")
     return binary(
         name, body, rule=only(FLOATS, name, promote_float), places=("special",), inplace=False,
-        dx=missing, dy=missing, doc=f"The {name.replace('_', ' ')} of degree `other` at `input`.",
+        dx=missing, dy=missing, doc=_title(name),
+        example=(f"torch.special.{name}(torch.tensor([0.5]), 2)", f"tensor([{at_half}])"),
     )  # fmt: skip
 
 
@@ -157,21 +245,25 @@ def _chebyshev_step(k: int, x: Any, p: Any, q: Any) -> Any:
     return 2 * x * p - q
 
 
-_FIRST = {
-    "t": lambda x: x, "u": lambda x: 2 * x, "v": lambda x: 2 * x - 1, "w": lambda x: 2 * x + 1
+# Of each kind: the member of degree 1, and those of degree 2 at 0.5, plain and shifted.
+_KINDS = {
+    "t": (lambda x: x, "-0.5000", "-1."), "u": (lambda x: 2 * x, "0.", "-1."),
+    "v": (lambda x: 2 * x - 1, "-1.", "-1."), "w": (lambda x: 2 * x + 1, "1.", "-1."),
 }  # fmt: skip
-for _kind, _first in _FIRST.items():
-    _polynomial(f"chebyshev_polynomial_{_kind}", _first, _chebyshev_step)
-    _polynomial(f"shifted_chebyshev_polynomial_{_kind}", _first, _chebyshev_step, shifted=True)
-_polynomial("hermite_polynomial_h", lambda x: 2 * x, lambda k, x, p, q: 2 * (x * p - k * q))
-_polynomial("hermite_polynomial_he", lambda x: x + 0.0, lambda k, x, p, q: x * p - k * q)
+for _kind, (_first, _plain, _shifted) in _KINDS.items():
+    _polynomial(f"chebyshev_polynomial_{_kind}", _first, _chebyshev_step, _plain)
+    _polynomial(f"shifted_chebyshev_polynomial_{_kind}", _first, _chebyshev_step, _shifted, True)
+_polynomial("hermite_polynomial_h", lambda x: 2 * x, lambda k, x, p, q: 2 * (x * p - k * q), "-1.")
+_polynomial("hermite_polynomial_he", lambda x: x + 0.0, lambda k, x, p, q: x * p - k * q, "-0.7500")
 _polynomial(
     "laguerre_polynomial_l",
     lambda x: 1 - x,
     lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1),
+    "0.1250",
 )
 _polynomial(
     "legendre_polynomial_p",
     lambda x: x + 0.0,
     lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1),
+    "-0.1250",
 )

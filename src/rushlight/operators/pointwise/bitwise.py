@@ -11,27 +11,65 @@ from ..made_of.pointwise import binary, dunder, ufunc1, ufunc2, unary
 from ..made_of.promotion import promote
 
 
-def _bitwise(name: str, ufunc: str, symbol: str, label: str, kinds: str, doc: str) -> Any:
-    call = binary(name, ufunc2(ufunc), rule=only(kinds, label, promote), doc=doc)
+def _bitwise(
+    name: str, ufunc: str, symbol: str, label: str, kinds: str, doc: str, example: tuple[str, str]
+) -> Any:
+    call = binary(name, ufunc2(ufunc), rule=only(kinds, label, promote), doc=doc, example=example)
     dunder(symbol, call.op, floats=False)  # which it refuses
     return call
 
 
 bitwise_and = _bitwise(
-    "bitwise_and", "bitwise_and", "and", "bitwise_and_cpu", "biu", "`input & other`."
+    "bitwise_and",
+    "bitwise_and",
+    "and",
+    "bitwise_and_cpu",
+    "biu",
+    "`input & other`: the bits that both have.",
+    example=("torch.tensor([6, 3]).bitwise_and(2)", "tensor([2, 2])"),
 )
-bitwise_or = _bitwise("bitwise_or", "bitwise_or", "or", "bitwise_or_cpu", "biu", "`input | other`.")
+bitwise_or = _bitwise(
+    "bitwise_or",
+    "bitwise_or",
+    "or",
+    "bitwise_or_cpu",
+    "biu",
+    "`input | other`: the bits that either has.",
+    example=("torch.tensor([4, 1]).bitwise_or(2)", "tensor([6, 3])"),
+)
 bitwise_xor = _bitwise(
-    "bitwise_xor", "bitwise_xor", "xor", "bitwise_xor_cpu", "biu", "`input ^ other`."
+    "bitwise_xor",
+    "bitwise_xor",
+    "xor",
+    "bitwise_xor_cpu",
+    "biu",
+    "`input ^ other`: the bits that exactly one has.",
+    example=("torch.tensor([6, 3]).bitwise_xor(2)", "tensor([4, 1])"),
 )
 bitwise_left_shift = _bitwise(
-    "bitwise_left_shift", "left_shift", "lshift", "lshift_cpu", INTEGERS, "`input << other`."
+    "bitwise_left_shift",
+    "left_shift",
+    "lshift",
+    "lshift_cpu",
+    INTEGERS,
+    "`input << other`: bits moved to higher places.",
+    example=("torch.tensor([1, 3]).bitwise_left_shift(2)", "tensor([ 4, 12])"),
 )
 bitwise_right_shift = _bitwise(
-    "bitwise_right_shift", "right_shift", "rshift", "rshift_cpu", INTEGERS, "`input >> other`."
+    "bitwise_right_shift",
+    "right_shift",
+    "rshift",
+    "rshift_cpu",
+    INTEGERS,
+    "`input >> other`: bits moved to lower places.",
+    example=("torch.tensor([8, 5]).bitwise_right_shift(1)", "tensor([4, 2])"),
 )
 bitwise_not = unary(
-    "bitwise_not", ufunc1("invert"), rule=only("biu", "bitwise_not_cpu"), doc="`~input`."
+    "bitwise_not",
+    ufunc1("invert"),
+    rule=only("biu", "bitwise_not_cpu"),
+    doc="`~input`: every bit turned over; for truth values the opposite.",
+    example=("torch.tensor([True, False]).bitwise_not()", "tensor([False,  True])"),
 )
 
 

@@ -19,7 +19,9 @@ from ..made_of.promotion import promote
 # -- order --------------------------------------------------------------------------------------
 
 
-def _comparison(name: str, ufunc: str, dunder: str, alias: str | None, doc: str) -> Any:
+def _comparison(
+    name: str, ufunc: str, dunder: str, alias: str | None, doc: str, example: tuple[str, str]
+) -> Any:
     ordered = name not in ("eq", "ne")
 
     def rule(inputs: tuple) -> tuple:
@@ -32,7 +34,13 @@ def _comparison(name: str, ufunc: str, dunder: str, alias: str | None, doc: str)
         return inputs
 
     call = binary(
-        name, ufunc2(ufunc), rule=rule, meta=bool_meta, aliases=(alias,) if alias else (), doc=doc
+        name,
+        ufunc2(ufunc),
+        rule=rule,
+        meta=bool_meta,
+        aliases=(alias,) if alias else (),
+        doc=doc,
+        example=example,
     )
     op = call.op
 
@@ -45,12 +53,54 @@ def _comparison(name: str, ufunc: str, dunder: str, alias: str | None, doc: str)
     return call
 
 
-eq = _comparison("eq", "equal", "eq", None, "Where `input == other`.")
-ne = _comparison("ne", "not_equal", "ne", "not_equal", "Where `input != other`.")
-lt = _comparison("lt", "less", "lt", "less", "Where `input < other`.")
-le = _comparison("le", "less_equal", "le", "less_equal", "Where `input <= other`.")
-gt = _comparison("gt", "greater", "gt", "greater", "Where `input > other`.")
-ge = _comparison("ge", "greater_equal", "ge", "greater_equal", "Where `input >= other`.")
+eq = _comparison(
+    "eq",
+    "equal",
+    "eq",
+    None,
+    "Where `input == other`.",
+    example=("torch.tensor([1, 2]).eq(2)", "tensor([False,  True])"),
+)
+ne = _comparison(
+    "ne",
+    "not_equal",
+    "ne",
+    "not_equal",
+    "Where `input != other`.",
+    example=("torch.tensor([1, 2]).ne(2)", "tensor([ True, False])"),
+)
+lt = _comparison(
+    "lt",
+    "less",
+    "lt",
+    "less",
+    "Where `input < other`.",
+    example=("torch.tensor([1, 2, 3]).lt(2)", "tensor([ True, False, False])"),
+)
+le = _comparison(
+    "le",
+    "less_equal",
+    "le",
+    "less_equal",
+    "Where `input <= other`.",
+    example=("torch.tensor([1, 2, 3]).le(2)", "tensor([ True,  True, False])"),
+)
+gt = _comparison(
+    "gt",
+    "greater",
+    "gt",
+    "greater",
+    "Where `input > other`.",
+    example=("torch.tensor([1, 2, 3]).gt(2)", "tensor([False, False,  True])"),
+)
+ge = _comparison(
+    "ge",
+    "greater_equal",
+    "ge",
+    "greater_equal",
+    "Where `input >= other`.",
+    example=("torch.tensor([1, 2, 3]).ge(2)", "tensor([False,  True,  True])"),
+)
 
 
 # -- logic --------------------------------------------------------------------------------------
@@ -61,16 +111,42 @@ def _shapes_fit(inputs: tuple) -> tuple:
     return inputs
 
 
-def _logical(name: str, doc: str) -> Any:
+def _logical(name: str, doc: str, example: tuple[str, str]) -> Any:
     rule = tensors_only(name, "input", "other", then=_shapes_fit)
-    return binary(name, ufunc2(name), rule=rule, meta=bool_meta, doc=doc)
+    return binary(name, ufunc2(name), rule=rule, meta=bool_meta, doc=doc, example=example)
 
 
-logical_and = _logical("logical_and", "Where both are true (not zero).")
-logical_or = _logical("logical_or", "Where either is true (not zero).")
-logical_xor = _logical("logical_xor", "Where exactly one is true (not zero).")
+logical_and = _logical(
+    "logical_and",
+    "Where both are true (not zero).",
+    example=(
+        "torch.tensor([True, True]).logical_and(torch.tensor([True, False]))",
+        "tensor([ True, False])",
+    ),
+)
+logical_or = _logical(
+    "logical_or",
+    "Where at least one is true (not zero).",
+    example=(
+        "torch.tensor([True, False]).logical_or(torch.tensor([False, False]))",
+        "tensor([ True, False])",
+    ),
+)
+logical_xor = _logical(
+    "logical_xor",
+    "Where exactly one is true (not zero).",
+    example=(
+        "torch.tensor([True, True]).logical_xor(torch.tensor([True, False]))",
+        "tensor([False,  True])",
+    ),
+)
 logical_not = unary(
-    "logical_not", ufunc1("logical_not"), floats=False, meta=bool_meta, doc="Where false (zero)."
+    "logical_not",
+    ufunc1("logical_not"),
+    floats=False,
+    meta=bool_meta,
+    doc="Where the element is false (zero).",
+    example=("torch.tensor([0, 1, 5]).logical_not()", "tensor([ True, False, False])"),
 )
 
 
@@ -92,7 +168,7 @@ def _ask(name: str, body: Any, doc: str, **options: Any) -> Any:
     return unary(name, body, floats=False, meta=bool_meta, inplace=False, doc=doc, **options)
 
 
-def _one_infinity(name: str, value: float, doc: str) -> Any:
+def _one_infinity(name: str, value: float, doc: str, example: tuple[str, str]) -> Any:
     def rule(inputs: tuple) -> tuple:
         if inputs[0]._a.dtype.kind == "c":
             raise RuntimeError(f"{name} does not support complex inputs.")
@@ -101,18 +177,47 @@ def _one_infinity(name: str, value: float, doc: str) -> Any:
     def body(xp: Any, x: Any) -> Any:
         return x == value if x.dtype.kind in "fV" else xp.zeros(x.shape, bool)
 
-    return _ask(name, body, doc, rule=rule)
+    return _ask(name, body, doc, rule=rule, example=example)
 
 
-isnan = _ask("isnan", _ask_floats("isnan", False), "Where not a number.")
-isinf = _ask("isinf", _ask_floats("isinf", False), "Where infinite.")
-isfinite = _ask("isfinite", _ask_floats("isfinite", True), "Where neither infinite nor nan.")
-isposinf = _one_infinity("isposinf", math.inf, "Where plus infinity.")
-isneginf = _one_infinity("isneginf", -math.inf, "Where minus infinity.")
+isnan = _ask(
+    "isnan",
+    _ask_floats("isnan", False),
+    "Where the element is nan.",
+    example=("torch.tensor([1.0, torch.nan]).isnan()", "tensor([False,  True])"),
+)
+isinf = _ask(
+    "isinf",
+    _ask_floats("isinf", False),
+    "Where the element is infinite, of either sign.",
+    example=("torch.tensor([1.0, -torch.inf]).isinf()", "tensor([False,  True])"),
+)
+isfinite = _ask(
+    "isfinite",
+    _ask_floats("isfinite", True),
+    "Where the element is neither infinite nor nan.",
+    example=(
+        "torch.tensor([1.0, torch.inf, torch.nan]).isfinite()",
+        "tensor([ True, False, False])",
+    ),
+)
+isposinf = _one_infinity(
+    "isposinf",
+    math.inf,
+    "Where the element is plus infinity.",
+    example=("torch.tensor([torch.inf, -torch.inf]).isposinf()", "tensor([ True, False])"),
+)
+isneginf = _one_infinity(
+    "isneginf",
+    -math.inf,
+    "Where the element is minus infinity.",
+    example=("torch.tensor([torch.inf, -torch.inf]).isneginf()", "tensor([False,  True])"),
+)
 isreal = _ask(
     "isreal",
     lambda xp, x: x.imag == 0 if x.dtype.kind == "c" else xp.ones(x.shape, bool),
     "Where the imaginary part is zero.",
+    example=("torch.tensor([1 + 0j, 1j]).isreal()", "tensor([ True, False])"),
 )
 
 
@@ -138,7 +243,20 @@ _isclose = Op(_isclose_body, "isclose", broadcasts=True, meta=bool_meta)
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
-    """Where `|input - other| <= atol + rtol * |other|`."""
+    """Where two tensors differ little: `|input - other| <= atol + rtol * |other|`.
+
+    Args:
+        rtol: the difference allowed, relative to `other`.
+        atol: the difference allowed in any case.
+        equal_nan: count two nan as close.
+
+    Raises:
+        RuntimeError: if the dtypes differ.
+
+    Example:
+        >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0 + 1e-7, 2.1]))
+        tensor([ True, False])
+    """
     return _closeness("isclose", input, other, rtol, atol, equal_nan)
 
 
@@ -146,7 +264,20 @@ def isclose(
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Whether all elements are close."""
+    """Whether all elements of two tensors are close, in the sense of `isclose`.
+
+    Args:
+        rtol: the difference allowed, relative to `other`.
+        atol: the difference allowed in any case.
+        equal_nan: count two nan as close.
+
+    Raises:
+        RuntimeError: if the dtypes differ.
+
+    Example:
+        >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
+        True
+    """
     return bool(_closeness("allclose", input, other, rtol, atol, equal_nan).all())
 
 
@@ -167,7 +298,12 @@ def _closeness(name: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: b
 
 @public()
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether shapes and all elements are the same."""
+    """Whether two tensors have the same shape and the same elements.
+
+    Example:
+        >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
+        True
+    """
     for i, (argument, value) in enumerate((("input", input), ("other", other))):
         if not isinstance(value, Tensor):
             raise not_a_tensor("equal", argument, i + 1, value)
@@ -178,13 +314,26 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 @public()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether the shapes are the same."""
+    """Whether two tensors have the same shape.
+
+    Example:
+        >>> torch.zeros(2, 3).is_same_size(torch.ones(2, 3))
+        True
+    """
     return input._a.shape == other._a.shape
 
 
 @public()
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element is not zero."""
+    """Whether the one element of a tensor is not zero.
+
+    Raises:
+        RuntimeError: if there is not exactly one element.
+
+    Example:
+        >>> torch.tensor([0.0]).is_nonzero()
+        False
+    """
     return input._a is not None and bool(input)
 
 
@@ -201,7 +350,18 @@ def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False,
     out: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Where an element of `elements` is one of `test_elements`."""
+    """Where an element is one of those in another tensor.
+
+    Args:
+        elements: a tensor or a number.
+        test_elements: what to look for; a tensor or a number.
+        assume_unique: for PyTorch's signature; it changes nothing.
+        invert: say where it is not.
+
+    Example:
+        >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 3, 4]))
+        tensor([False,  True,  True])
+    """
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise invalid_arguments("isin", elements, test_elements)
     for t in (elements, test_elements):

@@ -45,21 +45,25 @@ def _nan_to_other(g: Tensor, lost: Tensor) -> Tensor:
 
 maximum = binary(
     "maximum", dx=lambda g, x, y: _shared(g, x == y, x < y), dy=lambda g, x, y: _shared(g, x == y, y < x),
-    rule=_real_pair("maximum"), inplace=False, doc="The larger of two; nan wins.",
+    rule=_real_pair("maximum"), inplace=False, doc="The larger of two, element by element; nan if one of them is.",
+    example=("torch.tensor([1, 5]).maximum(torch.tensor([3, 2]))", "tensor([3, 5])"),
 )  # fmt: skip
 minimum = binary(
     "minimum", dx=lambda g, x, y: _shared(g, x == y, x > y), dy=lambda g, x, y: _shared(g, x == y, y > x),
-    rule=_real_pair("minimum"), inplace=False, doc="The smaller of two; nan wins.",
+    rule=_real_pair("minimum"), inplace=False, doc="The smaller of two, element by element; nan if one of them is.",
+    example=("torch.tensor([1, 5]).minimum(torch.tensor([3, 2]))", "tensor([1, 2])"),
 )  # fmt: skip
 fmax = binary(
     "fmax", dx=lambda g, x, y: _nan_to_other(g, ~((x >= y) | y.isnan())),
     dy=lambda g, x, y: _nan_to_other(g, (x >= y) | y.isnan()),
-    rule=_real_pair("fmax"), inplace=False, doc="The larger of two; nan loses.",
+    rule=_real_pair("fmax"), inplace=False, doc="The larger of two, element by element; where one is nan, the other.",
+    example=("torch.tensor([1.0, torch.nan]).fmax(torch.tensor([3.0, 2.0]))", "tensor([3., 2.])"),
 )  # fmt: skip
 fmin = binary(
     "fmin", dx=lambda g, x, y: _nan_to_other(g, ~((x <= y) | y.isnan())),
     dy=lambda g, x, y: _nan_to_other(g, (x <= y) | y.isnan()),
-    rule=_real_pair("fmin"), inplace=False, doc="The smaller of two; nan loses.",
+    rule=_real_pair("fmin"), inplace=False, doc="The smaller of two, element by element; where one is nan, the other.",
+    example=("torch.tensor([1.0, torch.nan]).fmin(torch.tensor([3.0, 2.0]))", "tensor([1., 2.])"),
 )  # fmt: skip
 
 
@@ -87,27 +91,36 @@ def _copysign_dx(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
 
 hypot = binary(
     "hypot", dx=lambda g, x, out: g * (x / out), dy=lambda g, y, out: g * (y / out),
-    rule=_floats("hypot", "hypot_cpu"), doc="The length of the vector (input, other).",
+    rule=_floats("hypot", "hypot_cpu"), doc="The length of the vector (input, other): `sqrt(input ** 2 + other ** 2)`.",
+    example=("torch.tensor([3.0]).hypot(torch.tensor([4.0]))", "tensor([5.])"),
 )  # fmt: skip
 atan2 = binary(
     "atan2", ufunc2("arctan2"), aliases=("arctan2",),
     dx=lambda g, x, y: _over_square(g * y, x, y), dy=lambda g, x, y: _over_square(-(g * x), x, y),
-    rule=_floats("atan2", "atan2_cpu", promote_float), doc="The angle of the vector (other, input).",
+    rule=_floats("atan2", "atan2_cpu", promote_float), doc="The angle of the point (x=other, y=input) in radians, from -pi to pi.",
+    example=("torch.tensor([1.0, 0.0]).atan2(torch.tensor([1.0, -1.0]))", "tensor([0.7854, 3.1416])"),
 )  # fmt: skip
 copysign = binary(
     "copysign", dx=_copysign_dx, dy=lambda g: flat(g), rule=_copysign_rule,
-    doc="The magnitude of `input` with the sign of `other`.",
+    doc="The size of `input` with the sign of `other`.",
+    example=("torch.tensor([1.0, 2.0]).copysign(torch.tensor([-1.0, 1.0]))", "tensor([-1.,  2.])"),
 )  # fmt: skip
 nextafter = binary(
     "nextafter", dx=lambda g, x, y: g.masked_fill(x == y, 0), dy=lambda g: flat(g),
     rule=_floats("nextafter", "nextafter_cpu"),
-    doc="The next representable number from `input` towards `other`.",
+    doc="The next number that the dtype has, from `input` towards `other`.",
+    example=("torch.tensor([1.0]).nextafter(torch.tensor([2.0])) - 1", "tensor([1.1921e-07])"),
 )  # fmt: skip
 
 
 @public(inplace=True)
 def ldexp(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
-    """`input * 2 ** other`."""
+    """`input * 2 ** other`, element by element.
+
+    Example:
+        >>> torch.tensor([1.0, 3.0]).ldexp(torch.tensor([2, 1]))
+        tensor([4., 6.])
+    """
     tensors_only("ldexp", "input", "other", then=lambda pair: pair)((input, other))
     return into(out, input * 2.0**other)
 
@@ -126,12 +139,14 @@ logaddexp = binary(
     "logaddexp", _logaddexp_body, inplace=False,
     dx=lambda g, x, y: g / conj((y - x).exp() + 1), dy=lambda g, x, y: g / conj((x - y).exp() + 1),
     rule=tensors_only("logaddexp", "input", "other", then=only("fVc", "logaddexp_cpu", promote)),
-    doc="`log(exp(input) + exp(other))`.",
+    doc="`log(exp(input) + exp(other))`, computed so that nothing overflows.",
+    example=("torch.tensor([1000.0]).logaddexp(torch.tensor([1000.0]))", "tensor([1000.6932])"),
 )  # fmt: skip
 logaddexp2 = binary(
     "logaddexp2", inplace=False,
     dx=lambda g, x, y: g / ((y - x).exp2() + 1), dy=lambda g, x, y: g / ((x - y).exp2() + 1),
-    rule=_floats("logaddexp2", "logaddexp2_cpu"), doc="`log2(2 ** input + 2 ** other)`.",
+    rule=_floats("logaddexp2", "logaddexp2_cpu"), doc="`log2(2 ** input + 2 ** other)`, computed so that nothing overflows.",
+    example=("torch.tensor([1000.0]).logaddexp2(torch.tensor([1000.0]))", "tensor([1001.])"),
 )  # fmt: skip
 
 
@@ -167,14 +182,16 @@ def _where_used(slope: Tensor, x: Any, y: Any, edge: float) -> Tensor:
 xlogy: Any = binary(
     "xlogy", _xlogy_body, places=("torch", "Tensor", "special"),
     dx=lambda g, x, y: _where_used(g * _log(y), x, y, 0.0), dy=lambda g, x, y: g * x / y,
-    rule=only(FLOATS, "xlogy_cpu", promote_float), doc="`input * log(other)`, 0 where input is 0.",
+    rule=only(FLOATS, "xlogy_cpu", promote_float), doc="`input * log(other)`, and 0 where `input` is 0.",
+    example=("torch.tensor([0.0, 2.0]).xlogy(torch.tensor([0.0, 3.0]))", "tensor([0.0000, 2.1972])"),
 )  # fmt: skip
 xlog1py: Any = binary(
     "xlog1py", _xlog1py_body, places=("special",), inplace=False,
     dx=lambda g, x, y: _where_used(g * _log(y, 1.0), x, y, -1.0),
     dy=lambda g, x, y: g * x / (y + 1),
     rule=only(FLOATS, "xlog1py_cpu", promote_float),
-    doc="`input * log1p(other)`, 0 where input is 0.",
+    doc="`input * log(1 + other)`, and 0 where `input` is 0.",
+    example=("torch.special.xlog1py(torch.tensor([0.0, 2.0]), torch.tensor([-1.0, 3.0]))", "tensor([0.0000, 2.7726])"),
 )  # fmt: skip
 
 
@@ -203,7 +220,15 @@ _heaviside.derivative(x=no_derivative("heaviside"), values=no_derivative("heavis
 
 @public(inplace=True)
 def heaviside(input: Tensor, values: Tensor, *, out: Any = None) -> Tensor:
-    """0 below zero, 1 above, `values` at zero."""
+    """0 for negative elements, 1 for positive ones, and `values` at zero.
+
+    Args:
+        values: of the dtype of `input`; shapes broadcast.
+
+    Example:
+        >>> torch.tensor([-2.0, 0.0, 3.0]).heaviside(torch.tensor(0.5))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
     return into(out, _heaviside(input, values))
 
 
@@ -211,5 +236,15 @@ def _integers(name: str) -> Any:
     return tensors_only(name, "input", "other", then=only(INTEGERS, f"{name}_cpu", promote))
 
 
-gcd = binary("gcd", rule=_integers("gcd"), doc="The greatest common divisor.")
-lcm = binary("lcm", rule=_integers("lcm"), doc="The least common multiple.")
+gcd = binary(
+    "gcd",
+    rule=_integers("gcd"),
+    doc="The greatest common divisor of integers.",
+    example=("torch.tensor([12, 9]).gcd(torch.tensor([8, 6]))", "tensor([4, 3])"),
+)
+lcm = binary(
+    "lcm",
+    rule=_integers("lcm"),
+    doc="The least common multiple of integers.",
+    example=("torch.tensor([4, 3]).lcm(torch.tensor([6, 5]))", "tensor([12, 15])"),
+)

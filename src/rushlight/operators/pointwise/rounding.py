@@ -35,13 +35,33 @@ def _rounding(name: str, ufunc: str, label: str, doc: str, **options: Any) -> An
     return unary(name, body, dx=lambda g: flat(g), rule=rule, doc=doc, **options)
 
 
-floor = _rounding("floor", "floor", "floor_vml_cpu", "The largest integer not above.")
-ceil = _rounding("ceil", "ceil", "ceil_vml_cpu", "The smallest integer not below.")
-trunc = _rounding("trunc", "trunc", "trunc_vml_cpu", "Without the fraction.", aliases=("fix",))
+floor = _rounding(
+    "floor",
+    "floor",
+    "floor_vml_cpu",
+    "The nearest whole number that is not larger.",
+    example=("torch.tensor([1.7, -1.2]).floor()", "tensor([ 1., -2.])"),
+)
+ceil = _rounding(
+    "ceil",
+    "ceil",
+    "ceil_vml_cpu",
+    "The nearest whole number that is not smaller.",
+    example=("torch.tensor([1.2, -1.7]).ceil()", "tensor([ 2., -1.])"),
+)
+trunc = _rounding(
+    "trunc",
+    "trunc",
+    "trunc_vml_cpu",
+    "The whole part: the fraction is cut off.",
+    example=("torch.tensor([1.7, -1.7]).trunc()", "tensor([ 1., -1.])"),
+    aliases=("fix",),
+)
 _round = _rounding("round", "rint", "round_vml_cpu", "The nearest integer.", places=()).op
 frac = unary(
     "frac", lambda xp, x: x - xp.trunc(x), dx=lambda g: g, rule=only(FLOATS, "frac_cpu"),
-    doc="The fraction of every element, with its sign.",
+    doc="The fraction that `trunc` cuts off, with its sign.",
+    example=("torch.tensor([1.5, -1.25]).frac()", "tensor([ 0.5000, -0.2500])"),
 )  # fmt: skip
 
 
@@ -60,7 +80,17 @@ _round_decimals.derivative(x=lambda g: flat(g))
 
 @public("torch", "Tensor", "special", inplace=True)
 def round(input: Tensor, *, decimals: int = 0, out: Any = None) -> Tensor:  # noqa: A001
-    """The nearest integer, halves to even; or the nearest number of so many decimals."""
+    """The nearest whole number, halves to the even one; or the nearest number with some decimals.
+
+    Args:
+        decimals: digits after the point; negative ones round to tens, hundreds and so on.
+
+    Example:
+        >>> torch.tensor([0.5, 1.5, 2.7]).round()
+        tensor([0., 2., 3.])
+        >>> torch.tensor([1.2345]).round(decimals=2)
+        tensor([1.2300])
+    """
     return into(out, _round_decimals(input, decimals=decimals) if decimals else _round(input))
 
 
@@ -92,7 +122,17 @@ def nan_to_num(
     input: Tensor, nan: float | None = 0.0, posinf: Any = None, neginf: Any = None,
     *, out: Any = None,
 ) -> Tensor:  # fmt: skip
-    """nan, inf and -inf replaced, by default with 0 and the dtype's limits."""
+    """nan and infinities replaced by numbers.
+
+    Args:
+        nan: what stands for nan.
+        posinf: what stands for infinity; the largest number of the dtype if None.
+        neginf: what stands for minus infinity; the smallest number of the dtype if None.
+
+    Example:
+        >>> torch.tensor([torch.nan, torch.inf, 1.0]).nan_to_num(posinf=99.0)
+        tensor([ 0., 99.,  1.])
+    """
     nan = 0.0 if nan is None else nan
     return into(out, _nan_to_num(input, nan=nan, posinf=posinf, neginf=neginf))
 
@@ -116,5 +156,11 @@ _frexp.derivative(x=lambda g, out1: g * 2.0 ** -out1.to(g.dtype))
 
 @public()
 def frexp(input: Tensor, *, out: Any = None) -> Any:
-    """Mantissas in [0.5, 1) and exponents with `input == mantissa * 2 ** exponent`."""
+    """Every element as a mantissa, whose size is in [0.5, 1), and a power of two.
+
+    Example:
+        >>> mantissa, exponent = torch.tensor([8.0, 3.0]).frexp()
+        >>> mantissa, exponent
+        (tensor([0.5000, 0.7500]), tensor([4, 2], dtype=torch.int32))
+    """
     return into(out, _Frexp(*_frexp(input)))

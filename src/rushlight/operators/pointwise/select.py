@@ -45,7 +45,20 @@ _where.derivative(
 
 @public("torch")
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
-    """`input` where the condition holds and `other` elsewhere; alone, the indices where it holds."""
+    """`input` where a condition holds and `other` elsewhere; with the condition alone, the positions where it holds.
+
+    Args:
+        condition: truth values; the shapes of all three broadcast.
+        input: a tensor or a number.
+        other: a tensor or a number.
+
+    Example:
+        >>> x = torch.tensor([1.0, -2.0])
+        >>> torch.where(x > 0, x, 0.0)
+        tensor([1., 0.])
+        >>> torch.where(x > 0)
+        (tensor([0]),)
+    """
     if input is None and other is None and isinstance(condition, Tensor):
         return condition.nonzero(as_tuple=True)
     if not isinstance(condition, Tensor) or input is None or other is None:
@@ -69,7 +82,17 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
 
 @public("Tensor", name="where")
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """`self` where the condition holds, `other` elsewhere."""
+    """The elements of this tensor where a condition holds, those of another elsewhere.
+
+    Args:
+        condition: truth values; shapes broadcast.
+        other: a tensor or a number.
+
+    Example:
+        >>> x = torch.tensor([1.0, -2.0])
+        >>> x.where(x > 0, 0.0)
+        tensor([1., 0.])
+    """
     return where(condition, self, other)
 
 
@@ -100,7 +123,17 @@ _masked_fill.derivative(
 
 @public(inplace=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """`input` with `value` where the mask is true."""
+    """One value written where a mask is true, in a copy.
+
+    Args:
+        mask: truth values; it broadcasts to `input`.
+        value: a number, or a tensor without dimensions.
+
+    Example:
+        >>> x = torch.tensor([1.0, -2.0])
+        >>> x.masked_fill(x < 0, 0)
+        tensor([1., 0.])
+    """
     if not isinstance(mask, Tensor):
         raise not_a_tensor("masked_fill", "mask", 1, mask)
     if mask._a.dtype.kind != "b":
@@ -183,19 +216,47 @@ _clamp.derivative(
 
 @public(inplace=True, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
-    """Every element moved into [min, max]; bounds are numbers or tensors."""
+    """Every element moved into a range.
+
+    Args:
+        min: the lower end, a number or a tensor; None for no lower end.
+        max: the upper end, a number or a tensor; where `min` is larger, `max` counts.
+
+    Raises:
+        RuntimeError: if both are None.
+
+    Example:
+        >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
+    """
     return into(out, _clamp(input, min, max))
 
 
 @public(inplace=True)
 def clamp_min(input: Tensor, min: Any, *, out: Any = None) -> Tensor:
-    """Every element moved up to at least `min`."""
+    """Every element moved up to at least `min`.
+
+    Args:
+        min: a number or a tensor.
+
+    Example:
+        >>> torch.tensor([-1.0, 2.0]).clamp_min(0)
+        tensor([0., 2.])
+    """
     return into(out, _clamp(input, min, None))
 
 
 @public(inplace=True)
 def clamp_max(input: Tensor, max: Any, *, out: Any = None) -> Tensor:
-    """Every element moved down to at most `max`."""
+    """Every element moved down to at most `max`.
+
+    Args:
+        max: a number or a tensor.
+
+    Example:
+        >>> torch.tensor([-1.0, 2.0]).clamp_max(1)
+        tensor([-1.,  1.])
+    """
     return into(out, _clamp(input, None, max))
 
 
@@ -235,7 +296,16 @@ def _functional_threshold(
 
 @public("torch")
 def threshold(input: Tensor, threshold: float, value: float, *, out: Any = None) -> Tensor:
-    """The elements above the threshold; `value` in place of the others."""
+    """Elements that are not above a threshold replaced by one value.
+
+    Args:
+        threshold: what an element has to be above to stay.
+        value: what stands in place of the others.
+
+    Example:
+        >>> torch.threshold(torch.tensor([0.5, 2.0]), 1.0, -1.0)
+        tensor([-1.,  2.])
+    """
     return into(out, _apply_threshold(input, threshold, value))
 
 
@@ -264,7 +334,16 @@ _lerp.derivative(
 
 @public(inplace=True)
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Tensor:
-    """`input + weight * (end - input)`."""
+    """A point between two: `input + weight * (end - input)`.
+
+    Args:
+        end: where weight 1 leads.
+        weight: a number or a tensor.
+
+    Example:
+        >>> torch.tensor([0.0, 10.0]).lerp(torch.tensor([10.0, 20.0]), 0.5)
+        tensor([ 5., 15.])
+    """
     if not isinstance(input, Tensor) or not isinstance(end, Tensor):
         raise invalid_arguments("lerp", input, end, weight)
     if input._a.dtype != end._a.dtype:
@@ -333,7 +412,17 @@ def _check_three(name: str, x: Any, a: Any, b: Any) -> None:
 def addcmul(
     input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None
 ) -> Tensor:
-    """`input + value * tensor1 * tensor2`."""
+    """`input + value * tensor1 * tensor2`, element by element.
+
+    Args:
+        tensor1: a tensor; shapes broadcast.
+        tensor2: a tensor; shapes broadcast.
+        value: a number.
+
+    Example:
+        >>> torch.ones(2).addcmul(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=10)
+        tensor([31., 81.])
+    """
     _check_three("addcmul", input, tensor1, tensor2)
     if input._a.dtype.kind in "biu":
         d = result_dtype(input, tensor1, tensor2)
@@ -348,7 +437,20 @@ def addcmul(
 def addcdiv(
     input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None
 ) -> Tensor:
-    """`input + value * tensor1 / tensor2`."""
+    """`input + value * tensor1 / tensor2`, element by element.
+
+    Args:
+        tensor1: a tensor; shapes broadcast.
+        tensor2: a tensor; shapes broadcast.
+        value: a number.
+
+    Raises:
+        RuntimeError: for integers.
+
+    Example:
+        >>> torch.ones(2).addcdiv(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0]), value=10)
+        tensor([6., 6.])
+    """
     _check_three("addcdiv", input, tensor1, tensor2)
     if tensor1._a.dtype.kind in "biu" and tensor2._a.dtype.kind in "biu":
         raise RuntimeError(

@@ -31,31 +31,38 @@ def _bell(x: Tensor) -> Tensor:
 
 
 erf = _special(
-    "erf", "erf_vml_cpu", "The error function.", places=_EVERYWHERE,
+    "erf", "erf_vml_cpu", "The error function.",
+    example=("torch.tensor([0.0, 0.5]).erf()", "tensor([0.0000, 0.5205])"), places=_EVERYWHERE,
     dx=lambda g, x: g * _bell(x) * (2 / bodies.SQRT_PI),
 )  # fmt: skip
 erfc = _special(
-    "erfc", "erfc_vml_cpu", "`1 - erf(input)`, exact in the tail.", places=_EVERYWHERE,
+    "erfc", "erfc_vml_cpu", "`1 - erf(input)`, exact for large numbers too.",
+    example=("torch.tensor([0.0, 3.0]).erfc()", "tensor([1.0000e+00, 2.2090e-05])"), places=_EVERYWHERE,
     dx=lambda g, x: g * _bell(x) * (-2 / bodies.SQRT_PI),
 )  # fmt: skip
 erfinv = _special(
-    "erfinv", "erfinv_vml_cpu", "The inverse of the error function.", places=_EVERYWHERE,
+    "erfinv", "erfinv_vml_cpu", "The number whose error function every element is.",
+    example=("torch.tensor([0.0, 0.5]).erfinv()", "tensor([0.0000, 0.4769])"), places=_EVERYWHERE,
     dx=lambda g, out: g * (out * out).exp() * (bodies.SQRT_PI / 2),
 )  # fmt: skip
 erfcx = _special(
-    "erfcx", "erfcx", "`exp(input ** 2) * erfc(input)`.",
+    "erfcx", "erfcx", "`exp(input ** 2) * erfc(input)`, without overflow.",
+    example=("torch.special.erfcx(torch.tensor([0.0, 10.0]))", "tensor([1.0000, 0.0561])"),
     dx=lambda g, x, out: g * (x * out - 1 / bodies.SQRT_PI) * 2,
 )  # fmt: skip
 ndtr = _special(
-    "ndtr", "ndtr", "The area under the normal curve up to every element.",
+    "ndtr", "ndtr", "The part of the standard normal distribution that lies below every element.",
+    example=("torch.special.ndtr(torch.tensor([0.0, 1.96]))", "tensor([0.5000, 0.9750])"),
     dx=lambda g, x: g * (x * x * -0.5).exp() * (1 / math.sqrt(2 * math.pi)),
 )  # fmt: skip
 log_ndtr = _special(
-    "log_ndtr", "log_ndtr", "The logarithm of `ndtr`.",
+    "log_ndtr", "log_ndtr", "The logarithm of `ndtr`, exact for very negative numbers too.",
+    example=("torch.special.log_ndtr(torch.tensor([0.0, -10.0]))", "tensor([ -0.6931, -53.2313])"),
     dx=lambda g, x: g / erfcx.op(x * -math.sqrt(0.5)) * math.sqrt(2 / math.pi),
 )  # fmt: skip
 ndtri = _special(
-    "ndtri", "ndtri", "The inverse of `ndtr`.",
+    "ndtri", "ndtri", "The inverse of `ndtr`: the number below which this part of the normal distribution lies.",
+    example=("torch.special.ndtri(torch.tensor([0.5, 0.975]))", "tensor([0.0000, 1.9600])"),
     dx=lambda g, out: g * (out * out * 0.5).exp() * math.sqrt(2 * math.pi),
 )  # fmt: skip
 
@@ -63,11 +70,13 @@ ndtri = _special(
 # -- gamma --------------------------------------------------------------------------------------
 
 lgamma = _special(
-    "lgamma", "lgamma_vml_cpu", "The logarithm of the absolute gamma function.",
+    "lgamma", "lgamma_vml_cpu", "The logarithm of the absolute value of the gamma function.",
+    example=("torch.tensor([1.0, 5.0]).lgamma()", "tensor([0.0000, 3.1781])"),
     places=("torch", "Tensor"), dx=lambda g, x: g * digamma.op(x),
 )  # fmt: skip
 digamma: Any = _special(
-    "digamma", "digamma", "The derivative of `lgamma`.", places=_EVERYWHERE,
+    "digamma", "digamma", "The derivative of `lgamma`.",
+    example=("torch.tensor([1.0, 2.0]).digamma()", "tensor([-0.5772,  0.4228])"), places=_EVERYWHERE,
     dx=lambda g, x: g * _polygamma(x, n=1),
 )  # fmt: skip
 publish("special", "gammaln", lgamma)
@@ -82,7 +91,18 @@ _polygamma.derivative(x=lambda g, x, n: g * _polygamma(x, n=n + 1))
 
 @public("torch", "special")
 def polygamma(n: int, input: Tensor, *, out: Any = None) -> Tensor:
-    """The n-th derivative of `digamma`."""
+    """The n-th derivative of `digamma`.
+
+    Args:
+        n: how often; 0 is `digamma` itself.
+
+    Raises:
+        RuntimeError: for a negative `n`.
+
+    Example:
+        >>> torch.polygamma(1, torch.tensor([1.0, 2.0]))
+        tensor([1.6449, 0.6449])
+    """
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return into(out, digamma.op(input) if n == 0 else _polygamma(input, n=int(n)))
@@ -90,13 +110,32 @@ def polygamma(n: int, input: Tensor, *, out: Any = None) -> Tensor:
 
 @public("Tensor", name="polygamma", inplace=True)
 def _polygamma_method(self: Tensor, n: int) -> Tensor:
-    """The n-th derivative of `digamma`."""
+    """The n-th derivative of `digamma`.
+
+    Args:
+        n: how often; 0 is `digamma` itself.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0]).polygamma(1)
+        tensor([1.6449, 0.6449])
+    """
     return polygamma(n, self)
 
 
 @public("torch", "Tensor", inplace=True)
 def mvlgamma(input: Tensor, p: int, *, out: Any = None) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension `p`."""
+    """The logarithm of the gamma function of several dimensions.
+
+    Args:
+        p: how many dimensions.
+
+    Raises:
+        RuntimeError: if `p` is less than 1.
+
+    Example:
+        >>> torch.tensor([2.0, 3.0]).mvlgamma(2)
+        tensor([0.4516, 1.5502])
+    """
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     total = lgamma.op(input)
@@ -107,7 +146,7 @@ def mvlgamma(input: Tensor, p: int, *, out: Any = None) -> Tensor:
 
 @public("special")
 def multigammaln(input: Tensor, p: int, *, out: Any = None) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension `p`."""
+    """As `torch.mvlgamma`."""
     return mvlgamma(input, p, out=out)
 
 
@@ -118,24 +157,41 @@ def _zeta_dy(g: Tensor, x: Any, y: Tensor) -> Tensor:
 zeta = binary(
     "zeta", bodies.zeta, places=("special",), inplace=False, dx=no_derivative("special_zeta"),
     dy=_zeta_dy,
-    rule=only(FLOATS, "zeta", promote_float), doc="The Hurwitz zeta function.",
+    rule=only(FLOATS, "zeta", promote_float), doc="The Hurwitz zeta function: the sum of `1 / (k + other) ** input` over k = 0, 1, 2, ...",
+    example=("torch.special.zeta(torch.tensor([2.0]), torch.tensor([1.0]))", "tensor([1.6449])"),
 )  # fmt: skip
 
 
-def _incomplete(name: str, sign: float, doc: str) -> Any:
+def _incomplete(name: str, sign: float, doc: str, example: tuple[str, str]) -> Any:
     def dy(g: Tensor, x: Any, y: Tensor) -> Tensor:
         density = ((x - 1) * y.log() - y - lgamma.op(x)).exp()
         return g * density * sign
 
     return binary(
         name, getattr(bodies, name), places=("special",), inplace=False, dx=no_derivative(name),
-        dy=dy, doc=doc,
+        dy=dy, doc=doc, example=example,
         rule=only(FLOATS, name, promote_float),
     )  # fmt: skip
 
 
-gammainc = _incomplete("gammainc", 1.0, "The regularised lower incomplete gamma function.")
-gammaincc = _incomplete("gammaincc", -1.0, "The regularised upper incomplete gamma function.")
+gammainc = _incomplete(
+    "gammainc",
+    1.0,
+    "The part of the gamma function's integral up to `other`: 0 at zero, 1 at infinity.",
+    example=(
+        "torch.special.gammainc(torch.tensor([2.0]), torch.tensor([1.0]))",
+        "tensor([0.2642])",
+    ),
+)
+gammaincc = _incomplete(
+    "gammaincc",
+    -1.0,
+    "The part of the gamma function's integral from `other` on: `1 - gammainc`.",
+    example=(
+        "torch.special.gammaincc(torch.tensor([2.0]), torch.tensor([1.0]))",
+        "tensor([0.7358])",
+    ),
+)
 for _name, _fn in (("igamma", gammainc), ("igammac", gammaincc)):
     public("torch", "Tensor", name=_name, inplace=True)(_fn)
 
@@ -148,21 +204,25 @@ def _at_zero(value: Tensor, x: Tensor, limit: float) -> Tensor:
 
 
 i0 = _special(
-    "i0", "i0_vml_cpu", "The modified Bessel function of order 0.", places=_EVERYWHERE,
+    "i0", "i0_vml_cpu", "The modified Bessel function of the first kind of order 0.",
+    example=("torch.tensor([0.0, 1.0]).i0()", "tensor([1.0000, 1.2661])"), places=_EVERYWHERE,
     dx=lambda g, x: g * i1.op(x),
 )  # fmt: skip
 i0e = _special(
     "i0e",
     "i0e",
-    "`exp(-|input|) * i0(input)`.",
+    "`exp(-|input|) * i0(input)`, which does not overflow.",
+    example=("torch.special.i0e(torch.tensor([0.0, 100.0]))", "tensor([1.0000, 0.0399])"),
     dx=lambda g, x, out: g * (i1e.op(x) - x.sgn() * out),
 )
 i1: Any = _special(
-    "i1", "i1", "The modified Bessel function of order 1.",
+    "i1", "i1", "The modified Bessel function of the first kind of order 1.",
+    example=("torch.special.i1(torch.tensor([0.0, 1.0]))", "tensor([0.0000, 0.5652])"),
     dx=lambda g, x, out: g * _at_zero(i0.op(x) - out / x, x, 0.5),
 )  # fmt: skip
 i1e: Any = _special(
-    "i1e", "i1e", "`exp(-|input|) * i1(input)`.",
+    "i1e", "i1e", "`exp(-|input|) * i1(input)`, which does not overflow.",
+    example=("torch.special.i1e(torch.tensor([0.0, 100.0]))", "tensor([0.0000, 0.0397])"),
     dx=lambda g, x, out: g * _at_zero(i0e.op(x) - out * (x.sgn() + 1 / x), x, 0.5),
 )  # fmt: skip
 
@@ -179,5 +239,6 @@ def _entr_body(xp: Any, x: Any) -> Any:
 
 entr = unary(
     "entr", _entr_body, dx=lambda g, x: g * -(x.log() + 1), places=("special",), inplace=False,
-    rule=only(FLOATS, "entr", promote_unary_float), doc="`-input * log(input)`, 0 at zero.",
+    rule=only(FLOATS, "entr", promote_unary_float), doc="`-input * log(input)`: 0 at zero, minus infinity below.",
+    example=("torch.special.entr(torch.tensor([0.0, 0.5]))", "tensor([0.0000, 0.3466])"),
 )  # fmt: skip

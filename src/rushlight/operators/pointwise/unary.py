@@ -54,33 +54,46 @@ neg: Any = unary(
     "neg", ufunc1("negative"), dx=lambda g: neg(g), aliases=("negative",),
     rule=_refuse_bool("Negation, the `-` operator, on a bool tensor is not supported. If you are "
                       "trying to invert a mask, use the `~` or `logical_not()` operator instead."),
-    doc="`-input`.",
+    doc="The negative of every element.",
+    example=("torch.tensor([1, -2]).neg()", "tensor([-1,  2])"),
 )  # fmt: skip
 abs = unary(  # noqa: A001
     "abs", ufunc1("absolute"), dx=lambda g, x: g * x.sgn(), aliases=("absolute",), meta=_real_meta,
     rule=only("iufVc", "abs_cpu"), doc="The distance of every element from zero.",
+    example=("torch.tensor([-1.5, 2.0]).abs()", "tensor([1.5000, 2.0000])"),
 )  # fmt: skip
 sign = unary(
     "sign", _sign_body, dx=lambda g: flat(g),
     rule=only("biufV", "sign", message="Unlike NumPy, torch.sign is not intended to support complex "
                                        "numbers. Please use torch.sgn instead."),
-    doc="-1, 0 or 1 by the sign of every element.",
+    doc="-1, 0 or 1, by the sign of every element.",
+    example=("torch.tensor([-3.0, 0.0, 2.0]).sign()", "tensor([-1.,  0.,  1.])"),
 )  # fmt: skip
 sgn = unary(
     "sgn", _sign_body, dx=_sgn_dx, floats=False,
-    doc="`sign`, and for complex numbers the unit number of the same direction.",
+    doc="As `sign`; for complex numbers the number of length 1 in the same direction.",
+    example=("torch.tensor([3 + 4j]).sgn()", "tensor([0.6000+0.8000j])"),
 )  # fmt: skip
 signbit = unary(
     "signbit", lambda xp, x: xp.zeros(x.shape, bool) if x.dtype.kind in "bu" else
     (x < 0 if x.dtype.kind == "i" else xp.signbit(x)), meta=bool_meta, inplace=False,
     rule=only("biufV", "signbit", message="signbit is not implemented for complex tensors."),
-    doc="Whether the sign bit of every element is set; true for -0.0.",
+    doc="Whether the sign bit of every element is set, which it is for -0.0 too.",
+    example=("torch.tensor([-1.0, -0.0, 1.0]).signbit()", "tensor([ True,  True, False])"),
 )  # fmt: skip
 
 
 @public()
 def positive(input: Tensor) -> Tensor:
-    """`+input`: the tensor itself."""
+    """The tensor itself, as `+x` is.
+
+    Raises:
+        RuntimeError: for truth values.
+
+    Example:
+        >>> torch.tensor([1, -2]).positive()
+        tensor([ 1, -2])
+    """
     if input._a.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
@@ -108,16 +121,28 @@ def _rsqrt_body(xp: Any, x: Any) -> Any:
 
 square = unary(
     "square", dx=lambda g, x: g * conj(x) * 2, rule=_square_rule, grad_name="PowBackward0",
-    doc="`input * input`.",
+    doc="The square of every element.",
+    example=("torch.tensor([1.0, -3.0]).square()", "tensor([1., 9.])"),
 )  # fmt: skip
-sqrt = unary("sqrt", dx=lambda g, out: g / conj(out * 2), doc="The square root.")
+sqrt = unary(
+    "sqrt",
+    dx=lambda g, out: g / conj(out * 2),
+    doc="The square root of every element; nan for negative ones.",
+    example=("torch.tensor([4.0, 9.0]).sqrt()", "tensor([2., 3.])"),
+)
 rsqrt = unary(
     "rsqrt",
     _rsqrt_body,
     dx=lambda g, out: g * conj(out * out * out) * -0.5,
-    doc="`1 / sqrt(input)`.",
+    doc="One divided by the square root of every element.",
+    example=("torch.tensor([4.0, 0.25]).rsqrt()", "tensor([0.5000, 2.0000])"),
 )
-reciprocal = unary("reciprocal", dx=lambda g, out: -(g * conj(out * out)), doc="`1 / input`.")
+reciprocal = unary(
+    "reciprocal",
+    dx=lambda g, out: -(g * conj(out * out)),
+    doc="One divided by every element.",
+    example=("torch.tensor([2.0, 4.0]).reciprocal()", "tensor([0.5000, 0.2500])"),
+)
 
 
 # -- exponentials and logarithms ----------------------------------------------------------------
@@ -131,21 +156,45 @@ def _log2_body(xp: Any, x: Any) -> Any:
     return xp.log(x) / LN2 if x.dtype.kind == "c" else xp.log2(x)
 
 
-exp = unary("exp", dx=lambda g, out: g * conj(out), doc="e to the power of every element.")
+exp = unary(
+    "exp",
+    dx=lambda g, out: g * conj(out),
+    doc="e to the power of every element.",
+    example=("torch.tensor([0.0, 1.0]).exp()", "tensor([1.0000, 2.7183])"),
+)
 exp2 = unary(
     "exp2", _exp2_body, dx=lambda g, out: g * conj(out) * LN2, places=("torch", "Tensor", "special"),
     doc="2 to the power of every element.",
+    example=("torch.tensor([1.0, 3.0]).exp2()", "tensor([2., 8.])"),
 )  # fmt: skip
 expm1 = unary(
     "expm1", dx=lambda g, out: g * conj(out + 1), places=("torch", "Tensor", "special"),
-    doc="`exp(input) - 1`, exact near zero.",
+    doc="`exp(input) - 1`, exact for numbers near zero too.",
+    example=("torch.tensor([0.0, 1.0]).expm1()", "tensor([0.0000, 1.7183])"),
 )  # fmt: skip
-log = unary("log", dx=lambda g, x: g / conj(x), doc="The natural logarithm.")
-log2 = unary("log2", _log2_body, dx=lambda g, x: g / conj(x * LN2), doc="The logarithm to base 2.")
-log10 = unary("log10", dx=lambda g, x: g / conj(x * LN10), doc="The logarithm to base 10.")
+log = unary(
+    "log",
+    dx=lambda g, x: g / conj(x),
+    doc="The natural logarithm of every element; nan for negative ones.",
+    example=("torch.tensor([1.0, 10.0]).log()", "tensor([0.0000, 2.3026])"),
+)
+log2 = unary(
+    "log2",
+    _log2_body,
+    dx=lambda g, x: g / conj(x * LN2),
+    doc="The logarithm of every element to base 2.",
+    example=("torch.tensor([1.0, 8.0]).log2()", "tensor([0., 3.])"),
+)
+log10 = unary(
+    "log10",
+    dx=lambda g, x: g / conj(x * LN10),
+    doc="The logarithm of every element to base 10; nan for negative ones.",
+    example=("torch.tensor([2.0, 5.0]).log10()", "tensor([0.3010, 0.6990])"),
+)
 log1p = unary(
     "log1p", dx=lambda g, x: g / conj(x + 1), places=("torch", "Tensor", "special"),
-    doc="`log(1 + input)`, exact near zero.",
+    doc="`log(1 + input)`, exact for numbers near zero too.",
+    example=("torch.tensor([0.0, 1e-7]).log1p()", "tensor([0.0000e+00, 1.0000e-07])"),
 )  # fmt: skip
 
 
@@ -171,52 +220,94 @@ def _sinc_dx(g: Tensor, x: Tensor) -> Tensor:
     return slope.masked_fill(square == 0, 0)
 
 
-sin = unary("sin", dx=lambda g, x: g * conj(x.cos()), doc="The sine.")
-cos = unary("cos", dx=lambda g, x: -(g * conj(x.sin())), doc="The cosine.")
-tan = unary("tan", dx=lambda g, out: g * conj(out * out + 1), doc="The tangent.")
+sin = unary(
+    "sin",
+    dx=lambda g, x: g * conj(x.cos()),
+    doc="The sine of angles in radians.",
+    example=("torch.tensor([0.0, torch.pi / 2]).sin()", "tensor([0., 1.])"),
+)
+cos = unary(
+    "cos",
+    dx=lambda g, x: -(g * conj(x.sin())),
+    doc="The cosine of angles in radians.",
+    example=("torch.tensor([0.0, torch.pi]).cos()", "tensor([ 1., -1.])"),
+)
+tan = unary(
+    "tan",
+    dx=lambda g, out: g * conj(out * out + 1),
+    doc="The tangent of angles in radians.",
+    example=("torch.tensor([0.0, 0.5]).tan()", "tensor([0.0000, 0.5463])"),
+)
 asin = unary(
     "asin", ufunc1("arcsin"), dx=lambda g, x: g * conj((1 - x * x).rsqrt()), aliases=("arcsin",),
-    doc="The inverse sine.",
+    doc="The angle, in radians, whose sine every element is.",
+    example=("torch.tensor([0.0, 1.0]).asin()", "tensor([0.0000, 1.5708])"),
 )  # fmt: skip
 acos = unary(
     "acos", ufunc1("arccos"), dx=lambda g, x: -(g * conj((1 - x * x).rsqrt())),
-    aliases=("arccos",), doc="The inverse cosine.",
+    aliases=("arccos",), doc="The angle, in radians, whose cosine every element is.",
+    example=("torch.tensor([1.0, 0.0]).acos()", "tensor([0.0000, 1.5708])"),
 )  # fmt: skip
 atan = unary(
     "atan", ufunc1("arctan"), dx=lambda g, x: g / conj(x * x + 1), aliases=("arctan",),
-    doc="The inverse tangent.",
+    doc="The angle, in radians, whose tangent every element is.",
+    example=("torch.tensor([0.0, 1.0]).atan()", "tensor([0.0000, 0.7854])"),
 )  # fmt: skip
-sinh = unary("sinh", dx=lambda g, x: g * conj(x.cosh()), doc="The hyperbolic sine.")
-cosh = unary("cosh", dx=lambda g, x: g * conj(x.sinh()), doc="The hyperbolic cosine.")
+sinh = unary(
+    "sinh",
+    dx=lambda g, x: g * conj(x.cosh()),
+    doc="The hyperbolic sine.",
+    example=("torch.tensor([0.0, 1.0]).sinh()", "tensor([0.0000, 1.1752])"),
+)
+cosh = unary(
+    "cosh",
+    dx=lambda g, x: g * conj(x.sinh()),
+    doc="The hyperbolic cosine.",
+    example=("torch.tensor([0.0, 1.0]).cosh()", "tensor([1.0000, 1.5431])"),
+)
 asinh = unary(
     "asinh", ufunc1("arcsinh"), dx=lambda g, x: g * conj((x * x + 1).rsqrt()),
-    aliases=("arcsinh",), doc="The inverse hyperbolic sine.",
+    aliases=("arcsinh",), doc="The number whose hyperbolic sine every element is.",
+    example=("torch.tensor([0.0, 1.0]).asinh()", "tensor([0.0000, 0.8814])"),
 )  # fmt: skip
 acosh = unary(
     "acosh", ufunc1("arccosh"), dx=_acosh_dx, aliases=("arccosh",),
-    doc="The inverse hyperbolic cosine.",
+    doc="The number whose hyperbolic cosine every element is; nan below 1.",
+    example=("torch.tensor([1.0, 2.0]).acosh()", "tensor([0.0000, 1.3170])"),
 )  # fmt: skip
 atanh = unary(
     "atanh", ufunc1("arctanh"), dx=lambda g, x: g / conj(1 - x * x), aliases=("arctanh",),
-    doc="The inverse hyperbolic tangent.",
+    doc="The number whose hyperbolic tangent every element is; nan outside of [-1, 1].",
+    example=("torch.tensor([0.0, 0.5]).atanh()", "tensor([0.0000, 0.5493])"),
 )  # fmt: skip
 sinc = unary(
     "sinc", _sinc_body, dx=_sinc_dx, places=("torch", "Tensor", "special"),
-    doc="`sin(pi * input) / (pi * input)`, 1 at zero.",
+    doc="`sin(pi * input) / (pi * input)`, which is 1 at zero.",
+    example=("torch.tensor([0.0, 0.5]).sinc()", "tensor([1.0000, 0.6366])"),
 )  # fmt: skip
 
 
-def _scale(name: str, factor: float, doc: str) -> Any:
+def _scale(name: str, factor: float, doc: str, example: tuple[str, str]) -> Any:
     def rule(inputs: tuple) -> tuple:
         if isinstance(inputs[0], Tensor) and inputs[0]._a.dtype.kind == "c":
             raise RuntimeError(f"{name} is not supported for complex tensors.")
         return promote_unary_float(inputs)
 
-    return unary(name, ufunc1(name), dx=lambda g: g * factor, rule=rule, doc=doc)
+    return unary(name, ufunc1(name), dx=lambda g: g * factor, rule=rule, doc=doc, example=example)
 
 
-deg2rad = _scale("deg2rad", math.pi / 180.0, "Degrees to radians.")
-rad2deg = _scale("rad2deg", 180.0 / math.pi, "Radians to degrees.")
+deg2rad = _scale(
+    "deg2rad",
+    math.pi / 180.0,
+    "Angles in degrees as radians.",
+    example=("torch.tensor([0.0, 180.0]).deg2rad()", "tensor([0.0000, 3.1416])"),
+)
+rad2deg = _scale(
+    "rad2deg",
+    180.0 / math.pi,
+    "Angles in radians as degrees.",
+    example=("torch.tensor([0.0, torch.pi]).rad2deg()", "tensor([  0., 180.])"),
+)
 
 
 # -- squashing ----------------------------------------------------------------------------------
@@ -263,21 +354,37 @@ tanh_backward.derivative(
 )
 sigmoid = unary(
     "sigmoid", _sigmoid_body, dx=lambda g, out: sigmoid_backward(g, conj(out)),
-    doc="`1 / (1 + exp(-input))`, without overflow.",
+    doc="`1 / (1 + exp(-input))`: every number moved into (0, 1).",
+    example=("torch.tensor([-100.0, 0.0, 2.0]).sigmoid()", "tensor([0.0000, 0.5000, 0.8808])"),
 )  # fmt: skip
-tanh = unary("tanh", dx=lambda g, out: tanh_backward(g, conj(out)), doc="The hyperbolic tangent.")
+tanh = unary(
+    "tanh",
+    dx=lambda g, out: tanh_backward(g, conj(out)),
+    doc="The hyperbolic tangent: every number moved into (-1, 1).",
+    example=("torch.tensor([-100.0, 0.0, 0.5]).tanh()", "tensor([-1.0000,  0.0000,  0.4621])"),
+)
 
 
 @public("special", name="expit")
 @public("functional", name="sigmoid")
 def _sigmoid(input: Tensor, *, out: Any = None) -> Tensor:
-    """`1 / (1 + exp(-input))`, without overflow."""
+    """`1 / (1 + exp(-input))`: every number moved into (0, 1).
+
+    Example:
+        >>> torch.special.expit(torch.tensor([0.0, 2.0]))
+        tensor([0.5000, 0.8808])
+    """
     return sigmoid(input, out=out)
 
 
 @public("functional", name="tanh")
 def _tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent: every number moved into (-1, 1).
+
+    Example:
+        >>> F.tanh(torch.tensor([0.0, 0.5]))
+        tensor([0.0000, 0.4621])
+    """
     return tanh.op(input)
 
 
@@ -302,5 +409,13 @@ _logit.derivative(x=_logit_dx)
 
 @public("torch", "Tensor", "special", inplace=True)
 def logit(input: Tensor, eps: float | None = None, *, out: Any = None) -> Tensor:
-    """The inverse of sigmoid; `eps` clamps the input into [eps, 1 - eps]."""
+    """The inverse of `sigmoid`.
+
+    Args:
+        eps: move the input into [eps, 1 - eps] first, so that the result is finite.
+
+    Example:
+        >>> torch.tensor([0.5, 0.9]).logit()
+        tensor([0.0000, 2.1972])
+    """
     return into(out, _logit(input, eps=eps))

@@ -76,14 +76,32 @@ def _over(op: Op, x: Tensor, dim: Any, keepdim: bool, name: str) -> Tensor:
 @public()
 @numpy_names
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
-    """The largest elements over `dim`; equal ones share the gradient."""
+    """The largest elements over dimensions, without their positions; equal ones share the gradient.
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+        keepdim: keep these dimensions with size 1.
+
+    Example:
+        >>> torch.tensor([[1, 5], [7, 2]]).amax((0, 1))
+        tensor(7)
+    """
     return into(out, _over(_amax, input, dim, keepdim, "amax"))
 
 
 @public()
 @numpy_names
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
-    """The smallest elements over `dim`; equal ones share the gradient."""
+    """The smallest elements over dimensions, without their positions; equal ones share the gradient.
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+        keepdim: keep these dimensions with size 1.
+
+    Example:
+        >>> torch.tensor([[1, 5], [7, 2]]).amin(1)
+        tensor([1, 2])
+    """
     return into(out, _over(_amin, input, dim, keepdim, "amin"))
 
 
@@ -95,7 +113,17 @@ _AMINMAX = named("aminmax", "min", "max")
 def aminmax(
     input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
 ) -> Any:
-    """The smallest and the largest elements over `dim`."""
+    """The smallest and the largest elements over a dimension, or of all.
+
+    Args:
+        dim: one dimension; all of them if not given.
+        keepdim: keep the dimension with size 1.
+
+    Example:
+        >>> low, high = torch.tensor([3, 1, 2]).aminmax()
+        >>> low, high
+        (tensor(1), tensor(3))
+    """
     if dim is None and not input._a.size:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
@@ -168,7 +196,27 @@ def _call_form(
 def max(  # noqa: A001
     input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None
 ) -> Any:
-    """The largest element; with `dim` values and indices; with a tensor the larger of each pair."""
+    """The largest element; along a dimension, values and where they are; of two tensors, the larger of each pair.
+
+    Args:
+        dim: the dimension to look along, or a second tensor.
+        keepdim: keep the dimension with size 1.
+        other: the second tensor, by its name.
+
+    Raises:
+        RuntimeError: if there are no elements.
+
+    Example:
+        >>> x = torch.tensor([[1, 5], [7, 2]])
+        >>> x.max()
+        tensor(7)
+        >>> values, indices = x.max(dim=1)
+        >>> values, indices
+        (tensor([5, 7]), tensor([1, 0]))
+        >>> torch.max(x, torch.tensor(4))
+        tensor([[4, 5],
+                [7, 4]])
+    """
     second = other if dim is None else dim
     return _call_form("max", _max_dim, _max, "maximum", input, second, keepdim, out)
 
@@ -178,7 +226,23 @@ def max(  # noqa: A001
 def min(  # noqa: A001
     input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None
 ) -> Any:
-    """The smallest element; with `dim` values and indices; with a tensor the smaller of each pair."""
+    """The smallest element; along a dimension, values and where they are; of two tensors, the smaller of each pair.
+
+    Args:
+        dim: the dimension to look along, or a second tensor.
+        keepdim: keep the dimension with size 1.
+        other: the second tensor, by its name.
+
+    Raises:
+        RuntimeError: if there are no elements.
+
+    Example:
+        >>> x = torch.tensor([[1, 5], [7, 2]])
+        >>> x.min()
+        tensor(1)
+        >>> x.min(dim=1).indices
+        tensor([0, 1])
+    """
     second = other if dim is None else dim
     return _call_form("min", _min_dim, _min, "minimum", input, second, keepdim, out)
 
@@ -224,7 +288,17 @@ def argmax(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None,
     axis: Any = None,
 ) -> Tensor:  # fmt: skip
-    """The index of the largest element, the first of equal ones."""
+    """Where the largest element is; of equal ones the first.
+
+    Args:
+        dim: the dimension to look along; without it, the position in the flattened tensor.
+        keepdim: keep the dimension with size 1.
+
+    Example:
+        >>> x = torch.tensor([[1, 5], [7, 2]])
+        >>> x.argmax(), x.argmax(dim=1)
+        (tensor(2), tensor([1, 0]))
+    """
     return into(out, _locate(_argmax, input, axis if dim is None else dim, keepdim))
 
 
@@ -233,5 +307,14 @@ def argmin(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None,
     axis: Any = None,
 ) -> Tensor:  # fmt: skip
-    """The index of the smallest element, the first of equal ones."""
+    """Where the smallest element is; of equal ones the first.
+
+    Args:
+        dim: the dimension to look along; without it, the position in the flattened tensor.
+        keepdim: keep the dimension with size 1.
+
+    Example:
+        >>> torch.tensor([[1, 5], [7, 2]]).argmin(dim=1)
+        tensor([0, 1])
+    """
     return into(out, _locate(_argmin, input, axis if dim is None else dim, keepdim))

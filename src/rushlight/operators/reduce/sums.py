@@ -126,7 +126,23 @@ def sum(  # noqa: A001
     axis: Any = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """The sum over `dim`, or of all elements; integers add up in int64."""
+    """The sum over dimensions, or of all elements.
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+        keepdim: keep the summed dimensions with size 1.
+        dtype: the type to add in; integers and truth values add up in int64 unless this is
+            given.
+
+    Raises:
+        IndexError: if a dimension is out of range.
+
+    Example:
+        >>> x = torch.tensor([[1, 2], [3, 4]])
+        >>> x.sum(), x.sum(0), x.sum(1, keepdim=True)
+        (tensor(10), tensor([4, 6]), tensor([[3],
+                [7]]))
+    """
     if dim is None:
         dim = axis
     if dim is not None:
@@ -159,7 +175,18 @@ _sum_to.derivative(x=lambda g, x_shape: _expand(g, shape=x_shape))
 
 @public("Tensor")
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
-    """The sum over the dims in which `size` would have to be expanded to this tensor's size."""
+    """The sum over the dimensions in which `size` would have to be expanded to reach this tensor's shape.
+
+    Args:
+        size: a shape that broadcasts to this one.
+
+    Raises:
+        RuntimeError: if it does not.
+
+    Example:
+        >>> torch.ones(2, 3).sum_to_size(1, 3)
+        tensor([[2., 2., 2.]])
+    """
     target = as_size(size)
     shape = self._a.shape
     if target == shape:
@@ -197,7 +224,20 @@ def mean(
     axis: Any = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """The mean over `dim`, or of all elements."""
+    """The mean over dimensions, or of all elements.
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+        keepdim: keep these dimensions with size 1.
+        dtype: the type to compute in; needed for integers.
+
+    Raises:
+        RuntimeError: for integers without `dtype`.
+
+    Example:
+        >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(0)
+        tensor([2., 3.])
+    """
     if dim is None:
         dim = axis
     if dim is not None:
@@ -232,7 +272,16 @@ _nansum.derivative(
 def nansum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
-    """The sum over `dim` with nan counted as 0."""
+    """The sum over dimensions with nan counted as 0.
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+        keepdim: keep these dimensions with size 1.
+
+    Example:
+        >>> torch.tensor([1.0, torch.nan, 2.0]).nansum()
+        tensor(3.)
+    """
     if input._a.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
     dims = wrap_dims(dim, input._a.ndim)
@@ -246,7 +295,16 @@ def nansum(
 def nanmean(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
-    """The mean over `dim` of the elements that are not nan."""
+    """The mean over dimensions of the elements that are not nan.
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+        keepdim: keep these dimensions with size 1.
+
+    Example:
+        >>> torch.tensor([1.0, torch.nan, 2.0]).nanmean()
+        tensor(1.5000)
+    """
     if input._a.dtype.kind not in "fcV":
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
@@ -288,7 +346,16 @@ def prod(
     dtype: Any = None,
     out: Any = None,
 ) -> Tensor:
-    """The product over `dim`, or of all elements; integers multiply in int64."""
+    """The product over a dimension, or of all elements; integers multiply in int64.
+
+    Args:
+        dim: one dimension; all of them if not given.
+        keepdim: keep the dimension with size 1.
+
+    Example:
+        >>> torch.tensor([2, 3, 4]).prod()
+        tensor(24)
+    """
     if dim is not None and not hasattr(dim, "__index__"):
         raise TypeError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
     dims = wrap_dims(dim, input._a.ndim)
@@ -322,7 +389,16 @@ _logsumexp.derivative(x=_logsumexp_dx)
 @public("torch", "Tensor", "special")
 @numpy_names
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None) -> Tensor:
-    """The logarithm of the sum of exponentials over `dim`, without overflow."""
+    """The logarithm of the sum of exponentials over dimensions, computed so that nothing overflows.
+
+    Args:
+        dim: one dimension or several.
+        keepdim: keep these dimensions with size 1.
+
+    Example:
+        >>> torch.tensor([1000.0, 1000.0]).logsumexp(0)
+        tensor(1000.6932)
+    """
     if dim is None:
         raise TypeError(
             "logsumexp(): argument 'dim' (position 2) must be tuple of ints, not NoneType"

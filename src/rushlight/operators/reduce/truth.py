@@ -47,7 +47,16 @@ def _truth_dims(x: Tensor, dim: Any) -> Dims:
 @public()
 @numpy_names
 def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:  # noqa: A001
-    """Whether any element (over `dim`) is not zero."""
+    """Whether at least one element, or one along dimensions, is true (not zero).
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+        keepdim: keep these dimensions with size 1.
+
+    Example:
+        >>> torch.tensor([[True, False], [False, False]]).any(1)
+        tensor([ True, False])
+    """
     dims = _truth_dims(input, dim)
     return into(out, _any(input, dim=dims, keepdim=keepdim))
 
@@ -55,7 +64,17 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
 @public()
 @numpy_names
 def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:  # noqa: A001
-    """Whether all elements (over `dim`) are not zero."""
+    """Whether all elements, or all along dimensions, are true (not zero).
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+        keepdim: keep these dimensions with size 1.
+
+    Example:
+        >>> x = torch.tensor([[True, False], [True, True]])
+        >>> x.all(), x.all(1)
+        (tensor(False), tensor([False,  True]))
+    """
     dims = _truth_dims(input, dim)
     return into(out, _all(input, dim=dims, keepdim=keepdim))
 
@@ -77,5 +96,13 @@ _count_nonzero = Op(
 @public()
 @numpy_names
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """How many elements (over `dim`) are not zero."""
+    """How many elements are not zero.
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+
+    Example:
+        >>> torch.tensor([[0, 1], [2, 3]]).count_nonzero(0)
+        tensor([1, 2])
+    """
     return _count_nonzero(input, dim=wrap_dims(dim, input._a.ndim))

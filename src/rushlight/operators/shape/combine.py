@@ -23,7 +23,22 @@ def _spread(tensors: tuple) -> list[Tensor]:
 
 @public("torch")
 def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """The coordinates of a grid; "ij" (the default) numbers rows first, "xy" columns."""
+    """The coordinates of all points of a grid, one tensor per axis.
+
+    Args:
+        tensors: vectors with the coordinates along each axis.
+        indexing: "ij", where the first vector runs along dimension 0, or "xy", where it runs
+            along dimension 1. PyTorch warns if it is not given.
+
+    Example:
+        >>> x, y = torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")
+        >>> x
+        tensor([[1, 1],
+                [2, 2]])
+        >>> y
+        tensor([[3, 4],
+                [3, 4]])
+    """
     xs = _spread(tensors)
     if not xs:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
@@ -62,7 +77,18 @@ def _vectors(tensors: list[Tensor]) -> list[Tensor]:
 
 @public("torch")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """Every combination of one element from each vector, as rows."""
+    """Every combination of one element from each vector, as rows.
+
+    Args:
+        tensors: vectors.
+
+    Example:
+        >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
+        tensor([[1, 3],
+                [1, 4],
+                [2, 3],
+                [2, 4]])
+    """
     xs = _vectors(_spread(tensors))
     if len(xs) == 1:
         return xs[0].view(-1)
@@ -71,7 +97,18 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @public()
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:  # noqa: A002
-    """Every choice of `r` elements of a vector, as rows."""
+    """Every choice of some elements of a vector, as rows.
+
+    Args:
+        r: how many elements a choice has.
+        with_replacement: an element may be chosen more than once.
+
+    Example:
+        >>> torch.combinations(torch.tensor([1, 2, 3]))
+        tensor([[1, 2],
+                [1, 3],
+                [2, 3]])
+    """
     _vectors([input])
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
@@ -117,7 +154,16 @@ def _block_diag_backward(g: Tensor, xs_shape: list, needs: list[bool]) -> tuple:
 
 @public("torch")
 def block_diag(*tensors: Tensor) -> Tensor:
-    """The matrices along the diagonal of a larger one that is zero elsewhere."""
+    """A matrix with the given ones along its diagonal and zeros elsewhere.
+
+    Args:
+        tensors: matrices; vectors count as rows, numbers as 1 x 1.
+
+    Example:
+        >>> torch.block_diag(torch.ones(1, 2), torch.tensor([[5.0]]))
+        tensor([[1., 1., 0.],
+                [0., 0., 5.]])
+    """
     if not tensors:
         from ..create.filled import zeros
 

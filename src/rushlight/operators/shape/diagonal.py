@@ -53,14 +53,34 @@ def _two_dims(ndim: int, dim1: int, dim2: int, name: str) -> tuple[int, int]:
 
 @public()
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:  # noqa: A002
-    """A view of a diagonal of the matrices in dims `dim1` and `dim2`, as the last dim."""
+    """The diagonals of matrices, as a view; they become the last dimension.
+
+    Args:
+        offset: which diagonal; 0 is the main one, positive ones lie above it.
+        dim1: the dimension of the rows.
+        dim2: the dimension of the columns.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).diagonal()
+        tensor([1, 4])
+    """
     first, second = _two_dims(input._a.ndim, dim1, dim2, "diagonal")
     return _diagonal(input, offset=offset, dim1=first, dim2=second)
 
 
 @public()
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:  # noqa: A002
-    """Matrices whose diagonal is the last dim of `input`, and zero elsewhere."""
+    """Matrices with the last dimension of a tensor on their diagonal, and zeros elsewhere.
+
+    Args:
+        offset: which diagonal; 0 is the main one.
+        dim1: the first dimension of the new matrices.
+        dim2: the second one.
+
+    Example:
+        >>> torch.diag_embed(torch.tensor([[1, 2], [3, 4]])).shape
+        torch.Size([2, 2, 2])
+    """
     ndim = input._a.ndim + 1
     first, second = _two_dims(ndim, dim1, dim2, "diagonal")
     side = input._a.shape[-1] + abs(offset)
@@ -72,7 +92,18 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @public()
 def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:  # noqa: A002
-    """The matrix with a vector on its diagonal, or a copy of a matrix's diagonal."""
+    """A matrix with a vector on its diagonal, or the diagonal of a matrix as a vector.
+
+    Args:
+        diagonal: which one; 0 is the main diagonal, positive ones lie above it.
+
+    Example:
+        >>> torch.diag(torch.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+        >>> torch.diag(torch.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
+    """
     if input._a.ndim == 1:
         return into(out, diag_embed(input, diagonal))
     if input._a.ndim != 2:
@@ -82,13 +113,30 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:  # noq
 
 @public()
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:  # noqa: A002
-    """The matrix with all elements of `input` on its diagonal."""
+    """A matrix with all elements of a tensor on its diagonal.
+
+    Args:
+        offset: which diagonal; 0 is the main one.
+
+    Example:
+        >>> torch.diagflat(torch.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+    """
     return diag_embed(input.reshape(-1), offset)
 
 
 @public()
 def trace(input: Tensor) -> Tensor:  # noqa: A002
-    """The sum of a matrix's diagonal."""
+    """The sum of the main diagonal of a matrix.
+
+    Raises:
+        RuntimeError: for anything but a matrix.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).trace()
+        tensor(5)
+    """
     if input._a.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input._a.ndim}")
     return _diagonal(input, offset=0, dim1=0, dim2=1).sum()
@@ -96,7 +144,17 @@ def trace(input: Tensor) -> Tensor:  # noqa: A002
 
 @public("Tensor")
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Write one value on the main diagonal; `wrap` goes on below in tall matrices."""
+    """Write one value on the main diagonal; returns the tensor itself.
+
+    Args:
+        fill_value: the value.
+        wrap: in a tall matrix go on below, one row after the end of the first diagonal.
+
+    Example:
+        >>> torch.zeros(2, 2).fill_diagonal_(7)
+        tensor([[7., 0.],
+                [0., 7.]])
+    """
     shape = self._a.shape
     if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")
@@ -137,11 +195,43 @@ def _triangle(name: str, doc: str) -> None:
     public(inplace=True)(triangle)
 
 
-_triangle("tril", "`input` with zeros above its `diagonal`-th diagonal.")
-_triangle("triu", "`input` with zeros below its `diagonal`-th diagonal.")
+_triangle(
+    "tril",
+    """The lower triangle of a matrix, or of each in a batch: zeros above a diagonal.
+
+    Args:
+        diagonal: which one; 0 is the main diagonal, positive ones lie above it.
+
+    Raises:
+        RuntimeError: for fewer than two dimensions.
+
+    Example:
+        >>> torch.ones(3, 3).tril()
+        tensor([[1., 0., 0.],
+                [1., 1., 0.],
+                [1., 1., 1.]])
+    """,
+)
+_triangle(
+    "triu",
+    """The upper triangle of a matrix, or of each in a batch: zeros below a diagonal.
+
+    Args:
+        diagonal: which one; 0 is the main diagonal, positive ones lie above it.
+
+    Raises:
+        RuntimeError: for fewer than two dimensions.
+
+    Example:
+        >>> torch.ones(3, 3).triu(1)
+        tensor([[0., 1., 1.],
+                [0., 0., 1.],
+                [0., 0., 0.]])
+    """,
+)
 
 
-def _triangle_indices(name: str) -> None:
+def _triangle_indices(name: str, example: str) -> None:
     def indices(
         row: int, col: int, offset: int = 0, *, dtype: Any = int64, device: Any = "cpu",
         layout: Any = None, pin_memory: bool = False,
@@ -153,12 +243,22 @@ def _triangle_indices(name: str) -> None:
         return cast_to(move_to(wrap(np.stack(found)), device), as_dtype(dtype))
 
     indices.__name__ = indices.__qualname__ = f"{name}_indices"
-    indices.__doc__ = f"The rows and columns of the elements that `{name}` keeps."
+    indices.__doc__ = f"""The positions of the elements that `{name}` keeps: their rows, and their columns.
+
+    Args:
+        row: how many rows the matrix has.
+        col: how many columns.
+        offset: the diagonal; 0 is the main one, positive ones lie above it.
+
+    Example:
+        >>> torch.{name}_indices(2, 2)
+        {example}
+    """
     public("torch")(indices)
 
 
-_triangle_indices("tril")
-_triangle_indices("triu")
+_triangle_indices("tril", "tensor([[0, 1, 1],\n                [0, 0, 1]])")
+_triangle_indices("triu", "tensor([[0, 0, 1],\n                [0, 1, 1]])")
 
 
 # -- writing a part of a copy -------------------------------------------------------------------
@@ -181,13 +281,36 @@ def _scattered(x: Tensor, part: Any, src: Tensor, name: str) -> Tensor:
 def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:  # noqa: A002
-    """A copy of `input` with `src` on a diagonal."""
+    """A copy with other values on a diagonal.
+
+    Args:
+        src: the values, in the shape that `diagonal` gives.
+        offset: which diagonal; 0 is the main one.
+        dim1: the dimension of the rows.
+        dim2: the dimension of the columns.
+
+    Example:
+        >>> torch.zeros(2, 2).diagonal_scatter(torch.tensor([1.0, 2.0]))
+        tensor([[1., 0.],
+                [0., 2.]])
+    """
     return _scattered(input, lambda t: diagonal(t, offset, dim1, dim2), src, "slice")
 
 
 @public()
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:  # noqa: A002
-    """A copy of `input` with `src` at one position of a dim."""
+    """A copy with other values at one position of a dimension.
+
+    Args:
+        src: the values, in the shape that `select` gives.
+        dim: the dimension.
+        index: the position.
+
+    Example:
+        >>> torch.zeros(2, 2).select_scatter(torch.tensor([1.0, 2.0]), 0, 1)
+        tensor([[0., 0.],
+                [1., 2.]])
+    """
     return _scattered(input, lambda t: t.select(dim, index), src, "slice")
 
 
@@ -200,7 +323,19 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Tensor:  # noqa: A002
-    """A copy of `input` with `src` in a range of a dim."""
+    """A copy with other values in a range of a dimension.
+
+    Args:
+        src: the values, in the shape of the range.
+        dim: the dimension.
+        start: the first position; 0 if not given.
+        end: the one behind the last; the size if not given.
+        step: the distance of positions.
+
+    Example:
+        >>> torch.zeros(3).slice_scatter(torch.ones(2), start=1)
+        tensor([0., 1., 1.])
+    """
     at = wrap_dim(dim, input._a.ndim)
     window = (slice(None),) * at + (slice(start, end, step),)
     return _scattered(input, lambda t: t[window], src, "slice")
@@ -210,5 +345,17 @@ def slice_scatter(
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
 ) -> Tensor:
-    """A copy of `input` with `src` where `as_strided` would show it."""
+    """A copy with other values where `as_strided` would show them.
+
+    Args:
+        src: the values, of the shape `size`.
+        size: as for `as_strided`.
+        stride: as for `as_strided`.
+        storage_offset: as for `as_strided`.
+
+    Example:
+        >>> torch.zeros(2, 2).as_strided_scatter(torch.ones(2), (2,), (3,))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     return _scattered(input, lambda t: t.as_strided(size, stride, storage_offset), src, "slice")

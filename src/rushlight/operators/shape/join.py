@@ -66,7 +66,21 @@ def same_dtype(tensors: list[Tensor]) -> list[Tensor]:
 
 @public("torch", aliases=("concat", "concatenate"))
 def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
-    """The tensors one after the other along an existing dim."""
+    """Tensors put one after the other along a dimension they have.
+
+    Args:
+        tensors: a list of tensors whose other dimensions are equal.
+        dim: the dimension.
+
+    Raises:
+        RuntimeError: if the shapes do not fit, or the list is empty.
+
+    Example:
+        >>> x = torch.tensor([[1, 2]])
+        >>> torch.cat([x, x]), torch.cat([x, x], dim=1)
+        (tensor([[1, 2],
+                [1, 2]]), tensor([[1, 2, 1, 2]]))
+    """
     xs = tensor_list(tensors, "cat")
     if not xs:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -115,7 +129,20 @@ def _stack_backward(g: Tensor, needs: list[bool], dim: int) -> tuple:
 
 @public("torch")
 def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
-    """The tensors one after the other along a new dim."""
+    """Tensors of one shape put one after the other along a new dimension.
+
+    Args:
+        tensors: a list of tensors of equal shape.
+        dim: the place of the new dimension.
+
+    Raises:
+        RuntimeError: if the shapes differ, or the list is empty.
+
+    Example:
+        >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
+    """
     xs = tensor_list(tensors, "stack")
     if not xs:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -154,7 +181,16 @@ def _atleast(ndim: int) -> None:
         return tuple(_lifted(x, ndim) for x in tensors)
 
     at_least.__name__ = at_least.__qualname__ = f"atleast_{ndim}d"
-    at_least.__doc__ = f"The tensors with dims of size 1 added up to {ndim}."
+    shape = (1,) * ndim
+    at_least.__doc__ = f"""Dimensions of size 1 added until there are {ndim}; larger tensors stay as they are.
+
+    Args:
+        tensors: one tensor, or several (or a list of them), for which a tuple is returned.
+
+    Example:
+        >>> torch.atleast_{ndim}d(torch.tensor(5)).shape
+        torch.Size({list(shape)})
+    """
     public("torch")(at_least)
 
 
@@ -164,7 +200,15 @@ for _ndim in (1, 2, 3):
 
 @public("torch")
 def hstack(tensors: Any, *, out: Any = None) -> Tensor:
-    """Side by side: along dim 1, or along dim 0 for vectors."""
+    """Tensors side by side: along dimension 1, or along dimension 0 for vectors.
+
+    Args:
+        tensors: a list of tensors.
+
+    Example:
+        >>> torch.hstack([torch.tensor([1, 2]), torch.tensor([3])])
+        tensor([1, 2, 3])
+    """
     xs = [_lifted(x, 1) for x in tensor_list(tensors, "hstack")]
     if not xs:
         raise RuntimeError("hstack expects a non-empty TensorList")
@@ -173,7 +217,16 @@ def hstack(tensors: Any, *, out: Any = None) -> Tensor:
 
 @public("torch", aliases=("row_stack",))
 def vstack(tensors: Any, *, out: Any = None) -> Tensor:
-    """One above the other: along dim 0, vectors as rows."""
+    """Tensors one above the other: along dimension 0, with vectors as rows.
+
+    Args:
+        tensors: a list of tensors.
+
+    Example:
+        >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
+    """
     xs = [_lifted(x, 2) for x in tensor_list(tensors, "vstack")]
     if not xs:
         raise RuntimeError("vstack expects a non-empty TensorList")
@@ -182,7 +235,16 @@ def vstack(tensors: Any, *, out: Any = None) -> Tensor:
 
 @public("torch")
 def dstack(tensors: Any, *, out: Any = None) -> Tensor:
-    """One behind the other: along dim 2."""
+    """Tensors one behind the other: along dimension 2, which is added where it is missing.
+
+    Args:
+        tensors: a list of tensors.
+
+    Example:
+        >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+        tensor([[[1, 3],
+                 [2, 4]]])
+    """
     xs = [_lifted(x, 3) for x in tensor_list(tensors, "dstack")]
     if not xs:
         raise RuntimeError("dstack expects a non-empty TensorList")
@@ -191,7 +253,16 @@ def dstack(tensors: Any, *, out: Any = None) -> Tensor:
 
 @public("torch")
 def column_stack(tensors: Any, *, out: Any = None) -> Tensor:
-    """Side by side, vectors as columns."""
+    """Tensors side by side, with vectors as columns.
+
+    Args:
+        tensors: a list of tensors.
+
+    Example:
+        >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+        tensor([[1, 3],
+                [2, 4]])
+    """
     xs = tensor_list(tensors, "column_stack")
     if not xs:
         raise RuntimeError("column_stack expects a non-empty TensorList")

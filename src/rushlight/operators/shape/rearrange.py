@@ -38,7 +38,20 @@ def _repeat_backward(g: Tensor, x_shape: tuple, repeats: tuple) -> tuple:
 
 @public("Tensor")
 def repeat(self: Tensor, *repeats: Any) -> Tensor:
-    """Copies of this tensor side by side, `repeats` times along each dim."""
+    """Copies of this tensor side by side.
+
+    Args:
+        repeats: how often along each dimension, one by one or as a tuple; more numbers than
+            dimensions add new ones in front.
+
+    Raises:
+        RuntimeError: if there are fewer numbers than dimensions.
+
+    Example:
+        >>> torch.tensor([1, 2]).repeat(2, 2)
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
+    """
     times = as_size(repeats)
     if len(times) < self._a.ndim:
         raise RuntimeError(
@@ -52,13 +65,33 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
 
 @public("torch")
 def tile(input: Tensor, dims: Any) -> Tensor:  # noqa: A002
-    """As `repeat`, with `dims` filled up with ones on the left."""
+    """As `Tensor.repeat`, but dimensions that are not named are not repeated.
+
+    Args:
+        dims: how often along each dimension; the last number belongs to the last dimension.
+
+    Example:
+        >>> torch.tile(torch.tensor([[1, 2], [3, 4]]), (2,))
+        tensor([[1, 2, 1, 2],
+                [3, 4, 3, 4]])
+    """
     times = as_size((tuple(dims),))
     return repeat(input, (1,) * (input._a.ndim - len(times)) + times)
 
 
 @public("Tensor", name="tile")
 def _tile_method(self: Tensor, *dims: Any) -> Tensor:
+    """Copies of this tensor side by side; dimensions that are not named are not repeated.
+
+    Args:
+        dims: how often along each dimension, one by one or as a tuple; the last belongs to the
+            last dimension.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).tile(2)
+        tensor([[1, 2, 1, 2],
+                [3, 4, 3, 4]])
+    """
     return tile(self, as_size(dims))
 
 
@@ -66,7 +99,20 @@ def _tile_method(self: Tensor, *dims: Any) -> Tensor:
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:  # noqa: A002
-    """Every element `repeats` times in a row; `repeats` may differ along `dim`."""
+    """Every element several times in a row.
+
+    Args:
+        repeats: how often; one number for all, or a tensor with one for each position of `dim`.
+            If it is left out, `input` holds these numbers and the positions are repeated.
+        dim: the dimension; the flattened tensor if not given.
+        output_size: the size of the result along `dim`, if it is known.
+
+    Example:
+        >>> torch.tensor([1, 2]).repeat_interleave(2)
+        tensor([1, 1, 2, 2])
+        >>> torch.tensor([1, 2]).repeat_interleave(torch.tensor([3, 1]))
+        tensor([1, 1, 1, 2])
+    """
     if repeats is None:
         return _interleaved_positions(input, output_size)
     x = input.reshape(-1) if dim is None else input
@@ -136,19 +182,47 @@ _flip.derivative(x=lambda g, dims: _flip(g, dims=dims))
 
 @public("torch")
 def flip(input: Tensor, dims: Any) -> Tensor:  # noqa: A002
-    """`input` backwards along `dims`."""
+    """The elements in reverse order along dimensions; always a copy.
+
+    Args:
+        dims: a tuple of dimensions.
+
+    Example:
+        >>> torch.flip(torch.tensor([[1, 2], [3, 4]]), (1,))
+        tensor([[2, 1],
+                [4, 3]])
+    """
     order = (dims,) if isinstance(dims, int) else tuple(dims)
     return _flip(input, dims=(wrap_dims(order, input._a.ndim) or ()))
 
 
 @public("Tensor", name="flip")
 def _flip_method(self: Tensor, *dims: Any) -> Tensor:
+    """The elements in reverse order along dimensions; always a copy.
+
+    Args:
+        dims: the dimensions, one by one or as a tuple.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).flip(0, 1)
+        tensor([[4, 3],
+                [2, 1]])
+    """
     return flip(self, as_size(dims))
 
 
 @public()
 def fliplr(input: Tensor) -> Tensor:  # noqa: A002
-    """Backwards along dim 1."""
+    """The columns in reverse order.
+
+    Raises:
+        RuntimeError: for fewer than two dimensions.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).fliplr()
+        tensor([[2, 1],
+                [4, 3]])
+    """
     if input._a.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return _flip(input, dims=(1,))
@@ -156,7 +230,16 @@ def fliplr(input: Tensor) -> Tensor:  # noqa: A002
 
 @public()
 def flipud(input: Tensor) -> Tensor:  # noqa: A002
-    """Backwards along dim 0."""
+    """The rows in reverse order.
+
+    Raises:
+        RuntimeError: for a tensor without dimensions.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).flipud()
+        tensor([[3, 4],
+                [1, 2]])
+    """
     if input._a.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return _flip(input, dims=(0,))
@@ -173,7 +256,16 @@ _roll.derivative(x=lambda g, shifts, dims: _roll(g, shifts=tuple([-s for s in sh
 
 @public()
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:  # noqa: A002
-    """Elements shifted along `dims`, those pushed out at the end coming in at the front."""
+    """The elements moved along dimensions; what leaves at the end comes back at the front.
+
+    Args:
+        shifts: how far, for each dimension.
+        dims: the dimensions; the flattened tensor if not given.
+
+    Example:
+        >>> torch.arange(5).roll(2)
+        tensor([3, 4, 0, 1, 2])
+    """
     steps = as_size((shifts,))
     axes = () if dims is None else as_size((dims,))
     if not steps:
@@ -195,7 +287,18 @@ _rot90.derivative(x=lambda g, k, dims: _rot90(g, k=-k, dims=dims))
 
 @public()
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:  # noqa: A002
-    """Turned by `k` quarters in the plane of two dims, from the first towards the second."""
+    """The elements turned by quarters of a circle in the plane of two dimensions.
+
+    Args:
+        k: how many quarters, from the first dimension towards the second; negative ones the
+            other way.
+        dims: the two dimensions.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).rot90()
+        tensor([[2, 4],
+                [1, 3]])
+    """
     axes = tuple(dims)
     if len(axes) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(axes)}")

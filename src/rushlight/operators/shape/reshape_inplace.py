@@ -31,7 +31,7 @@ def _inplace(name: str, fn: Callable[..., Tensor]) -> None:
         return _show_as(self, fn(self, *args, **kwargs))
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"In-place version of `{name[:-1]}`: the memory stays, the shape changes."
+    method.__doc__ = f"In-place version of `{name[:-1]}`: this tensor itself gets the new shape."
     public("Tensor")(method)
 
 

@@ -41,7 +41,15 @@ def _with_zeros(gs: list, shapes: list) -> list[Tensor]:
 
 @public()
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
-    """All slices along dim `dim`, as views."""
+    """All slices along a dimension, as a tuple of views without it.
+
+    Args:
+        dim: the dimension.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).unbind()
+        (tensor([1, 2]), tensor([3, 4]))
+    """
     if not input._a.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     dim = wrap_dim(dim, input._a.ndim)
@@ -119,7 +127,20 @@ def _by_size_checked(x: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]
 
 @public("Tensor", aliases=("unsafe_split",))
 def split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of length `split_size` (the last may be shorter), or of the lengths in a list."""
+    """Cut into parts along a dimension; the parts are views.
+
+    Args:
+        split_size: the size of every part (the last may be smaller), or a list with the size of
+            each.
+        dim: the dimension.
+
+    Raises:
+        RuntimeError: if a list of sizes does not add up to the whole.
+
+    Example:
+        >>> torch.arange(5).split(2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     if hasattr(split_size, "__index__"):
         return _by_size_checked(self, split_size.__index__(), dim)
     return split_with_sizes(self, split_size, dim)
@@ -129,12 +150,38 @@ def split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
 def _split_function(
     tensor: Tensor, split_size_or_sections: Any, dim: int = 0
 ) -> tuple[Tensor, ...]:
+    """Cut into parts along a dimension; the parts are views.
+
+    Args:
+        split_size_or_sections: the size of every part (the last may be smaller), or a list with
+            the size of each.
+        dim: the dimension.
+
+    Raises:
+        RuntimeError: if a list of sizes does not add up to the whole.
+
+    Example:
+        >>> torch.split(torch.arange(5), [1, 4])
+        (tensor([0]), tensor([1, 2, 3, 4]))
+    """
     return split(tensor, split_size_or_sections, dim)
 
 
 @public(aliases=("unsafe_split_with_sizes",))
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
-    """Parts of the given lengths, which must add up to the whole."""
+    """Cut into parts of the given sizes; the parts are views.
+
+    Args:
+        split_sizes: the size of each part; together the whole.
+        dim: the dimension.
+
+    Raises:
+        RuntimeError: if they do not add up to the whole.
+
+    Example:
+        >>> torch.arange(5).split_with_sizes([1, 4])
+        (tensor([0]), tensor([1, 2, 3, 4]))
+    """
     dim = _checked_dim(input, dim, "split")
     lengths = [n.__index__() for n in split_sizes]
     if any(n < 0 for n in lengths):
@@ -153,7 +200,16 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
 
 @public(aliases=("unsafe_chunk",))
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
-    """At most `chunks` parts of equal length, the last one shorter."""
+    """Cut into a number of parts of equal size; the last may be smaller, and there may be fewer of them.
+
+    Args:
+        chunks: how many.
+        dim: the dimension.
+
+    Example:
+        >>> torch.arange(5).chunk(2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     dim = _checked_dim(input, dim, "chunk")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -172,7 +228,20 @@ def tensor_split(
     indices: Any = None,
     sections: Any = None,
 ) -> tuple[Tensor, ...]:  # noqa: A002
-    """Parts cut at the given positions, or a given number of nearly equal parts."""
+    """Cut into parts at positions, or into a number of nearly equal parts; the parts are views.
+
+    Args:
+        indices_or_sections: a list of positions to cut at, or how many parts.
+        dim: the dimension.
+        indices: the positions, by their name.
+        sections: the number of parts, by its name.
+
+    Example:
+        >>> torch.arange(5).tensor_split(2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+        >>> torch.arange(5).tensor_split([1, 3])
+        (tensor([0]), tensor([1, 2]), tensor([3, 4]))
+    """
     where = next(v for v in (indices_or_sections, indices, sections) if v is not None)
     if not input._a.ndim:
         raise RuntimeError(
@@ -207,7 +276,7 @@ def _cut_at(x: Tensor, cuts: list[int], dim: int) -> tuple[Tensor, ...]:
     return tuple(outs)
 
 
-def _named_split(name: str, least: int, dim: int) -> None:
+def _named_split(name: str, least: int, dim: int, example: str) -> None:
     def method(input: Tensor, indices_or_sections: Any, *more: Any) -> tuple[Tensor, ...]:  # noqa: A002
         ndim = input._a.ndim
         if ndim < least:
@@ -225,10 +294,22 @@ def _named_split(name: str, least: int, dim: int) -> None:
         return tensor_split(input, where, at)
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"Parts along dim {dim}: as `tensor_split`, but equal parts only."
+    method.__doc__ = f"""Parts along dimension {dim}: as `tensor_split`, but parts by number are equal.
+
+    Args:
+        indices_or_sections: how many parts, or the positions to cut at.
+        more: further positions, if they are given one by one.
+
+    Raises:
+        RuntimeError: if the size is not divisible by the number of parts.
+
+    Example:
+        >>> [part.shape for part in torch.{name}({example}, 2)]
+        [torch.Size([2, 2, 2]), torch.Size([2, 2, 2])]
+    """
     public()(method)
 
 
-_named_split("hsplit", 1, 1)
-_named_split("vsplit", 2, 0)
-_named_split("dsplit", 3, 2)
+_named_split("hsplit", 1, 1, "torch.zeros(2, 4, 2)")
+_named_split("vsplit", 2, 0, "torch.zeros(4, 2, 2)")
+_named_split("dsplit", 3, 2, "torch.zeros(2, 2, 4)")

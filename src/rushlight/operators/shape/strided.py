@@ -121,7 +121,23 @@ _as_strided.same_layout = _same_layout  # type: ignore[attr-defined]
 
 @public()
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:  # noqa: A002
-    """A view of `input`'s memory with the given sizes and strides (in elements)."""
+    """A view of the memory with any sizes and strides; several elements may show the same place.
+
+    Args:
+        size: the size of every dimension.
+        stride: for each dimension, how many elements in memory lie between neighbours.
+        storage_offset: where the view begins, in elements of the memory; where `input` begins
+            if None.
+
+    Raises:
+        RuntimeError: if the view would reach beyond the memory.
+
+    Example:
+        >>> torch.arange(5).as_strided((3, 2), (1, 1))
+        tensor([[0, 1],
+                [1, 2],
+                [2, 3]])
+    """
     size, stride = as_size((tuple(size),)), as_size((tuple(stride),))
     home = geometry(input._a)
     offset = home[2] if storage_offset is None else storage_offset
@@ -180,7 +196,19 @@ _unfold_grad.derivative(g=lambda g, dim, size, step: _unfold(g, dim=dim, size=si
 
 @public("Tensor")
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """All windows of length `size`, `step` apart, along a dim; the window is the last dim."""
+    """All windows of a size along a dimension; a view in which the window is the last dimension.
+
+    Args:
+        dimension: the dimension.
+        size: the size of a window.
+        step: the distance of neighbouring windows.
+
+    Example:
+        >>> torch.arange(5).unfold(0, 3, 1)
+        tensor([[0, 1, 2],
+                [1, 2, 3],
+                [2, 3, 4]])
+    """
     ndim = self._a.ndim
     dim = wrap_dim(dimension, ndim)
     length = self._a.shape[dim] if ndim else 1

@@ -54,7 +54,7 @@ def _copying(name: str, view: Callable[..., Any]) -> None:
         return into(out, shown.clone())
 
     copy.__name__ = copy.__qualname__ = f"{name}_copy"
-    copy.__doc__ = f"As `{name}`, in new memory."
+    copy.__doc__ = f"As `{name}`, but the result is a copy and not a view."
     public("torch")(copy)
 
 

@@ -78,7 +78,21 @@ def _can_view(x: Tensor, shape: tuple[int, ...]) -> bool:
 
 @public("Tensor")
 def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
-    """The same memory in another shape (or another dtype); RuntimeError when that needs a copy."""
+    """The same memory in another shape or dtype.
+
+    Args:
+        shape: the new sizes, of which one may be -1; or a dtype.
+        dtype: the dtype to read the bytes as.
+
+    Raises:
+        RuntimeError: if that needs a copy (use `reshape`), or sizes do not fit.
+
+    Example:
+        >>> x = torch.arange(4)
+        >>> x.view(2, 2)[0, 0] = 9
+        >>> x
+        tensor([9, 1, 2, 3])
+    """
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtype_type)):
         return _view_dtype_of(self, dtype or shape[0])
     size = view_size(shape, self._a.size)
@@ -116,13 +130,25 @@ def _view_dtype_of(x: Tensor, d: Any) -> Tensor:
 
 @public("Tensor")
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """A view with the shape of `other`."""
+    """As `view`, with the shape of another tensor."""
     return view(self, other._a.shape)
 
 
 @public("torch", name="reshape")
 def reshape(input: Tensor, shape: Any) -> Tensor:  # noqa: A002
-    """`input` in another shape; a view where possible, else a copy."""
+    """The same elements in another shape; a view where the memory allows it, otherwise a copy.
+
+    Args:
+        shape: the new sizes; one of them may be -1, which is worked out from the rest.
+
+    Raises:
+        RuntimeError: if the number of elements does not fit.
+
+    Example:
+        >>> torch.reshape(torch.arange(6), (2, -1))
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
+    """
     return _in_shape(input, infer_view(as_size((shape,)), input._a.size))
 
 
@@ -133,18 +159,41 @@ def _in_shape(x: Tensor, size: tuple[int, ...]) -> Tensor:
 
 @public("Tensor", name="reshape")
 def _reshape_method(self: Tensor, *shape: Any) -> Tensor:
+    """The same elements in another shape; a view where the memory allows it, otherwise a copy.
+
+    Args:
+        shape: the new sizes, one by one or as a tuple; one of them may be -1, which is worked out
+            from the rest.
+
+    Raises:
+        RuntimeError: if the number of elements does not fit.
+
+    Example:
+        >>> torch.arange(6).reshape(2, -1)
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
+    """
     return _in_shape(self, view_size(shape, self._a.size))
 
 
 @public("Tensor")
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self` in the shape of `other`."""
+    """As `reshape`, with the shape of another tensor."""
     return reshape(self, other._a.shape)
 
 
 @public()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:  # noqa: A002
-    """Merge the dims from `start_dim` to `end_dim` into one."""
+    """Merge neighbouring dimensions into one.
+
+    Args:
+        start_dim: the first dimension to merge.
+        end_dim: the last one.
+
+    Example:
+        >>> torch.zeros(2, 3, 4).flatten(1).shape
+        torch.Size([2, 12])
+    """
     shape = input._a.shape
     if not shape:
         return reshape(input, (1,))
@@ -161,13 +210,27 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:  # 
 
 @public()
 def ravel(input: Tensor) -> Tensor:  # noqa: A002
-    """`input` in one dimension."""
+    """The elements in one dimension; a copy only if the memory is not in order.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).ravel()
+        tensor([1, 2, 3, 4])
+    """
     return reshape(input, (-1,))
 
 
 @public()
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:  # noqa: A002
-    """Split dim `dim` into `sizes`."""
+    """Split one dimension into several.
+
+    Args:
+        dim: the dimension.
+        sizes: what it becomes; one may be -1.
+
+    Example:
+        >>> torch.zeros(2, 12).unflatten(1, (3, 4)).shape
+        torch.Size([2, 3, 4])
+    """
     shape = input._a.shape
     at = wrap_dim(dim, len(shape))
     try:
@@ -199,7 +262,15 @@ def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 @public("torch")
 def permute(input: Tensor, dims: Any) -> Tensor:  # noqa: A002
-    """The dims of `input` in another order."""
+    """The dimensions in another order, as a view.
+
+    Args:
+        dims: every dimension once, in the new order.
+
+    Example:
+        >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
+        torch.Size([4, 2, 3])
+    """
     order = tuple([wrap_dim(d, input._a.ndim) for d in as_size((tuple(dims),))])
     if len(order) != input._a.ndim:
         raise RuntimeError(
@@ -214,12 +285,31 @@ def permute(input: Tensor, dims: Any) -> Tensor:  # noqa: A002
 
 @public("Tensor", name="permute")
 def _permute_method(self: Tensor, *dims: Any) -> Tensor:
+    """The dimensions in another order, as a view.
+
+    Args:
+        dims: every dimension once, in the new order; one by one or as a tuple.
+
+    Example:
+        >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
+        torch.Size([4, 2, 3])
+    """
     return permute(self, as_size(dims))
 
 
 @public(aliases=("swapaxes", "swapdims"))
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:  # noqa: A002
-    """`input` with two dims exchanged."""
+    """Two dimensions exchanged, as a view.
+
+    Args:
+        dim0: the one.
+        dim1: the other.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).transpose(0, 1)
+        tensor([[1, 3],
+                [2, 4]])
+    """
     n = input._a.ndim
     i, j = wrap_dim(dim0, n), wrap_dim(dim1, n)
     if n == 0:
@@ -229,7 +319,16 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:  # noqa: A002
 
 @public("torch", "Tensor")
 def t(input: Tensor) -> Tensor:  # noqa: A002
-    """The transpose of a matrix; vectors and scalars stay as they are."""
+    """The transpose of a matrix, as a view; vectors and numbers stay as they are.
+
+    Raises:
+        RuntimeError: for more than two dimensions.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).t()
+        tensor([[1, 3],
+                [2, 4]])
+    """
     if input._a.ndim > 2:
         raise RuntimeError(
             f"t() expects a tensor with <= 2 dimensions, but self is {input._a.ndim}D"
@@ -239,7 +338,16 @@ def t(input: Tensor) -> Tensor:  # noqa: A002
 
 @public(aliases=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:  # noqa: A002
-    """Move dims to new places, keeping the order of the others."""
+    """Dimensions moved to new places; the others keep their order.
+
+    Args:
+        source: one dimension or several.
+        destination: where each of them goes.
+
+    Example:
+        >>> torch.zeros(2, 3, 4).movedim(0, -1).shape
+        torch.Size([3, 4, 2])
+    """
     n = input._a.ndim
     src = [wrap_dim(d, n) for d in (source if isinstance(source, (tuple, list)) else [source])]
     dst = [
@@ -256,10 +364,27 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:  # noqa: A0
     return _permute(input, dims=tuple(order))
 
 
-Tensor.T = property(lambda self: _permute(self, dims=tuple(range(self._a.ndim))[::-1]))  # type: ignore[method-assign, assignment]
+def _transposed(self: Tensor) -> Tensor:
+    """All dimensions in reverse order, as a view: the transpose of a matrix.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).T
+        tensor([[1, 3],
+                [2, 4]])
+    """
+    return _permute(self, dims=tuple(range(self._a.ndim))[::-1])
 
 
 def _mt(self: Tensor) -> Tensor:
+    """The transpose of the last two dimensions, as a view.
+
+    Raises:
+        RuntimeError: for fewer than two dimensions.
+
+    Example:
+        >>> torch.zeros(5, 2, 3).mT.shape
+        torch.Size([5, 3, 2])
+    """
     if self._a.ndim < 2:
         raise RuntimeError(
             "tensor.mT is only supported on matrices or batches of matrices. Got "
@@ -268,6 +393,7 @@ def _mt(self: Tensor) -> Tensor:
     return transpose(self, -2, -1)
 
 
+Tensor.T = property(_transposed)  # type: ignore[method-assign, assignment]
 Tensor.mT = property(_mt)  # type: ignore[method-assign, assignment]
 
 
@@ -284,7 +410,16 @@ _squeeze.derivative(x=lambda g, x_shape: reshape(g, x_shape))
 
 @public()
 def unsqueeze(input: Tensor, dim: int) -> Tensor:  # noqa: A002
-    """A new dim of size 1 at `dim`."""
+    """A new dimension of size 1.
+
+    Args:
+        dim: its place; negative ones count from the end.
+
+    Example:
+        >>> torch.tensor([1, 2]).unsqueeze(1)
+        tensor([[1],
+                [2]])
+    """
     shape = input._a.shape
     at = wrap_dim(dim, len(shape) + 1)
     return _unsqueeze(input, dim=at)
@@ -301,7 +436,15 @@ _unsqueeze.derivative(x=lambda g, dim: _squeeze(g, dims=(dim,)))
 
 @public()
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:  # noqa: A002
-    """Without its dims of size 1, or without those of `dim` that are."""
+    """The dimensions of size 1 left out.
+
+    Args:
+        dim: leave out only these, where their size is 1; all if not given.
+
+    Example:
+        >>> torch.zeros(1, 3, 1).squeeze().shape, torch.zeros(1, 3, 1).squeeze(0).shape
+        (torch.Size([3]), torch.Size([3, 1]))
+    """
     shape = input._a.shape
     if dim is None:
         wanted = list(range(len(shape)))
@@ -325,7 +468,20 @@ _expand.derivative(x=lambda g, x_shape: g.sum_to_size(x_shape))
 
 @public("Tensor")
 def expand(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
-    """Dims of size 1 repeated to `sizes` without copying; -1 keeps a size."""
+    """Dimensions of size 1 shown as larger ones, without copying; new dimensions may be added in front.
+
+    Args:
+        sizes: the new shape; -1 keeps a size.
+        implicit: for PyTorch's signature; it changes nothing.
+
+    Raises:
+        RuntimeError: if a size that is not 1 would have to change.
+
+    Example:
+        >>> torch.tensor([[1], [2]]).expand(2, 3)
+        tensor([[1, 1, 1],
+                [2, 2, 2]])
+    """
     size = as_size(sizes)
     shape = self._a.shape
     lead = len(size) - len(shape)
@@ -357,22 +513,45 @@ def expand(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
 
 @public("Tensor")
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """Expanded to the shape of `other`."""
+    """Expanded to the shape of another tensor, without copying.
+
+    Example:
+        >>> torch.tensor([1, 2]).expand_as(torch.zeros(3, 2)).shape
+        torch.Size([3, 2])
+    """
     return expand(self, other._a.shape)
 
 
 @public("torch")
 def broadcast_to(input: Tensor, size: Any) -> Tensor:  # noqa: A002
-    """`input` expanded to `size`."""
+    """Expanded to a shape, without copying.
+
+    Args:
+        size: the shape.
+
+    Example:
+        >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
     return expand(input, tuple(size))
 
 
-Tensor.broadcast_to = lambda self, size: expand(self, tuple(size))  # type: ignore[method-assign, arg-type]
+Tensor.broadcast_to = broadcast_to  # type: ignore[method-assign, assignment]
 
 
 @public("torch")
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """All tensors expanded to their common shape."""
+    """Several tensors expanded to the shape they have together in arithmetic.
+
+    Args:
+        tensors: tensors whose shapes broadcast.
+
+    Example:
+        >>> a, b = torch.broadcast_tensors(torch.zeros(3, 1), torch.zeros(2))
+        >>> a.shape, b.shape
+        (torch.Size([3, 2]), torch.Size([3, 2]))
+    """
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
     shape = broadcast_shapes(*[x._a.shape for x in tensors])
@@ -381,5 +560,16 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 @public("torch", name="broadcast_shapes")
 def _broadcast_shapes(*shapes: Any) -> Size:
-    """The shape several shapes broadcast to."""
+    """The shape that tensors of these shapes have together in arithmetic.
+
+    Args:
+        shapes: tuples, or numbers for one dimension.
+
+    Raises:
+        RuntimeError: if they do not broadcast.
+
+    Example:
+        >>> torch.broadcast_shapes((3, 1), (2,))
+        torch.Size([3, 2])
+    """
     return Size(broadcast_shapes(*[(s,) if isinstance(s, int) else s for s in shapes]))

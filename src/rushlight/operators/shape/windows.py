@@ -54,7 +54,19 @@ _ALL = (None, None, None)
 
 @public()
 def select(input: Tensor, dim: int, index: int) -> Tensor:  # noqa: A002
-    """The slice at position `index` of dim `dim`, without that dim."""
+    """The slice at one position of a dimension, as a view without that dimension.
+
+    Args:
+        dim: the dimension.
+        index: the position; negative ones count from the end.
+
+    Raises:
+        IndexError: if it is out of range.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).select(0, 1)
+        tensor([3, 4])
+    """
     shape = input._a.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -69,7 +81,20 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:  # noqa: A002
 
 @public()
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa: A002
-    """`length` positions of dim `dim` from `start` on."""
+    """A range of a dimension, as a view.
+
+    Args:
+        dim: the dimension.
+        start: the first position.
+        length: how many.
+
+    Raises:
+        RuntimeError: if the range goes beyond the size.
+
+    Example:
+        >>> torch.arange(5).narrow(0, 1, 3)
+        tensor([1, 2, 3])
+    """
     shape = input._a.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -91,7 +116,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa:
 
 @public()
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:  # noqa: A002
-    """A copy of `length` positions of dim `dim` from `start` on."""
+    """As `narrow`, but the result is a copy."""
     return narrow(input, dim, start, length).clone()
 
 
