@@ -84,7 +84,25 @@ def _check_positive(**sizes: Dims) -> None:
 def unfold(
     input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """The sliding windows of (N, C, H, W) as columns (N, C * kernel, windows)."""
+    """Cut images into windows: every window becomes a column.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        kernel_size: height and width of the window; one number for both.
+        dilation: distance between the elements of a window.
+        padding: rows and columns of zeros added on every side.
+        stride: steps between windows.
+
+    Returns:
+        (N, C * height * width of a window, number of windows), or without N.
+
+    Example:
+        >>> F.unfold(torch.arange(9.0).reshape(1, 1, 3, 3), 2)
+        tensor([[[0., 1., 3., 4.],
+                 [1., 2., 4., 5.],
+                 [3., 4., 6., 7.],
+                 [4., 5., 7., 8.]]])
+    """
     kernel, gap = _pair(kernel_size, "kernel_size"), _pair(dilation, "dilation")
     pad, step = _pair(padding, "padding"), _pair(stride, "stride")
     shape = input._a.shape
@@ -115,7 +133,26 @@ def fold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Tensor:
-    """Columns of windows added up into images (N, C, *output_size): the adjoint of `unfold`."""
+    """Add columns of windows up into images: the transpose of `unfold`.
+
+    Args:
+        input: (N, C * height * width of a window, number of windows), or without N.
+        output_size: height and width of the images.
+        kernel_size: height and width of the window; one number for both.
+        dilation: distance between the elements of a window.
+        padding: rows and columns that are cut from every side.
+        stride: steps between windows.
+
+    Returns:
+        (N, C, *output_size), or without N.
+
+    Example:
+        >>> columns = F.unfold(torch.ones(1, 1, 3, 3), 2)
+        >>> F.fold(columns, (3, 3), 2)  # how many windows see each pixel
+        tensor([[[[1., 2., 1.],
+                  [2., 4., 2.],
+                  [1., 2., 1.]]]])
+    """
     size, kernel = _pair(output_size, "output_size"), _pair(kernel_size, "kernel_size")
     gap, pad, step = _pair(dilation, "dilation"), _pair(padding, "padding"), _pair(stride, "stride")
     shape = input._a.shape
@@ -157,7 +194,20 @@ def _check_shuffle(name: str, x: Tensor, factor: int, which: str) -> None:
 
 @public("torch", "functional")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(*, C r^2, H, W) to (*, C, H r, W r): channels become r x r blocks of pixels."""
+    """Turn channels into pixels: blocks of r x r pixels come from r * r channels.
+
+    Args:
+        input: (*, C r^2, H, W).
+        upscale_factor: r.
+
+    Returns:
+        (*, C, H r, W r).
+
+    Example:
+        >>> F.pixel_shuffle(torch.arange(4.0).reshape(1, 4, 1, 1), 2)
+        tensor([[[[0., 1.],
+                  [2., 3.]]]])
+    """
     r = upscale_factor
     _check_shuffle("pixel_shuffle", input, r, "upscale_factor")
     *lead, c, h, w = input._a.shape
@@ -174,7 +224,19 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @public("torch", "functional")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """(*, C, H r, W r) to (*, C r^2, H, W): the inverse of `pixel_shuffle`."""
+    """Turn pixels into channels: the inverse of `pixel_shuffle`.
+
+    Args:
+        input: (*, C, H r, W r).
+        downscale_factor: r.
+
+    Returns:
+        (*, C r^2, H, W).
+
+    Example:
+        >>> F.pixel_unshuffle(torch.ones(1, 3, 8, 8), 2).shape
+        rushlight.Size([1, 12, 4, 4])
+    """
     r = downscale_factor
     _check_shuffle("pixel_unshuffle", input, r, "downscale_factor")
     *lead, c, h, w = input._a.shape
@@ -192,7 +254,16 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @public("torch", "functional", aliases=("native_channel_shuffle",))
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Deal the channels of (N, C, *) out to `groups` in turn."""
+    """Mix channels: take one from each group in turn.
+
+    Args:
+        input: (N, C, *).
+        groups: number of groups that C is divided into.
+
+    Example:
+        >>> F.channel_shuffle(torch.arange(4.0).reshape(1, 4, 1, 1), 2).flatten()
+        tensor([0., 2., 1., 3.])
+    """
     shape = input._a.shape
     if len(shape) < 3:
         raise RuntimeError(

@@ -68,7 +68,26 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """`input` (N, C, H, W) read at the positions `grid` (N, h, w, 2) of (x, y) in [-1, 1]."""
+    """Read images at given places.
+
+    Args:
+        input: (N, C, H, W), or (N, C, D, H, W).
+        grid: (N, h, w, 2) of places (x, y), or (N, d, h, w, 3) of (x, y, z); -1 is the first
+            side of the image and 1 the last.
+        mode: "bilinear", "nearest" or "bicubic".
+        padding_mode: what lies outside: "zeros", "border" or "reflection".
+        align_corners: True puts -1 and 1 on the centres of the outermost pixels, False on their
+            edges.
+
+    Returns:
+        (N, C, h, w), or (N, C, d, h, w).
+
+    Example:
+        >>> image = torch.arange(4.0).reshape(1, 1, 2, 2)
+        >>> grid = torch.tensor([[[[0.0, 0.0], [1.0, 1.0]]]])
+        >>> F.grid_sample(image, grid, align_corners=True)
+        tensor([[[[1.5000, 3.0000]]]])
+    """
     _check(input, grid, mode, padding_mode)
     if align_corners is None:
         _warn_align()
@@ -90,7 +109,12 @@ def grid_sample(
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """`grid_sample` with its modes as numbers."""
+    """As `nn.functional.grid_sample`, with modes as numbers.
+
+    Args:
+        interpolation_mode: 0 bilinear, 1 nearest, 2 bicubic.
+        padding_mode: 0 zeros, 1 border, 2 reflection.
+    """
     padding = ("zeros", "border", "reflection")[padding_mode]
     return grid_sample(input, grid, _MODES[interpolation_mode], padding, align_corners)
 
@@ -202,7 +226,22 @@ def _centres(n: int, align: bool) -> Any:
 
 @public("functional")
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
-    """The positions `grid_sample` needs to apply the affine maps `theta` (N, 2, 3) or (N, 3, 4)."""
+    """Make the grid with which `grid_sample` applies affine maps.
+
+    Args:
+        theta: (N, 2, 3) for images, (N, 3, 4) for volumes.
+        size: shape of the result, (N, C, H, W) or (N, C, D, H, W).
+        align_corners: as in `grid_sample`.
+
+    Returns:
+        (N, H, W, 2), or (N, D, H, W, 3).
+
+    Example:
+        >>> same = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> F.affine_grid(same, (1, 1, 1, 2), align_corners=True)
+        tensor([[[[-1.,  0.],
+                  [ 1.,  0.]]]])
+    """
     import numpy as np
 
     if align_corners is None:

@@ -91,7 +91,29 @@ def _check_side(shape: tuple[int, ...], axis: int, mode: str, before: int, after
 
 @public("functional")
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
-    """Pad (or with negative numbers cut) dims from the last one backwards: (left, right, top, ...)."""
+    """Add values around the last dimensions, or cut them.
+
+    Args:
+        input: any shape; for the modes other than "constant", 2 to 5 dimensions.
+        pad: (left, right) of the last dimension, then of the one before it, and so on. Negative
+            numbers cut.
+        mode: "constant", "reflect" (mirrored, the border not repeated), "replicate" (the border) or
+            "circular" (the other end).
+        value: what is added in mode "constant"; 0 if None.
+
+    Raises:
+        RuntimeError: if a padding is too large for its mode, or does not fit the dimensions.
+
+    Example:
+        >>> x = torch.tensor([[1, 2, 3]])
+        >>> F.pad(x, (1, 2))
+        tensor([[0, 1, 2, 3, 0, 0]])
+        >>> F.pad(x, (0, 0, 1, 0), value=9)
+        tensor([[9, 9, 9],
+                [1, 2, 3]])
+        >>> F.pad(x.float(), (2, 2), mode="reflect")
+        tensor([[3., 2., 1., 2., 3., 2., 1.]])
+    """
     widths = tuple([p.__index__() for p in pad])
     _check(input, widths)
     by_dim = _by_dim(widths, input._a.ndim)
@@ -132,5 +154,10 @@ _pad = pad
 
 @public("torch")
 def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
-    """Constant padding under its old name."""
+    """As `nn.functional.pad` in mode "constant".
+
+    Args:
+        pad: (left, right) of the last dimension, and so on.
+        value: what is added.
+    """
     return _pad(input, pad, "constant", value)

@@ -98,7 +98,32 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """`input` (N, C, *) resized to `size` or by `scale_factor`."""
+    """Resize signals, images or volumes.
+
+    Args:
+        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W).
+        size: the size of the result, one number or one per dimension.
+        scale_factor: or how many times as large it is.
+        mode: "nearest", "nearest-exact", "area", "linear" (signals), "bilinear" and "bicubic"
+            (images) or "trilinear" (volumes).
+        align_corners: True puts the outermost pixels' centres of input and result on each other;
+            for the linear modes and bicubic.
+        recompute_scale_factor: compute the factor again from the rounded size.
+        antialias: blur while shrinking; bilinear and bicubic.
+
+    Raises:
+        ValueError: if both or none of `size` and `scale_factor` are given, or the mode does not
+            fit.
+
+    Example:
+        >>> x = torch.tensor([[[1.0, 3.0]]])
+        >>> F.interpolate(x, scale_factor=2)
+        tensor([[[1., 1., 3., 3.]]])
+        >>> F.interpolate(x, size=3, mode="linear", align_corners=True)
+        tensor([[[1., 2., 3.]]])
+        >>> F.interpolate(torch.zeros(1, 3, 64, 64), size=(32, 48), mode="bilinear").shape
+        rushlight.Size([1, 3, 32, 48])
+    """
     _check_mode(input, mode, align_corners, antialias)
     out, scales = _sizes(input, size, scale_factor, recompute_scale_factor)
     spatial = input._a.shape[2:]
@@ -142,21 +167,21 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The old name of `interpolate`."""
+    """As `nn.functional.interpolate`, under its old name; deprecated."""
     _deprecated("upsample", "interpolate")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @public("functional")
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """The old name of `interpolate(mode="nearest")`."""
+    """As `nn.functional.interpolate` with `mode="nearest"`; deprecated."""
     _deprecated("upsample_nearest", "interpolate")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 @public("functional")
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """The old name of `interpolate(mode="bilinear", align_corners=True)`."""
+    """As `nn.functional.interpolate` with `mode="bilinear", align_corners=True`; deprecated."""
     _deprecated("upsample_bilinear", "interpolate")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 

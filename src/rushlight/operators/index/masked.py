@@ -284,7 +284,23 @@ def _are_classes(a: Any, num_classes: int) -> None:
 
 @public("functional")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """A last dim that is one at each class and zero elsewhere."""
+    """Turn class numbers into vectors that are 1 at the class and 0 elsewhere.
+
+    Args:
+        tensor: whole numbers, any shape.
+        num_classes: length of the vectors; the largest class + 1 if -1.
+
+    Returns:
+        the tensor's shape with the classes at the end, int64.
+
+    Raises:
+        RuntimeError: if a class is negative or too large.
+
+    Example:
+        >>> F.one_hot(torch.tensor([0, 2]), 3)
+        tensor([[1, 0, 0],
+                [0, 0, 1]])
+    """
     if tensor._a.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if not tensor._a.size and num_classes <= 0:

@@ -46,7 +46,31 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """softmax(query @ key^T * scale + mask) @ value; a bool mask is True where attention is allowed."""
+    """Attention: `softmax(query @ key^T * scale + mask) @ value`.
+
+    Args:
+        query: (..., L, E).
+        key: (..., S, E).
+        value: (..., S, Ev).
+        attn_mask: broadcast to (..., L, S); a bool mask is True where a query may look, another one
+            is added to the scores.
+        dropout_p: probability with which weights are set to zero; give 0 in evaluation.
+        is_causal: query i looks at keys 0 to i only; not together with a mask.
+        scale: factor of the scores; 1 / sqrt(E) if None.
+        enable_gqa: the query may have several times as many heads (dimension -3) as key and value.
+
+    Returns:
+        (..., L, Ev).
+
+    Example:
+        >>> q, k, v = torch.zeros(1, 2, 4), torch.zeros(1, 2, 4), torch.tensor([[[1.0], [3.0]]])
+        >>> F.scaled_dot_product_attention(q, k, v)
+        tensor([[[2.],
+                 [2.]]])
+        >>> F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        tensor([[[1.],
+                 [2.]]])
+    """
     _check(query, key, value, attn_mask, is_causal)
     if scale is None:
         scale = 1.0 / math.sqrt(query._a.shape[-1]) if query._a.shape[-1] else 1.0

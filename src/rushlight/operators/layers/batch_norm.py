@@ -243,7 +243,29 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel (dim 1) normalised over all other dims, by batch or by running statistics."""
+    """Normalise every channel (dimension 1) to mean 0 and variance 1 over all other dimensions.
+
+    Args:
+        input: (N, C, *).
+        running_mean, running_var: (C,); used if not training, and updated in place if training;
+            may be None in training.
+        weight, bias: (C,), applied after the normalisation.
+        training: use the statistics of this batch.
+        momentum: weight of this batch in the running statistics.
+        eps: added to the variance before the root is taken.
+
+    Raises:
+        ValueError: in training, if there is one value per channel.
+
+    Example:
+        >>> x = torch.tensor([[0.0, 10.0], [2.0, 30.0]])
+        >>> F.batch_norm(x, None, None, training=True)
+        tensor([[-1.0000, -1.0000],
+                [ 1.0000,  1.0000]])
+        >>> F.batch_norm(x, torch.zeros(2), torch.ones(2) * 4)
+        tensor([[ 0.0000,  5.0000],
+                [ 1.0000, 15.0000]])
+    """
     if training and batch_norm_learn.joins(input):
         return learning_batch_norm(
             input, running_mean, running_var, None, weight, bias, momentum, eps
@@ -297,7 +319,11 @@ def _torch_batch_norm(
     eps: float,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """`nn.functional.batch_norm` with the argument order of the top namespace."""
+    """As `nn.functional.batch_norm`, with weight and bias before the running statistics.
+
+    Args:
+        cudnn_enabled: accepted, and not used.
+    """
     return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
@@ -315,7 +341,22 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel of each sample normalised over its spatial dims."""
+    """Normalise every channel of every sample by itself to mean 0 and variance 1.
+
+    Args:
+        input: (N, C, *).
+        running_mean, running_var: (C,) or None; updated in place, and used if not
+            `use_input_stats`.
+        weight, bias: (C,), applied after the normalisation.
+        use_input_stats: use the statistics of each sample.
+        momentum: weight of this batch in the running statistics.
+        eps: added to the variance before the root is taken.
+
+    Example:
+        >>> F.instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
+        tensor([[[-1.0000,  1.0000],
+                 [-1.0000,  1.0000]]])
+    """
     shape = input._a.shape
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
@@ -360,7 +401,11 @@ def _torch_instance_norm(
     eps: float,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """`nn.functional.instance_norm` with the argument order of the top namespace."""
+    """As `nn.functional.instance_norm`, with weight and bias before the running statistics.
+
+    Args:
+        cudnn_enabled: accepted, and not used.
+    """
     return instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
     )

@@ -12,6 +12,7 @@ from ...core.tensor import Tensor
 from ...runtime.thread import here
 from ..made_of.guards import recall, remember
 from .conv_kernels import Dims, conv_grad_input, conv_op
+from .window_texts import window_text
 
 # -- rules --------------------------------------------------------------------------------------
 
@@ -193,7 +194,7 @@ def _make_conv(n: int) -> Callable:
     ) -> Tensor:
         return convolve(n, input, weight, bias, stride, padding, dilation, groups)
 
-    conv.__doc__ = f"{n}-d cross-correlation of (N, C, ...) with a weight (O, C / groups, ...)."
+    conv.__doc__ = window_text("conv", n)
     return conv
 
 
@@ -219,9 +220,9 @@ def _check_output_padding(extra: Dims, stride: Dims, dilation: Dims) -> None:
         return
     names = ("depth", "height", "width")[-len(extra) :] if len(extra) > 1 else ("length",)
     rows = (("output_padding", extra), ("stride", stride), ("dilation", dilation))
-    told = [f"{row}_{name}: {v}" for row, values in rows for name, v in zip(names, values)]
+    said = [f"{row}_{name}: {v}" for row, values in rows for name, v in zip(names, values)]
     raise RuntimeError(
-        "output padding must be smaller than either stride or dilation, but got " + " ".join(told)
+        "output padding must be smaller than either stride or dilation, but got " + " ".join(said)
     )
 
 
@@ -288,7 +289,7 @@ def _make_transposed(n: int) -> Callable:
             n, input, weight, bias, stride, padding, output_padding, groups, dilation
         )
 
-    conv_transpose.__doc__ = f"{n}-d transposed convolution with a weight (C, O / groups, ...)."
+    conv_transpose.__doc__ = window_text("conv_transpose", n)
     return conv_transpose
 
 
@@ -317,7 +318,22 @@ def convolution(
     output_padding: Any,
     groups: int,
 ) -> Tensor:
-    """Any of the six, the number of dims taken from the weight."""
+    """Convolve, or convolve transposed, in as many dimensions as the weight has.
+
+    Args:
+        input: (N, C, *), or without N.
+        weight: (O, C / groups, *kernel); (C, O / groups, *kernel) if transposed.
+        bias: (O,) or None.
+        stride, padding, dilation: one number per spatial dimension.
+        transposed: whether it is a transposed convolution.
+        output_padding: used if transposed only.
+        groups: groups of channels that do not see each other.
+
+    Example:
+        >>> x, w = torch.ones(1, 2, 5), torch.ones(3, 2, 2)
+        >>> torch.convolution(x, w, None, [1], [0], [1], False, [0], 1).shape
+        rushlight.Size([1, 3, 4])
+    """
     n = weight._a.ndim - 2
     if transposed:
         return convolve_transposed(
@@ -328,7 +344,21 @@ def convolution(
 
 @public("torch", "functional")
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """1-d convolution of (time, batch, channels) with a weight (width, in, out)."""
+    """Convolve signals whose dimensions are time, batch and channels.
+
+    Args:
+        input: (T, N, C).
+        weight: (kernel, C, O).
+        bias: (O,).
+        pad: zeros added at both ends.
+
+    Returns:
+        (T', N, O) with T' = T + 2 pad - kernel + 1.
+
+    Example:
+        >>> F.conv_tbc(torch.ones(5, 2, 3), torch.ones(2, 3, 4), torch.zeros(4)).shape
+        rushlight.Size([4, 2, 4])
+    """
     if input._a.ndim != 3:
         raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
     if weight._a.ndim != 3:

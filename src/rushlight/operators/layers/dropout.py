@@ -88,7 +88,23 @@ def _apply(x: Tensor, p: float, shape: tuple[int, ...], training: bool, inplace:
 
 @public("functional")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero elements with probability `p` and scale the others by 1 / (1 - p)."""
+    """Set elements to zero at random, and scale the others by 1 / (1 - p).
+
+    Args:
+        input: any shape.
+        p: probability that an element becomes zero.
+        training: False returns the input.
+        inplace: write the result into the input.
+
+    Raises:
+        ValueError: if `p` is not between 0 and 1.
+
+    Example:
+        >>> sorted(set(F.dropout(torch.ones(100), 0.5).tolist()))
+        [0.0, 2.0]
+        >>> F.dropout(torch.ones(3), 0.5, training=False)
+        tensor([1., 1., 1.])
+    """
     _check(p)
     return _apply(input, p, input._a.shape, training, inplace)
 
@@ -104,7 +120,19 @@ def _channel_shape(x: Tensor) -> tuple[int, ...]:
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of (N, C, L) or (C, L) with probability `p`."""
+    """Set whole channels to zero at random, and scale the others by 1 / (1 - p).
+
+    Args:
+        input: (N, C, L) or (C, L).
+        p: probability that a channel becomes zero.
+        training: False returns the input.
+        inplace: write the result into the input.
+
+    Example:
+        >>> y = F.dropout1d(torch.ones(2, 8, 5), 0.5)
+        >>> bool((y.amax(2) == y.amin(2)).all())  # a channel is all 0 or all 2
+        True
+    """
     _check(p)
     if input.ndim not in (2, 3):
         raise RuntimeError(
@@ -121,7 +149,19 @@ def dropout1d(
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of (N, C, H, W) with probability `p`."""
+    """Set whole channels to zero at random, and scale the others by 1 / (1 - p).
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        p: probability that a channel becomes zero.
+        training: False returns the input.
+        inplace: write the result into the input.
+
+    Example:
+        >>> y = F.dropout2d(torch.ones(2, 8, 3, 3), 0.5)
+        >>> bool((y.amax((2, 3)) == y.amin((2, 3))).all())  # a channel is all 0 or all 2
+        True
+    """
     _check(p)
     if input.ndim not in (3, 4):
         warnings.warn(
@@ -148,7 +188,19 @@ def dropout2d(
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of (N, C, D, H, W) or (C, D, H, W) with probability `p`."""
+    """Set whole channels to zero at random, and scale the others by 1 / (1 - p).
+
+    Args:
+        input: (N, C, D, H, W) or (C, D, H, W).
+        p: probability that a channel becomes zero.
+        training: False returns the input.
+        inplace: write the result into the input.
+
+    Example:
+        >>> y = F.dropout3d(torch.ones(2, 8, 2, 2, 2), 0.5)
+        >>> bool((y.amax((2, 3, 4)) == y.amin((2, 3, 4))).all())  # a channel is all 0 or all 2
+        True
+    """
     _check(p)
     if input.ndim not in (4, 5):
         warnings.warn(
@@ -188,7 +240,20 @@ def _alpha(x: Tensor, p: float, shape: tuple[int, ...], training: bool, inplace:
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Dropout that keeps the mean and the variance of SELU networks."""
+    """Dropout for networks of SELU, which keeps mean and variance.
+
+    Args:
+        input: any shape.
+        p: probability that an element gets a fixed negative value.
+        training: False returns the input.
+        inplace: write the result into the input.
+
+    Example:
+        >>> len(set(F.alpha_dropout(torch.zeros(1000), 0.5, training=True).tolist()))
+        2
+        >>> F.alpha_dropout(torch.ones(2))
+        tensor([1., 1.])
+    """
     _check(p)
     return _alpha(input, p, input._a.shape, training, inplace)
 
@@ -197,7 +262,19 @@ def alpha_dropout(
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """`alpha_dropout` of whole channels."""
+    """`alpha_dropout` of whole channels.
+
+    Args:
+        input: (N, C, *).
+        p: probability that a channel is replaced.
+        training: False returns the input.
+        inplace: write the result into the input.
+
+    Example:
+        >>> y = F.feature_alpha_dropout(torch.zeros(2, 8, 5), 0.5, training=True)
+        >>> bool((y.amax(2) == y.amin(2)).all())
+        True
+    """
     _check(p)
     return _alpha(input, p, _channel_shape(input), training, inplace)
 
@@ -221,7 +298,7 @@ def _publish_top(name: str, fn: Any) -> None:
 def feature_dropout(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of an input of any number of dims."""
+    """Set whole channels (dimension 1) to zero at random, for any number of dimensions."""
     _check(p)
     return _apply(input, p, _channel_shape(input), training, inplace)
 

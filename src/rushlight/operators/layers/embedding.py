@@ -17,7 +17,28 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of `weight` that the indices in `input` name."""
+    """Look rows of a table up by index.
+
+    Args:
+        input: whole numbers, any shape.
+        weight: the table, (rows, width).
+        padding_idx: the row that gets no gradient.
+        max_norm: rows that are looked up and are longer than this are scaled down, in place.
+        norm_type: which norm `max_norm` means.
+        scale_grad_by_freq: divide a row's gradient by how often it is in the input.
+        sparse: make the gradient of `weight` a sparse tensor.
+
+    Returns:
+        the input's shape with `width` at the end.
+
+    Raises:
+        IndexError: if an index is not in the table.
+
+    Example:
+        >>> F.embedding(torch.tensor([2, 0]), torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 4.0]]))
+        tensor([[2., 4.],
+                [0., 0.]])
+    """
     padding = padding_row(padding_idx, weight._a.shape[0])
     check_indices(input, "embedding")
     if sparse:
@@ -37,6 +58,6 @@ def _torch_embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """`nn.functional.embedding` with the table first."""
+    """As `nn.functional.embedding`, with the table first."""
     padding = None if padding_idx == -1 else padding_idx
     return embedding(indices, weight, padding, None, 2.0, scale_grad_by_freq, sparse)

@@ -148,7 +148,21 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """The last dims, as many as `normalized_shape` has, brought to mean 0 and variance 1."""
+    """Normalise over the last dimensions to mean 0 and variance 1.
+
+    Args:
+        input: (*, *normalized_shape).
+        normalized_shape: sizes of the last dimensions.
+        weight, bias: `normalized_shape`, applied after the normalisation.
+        eps: added to the variance before the root is taken.
+
+    Raises:
+        RuntimeError: if the input does not end with `normalized_shape`.
+
+    Example:
+        >>> F.layer_norm(torch.tensor([[1.0, 1.0, 3.0, 3.0]]), (4,))
+        tensor([[-1.0000, -1.0000,  1.0000,  1.0000]])
+    """
     normalized = tuple([int(s) for s in normalized_shape])
     _check_normalized(input, normalized, weight, bias)
     return layer_norm_op(input, weight, bias, dims=len(normalized), eps=float(eps))[0]
@@ -163,7 +177,11 @@ def _torch_layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Tensor:
-    """`nn.functional.layer_norm` with the arguments of the top namespace."""
+    """As `nn.functional.layer_norm`.
+
+    Args:
+        cudnn_enable: accepted, and not used.
+    """
     return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
@@ -204,7 +222,18 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Groups of channels of each sample normalised together."""
+    """Normalise groups of channels of every sample to mean 0 and variance 1.
+
+    Args:
+        input: (N, C, *).
+        num_groups: number of groups; C must be a multiple of it.
+        weight, bias: (C,), applied after the normalisation.
+        eps: added to the variance before the root is taken.
+
+    Example:
+        >>> F.group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), 2)
+        tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
     _check_groups(input, num_groups, weight, bias)
     shape = input._a.shape
     if not input._a.size:
@@ -228,7 +257,11 @@ def _torch_group_norm(
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """`nn.functional.group_norm` with the arguments of the top namespace."""
+    """As `nn.functional.group_norm`.
+
+    Args:
+        cudnn_enabled: accepted, and not used.
+    """
     return group_norm(input, num_groups, weight, bias, eps)
 
 
@@ -307,7 +340,18 @@ def rms_norm(
     weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:
-    """The last dims divided by their root mean square."""
+    """Divide by the root mean square over the last dimensions.
+
+    Args:
+        input: (*, *normalized_shape).
+        normalized_shape: sizes of the last dimensions.
+        weight: `normalized_shape`, applied after the division.
+        eps: added to the mean square; the dtype's smallest step if None.
+
+    Example:
+        >>> F.rms_norm(torch.tensor([[1.0, 7.0]]), (2,))
+        tensor([[0.2000, 1.4000]])
+    """
     normalized = tuple([int(s) for s in normalized_shape])
     _check_normalized(input, normalized, weight, None)
     if eps is None:

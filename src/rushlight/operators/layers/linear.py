@@ -124,7 +124,20 @@ def _linear_grads_backward(gs: list, gy: Tensor, x: Tensor, needs: list) -> tupl
 
 @public("functional")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`input @ weight.T + bias`."""
+    """Apply an affine map to the last dimension: `input @ weight.T + bias`.
+
+    Args:
+        input: (*, in_features).
+        weight: (out_features, in_features), or (in_features,).
+        bias: (out_features,), or () with a one-dimensional weight.
+
+    Returns:
+        (*, out_features).
+
+    Example:
+        >>> F.linear(torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 1.0], [0.0, 10.0]]))
+        tensor([[ 3., 20.]])
+    """
     x, w = input._a, weight._a
     if w.ndim == 2 and x.ndim and x.shape[-1] == w.shape[1] and x.dtype == w.dtype:
         if bias is None or (bias._a.shape == (w.shape[0],) and bias._a.dtype == w.dtype):

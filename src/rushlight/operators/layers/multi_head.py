@@ -208,7 +208,42 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention of `query` [L, N, E] over `key` and `value` [S, N, E] in `num_heads` heads."""
+    """Attention in several heads, as a function of all its weights; `nn.MultiheadAttention` calls it.
+
+    Args:
+        query: (L, N, E), or without N.
+        key, value: (S, N, E), or without N; their own widths with `use_separate_proj_weight`.
+        embed_dim_to_check: E.
+        num_heads: number of heads; E must be a multiple of it.
+        in_proj_weight: (3 E, E), the maps of query, key and value.
+        in_proj_bias: (3 E,) or None.
+        bias_k, bias_v: (1, 1, E) or None: one more key and value for everybody.
+        add_zero_attn: add a key and a value of zeros.
+        dropout_p: probability with which weights are set to zero in training.
+        out_proj_weight: (E, E).
+        out_proj_bias: (E,) or None.
+        training: whether dropout is done.
+        key_padding_mask: (N, S), True (or -inf) at keys that are padding.
+        need_weights: also return the attention weights.
+        attn_mask: (L, S) or (N num_heads, L, S), True (or -inf) where a query may not look.
+        use_separate_proj_weight: use `q_proj_weight`, `k_proj_weight` and `v_proj_weight` instead
+            of `in_proj_weight`.
+        static_k, static_v: (N num_heads, S, E / num_heads), used in place of mapped key and value.
+        average_attn_weights: the mean of all heads' weights, instead of each.
+        is_causal: `attn_mask` is the causal mask.
+
+    Returns:
+        the output (L, N, E), and the weights (N, L, S), or None.
+
+    Example:
+        >>> x = torch.zeros(2, 1, 4)
+        >>> y, weights = F.multi_head_attention_forward(
+        ...     x, x, x, 4, 2, torch.ones(12, 4), None, None, None, False, 0.0, torch.eye(4), None
+        ... )
+        >>> y.shape, weights
+        (rushlight.Size([2, 1, 4]), tensor([[[0.5000, 0.5000],
+                 [0.5000, 0.5000]]]))
+    """
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         query, key, value = _with_batch(query, key, value)

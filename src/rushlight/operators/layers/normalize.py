@@ -12,7 +12,19 @@ from ...core.tensor import Tensor
 def normalize(
     input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None
 ) -> Tensor:
-    """`input` divided by its p-norm along `dim`, or by `eps` where that is larger."""
+    """Divide by the p-norm along a dimension, so that vectors have length 1.
+
+    Args:
+        input: any shape.
+        p: which norm.
+        dim: along which dimension, or dimensions.
+        eps: the smallest divisor.
+
+    Example:
+        >>> F.normalize(torch.tensor([[3.0, 4.0], [0.0, 2.0]]))
+        tensor([[0.6000, 0.8000],
+                [0.0000, 1.0000]])
+    """
     size = input.norm(p, dim, keepdim=True).clamp(min=eps)
     return into(out, input / size)
 
@@ -21,7 +33,21 @@ def normalize(
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Each channel divided by a power of the mean square of its `size` neighbouring channels."""
+    """Divide every element by a power of the mean square of neighbouring channels.
+
+    Computes `x / (k + alpha * mean(square of size channels)) ** beta`.
+
+    Args:
+        input: (N, C, *).
+        size: number of neighbouring channels.
+        alpha: factor of the mean square.
+        beta: the power.
+        k: added to the mean square.
+
+    Example:
+        >>> F.local_response_norm(torch.ones(1, 3, 1), 2, alpha=1.0).flatten()
+        tensor([0.7378, 0.5946, 0.5946])
+    """
     ndim = input._a.ndim
     if ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {ndim} dimensions)")

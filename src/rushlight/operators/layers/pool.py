@@ -13,6 +13,7 @@ from ..made_of.guards import recall, remember
 from .conv_kernels import Dims
 from .pool_adaptive import adaptive_max, averaged
 from .pool_kernels import avg_pool, max_pool, max_pool_grad, pool_size
+from .window_texts import indices_text, window_text
 
 _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
 
@@ -148,7 +149,8 @@ def _make_max(n: int) -> None:
     ) -> tuple[Tensor, Tensor]:
         return _max(n, fn, input, kernel_size, stride, padding, dilation, ceil_mode)
 
-    pool.__doc__ = f"The maximum of every {n}-d window; `return_indices` adds where it lies."
+    pool.__doc__ = window_text("max_pool", n)
+    pool_with_indices.__doc__ = indices_text("max_pool", n)
     _publish(fn, pool, "torch", "functional")
     _publish(fn + "_with_indices", pool_with_indices, "functional", *(["torch"] if n == 1 else []))
 
@@ -214,7 +216,7 @@ def _make_unpool(n: int) -> None:
         out = max_pool_grad(x, index, x_shape=(*x._a.shape[:2], *size), overlap=False)
         return out.squeeze(0) if alone else out
 
-    unpool.__doc__ = f"Put {n}-d maxima back where `indices` says they came from; zeros elsewhere."
+    unpool.__doc__ = window_text("max_unpool", n)
     _publish(fn, unpool, "functional")
 
 
@@ -257,7 +259,7 @@ def _make_avg(n: int) -> None:
             n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
         )
 
-    pool.__doc__ = f"The mean of every {n}-d window."
+    pool.__doc__ = window_text("avg_pool", n)
     _publish(f"avg_pool{n}d", pool, "functional", *(["torch"] if n == 1 else []))
 
 
@@ -279,7 +281,7 @@ def _make_lp(n: int) -> None:
         total = _avg(n, input.pow(norm_type), kernel, stride, 0, ceil_mode, True, None)
         return (total.sign() * total.abs().relu() * count).pow(1.0 / norm_type)
 
-    pool.__doc__ = f"The `norm_type`-norm of every {n}-d window."
+    pool.__doc__ = window_text("lp_pool", n)
     _publish(f"lp_pool{n}d", pool, "functional")
 
 
@@ -335,8 +337,9 @@ def _make_adaptive(n: int) -> None:
         pair = with_indices(input, output_size)
         return pair if return_indices else pair[0]
 
-    average.__doc__ = f"The mean over {n}-d windows chosen so that the result has `output_size`."
-    maximum.__doc__ = f"The maximum over {n}-d windows chosen so that the result has `output_size`."
+    average.__doc__ = window_text("adaptive_avg_pool", n)
+    maximum.__doc__ = window_text("adaptive_max_pool", n)
+    with_indices.__doc__ = indices_text("adaptive_max_pool", n)
     top = ("torch",) if n == 1 else ()
     _publish(f"adaptive_avg_pool{n}d", average, "functional", *top)
     _publish(f"adaptive_max_pool{n}d_with_indices", with_indices, "functional")

@@ -11,6 +11,7 @@ from ...core.public import NAMESPACES, publish
 from ...core.tensor import Tensor
 from .conv_kernels import Dims
 from .pool_kernels import max_pool_grad
+from .window_texts import indices_text, window_text
 
 
 def _starts(xp: Any, u: Any, n: int, out: int, kernel: int) -> Any:
@@ -113,7 +114,8 @@ def _make(n: int) -> None:
         return pair if return_indices else pair[0]
 
     fn = f"fractional_max_pool{n}d"
-    pool.__doc__ = f"The maxima of {n}-d windows at random places (Graham, 2014)."
+    pool.__doc__ = window_text("fractional_max_pool", n)
+    with_indices.__doc__ = indices_text("fractional_max_pool", n)
     for name, made in ((fn, pool), (fn + "_with_indices", with_indices)):
         made.__name__ = made.__qualname__ = name
         publish("functional", name, made)

@@ -78,13 +78,35 @@ def _along(op: Op, name: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
 
 @public()
 def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
-    """exp of every element over the sum of exp along `dim`."""
+    """Turn scores into shares that sum to 1: exp(x), divided by its sum along `dim`.
+
+    Args:
+        input: any shape.
+        dim: the dimension along which results sum to 1.
+        dtype: the input is cast to it first.
+
+    Example:
+        >>> torch.softmax(torch.tensor([[0.0, 0.0], [1.0, 3.0]]), dim=1)
+        tensor([[0.5000, 0.5000],
+                [0.1192, 0.8808]])
+    """
     return into(out, _along(softmax_op, "softmax", input, dim, dtype))
 
 
 @public()
 def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
-    """The logarithm of `softmax`, computed without leaving the representable range."""
+    """The logarithm of `softmax`, computed so that nothing overflows.
+
+    Args:
+        input: any shape.
+        dim: the dimension along which the exponentials of the results sum to 1.
+        dtype: the input is cast to it first.
+
+    Example:
+        >>> torch.log_softmax(torch.tensor([[0.0, 0.0], [1.0, 3.0]]), dim=1)
+        tensor([[-0.6931, -0.6931],
+                [-2.1269, -0.1269]])
+    """
     return into(out, _along(log_softmax_op, "log_softmax", input, dim, dtype))
 
 
@@ -101,7 +123,12 @@ def _implicit(name: str, ndim: int, stacklevel: int) -> int:
 def _f_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """exp of every element over the sum of exp along `dim`."""
+    """As `torch.softmax`; without `dim` it guesses one and warns.
+
+    Example:
+        >>> F.softmax(torch.tensor([1.0, 2.0]), dim=0)
+        tensor([0.2689, 0.7311])
+    """
     if dim is None:
         dim = _implicit("softmax", input.ndim, _stacklevel)
     return _along(softmax_op, "softmax", input, dim, dtype)
@@ -111,7 +138,12 @@ def _f_softmax(
 def _f_log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """The logarithm of `softmax`, computed without leaving the representable range."""
+    """As `torch.log_softmax`; without `dim` it guesses one and warns.
+
+    Example:
+        >>> F.log_softmax(torch.tensor([1.0, 2.0]), dim=0)
+        tensor([-1.3133, -0.3133])
+    """
     if dim is None:
         dim = _implicit("log_softmax", input.ndim, _stacklevel)
     return _along(log_softmax_op, "log_softmax", input, dim, dtype)
@@ -121,7 +153,17 @@ def _f_log_softmax(
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """softmax of `-input`."""
+    """Softmax of `-input`: small elements get large shares.
+
+    Args:
+        input: any shape.
+        dim: the dimension along which results sum to 1.
+        dtype: the input is cast to it first.
+
+    Example:
+        >>> F.softmin(torch.tensor([1.0, 2.0]), dim=0)
+        tensor([0.7311, 0.2689])
+    """
     if dim is None:
         dim = _implicit("softmin", input.ndim, _stacklevel)
     return _along(softmax_op, "softmax", -input, dim, dtype)

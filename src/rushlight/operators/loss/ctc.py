@@ -189,7 +189,22 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """The negative log-likelihood of `targets` over all alignments to `log_probs` [T, N, C]."""
+    """Connectionist temporal classification: minus the log likelihood over all alignments.
+
+    Args:
+        log_probs: (T, N, C) or (T, C), log probabilities of each class at each step.
+        targets: (N, S), or all in one (sum of lengths,), class numbers without `blank`.
+        input_lengths: (N,), steps of each sample.
+        target_lengths: (N,), classes of each target.
+        blank: the class that means "nothing".
+        reduction: "mean" (divided by target lengths, then over samples), "sum" or "none".
+        zero_infinity: count losses of sequences that cannot be aligned as zero.
+
+    Example:
+        >>> log_probs = torch.full((4, 1, 3), 1 / 3).log()
+        >>> F.ctc_loss(log_probs, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]))
+        tensor(0.8432)
+    """
     reduction = legacy_reduction(None, None, reduction)
     single = log_probs._a.ndim == 2
     if single:
@@ -226,6 +241,6 @@ def _torch_ctc_loss(
     reduction: Any = 1,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """The form of the top namespace; `reduction` is 0 none, 1 mean, 2 sum."""
+    """As `nn.functional.ctc_loss`; `reduction` is 0 for none, 1 for mean, 2 for sum."""
     lengths = (input_lengths, target_lengths)
     return ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)

@@ -14,7 +14,17 @@ from ..made_of.promotion import promote
 
 @public("torch", "functional")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between `x1` and `x2` along `dim`; norms count as at least `eps`."""
+    """Cosine of the angle between two vectors.
+
+    Args:
+        x1, x2: shapes that broadcast.
+        dim: along which dimension the vectors lie.
+        eps: the smallest norm that is divided by.
+
+    Example:
+        >>> F.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.6, 0.8]]))
+        tensor([0.6000])
+    """
     x1, x2 = promote((x1, x2))
     shape = broadcast_shapes(x1._a.shape, x2._a.shape)
     x1, x2 = x1.expand(shape), x2.expand(shape)
@@ -27,7 +37,18 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
-    """The p-norm of `x1 - x2 + eps` along the last dim."""
+    """The p-norm of the difference of two vectors.
+
+    Args:
+        x1, x2: (N, D) or (D,).
+        p: which norm.
+        eps: added to differences, so that the distance can be differentiated at 0.
+        keepdim: keep the last dimension with size 1.
+
+    Example:
+        >>> F.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+        tensor([5.0000])
+    """
     return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
 
 
@@ -53,7 +74,21 @@ def cdist(
     p: float = 2.0,
     compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
 ) -> Tensor:
-    """The p-norm distance of every row of `x1` to every row of `x2`, batch by batch."""
+    """The p-norm distance of every row of one matrix to every row of another.
+
+    Args:
+        x1: (..., P, D).
+        x2: (..., R, D).
+        p: which norm.
+        compute_mode: PyTorch's choice of method, by name; the result is the same.
+
+    Returns:
+        (..., P, R).
+
+    Example:
+        >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+        tensor([[5., 1.]])
+    """
     if compute_mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     for name, x in (("X1", x1), ("X2", x2)):
@@ -75,7 +110,19 @@ def cdist(
 
 @public("torch", "functional")
 def pdist(input: Tensor, p: float = 2) -> Tensor:
-    """The p-norm distances of all pairs of rows: the upper triangle of `cdist`, row by row."""
+    """The p-norm distances of all pairs of rows.
+
+    Args:
+        input: (N, D).
+        p: which norm.
+
+    Returns:
+        (N (N - 1) / 2,): rows 0 and 1, 0 and 2, ..., 1 and 2, ...
+
+    Example:
+        >>> F.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]]))
+        tensor([5., 3., 4.])
+    """
     if input._a.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if p < 0:

@@ -195,7 +195,21 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Any = No
 
 @public("torch", "functional")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`input1 @ weight[o] @ input2 + bias[o]` for every output `o`."""
+    """Combine two inputs: `y[o] = input1 @ weight[o] @ input2 + bias[o]`.
+
+    Args:
+        input1: (*, in1_features).
+        input2: (*, in2_features).
+        weight: (out_features, in1_features, in2_features).
+        bias: (out_features,) or None.
+
+    Returns:
+        (*, out_features).
+
+    Example:
+        >>> F.bilinear(torch.ones(2, 3), torch.ones(2, 4), torch.ones(5, 3, 4)).shape
+        rushlight.Size([2, 5])
+    """
     if input1._a.shape[:-1] != input2._a.shape[:-1]:
         raise RuntimeError(
             "bilinear(): input batch dimensions do not match: got "

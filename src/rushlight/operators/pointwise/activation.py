@@ -29,7 +29,12 @@ relu_grad.derivative(gy=lambda g, y: relu_grad(g, y))
 
 
 def relu(input: Tensor) -> Tensor:
-    """max(0, x)."""
+    """Replace negative elements by zero: max(0, x).
+
+    Example:
+        >>> torch.relu(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([0., 0., 2.])
+    """
     if input._a.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
     return relu_op(input)
@@ -39,12 +44,20 @@ DIRECT.add(relu)
 
 
 def relu_(input: Tensor) -> Tensor:
-    """In-place `relu`."""
+    """In-place version of `relu`."""
     return change(input, relu)
 
 
 def _f_relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(0, x)."""
+    """Replace negative elements by zero: max(0, x).
+
+    Args:
+        inplace: write the result into the input.
+
+    Example:
+        >>> F.relu(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([0., 0., 2.])
+    """
     return change(input, relu) if inplace else relu(input)
 
 
@@ -72,7 +85,17 @@ _hardtanh = activation("hardtanh", _hardtanh_body, _hardtanh_grad_body, keeps="o
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """x clipped to [min_val, max_val]."""
+    """Limit elements to [min_val, max_val].
+
+    Args:
+        min_val: the smallest result.
+        max_val: the largest result.
+        inplace: write the result into the input.
+
+    Example:
+        >>> F.hardtanh(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-1.,  0.,  1.])
+    """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     kind = int if input._a.dtype.kind in "iu" else float
@@ -81,7 +104,15 @@ def hardtanh(
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """x clipped to [0, 6]."""
+    """Limit elements to [0, 6].
+
+    Args:
+        inplace: write the result into the input.
+
+    Example:
+        >>> F.relu6(torch.tensor([-1.0, 3.0, 9.0]))
+        tensor([0., 3., 6.])
+    """
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
@@ -100,7 +131,16 @@ _leaky = activation("leaky_relu", _leaky_body, _leaky_grad_body)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """x, or `negative_slope * x` where x is negative."""
+    """Keep positive x; negative_slope x for negative x.
+
+    Args:
+        negative_slope: the slope for negative x.
+        inplace: write the result into the input.
+
+    Example:
+        >>> F.leaky_relu(torch.tensor([-2.0, 0.0, 2.0]), 0.1)
+        tensor([-0.2000,  0.0000,  2.0000])
+    """
     slope = float(negative_slope)
     return run(_leaky, input, inplace, slope=slope)
 
@@ -128,7 +168,16 @@ _prelu.derivative(
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x, or a learnt multiple of x where x is negative: one for all or one per channel."""
+    """Keep positive x; a learnt slope times x for negative x.
+
+    Args:
+        input: (N, C, *); any shape if there is one slope.
+        weight: (1,) or (C,), the slopes.
+
+    Example:
+        >>> F.prelu(torch.tensor([-2.0, 0.0, 2.0]), torch.tensor([0.25]))
+        tensor([-0.5000,  0.0000,  2.0000])
+    """
     if input._a.dtype != weight._a.dtype and not here.casting:
         raise RuntimeError(
             "prelu: Type promoting not supported. Got "
@@ -183,7 +232,17 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """leaky_relu with slopes drawn from [lower, upper] while training, their mean otherwise."""
+    """Leaky ReLU whose slope is drawn for every element in training.
+
+    Args:
+        lower, upper: between which slopes are drawn.
+        training: False uses the mean of both.
+        inplace: write the result into the input.
+
+    Example:
+        >>> F.rrelu(torch.tensor([-2.0, 0.0, 2.0]), 0.1, 0.3)
+        tensor([-0.4000,  0.0000,  2.0000])
+    """
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     given = (float(lower), float(upper), bool(training))
@@ -207,12 +266,28 @@ _softshrink = activation(
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
-    """x outside [-lambd, lambd], 0 inside."""
+    """Set elements in [-lambd, lambd] to zero.
+
+    Args:
+        lambd: the half width of the interval.
+
+    Example:
+        >>> F.hardshrink(torch.tensor([-1.0, 0.3, 2.0]))
+        tensor([-1.,  0.,  2.])
+    """
     return into(out, _hardshrink(input, lambd=float(lambd)))
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x moved towards 0 by `lambd`, and no further."""
+    """Move every element towards zero by lambd, and not past it.
+
+    Args:
+        lambd: how far; not negative.
+
+    Example:
+        >>> F.softshrink(torch.tensor([-1.0, 0.3, 2.0]))
+        tensor([-0.5000,  0.0000,  1.5000])
+    """
     if lambd < 0:
         top = finfo(input.dtype).max
         raise RuntimeError(
@@ -238,12 +313,28 @@ _hardswish = activation(
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """clip(x + 3, 0, 6) / 6."""
+    """Sigmoid made of straight lines: relu6(x + 3) / 6.
+
+    Args:
+        inplace: write the result into the input.
+
+    Example:
+        >>> F.hardsigmoid(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([0.1667, 0.5000, 0.8333])
+    """
     return run(_hardsigmoid, input, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * hardsigmoid(x)."""
+    """SiLU made of straight lines: x relu6(x + 3) / 6.
+
+    Args:
+        inplace: write the result into the input.
+
+    Example:
+        >>> F.hardswish(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.3333,  0.0000,  1.6667])
+    """
     return run(_hardswish, input, inplace)
 
 

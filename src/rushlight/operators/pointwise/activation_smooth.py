@@ -43,17 +43,43 @@ def _run_elu(x: Tensor, alpha: float, scale: float, inner: float, inplace: bool)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x, or `alpha * (exp(x) - 1)` where x is negative."""
+    """Keep positive x; alpha (exp(x) - 1) for negative x.
+
+    Args:
+        alpha: minus the limit for large negative x.
+        inplace: write the result into the input.
+
+    Example:
+        >>> F.elu(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.8647,  0.0000,  2.0000])
+    """
     return _run_elu(input, alpha, 1.0, 1.0, inplace)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """elu with the constants of self-normalizing networks."""
+    """ELU with fixed constants that keep activations near mean 0 and variance 1.
+
+    Args:
+        inplace: write the result into the input.
+
+    Example:
+        >>> F.selu(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-1.5202,  0.0000,  2.1014])
+    """
     return _run_elu(input, _SELU_ALPHA, _SELU_SCALE, 1.0, inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x, or `alpha * (exp(x / alpha) - 1)` where x is negative."""
+    """Keep positive x; alpha (exp(x / alpha) - 1) for negative x, which has no kink at 0.
+
+    Args:
+        alpha: minus the limit for large negative x.
+        inplace: write the result into the input.
+
+    Example:
+        >>> F.celu(torch.tensor([-2.0, 0.0, 2.0]), alpha=2.0)
+        tensor([-1.2642,  0.0000,  2.0000])
+    """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _run_elu(input, alpha, 1.0, 1.0 / alpha, inplace)
@@ -102,7 +128,15 @@ _gelu = activation("gelu", _gelu_body, _gelu_grad_body, _gelu_formula, label="Ge
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
-    """x times the normal distribution function of x, or its tanh approximation."""
+    """Multiply by the normal distribution function: x P(Z <= x) for a standard normal Z.
+
+    Args:
+        approximate: "none" for the exact function, "tanh" for the quicker approximation.
+
+    Example:
+        >>> F.gelu(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.0455,  0.0000,  1.9545])
+    """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     return _gelu(input, approximate=approximate)
@@ -182,32 +216,72 @@ _logsigmoid = activation(
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * sigmoid(x)."""
+    """Multiply by the sigmoid: x sigmoid(x), also called swish.
+
+    Args:
+        inplace: write the result into the input.
+
+    Example:
+        >>> F.silu(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.2384,  0.0000,  1.7616])
+    """
     return run(_silu, input, inplace)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * tanh(softplus(x))."""
+    """Compute x tanh(softplus(x)), a smooth relative of ReLU.
+
+    Args:
+        inplace: write the result into the input.
+
+    Example:
+        >>> F.mish(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.2525,  0.0000,  1.9440])
+    """
     return run(_mish, input, inplace)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """log(1 + exp(beta * x)) / beta, and x itself where `beta * x` exceeds `threshold`."""
+    """A smooth ReLU: log(1 + exp(beta x)) / beta.
+
+    Args:
+        beta: larger is closer to ReLU.
+        threshold: the result is x itself where beta x is larger than this.
+
+    Example:
+        >>> F.softplus(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([0.1269, 0.6931, 2.1269])
+    """
     return _softplus_op(input, beta=float(beta), limit=float(threshold))
 
 
 def softsign(input: Tensor) -> Tensor:
-    """x / (1 + |x|)."""
+    """Compute x / (1 + |x|).
+
+    Example:
+        >>> F.softsign(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.6667,  0.0000,  0.6667])
+    """
     return _softsign(input)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """x - tanh(x)."""
+    """Compute x - tanh(x).
+
+    Example:
+        >>> F.tanhshrink(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-1.0360,  0.0000,  1.0360])
+    """
     return _tanhshrink(input)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """log(sigmoid(x)), without overflow."""
+    """Compute log(sigmoid(x)) without overflow.
+
+    Example:
+        >>> F.logsigmoid(torch.tensor([-2.0, 0.0, 2.0]))
+        tensor([-2.1269, -0.6931, -0.1269])
+    """
     return _logsigmoid(input)
 
 
@@ -215,7 +289,19 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along `dim` times the sigmoid of the second."""
+    """Split in two halves and multiply the first by the sigmoid of the second.
+
+    Args:
+        input: (*, 2 n, *).
+        dim: the dimension that is split; its size must be even.
+
+    Returns:
+        (*, n, *).
+
+    Example:
+        >>> F.glu(torch.tensor([1.0, 2.0, 0.0, 0.0]))
+        tensor([0.5000, 1.0000])
+    """
     shape = input._a.shape
     if not shape:
         raise RuntimeError("glu does not support scalars because halving size must be even")
@@ -231,7 +317,20 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
-    """A sample of the Gumbel-softmax distribution; `hard` makes it one-hot, with soft gradients."""
+    """Draw random shares that sum to 1 and can be differentiated (Gumbel-softmax).
+
+    Args:
+        logits: (..., classes), log probabilities, not necessarily normalised.
+        tau: temperature; near 0 the samples are nearly one-hot.
+        hard: make samples one-hot; gradients are those of the soft ones.
+        eps: not used, kept for old scripts.
+        dim: the dimension of classes.
+
+    Example:
+        >>> y = F.gumbel_softmax(torch.zeros(3, 4), hard=True)
+        >>> y.sum(-1), y.amax(-1)
+        (tensor([1., 1., 1.]), tensor([1., 1., 1.]))
+    """
     # drawn in the order of the elements, not in that of memory, as PyTorch does
     noise = -logits.detach().clone(memory_format=contiguous_format).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)

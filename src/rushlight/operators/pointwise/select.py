@@ -290,7 +290,17 @@ def _apply_threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 def _functional_threshold(
     input: Tensor, threshold: float, value: float, inplace: bool = False
 ) -> Tensor:
-    """The elements above the threshold; `value` in place of the others."""
+    """Keep elements above a threshold and put a value in place of the others.
+
+    Args:
+        threshold: elements above it stay as they are.
+        value: what the others become.
+        inplace: write the result into the input.
+
+    Example:
+        >>> F.threshold(torch.tensor([0.2, 0.7]), 0.5, 20.0)
+        tensor([20.0000,  0.7000])
+    """
     return (threshold_ if inplace else _apply_threshold)(input, threshold, value)
 
 
