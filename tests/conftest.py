@@ -52,6 +52,14 @@ def device(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _emulated_kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Emulated GPUs of all workers share the kernels that they compile."""
+    base = tmp_path_factory.getbasetemp()
+    workers = "PYTEST_XDIST_WORKER" in os.environ
+    os.environ["EMULATED_GPU_FOLDER"] = str((base.parent if workers else base) / "emulated-gpu")
+
+
 @pytest.fixture(autouse=True)
 def _restore_global_state():
     """Tests may change defaults; the next one starts from PyTorch's."""

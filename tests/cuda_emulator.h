@@ -1,12 +1,13 @@
-// A CUDA launch on host threads, one per CUDA thread: enough to check a kernel's arithmetic, indices and barriers on
-// a machine without a GPU. Blocks run one after another.
-#include <atomic>
-#include <barrier>
+// A CUDA launch on the host: enough to check a kernel's arithmetic, indices and barriers on a machine without a GPU.
+// Blocks run one after another. The threads of a block take turns: each runs until it waits for others, so that a
+// value read without a barrier is seen before it is written. The order turns round after every barrier.
+#include <sys/mman.h>
+#include <ucontext.h>
+
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <mutex>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -21,17 +22,28 @@
 #define __CUDA_ARCH__ 700  // without asynchronous copies
 
 struct Dim { unsigned x, y, z; };
-static thread_local Dim threadIdx, blockIdx;
-static thread_local unsigned me;  // the thread's number in its block
-static Dim blockDim, gridDim;
-static std::unique_ptr<std::barrier<>> everyone;
-static std::vector<std::unique_ptr<std::barrier<>>> warps;
+static Dim threadIdx, blockIdx, blockDim, gridDim;
+static unsigned me;  // the thread's number in its block
 static double exchange[1024];
 
-inline void __syncthreads() { everyone->arrive_and_wait(); }
-inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+namespace turns {
+enum State { READY, AT_BARRIER, AT_WARP, DONE };
+struct Thread {
+    ucontext_t context;
+    State state;
+};
+static std::vector<Thread> threads;
+static ucontext_t scheduler;
 
-inline void __syncwarp(unsigned = 0) { warps[me / 32]->arrive_and_wait(); }
+// Let the others run until all of them have come here.
+inline void wait_as(State state) {
+    threads[me].state = state;
+    swapcontext(&threads[me].context, &scheduler);
+}
+}  // namespace turns
+inline void __syncthreads() { turns::wait_as(turns::AT_BARRIER); }
+inline void __syncwarp(unsigned = 0) { turns::wait_as(turns::AT_WARP); }
+inline void __threadfence() {}
 
 // What thread `from` of the block has.
 template <class V> V of_thread(V v, unsigned from) {
@@ -62,8 +74,6 @@ template <class V> V __ldg(const V* p) { return *p; }
 template <class V> V __ldcg(const V* p) { return *p; }
 inline unsigned atomicAdd(unsigned* p, unsigned v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
 template <class V> V atomicAdd(V* p, V v) {
-    static std::mutex one;
-    std::lock_guard<std::mutex> alone(one);
     const V seen = *p;
     *p = seen + v;
     return seen;
@@ -79,29 +89,88 @@ inline unsigned atomicInc(unsigned* p, unsigned most) {
 template <class X, class Y> auto min(X a, Y b) { return a < b ? a : b; }
 template <class X, class Y> auto max(X a, Y b) { return a > b ? a : b; }
 
-template <class Kernel> void launch(Dim grid, Dim block, Kernel kernel) {
-    gridDim = grid;
-    blockDim = block;
-    const unsigned threads = block.x * block.y * block.z;
-    for (unsigned at = 0; at < grid.x * grid.y * grid.z; at++) {
-        everyone.reset(new std::barrier<>(threads));
-        warps.clear();
-        for (unsigned first = 0; first < threads; first += 32)
-            warps.emplace_back(new std::barrier<>(std::min(32u, threads - first)));
-        std::vector<std::thread> all;
-        for (unsigned t = 0; t < threads; t++)
-            all.emplace_back([=] {
+namespace turns {
+// One warp runs until each of its threads has ended or waits for the whole block.
+inline void run_warp(unsigned first, unsigned end, bool backwards) {
+    for (;;) {
+        unsigned at_warp = 0, at_barrier = 0;
+        for (unsigned i = first; i < end; i++) {
+            const unsigned t = backwards ? first + end - 1 - i : i;
+            if (threads[t].state == READY) {
                 me = t;
-                threadIdx = {t % block.x, t / block.x % block.y, t / (block.x * block.y)};
-                blockIdx = {at % grid.x, at / grid.x % grid.y, at / (grid.x * grid.y)};
-                kernel();
-                everyone->arrive_and_drop();
-            });
-        for (std::thread& t : all) t.join();
+                threadIdx = {t % blockDim.x, t / blockDim.x % blockDim.y, t / (blockDim.x * blockDim.y)};
+                swapcontext(&scheduler, &threads[t].context);
+            }
+            at_warp += threads[t].state == AT_WARP;
+            at_barrier += threads[t].state == AT_BARRIER;
+        }
+        if (!at_warp) return;
+        if (at_barrier) {
+            fprintf(stderr, "threads of one warp wait for each other at different barriers\n");
+            abort();
+        }
+        for (unsigned t = first; t < end; t++)
+            if (threads[t].state == AT_WARP) threads[t].state = READY;
     }
 }
-template <class Kernel> void launch(Dim grid, unsigned threads, Kernel kernel) {
-    launch(grid, Dim{threads, 1, 1}, kernel);
+
+template <class Kernel> struct Body {
+    static Kernel* kernel;
+    static void run() {
+        (*kernel)();
+        threads[me].state = DONE;  // and the context goes on where `uc_link` says
+    }
+};
+template <class Kernel> Kernel* Body<Kernel>::kernel;
+
+template <class Kernel> void run_block(unsigned count, char* stacks, size_t stack) {
+    for (unsigned t = 0; t < count; t++) {
+        ucontext_t& context = threads[t].context;
+        getcontext(&context);
+        context.uc_stack.ss_sp = stacks + t * stack;
+        context.uc_stack.ss_size = stack;
+        context.uc_link = &scheduler;
+        makecontext(&context, Body<Kernel>::run, 0);
+        threads[t].state = READY;
+    }
+    for (bool backwards = false, alive = true; alive; backwards = !backwards) {
+        const unsigned warps = (count + 31) / 32;
+        for (unsigned i = 0; i < warps; i++) {
+            const unsigned first = 32 * (backwards ? warps - 1 - i : i);
+            run_warp(first, first + 32 < count ? first + 32 : count, backwards);
+        }
+        alive = false;
+        for (unsigned t = 0; t < count; t++)
+            if (threads[t].state == AT_BARRIER) {
+                threads[t].state = READY;
+                alive = true;
+            }
+    }
+}
+
+}  // namespace turns
+
+template <class Kernel> void launch(Dim grid, Dim block, Kernel kernel) {
+    using namespace turns;
+    gridDim = grid;
+    blockDim = block;
+    Body<Kernel>::kernel = &kernel;
+    const unsigned count = block.x * block.y * block.z;
+    const size_t stack = 256 << 10, bytes = count * stack;
+    char* stacks = (char*)mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stacks == MAP_FAILED) {
+        perror("no memory for the threads of a block");
+        abort();
+    }
+    threads.resize(count);
+    for (unsigned at = 0; at < grid.x * grid.y * grid.z; at++) {
+        blockIdx = {at % grid.x, at / grid.x % grid.y, at / (grid.x * grid.y)};
+        run_block<Kernel>(count, stacks, stack);
+    }
+    munmap(stacks, bytes);
+}
+template <class Kernel> void launch(Dim grid, unsigned count, Kernel kernel) {
+    launch(grid, Dim{count, 1, 1}, kernel);
 }
 
 // A kernel called with the addresses of its parameters, as the driver gets them.

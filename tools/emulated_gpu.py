@@ -1,16 +1,18 @@
-"""The CUDA backend on a machine without a GPU: its kernels compiled for the host by g++, one thread per CUDA thread.
+"""The CUDA backend on a machine without a GPU: its kernels compiled for the host by g++, a block's threads in turns.
 
     PYTHONPATH=src python tools/emulated_gpu.py script.py [arguments]
 
 Everything above the driver is real: kernels, their choice, launches (in C too, through a libcuda.so.1 made
 here), memory, streams. It is slow, and knows float32 and float64 only. What belongs to a library (cuBLASLt,
 cuDNN, CuPy's own kernels) is not there: keep to small layers, whose kernels are ours. Needs CuPy and g++.
+EMULATED_GPU_FOLDER names a folder where processes share the kernels that they have compiled.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import re
 import runpy
 import subprocess
@@ -59,21 +61,29 @@ ASSEMBLY = [
     ),
 ]
 
-_folder = Path(tempfile.mkdtemp(prefix="emulated-gpu-"))
+_header = HEADER.read_text()
+_shared = os.environ.get("EMULATED_GPU_FOLDER")
+_folder = Path(_shared or tempfile.mkdtemp(prefix="emulated-gpu-"))
 _libraries: list[Any] = []  # as long as they are loaded, their kernels can be called
 captures: dict[Any, Any] = {}  # a kernel's address -> what copies its parameters for a capture
 drivers: list[Any] = []  # the one that is installed
 
 
 def built(name: str, command: list[str], text: str, suffix: str) -> Any:
-    """The shared library of a source."""
-    source, made = _folder / (name + suffix), _folder / (name + ".so")
-    source.write_text(text)
-    done = subprocess.run(
-        [*command, "-shared", "-fPIC", "-o", made, source], capture_output=True, text=True
-    )
-    if done.returncode:
-        raise RuntimeError(f"{source} does not compile for the host:\n{done.stderr[:3000]}")
+    """The shared library of a source, compiled unless another process has done so."""
+    key = hashlib.sha256("\0".join([*command, text, _header]).encode()).hexdigest()[:20]
+    made = _folder / f"{name}-{key}.so"
+    if not made.exists():
+        _folder.mkdir(parents=True, exist_ok=True)
+        own = f"{made.stem}-{os.getpid()}"
+        source, new = _folder / (own + suffix), _folder / (own + ".so")
+        source.write_text(text)
+        done = subprocess.run(
+            [*command, "-shared", "-fPIC", "-o", new, source], capture_output=True, text=True
+        )
+        if done.returncode:
+            raise RuntimeError(f"{source} does not compile for the host:\n{done.stderr[:3000]}")
+        new.replace(made)
     library = ctypes.PyDLL(str(made), ctypes.RTLD_GLOBAL if name == "driver" else 0)
     _libraries.append(library)
     return library
@@ -92,10 +102,9 @@ class Module:
         for found, instead in ASSEMBLY:
             text = re.sub(found, instead, text, flags=re.S)
         text = f'#include "{HEADER}"\n{self.defined}{text}\n#undef C\n{ENTRY % (name, name)}'
-        key = hashlib.sha256(text.encode()).hexdigest()[:20]
         # Shared arrays are static here; those of a template would be one array for all libraries otherwise.
-        command = ["g++", "-std=c++20", "-fno-gnu-unique", "-O1", "-w", "-fpermissive", "-pthread"]
-        library = built(key, command, text, ".cpp")
+        command = ["g++", "-std=c++20", "-fno-gnu-unique", "-O1", "-w", "-fpermissive"]
+        library = built("kernel", command, text, ".cpp")
         address = ctypes.cast(library.entry, ctypes.c_void_p).value
         library.kept.restype = ctypes.c_void_p
         captures[address] = library.kept
