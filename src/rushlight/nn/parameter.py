@@ -37,7 +37,23 @@ class _ParameterMeta(type):
 
 
 class Parameter(Tensor, metaclass=_ParameterMeta):
-    """A tensor that is a module's parameter: assigned as an attribute, it is registered."""
+    """A tensor that is trained: assigned to an attribute of a module, it becomes its parameter.
+
+    Args:
+        data: the tensor; memory is shared with it. Nothing makes an empty one.
+        requires_grad: False freezes it.
+
+    Example:
+        >>> class Scale(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.by = nn.Parameter(torch.ones(2))
+        >>> Scale().by
+        Parameter containing:
+        tensor([1., 1.], requires_grad=True)
+        >>> len(list(Scale().parameters()))
+        1
+    """
 
     __slots__ = ()
     __torch_function__ = disabled
@@ -123,7 +139,18 @@ class _BufferMeta(type):
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that becomes a module's buffer when it is assigned as an attribute."""
+    """A tensor that is kept and not trained: assigned to a module's attribute, it becomes a buffer.
+
+    Args:
+        data: the tensor.
+        persistent: False keeps it out of `state_dict`.
+
+    Example:
+        >>> net = nn.Module()
+        >>> net.mean = nn.Buffer(torch.zeros(2))
+        >>> list(net.state_dict())
+        ['mean']
+    """
 
     __slots__ = ()
     __torch_function__ = disabled
@@ -138,7 +165,12 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter or buffer still waits for its shape."""
+    """Return whether a parameter or buffer has no shape yet.
+
+    Example:
+        >>> nn.parameter.is_lazy(nn.LazyLinear(2).weight)
+        True
+    """
     return isinstance(param, UninitializedTensorMixin)
 
 
@@ -152,7 +184,7 @@ def _no_shape() -> RuntimeError:
 
 
 class UninitializedTensorMixin:
-    """A tensor that knows its dtype and device but not its shape yet."""
+    """What a parameter or buffer without a shape has: dtype, device, and `materialize`."""
 
     __slots__ = ()
     cls_to_become: Any = None
@@ -196,7 +228,18 @@ class UninitializedTensorMixin:
         self.__dict__["_waiting"] = placeholder
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Become an ordinary parameter (or buffer) of this shape, its values not yet set."""
+        """Become an ordinary parameter or buffer of this shape; its values are not set.
+
+        Args:
+            shape: the shape.
+            device, dtype: other ones than it was made with.
+
+        Example:
+            >>> p = nn.UninitializedParameter()
+            >>> p.materialize((2, 3))
+            >>> p.shape
+            rushlight.Size([2, 3])
+        """
         device = self.device if device is None else device
         dtype = self.dtype if dtype is None else dtype
         array = empty(tuple(shape), device=device, dtype=dtype)._a
@@ -218,7 +261,17 @@ class UninitializedTensorMixin:
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc,override]
-    """A parameter whose shape is known after the first forward."""
+    """A parameter whose shape is not known yet; lazy layers have them before their first input.
+
+    Args:
+        requires_grad: False freezes it.
+
+    Example:
+        >>> p = nn.UninitializedParameter()
+        >>> p.materialize((2, 3))
+        >>> type(p).__name__, tuple(p.shape)
+        ('Parameter', (2, 3))
+    """
 
     __slots__ = ()
     cls_to_become = Parameter
@@ -228,7 +281,17 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc,override]
-    """A buffer whose shape is known after the first forward."""
+    """A buffer whose shape is not known yet; lazy norms have them before their first input.
+
+    Args:
+        persistent: False keeps it out of `state_dict`.
+
+    Example:
+        >>> b = nn.UninitializedBuffer()
+        >>> b.materialize((3,))
+        >>> b.shape
+        rushlight.Size([3])
+    """
 
     __slots__ = ()
     __torch_function__ = disabled

@@ -72,29 +72,95 @@ def on_registration(kind: str, owner: Any, name: str, value: Any) -> Any:
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, buffer)` whenever any module registers a buffer."""
+    """Call `hook(module, name, buffer)` whenever a module registers a buffer; it may replace it.
+
+    Returns:
+        A handle; its `remove()` takes the hook away.
+
+    Example:
+        >>> said = lambda module, name, buffer: print(name)
+        >>> handle = nn.modules.module.register_module_buffer_registration_hook(said)
+        >>> _ = nn.BatchNorm1d(2)
+        running_mean
+        running_var
+        num_batches_tracked
+        >>> handle.remove()
+    """
     return HookHandle(GLOBAL.registration["buffer"], hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, submodule)` whenever any module registers a child."""
+    """Call `hook(module, name, submodule)` whenever a module registers a child; it may replace it.
+
+    Returns:
+        A handle; its `remove()` takes the hook away.
+
+    Example:
+        >>> said = lambda module, name, child: print(name, type(child).__name__)
+        >>> handle = nn.modules.module.register_module_module_registration_hook(said)
+        >>> _ = nn.Sequential(nn.Flatten(), nn.ReLU())
+        0 Flatten
+        1 ReLU
+        >>> handle.remove()
+    """
     return HookHandle(GLOBAL.registration["module"], hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, param)` whenever any module registers a parameter."""
+    """Call `hook(module, name, param)` whenever a module registers a parameter; it may replace it.
+
+    Returns:
+        A handle; its `remove()` takes the hook away.
+
+    Example:
+        >>> said = lambda module, name, param: print(name, tuple(param.shape))
+        >>> handle = nn.modules.module.register_module_parameter_registration_hook(said)
+        >>> _ = nn.Linear(2, 3)
+        weight (3, 2)
+        bias (3,)
+        >>> handle.remove()
+    """
     return HookHandle(GLOBAL.registration["parameter"], hook)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, args)` before every module's forward."""
+    """Call `hook(module, args)` before the forward of every module of the process.
+
+    Returns:
+        A handle; its `remove()` takes the hook away.
+
+    Example:
+        >>> said = lambda module, args: print("->", type(module).__name__)
+        >>> handle = nn.modules.module.register_module_forward_pre_hook(said)
+        >>> _ = nn.Sequential(nn.Flatten(), nn.ReLU())(torch.zeros(1, 2))
+        -> Sequential
+        -> Flatten
+        -> ReLU
+        >>> handle.remove()
+    """
     return _around_calls(GLOBAL.forward_pre, hook)
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Call `hook(module, args, output)` after every module's forward."""
+    """Call `hook(module, args, output)` after the forward of every module of the process.
+
+    Args:
+        hook: what it returns, if not None, replaces the output.
+        with_kwargs: call it as `hook(module, args, kwargs, output)`.
+        always_call: run it even when `forward` raised an error.
+
+    Returns:
+        A handle; its `remove()` takes the hook away.
+
+    Example:
+        >>> said = lambda module, args, output: print(type(module).__name__, tuple(output.shape))
+        >>> handle = nn.modules.module.register_module_forward_hook(said)
+        >>> _ = nn.Flatten()(torch.zeros(1, 2, 3))
+        Flatten (1, 6)
+        >>> handle.remove()
+    """
     flags = (GLOBAL.forward_with_kwargs, GLOBAL.forward_always)
     handle = _around_calls(GLOBAL.forward, hook, flags)
     if with_kwargs:
@@ -105,7 +171,10 @@ def register_module_forward_hook(
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """The old form of `register_module_full_backward_hook`, which sees only the last op."""
+    """Call a hook with the gradients of the last operation of every module; deprecated.
+
+    `register_module_full_backward_hook` sees the gradients of the modules' inputs.
+    """
     if GLOBAL.is_full_backward is True:
         raise RuntimeError(
             "Cannot use both regular backward hooks and full backward hooks as a global Module "
@@ -116,12 +185,34 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, grad_output)` before the gradients of every module are computed."""
+    """Call `hook(module, grad_output)` before the gradients of every module are computed.
+
+    Returns:
+        A handle; its `remove()` takes the hook away.
+
+    Example:
+        >>> said = lambda module, grads: print(type(module).__name__, grads[0])
+        >>> handle = nn.modules.module.register_module_full_backward_pre_hook(said)
+        >>> nn.ReLU()(torch.ones(1, requires_grad=True)).sum().backward()
+        ReLU tensor([1.])
+        >>> handle.remove()
+    """
     return _around_calls(GLOBAL.backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, grad_input, grad_output)` when the gradients of a module are known."""
+    """Call `hook(module, grad_input, grad_output)` when the gradients of any module are known.
+
+    Returns:
+        A handle; its `remove()` takes the hook away.
+
+    Example:
+        >>> said = lambda module, gi, go: print(type(module).__name__, gi[0])
+        >>> handle = nn.modules.module.register_module_full_backward_hook(said)
+        >>> nn.ReLU()(torch.ones(1, requires_grad=True)).sum().backward()
+        ReLU tensor([1.])
+        >>> handle.remove()
+    """
     if GLOBAL.is_full_backward is False:
         raise RuntimeError(
             "Cannot use both regular backward hooks and full backward hooks as a global Module "

@@ -15,7 +15,16 @@ from .module import Module
 
 @dataclasses.dataclass
 class LinearCrossEntropyOptions:
-    """How PyTorch cuts the batch in pieces; rushlight computes it whole and says so."""
+    """How PyTorch cuts the batch into pieces; rushlight computes it whole, so nothing here has effect.
+
+    Args:
+        allow_retain_graph, batch_chunk_size, chunking_method, acc_policy, acc_dtype: PyTorch's
+            settings.
+
+    Example:
+        >>> nn.LinearCrossEntropyOptions().chunking_method
+        'auto'
+    """
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None
@@ -25,7 +34,28 @@ class LinearCrossEntropyOptions:
 
 
 class LinearCrossEntropyLoss(Module):
-    """The cross entropy of `linear(input)` with a target."""
+    """A classifier's last Linear and its cross entropy as one layer.
+
+    Args:
+        in_features: width of the input.
+        num_classes: number of classes.
+        out_features: further dimensions of the scores, behind the classes.
+        bias: True gives the Linear a bias.
+        reduction, weight, ignore_index, label_smoothing: as in `CrossEntropyLoss`.
+        options: how PyTorch cuts the batch into pieces; a warning says that it has no effect.
+
+    Shape:
+        input (N, in_features), target (N,) of class numbers -> one number, or (N,) if not reduced.
+
+    Attributes:
+        linear: the Linear.
+
+    Example:
+        >>> loss = nn.LinearCrossEntropyLoss(4, 3)
+        >>> _ = nn.init.zeros_(loss.linear.weight)
+        >>> loss(torch.zeros(2, 4), torch.tensor([0, 2])).item()
+        1.0986123085021973
+    """
 
     def __init__(
         self,

@@ -14,7 +14,35 @@ from .module import Module
 
 
 class MultiheadAttention(Module):
-    """Attention with several heads, as in "Attention Is All You Need"."""
+    """Attention in several heads: each looks at all keys with its own part of the width.
+
+    Args:
+        embed_dim: width E of queries and of the output.
+        num_heads: number of heads; E must be a multiple of it.
+        dropout: probability with which weights are set to zero in training.
+        bias: False leaves out the biases of all maps.
+        add_bias_kv: add a learnt key and value.
+        add_zero_attn: add a key and a value of zeros.
+        kdim, vdim: widths of keys and values; E if None.
+        batch_first: inputs are (N, L, E) instead of (L, N, E).
+
+    Shape:
+        query (L, N, E), key (S, N, kdim), value (S, N, vdim), or all without N ->
+        output (L, N, E) and the weights (N, L, S), or None.
+
+    Attributes:
+        in_proj_weight: (3 E, E), the maps of query, key and value, if they have one width; else
+            `q_proj_weight`, `k_proj_weight` and `v_proj_weight`.
+        in_proj_bias: (3 E,).
+        out_proj: the last Linear.
+
+    Example:
+        >>> attention = nn.MultiheadAttention(8, 2, batch_first=True)
+        >>> x = torch.zeros(3, 5, 8)
+        >>> output, weights = attention(x, x, x)
+        >>> output.shape, weights.shape
+        (rushlight.Size([3, 5, 8]), rushlight.Size([3, 5, 5]))
+    """
 
     __constants__ = ["batch_first"]
     bias_k: Parameter | None
@@ -101,6 +129,17 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
+        """Compute the attention of queries over keys and values.
+
+        Args:
+            query, key, value: see the shapes of the class.
+            key_padding_mask: (N, S), True at keys that are padding; or numbers that are added.
+            need_weights: False returns None for the weights, and is quicker.
+            attn_mask: (L, S) or (N num_heads, L, S), True where a query may not look; or numbers that
+                are added.
+            average_attn_weights: False returns the weights of each head, (N, num_heads, L, S).
+            is_causal: `attn_mask` is the causal mask; it has to be given as well.
+        """
         turn = self.batch_first and query.dim() == 3
         if turn:
             query, key, value = _turned(query, key, value)
@@ -134,7 +173,7 @@ class MultiheadAttention(Module):
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
     ) -> tuple[Tensor | None, int | None]:
-        """Both masks as one, and its kind: 0 attention, 1 padding, 2 both."""
+        """Return both masks as one, and its kind: 0 attention, 1 padding, 2 both, None without masks."""
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1
         if key_padding_mask is None:

@@ -14,7 +14,23 @@ from .module import Module
 
 
 class RNNCellBase(Module):
-    """Weights of one step of `num_chunks` gates."""
+    """The base class of RNNCell, LSTMCell and GRUCell: the weights of one step.
+
+    Args:
+        input_size: width of the input.
+        hidden_size: width of the state.
+        bias: False leaves biases out.
+        num_chunks: number of gates.
+
+    Attributes:
+        weight_ih: (num_chunks * hidden_size, input_size).
+        weight_hh: (num_chunks * hidden_size, hidden_size).
+        bias_ih, bias_hh: (num_chunks * hidden_size,), or None.
+
+    Example:
+        >>> nn.RNNCellBase(4, 8, True, num_chunks=3).weight_ih.shape
+        rushlight.Size([24, 4])
+    """
 
     __constants__ = ["input_size", "hidden_size", "bias"]
 
@@ -44,7 +60,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw everything from U(-1/sqrt(hidden_size), 1/sqrt(hidden_size))."""
+        """Draw all weights anew from U(-k, k) with k = 1 / sqrt(hidden_size)."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -90,7 +106,25 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of Elman's network."""
+    """One step of an RNN: tanh(W_ih x + b_ih + W_hh h + b_hh).
+
+    Args:
+        input_size: width of the input.
+        hidden_size: width of the state.
+        bias: False leaves biases out.
+        nonlinearity: "tanh" or "relu".
+
+    Shape:
+        input (N, input_size), h (N, hidden_size) or None, or without N -> the new h.
+
+    Example:
+        >>> cell = nn.RNNCell(10, 20)
+        >>> h = torch.zeros(3, 20)
+        >>> for x in torch.zeros(6, 3, 10):
+        ...     h = cell(x, h)
+        >>> h.shape
+        rushlight.Size([3, 20])
+    """
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
@@ -114,7 +148,21 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM."""
+    """One step of an LSTM.
+
+    Args:
+        input_size: width of the input.
+        hidden_size: width of state and cell.
+        bias: False leaves biases out.
+
+    Shape:
+        input (N, input_size), (h, c) of (N, hidden_size) or None, or without N -> the new (h, c).
+
+    Example:
+        >>> h, c = nn.LSTMCell(10, 20)(torch.zeros(3, 10))
+        >>> h.shape, c.shape
+        (rushlight.Size([3, 20]), rushlight.Size([3, 20]))
+    """
 
     def __init__(
         self,
@@ -133,7 +181,20 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU."""
+    """One step of a GRU.
+
+    Args:
+        input_size: width of the input.
+        hidden_size: width of the state.
+        bias: False leaves biases out.
+
+    Shape:
+        input (N, input_size), h (N, hidden_size) or None, or without N -> the new h.
+
+    Example:
+        >>> nn.GRUCell(10, 20)(torch.zeros(3, 10)).shape
+        rushlight.Size([3, 20])
+    """
 
     def __init__(
         self,

@@ -91,7 +91,27 @@ class _TransformerLayer(Module):
 
 
 class TransformerEncoderLayer(_TransformerLayer):
-    """Self attention, then a network."""
+    """One layer of an encoder: self attention, then two Linear layers, each added to its input.
+
+    Args:
+        d_model: width E.
+        nhead: number of heads; E must be a multiple of it.
+        dim_feedforward: width between the two Linear layers.
+        dropout: probability of dropout, in training.
+        activation: between the two Linear layers: "relu", "gelu" or a function.
+        layer_norm_eps: `eps` of the layer norms.
+        batch_first: inputs are (N, S, E) instead of (S, N, E).
+        norm_first: normalise before attention and Linear layers instead of after them.
+        bias: False leaves out the biases of Linear layers and norms.
+
+    Shape:
+        src (S, N, E), or without N -> the same.
+
+    Example:
+        >>> layer = nn.TransformerEncoderLayer(d_model=16, nhead=2, dim_feedforward=32)
+        >>> layer(torch.rand(10, 4, 16)).shape
+        rushlight.Size([10, 4, 16])
+    """
 
     _attentions = 1
 
@@ -105,6 +125,14 @@ class TransformerEncoderLayer(_TransformerLayer):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
+        """Run the layer.
+
+        Args:
+            src: (S, N, E), (N, S, E) if `batch_first`, or (S, E).
+            src_mask: (S, S) or (N nhead, S, S), True (or -inf) where a place may not look.
+            src_key_padding_mask: (N, S), True (or -inf) at places that are padding.
+            is_causal: `src_mask` is the causal mask.
+        """
         x = src
         masks = (src_mask, src_key_padding_mask, is_causal)
         if self.norm_first:
@@ -115,7 +143,27 @@ class TransformerEncoderLayer(_TransformerLayer):
 
 
 class TransformerDecoderLayer(_TransformerLayer):
-    """Self attention, attention to the encoder's memory, then a network."""
+    """One layer of a decoder: self attention, attention to the encoder's output, two Linear layers.
+
+    Args:
+        d_model: width E.
+        nhead: number of heads; E must be a multiple of it.
+        dim_feedforward: width between the two Linear layers.
+        dropout: probability of dropout, in training.
+        activation: between the two Linear layers: "relu", "gelu" or a function.
+        layer_norm_eps: `eps` of the layer norms.
+        batch_first: inputs are (N, T, E) instead of (T, N, E).
+        norm_first: normalise before attention and Linear layers instead of after them.
+        bias: False leaves out the biases of Linear layers and norms.
+
+    Shape:
+        tgt (T, N, E), memory (S, N, E), or both without N -> (T, N, E).
+
+    Example:
+        >>> layer = nn.TransformerDecoderLayer(d_model=16, nhead=2, dim_feedforward=32)
+        >>> layer(torch.rand(7, 4, 16), torch.rand(10, 4, 16)).shape
+        rushlight.Size([7, 4, 16])
+    """
 
     _attentions = 2
 
@@ -147,6 +195,15 @@ class TransformerDecoderLayer(_TransformerLayer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
+        """Run the layer.
+
+        Args:
+            tgt: (T, N, E), (N, T, E) if `batch_first`, or (T, E).
+            memory: the encoder's output, (S, N, E).
+            tgt_mask, memory_mask: (T, T) and (T, S), True (or -inf) where a place may not look.
+            tgt_key_padding_mask, memory_key_padding_mask: (N, T) and (N, S), True (or -inf) at padding.
+            tgt_is_causal, memory_is_causal: the mask is the causal mask.
+        """
         x = tgt
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory_mask, memory_key_padding_mask, memory_is_causal)

@@ -18,7 +18,34 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Log softmax over very many classes, and its loss."""
+    """Log softmax over very many classes, and its loss: rare classes get smaller layers.
+
+    Classes are sorted by how often they occur, the most frequent first. A head decides between the
+    frequent classes and the clusters of rare ones; each cluster has two small layers of its own.
+
+    Args:
+        in_features: width of the input.
+        n_classes: number of classes.
+        cutoffs: where clusters begin, such as [100, 1000].
+        div_value: a cluster's width is the one before, divided by this.
+        head_bias: True gives the head a bias.
+
+    Shape:
+        input (N, in_features), target (N,); or (in_features,), () -> a named tuple of `output`, the
+        log probability of each target, and `loss`, minus their mean.
+
+    Raises:
+        ValueError: if `cutoffs` do not increase from 1 to less than `n_classes`.
+        RuntimeError: if a target is out of range.
+
+    Example:
+        >>> net = nn.AdaptiveLogSoftmaxWithLoss(16, 100, cutoffs=[10, 50])
+        >>> output, loss = net(torch.zeros(4, 16), torch.tensor([0, 5, 20, 99]))
+        >>> output.shape
+        rushlight.Size([4])
+        >>> net.log_prob(torch.zeros(4, 16)).shape
+        rushlight.Size([4, 100])
+    """
 
     def __init__(
         self,
@@ -82,7 +109,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The log probabilities of every class."""
+        """Return the log probabilities of all classes, (N, n_classes)."""
         from ...operators.shape.join import cat
 
         head = F.log_softmax(self.head(input), dim=1)
@@ -94,7 +121,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return cat(parts, dim=1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most probable class of every example."""
+        """Return the most probable class of every sample, (N,)."""
         return self.log_prob(input).argmax(dim=1)
 
 

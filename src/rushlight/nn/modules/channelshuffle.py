@@ -10,7 +10,18 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Deal the channels of `groups` groups out in turn."""
+    """Mix channels: take one from each group in turn.
+
+    Args:
+        groups: number of groups that the channels are divided into.
+
+    Shape:
+        (N, C, *) -> the same.
+
+    Example:
+        >>> nn.ChannelShuffle(2)(torch.arange(4.0).reshape(1, 4, 1, 1)).flatten()
+        tensor([0., 2., 1., 3.])
+    """
 
     __constants__ = ["groups"]
 

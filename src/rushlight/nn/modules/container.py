@@ -17,11 +17,7 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 
 
 class Container(Module):
-    """The old name of `Module`, kept for old scripts; deprecated.
-
-    Args:
-        kwargs: child modules by name.
-    """
+    """As `Module`, with its old name and children by keyword; deprecated."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()

@@ -10,7 +10,20 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
 class PairwiseDistance(Module):
-    """The p-norm of the difference of two vectors."""
+    """The p-norm of the difference of two vectors.
+
+    Args:
+        p: which norm.
+        eps: added to differences, so that the distance can be differentiated at 0.
+        keepdim: keep the last dimension with size 1.
+
+    Shape:
+        (N, D) or (D,), twice -> (N,) or ().
+
+    Example:
+        >>> nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+        tensor([5.0000])
+    """
 
     __constants__ = ["norm", "eps", "keepdim"]
 
@@ -25,7 +38,19 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between two vectors."""
+    """Cosine of the angle between two vectors.
+
+    Args:
+        dim: along which dimension the vectors lie.
+        eps: the smallest norm that is divided by.
+
+    Shape:
+        (*, D, *), twice -> (*, *).
+
+    Example:
+        >>> nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.6, 0.8]]))
+        tensor([0.6000])
+    """
 
     __constants__ = ["dim", "eps"]
 

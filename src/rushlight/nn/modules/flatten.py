@@ -11,7 +11,19 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """Merge the dimensions from `start_dim` to `end_dim`."""
+    """Merge neighbouring dimensions into one; the batch dimension stays by default.
+
+    Args:
+        start_dim: the first that is merged.
+        end_dim: the last that is merged.
+
+    Shape:
+        (N, A, B, *) -> (N, A B *).
+
+    Example:
+        >>> nn.Flatten()(torch.zeros(32, 8, 5, 5)).shape
+        rushlight.Size([32, 200])
+    """
 
     __constants__ = ["start_dim", "end_dim"]
 
@@ -28,7 +40,22 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Split one dimension into several."""
+    """Split one dimension into several.
+
+    Args:
+        dim: the dimension.
+        unflattened_size: the sizes it becomes; one of them may be -1.
+
+    Shape:
+        (*, A B, *) -> (*, A, B, *).
+
+    Raises:
+        TypeError: if `dim` is not an int or the sizes are not ints.
+
+    Example:
+        >>> nn.Unflatten(1, (2, 5, 5))(torch.zeros(32, 50)).shape
+        rushlight.Size([32, 2, 5, 5])
+    """
 
     __constants__ = ["dim", "unflattened_size"]
 

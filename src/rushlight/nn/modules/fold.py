@@ -12,7 +12,26 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Fold(Module):
-    """Add columns of windows together into an image."""
+    """Add columns of windows up into images: the transpose of `Unfold`.
+
+    Args:
+        output_size: height and width of the images.
+        kernel_size: height and width of the window; one number for both.
+        dilation: distance between the elements of a window.
+        padding: rows and columns that are cut from every side.
+        stride: steps between windows.
+
+    Shape:
+        (N, C * height * width of a window, number of windows) -> (N, C, *output_size), or
+        without N.
+
+    Example:
+        >>> columns = nn.Unfold(2)(torch.ones(1, 1, 3, 3))
+        >>> nn.Fold((3, 3), 2)(columns)  # how many windows see each pixel
+        tensor([[[[1., 2., 1.],
+                  [2., 4., 2.],
+                  [1., 2., 1.]]]])
+    """
 
     __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
 
@@ -44,7 +63,21 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    """Every window of an image as a column."""
+    """Cut images into windows: every window becomes a column.
+
+    Args:
+        kernel_size: height and width of the window; one number for both.
+        dilation: distance between the elements of a window.
+        padding: rows and columns of zeros added on every side.
+        stride: steps between windows.
+
+    Shape:
+        (N, C, H, W) -> (N, C * height * width of a window, number of windows), or without N.
+
+    Example:
+        >>> nn.Unfold(kernel_size=(2, 3))(torch.zeros(2, 5, 3, 4)).shape
+        rushlight.Size([2, 30, 4])
+    """
 
     __constants__ = ["kernel_size", "dilation", "padding", "stride"]
 

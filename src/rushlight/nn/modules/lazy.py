@@ -9,7 +9,22 @@ from ..parameter import is_lazy
 
 
 class LazyModuleMixin:
-    """Mixed in before a layer class; after the first forward the object becomes that class."""
+    """What makes a layer lazy: parameters get their shapes from the first input.
+
+    Used as the first base class, before the layer's. After the first call the object's class is
+    `cls_to_become`.
+
+    Args:
+        args, kwargs: handed on to the layer.
+
+    Example:
+        >>> layer = nn.LazyLinear(2)
+        >>> layer.has_uninitialized_params()
+        True
+        >>> _ = layer(torch.zeros(1, 3))
+        >>> type(layer).__name__
+        'Linear'
+    """
 
     cls_to_become: Any = None
 
@@ -39,13 +54,13 @@ class LazyModuleMixin:
                     param.materialize(value.shape)
 
     def initialize_parameters(self: Any, *args: Any, **kwargs: Any) -> None:
-        """Give the parameters their shapes, from the arguments of the first forward."""
+        """Give the parameters their shapes, from the arguments of the first call; subclasses define it."""
         raise NotImplementedError(
             f"initialize_parameters is not implemented for {type(self).__name__}"
         )
 
     def has_uninitialized_params(self: Any) -> bool:
-        """Whether anything still waits for its shape."""
+        """Return whether a parameter or buffer still has no shape."""
         members = itertools.chain(self._parameters.values(), self._buffers.values())
         return any(is_lazy(p) for p in members)
 

@@ -168,11 +168,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The old name of `NLLLoss` for images (N, C, H, W); deprecated.
-
-    Args:
-        args, kwargs: as in `NLLLoss`.
-    """
+    """As `NLLLoss`, with the old name for images (N, C, H, W); deprecated."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(

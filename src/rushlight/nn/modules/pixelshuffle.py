@@ -10,7 +10,18 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """(N, C r^2, H, W) to (N, C, H r, W r)."""
+    """Turn channels into pixels: blocks of r x r pixels come from r * r channels.
+
+    Args:
+        upscale_factor: r.
+
+    Shape:
+        (*, C r^2, H, W) -> (*, C, H r, W r).
+
+    Example:
+        >>> nn.PixelShuffle(3)(torch.zeros(1, 9, 4, 4)).shape
+        rushlight.Size([1, 1, 12, 12])
+    """
 
     __constants__ = ["upscale_factor"]
 
@@ -26,7 +37,18 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """(N, C, H r, W r) to (N, C r^2, H, W)."""
+    """Turn pixels into channels: the inverse of `PixelShuffle`.
+
+    Args:
+        downscale_factor: r.
+
+    Shape:
+        (*, C, H r, W r) -> (*, C r^2, H, W).
+
+    Example:
+        >>> nn.PixelUnshuffle(3)(torch.zeros(1, 1, 12, 12)).shape
+        rushlight.Size([1, 9, 4, 4])
+    """
 
     __constants__ = ["downscale_factor"]
 

@@ -24,12 +24,33 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
-    """The entries along `dim` in another order."""
+    """Return the entries along `dim` in another order; deprecated in favour of `index_select`."""
     return tensor.index_select(dim, permutation)
 
 
 class RNNBase(Module):
-    """Weights of a stack of recurrent layers; the function named by `mode` does the work."""
+    """The base class of RNN, LSTM and GRU: a stack of recurrent layers and its weights.
+
+    Args:
+        mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
+        input_size: width of the input.
+        hidden_size: width of the state.
+        num_layers: how many layers are stacked.
+        bias: False leaves biases out.
+        batch_first: the input is (N, T, ...) instead of (T, N, ...).
+        dropout: probability of dropout between layers, in training.
+        bidirectional: run a second stack from the end to the beginning.
+        proj_size: map the hidden state to this width; LSTM only.
+
+    Attributes:
+        weight_ih_l[k], weight_hh_l[k]: of layer k, for its input and for the state; `_reverse` is
+            added for the second direction.
+        bias_ih_l[k], bias_hh_l[k]: their biases.
+
+    Example:
+        >>> [name for name, _ in nn.RNNBase("GRU", 4, 8).named_parameters()]
+        ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
+    """
 
     __constants__ = [
         "mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout",
@@ -104,10 +125,10 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """PyTorch's call that makes weights one block of memory for cuDNN; nothing to do here."""
+        """Do nothing: PyTorch puts weights into one block of memory for cuDNN here."""
 
     def reset_parameters(self) -> None:
-        """Draw everything from U(-1/sqrt(hidden_size), 1/sqrt(hidden_size))."""
+        """Draw all weights anew from U(-k, k) with k = 1 / sqrt(hidden_size)."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -115,7 +136,7 @@ class RNNBase(Module):
     # -- checks ---------------------------------------------------------------------------------
 
     def check_input(self, input: Tensor, batch_sizes: Any) -> None:
-        """Raise when the input's dtype or size is not what the weights expect."""
+        """Raise an error if the input's dtype, or its number or size of dimensions, is wrong."""
         first = self._flat_weights[0]
         if not here.casting and input.dtype != first.dtype:
             raise ValueError(
@@ -132,7 +153,7 @@ class RNNBase(Module):
             )
 
     def get_expected_hidden_size(self, input: Tensor, batch_sizes: Any) -> tuple[int, int, int]:
-        """The shape of the initial hidden state."""
+        """Return the shape of the initial hidden state: (layers * directions, N, width)."""
         batch = self._batch_of(input, batch_sizes)
         out = self.proj_size if self.proj_size > 0 else self.hidden_size
         return self.num_layers * (2 if self.bidirectional else 1), batch, out
@@ -148,17 +169,17 @@ class RNNBase(Module):
         expected_hidden_size: tuple[int, int, int],
         msg: str = "Expected hidden size {}, got {}",
     ) -> None:
-        """Raise when a state has another shape than expected."""
+        """Raise RuntimeError if a state does not have the expected shape."""
         if tuple(hx.size()) != tuple(expected_hidden_size):
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Any) -> None:
-        """Raise when input or hidden state do not fit."""
+        """Raise an error if the input or the hidden state does not fit."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """The state's batch in another order."""
+        """Return the state with its batch in another order."""
         return hx if permutation is None else apply_permutation(hx, permutation)
 
     # -- forward --------------------------------------------------------------------------------
@@ -199,7 +220,17 @@ class RNNBase(Module):
         return out, tuple(state) if len(state) > 1 else state[0]
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        """The outputs of the last layer at every step, and the last states."""
+        """Run the layers over a sequence.
+
+        Args:
+            input: (T, N, input_size), (N, T, input_size) if `batch_first`, (T, input_size), or a
+                `PackedSequence`.
+            hx: the state to begin with, (layers * directions, N, hidden_size); zeros if None. An LSTM
+                takes a pair (h, c).
+
+        Returns:
+            the outputs of the last layer at every step, and the states after the last step.
+        """
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
@@ -285,7 +316,34 @@ def _check(rnn: RNNBase, dropout: Any) -> None:
 
 
 class RNN(RNNBase):
-    """Elman's recurrent network, with tanh or relu."""
+    """A recurrent network: h[t] = tanh(W_ih x[t] + b_ih + W_hh h[t - 1] + b_hh).
+
+    Args:
+        input_size: width of the input.
+        hidden_size: width of the state.
+        num_layers: how many layers are stacked.
+        nonlinearity: "tanh" or "relu".
+        bias: False leaves biases out.
+        batch_first: the input is (N, T, input_size) instead of (T, N, input_size).
+        dropout: probability of dropout between layers, in training.
+        bidirectional: run a second stack from the end to the beginning.
+
+    Shape:
+        input (T, N, input_size), h_0 (layers * directions, N, hidden_size), or without N ->
+        output (T, N, directions * hidden_size), h_n of h_0's shape.
+
+    Attributes:
+        weight_ih_l[k]: (hidden_size, input_size), or (hidden_size, directions * hidden_size) for
+            k > 0.
+        weight_hh_l[k]: (hidden_size, hidden_size).
+        bias_ih_l[k], bias_hh_l[k]: (hidden_size,).
+
+    Example:
+        >>> rnn = nn.RNN(10, 20, num_layers=2)
+        >>> output, h = rnn(torch.zeros(5, 3, 10))
+        >>> output.shape, h.shape
+        (rushlight.Size([5, 3, 20]), rushlight.Size([2, 3, 20]))
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
@@ -304,7 +362,32 @@ class RNN(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units."""
+    """Gated recurrent units: a state whose gates decide what is kept and what is new.
+
+    Args:
+        input_size: width of the input.
+        hidden_size: width of the state.
+        num_layers: how many layers are stacked.
+        bias: False leaves biases out.
+        batch_first: the input is (N, T, input_size) instead of (T, N, input_size).
+        dropout: probability of dropout between layers, in training.
+        bidirectional: run a second stack from the end to the beginning.
+
+    Shape:
+        input (T, N, input_size), h_0 (layers * directions, N, hidden_size), or without N ->
+        output (T, N, directions * hidden_size), h_n of h_0's shape.
+
+    Attributes:
+        weight_ih_l[k]: (3 hidden_size, input_size), the gates r, z and n one below the other.
+        weight_hh_l[k]: (3 hidden_size, hidden_size).
+        bias_ih_l[k], bias_hh_l[k]: (3 hidden_size,).
+
+    Example:
+        >>> gru = nn.GRU(10, 20, batch_first=True, bidirectional=True)
+        >>> output, h = gru(torch.zeros(3, 5, 10))
+        >>> output.shape, h.shape
+        (rushlight.Size([3, 5, 40]), rushlight.Size([2, 3, 20]))
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
@@ -313,18 +396,46 @@ class GRU(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory."""
+    """Long short-term memory: a state and a cell whose gates decide what is kept and what is new.
+
+    Args:
+        input_size: width of the input.
+        hidden_size: width of the cell, and of the state.
+        num_layers: how many layers are stacked.
+        bias: False leaves biases out.
+        batch_first: the input is (N, T, input_size) instead of (T, N, input_size).
+        dropout: probability of dropout between layers, in training.
+        bidirectional: run a second stack from the end to the beginning.
+        proj_size: map the state to this width, less than `hidden_size`; 0 leaves it as it is.
+
+    Shape:
+        input (T, N, input_size), (h_0, c_0) of (layers * directions, N, hidden_size), or without
+        N -> output (T, N, directions * hidden_size), (h_n, c_n). With `proj_size`, output and h
+        have that width.
+
+    Attributes:
+        weight_ih_l[k]: (4 hidden_size, input_size), the gates i, f, g and o one below the other.
+        weight_hh_l[k]: (4 hidden_size, hidden_size).
+        bias_ih_l[k], bias_hh_l[k]: (4 hidden_size,).
+        weight_hr_l[k]: (proj_size, hidden_size), if `proj_size` is given.
+
+    Example:
+        >>> lstm = nn.LSTM(10, 20, num_layers=2)
+        >>> output, (h, c) = lstm(torch.zeros(5, 3, 10))
+        >>> output.shape, h.shape, c.shape
+        (rushlight.Size([5, 3, 20]), rushlight.Size([2, 3, 20]), rushlight.Size([2, 3, 20]))
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Any) -> tuple[int, int, int]:
-        """The shape of the initial cell state."""
+        """Return the shape of the initial cell: (layers * directions, N, hidden_size)."""
         layers, batch, _ = self.get_expected_hidden_size(input, batch_sizes)
         return layers, batch, self.hidden_size
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Any) -> None:
-        """Raise when input, hidden or cell state do not fit."""
+        """Raise an error if the input, the hidden state or the cell does not fit."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(
             hidden[0],
@@ -338,7 +449,7 @@ class LSTM(RNNBase):
         )
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """The states' batch in another order."""
+        """Return state and cell with their batch in another order."""
         if permutation is None:
             return hx
         return apply_permutation(hx[0], permutation), apply_permutation(hx[1], permutation)

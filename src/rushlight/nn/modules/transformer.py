@@ -34,10 +34,24 @@ def _get_clones(module: Module, n: int) -> ModuleList:
 
 
 class TransformerEncoder(Module):
-    """`num_layers` copies of an encoder layer, one after another.
+    """A stack of copies of an encoder layer.
 
-    PyTorch's nested tensors leave padding out of inference, which shows: outputs at padded places
-    are zero. rushlight computes them all and sets those to zero in the same cases.
+    Args:
+        encoder_layer: the layer; the stack has deep copies of it.
+        num_layers: how many.
+        norm: a module called at the end, such as a layer norm.
+        enable_nested_tensor: in evaluation, outputs at padded places are zero, as where PyTorch
+            leaves them out of the computation; rushlight computes them and sets them to zero.
+        mask_check: accepted, and not used.
+
+    Shape:
+        src (S, N, E), or without N -> the same.
+
+    Example:
+        >>> layer = nn.TransformerEncoderLayer(16, 2, dim_feedforward=32, batch_first=True)
+        >>> encoder = nn.TransformerEncoder(layer, num_layers=2)
+        >>> encoder(torch.rand(4, 10, 16)).shape
+        rushlight.Size([4, 10, 16])
     """
 
     __constants__ = ["norm"]
@@ -65,6 +79,14 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
+        """Run all layers.
+
+        Args:
+            src: (S, N, E), (N, S, E) if `batch_first`, or (S, E).
+            mask: (S, S) or (N nhead, S, S), True (or -inf) where a place may not look.
+            src_key_padding_mask: (N, S), True (or -inf) at places that are padding.
+            is_causal: `mask` is the causal mask; found out if None.
+        """
         output = src
         for layer in self.layers:
             output = layer(
@@ -109,7 +131,22 @@ def _could_be_nested(layer: Any) -> bool:
 
 
 class TransformerDecoder(Module):
-    """`num_layers` copies of a decoder layer, one after another."""
+    """A stack of copies of a decoder layer.
+
+    Args:
+        decoder_layer: the layer; the stack has deep copies of it.
+        num_layers: how many.
+        norm: a module called at the end, such as a layer norm.
+
+    Shape:
+        tgt (T, N, E), memory (S, N, E), or both without N -> (T, N, E).
+
+    Example:
+        >>> layer = nn.TransformerDecoderLayer(16, 2, dim_feedforward=32)
+        >>> decoder = nn.TransformerDecoder(layer, num_layers=2)
+        >>> decoder(torch.rand(7, 4, 16), torch.rand(10, 4, 16)).shape
+        rushlight.Size([7, 4, 16])
+    """
 
     __constants__ = ["norm"]
 
@@ -132,6 +169,16 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
+        """Run all layers.
+
+        Args:
+            tgt: (T, N, E), (N, T, E) if `batch_first`, or (T, E).
+            memory: the encoder's output, (S, N, E).
+            tgt_mask, memory_mask: (T, T) and (T, S), True (or -inf) where a place may not look.
+            tgt_key_padding_mask, memory_key_padding_mask: (N, T) and (N, S), True (or -inf) at padding.
+            tgt_is_causal, memory_is_causal: the mask is the causal mask; found out if
+                `tgt_is_causal` is None.
+        """
         output = tgt
         for layer in self.layers:
             output = layer(
@@ -148,7 +195,25 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Encoder and decoder of "Attention Is All You Need"."""
+    """Encoder and decoder of "Attention Is All You Need", without embeddings and the last Linear.
+
+    Args:
+        d_model: width E.
+        nhead: number of heads; E must be a multiple of it.
+        num_encoder_layers, num_decoder_layers: how many layers each stack has.
+        dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias: as in
+            `TransformerEncoderLayer`.
+        custom_encoder, custom_decoder: modules used in place of the stacks.
+
+    Shape:
+        src (S, N, E), tgt (T, N, E), or both without N -> (T, N, E).
+
+    Example:
+        >>> net = nn.Transformer(16, 2, 1, 1, dim_feedforward=32, batch_first=True)
+        >>> mask = nn.Transformer.generate_square_subsequent_mask(7)
+        >>> net(torch.rand(4, 10, 16), torch.rand(4, 7, 16), tgt_mask=mask).shape
+        rushlight.Size([4, 7, 16])
+    """
 
     def __init__(
         self,
@@ -206,6 +271,18 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
+        """Run encoder and decoder.
+
+        Args:
+            src: (S, N, E), (N, S, E) if `batch_first`, or (S, E).
+            tgt: (T, N, E), (N, T, E) if `batch_first`, or (T, E).
+            src_mask, tgt_mask, memory_mask: (S, S), (T, T) and (T, S), True (or -inf) where a place may
+                not look.
+            src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask: (N, S), (N, T) and
+                (N, S), True (or -inf) at padding.
+            src_is_causal, tgt_is_causal, memory_is_causal: the mask is the causal mask; found out if
+                None.
+        """
         self._check(src, tgt)
         memory = self.encoder(
             src,
@@ -235,5 +312,15 @@ class Transformer(Module):
     def generate_square_subsequent_mask(
         sz: int, device: Any = None, dtype: Any = dtypes.float32
     ) -> Tensor:
-        """A mask with -inf above the diagonal, so that no position sees a later one."""
+        """Return a mask with which no place looks at a later one: -inf above the diagonal, 0 elsewhere.
+
+        Args:
+            sz: number of places.
+
+        Example:
+            >>> nn.Transformer.generate_square_subsequent_mask(3)
+            tensor([[0., -inf, -inf],
+                    [0., 0., -inf],
+                    [0., 0., 0.]])
+        """
         return _generate_square_subsequent_mask(sz, device, dtype)

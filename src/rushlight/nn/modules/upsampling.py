@@ -12,7 +12,26 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """Resize to `size` or by `scale_factor`."""
+    """Resize signals, images or volumes.
+
+    Args:
+        size: the size of the result, one number or one per dimension.
+        scale_factor: or how many times as large it is.
+        mode: "nearest", "linear" (signals), "bilinear" and "bicubic" (images) or "trilinear"
+            (volumes).
+        align_corners: True puts the outermost pixels' centres of input and result on each other;
+            for the linear modes and bicubic.
+        recompute_scale_factor: compute the factor again from the rounded size.
+
+    Shape:
+        (N, C, *) -> (N, C, *size), or every size times `scale_factor`.
+
+    Example:
+        >>> nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 3.0]]]))
+        tensor([[[1., 1., 3., 3.]]])
+        >>> nn.Upsample(size=(10, 12), mode="bilinear")(torch.zeros(1, 3, 5, 6)).shape
+        rushlight.Size([1, 3, 10, 12])
+    """
 
     __constants__ = [
         "size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor",
@@ -54,14 +73,39 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Enlarge images by repeating pixels."""
+    """Enlarge images by repeating pixels.
+
+    Args:
+        size: height and width of the result.
+        scale_factor: or how many times as large it is.
+
+    Shape:
+        (N, C, H, W) -> (N, C, H', W').
+
+    Example:
+        >>> nn.UpsamplingNearest2d(scale_factor=2)(torch.tensor([[[[1.0, 2.0]]]]))
+        tensor([[[[1., 1., 2., 2.],
+                  [1., 1., 2., 2.]]]])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Enlarge images by bilinear interpolation, corners aligned."""
+    """Enlarge images by bilinear interpolation, with the corners of input and result on each other.
+
+    Args:
+        size: height and width of the result.
+        scale_factor: or how many times as large it is.
+
+    Shape:
+        (N, C, H, W) -> (N, C, H', W').
+
+    Example:
+        >>> nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1.0, 2.0]]]]))
+        tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

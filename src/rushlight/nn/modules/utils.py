@@ -37,7 +37,18 @@ def _list_with_default(out_size: list[int], defaults: list[int]) -> list[int]:
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Strip `prefix` (such as DataParallel's `module.`) from the keys, in place."""
+    """Take a prefix, such as DataParallel's `module.`, away from all keys of a state dict, in place.
+
+    Args:
+        state_dict: tensors by name.
+        prefix: what is taken away.
+
+    Example:
+        >>> state = {"module.weight": torch.ones(1)}
+        >>> nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+        >>> list(state)
+        ['weight']
+    """
     for key in list(state_dict):
         if key.startswith(prefix):
             state_dict[key[len(prefix) :]] = state_dict.pop(key)
