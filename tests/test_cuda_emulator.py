@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from cuda_on_host import compiled, needs_compiler
 
 SOURCE = """
