@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import threading
 from pathlib import Path
@@ -276,6 +277,28 @@ def _misused(library: Any) -> dict[str, str]:
 def test_misuse_raises_what_pytorch_raises() -> None:
     torch = pytest.importorskip("torch")
     assert _misused(rl) == _misused(torch)
+
+
+def test_a_container_without_parameters_of_its_own_is_sharded() -> None:
+    """All of its parameters belong to parts that are sharded already: nothing is left to gather."""
+    dist = rl.distributed
+    dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+    try:
+        rl.manual_seed(0)
+        net = rl.nn.Sequential(rl.nn.Linear(2, 3), rl.nn.Linear(3, 1))
+        plain = copy.deepcopy(net)
+        for part in (*net, net):
+            dist.fsdp.fully_shard(part)
+        x = rl.ones(4, 2)
+        for _ in range(2):  # the second pass gathers ahead
+            out = net(x)
+            out.sum().backward()
+            plain(x).sum().backward()
+        assert np.array_equal(out.detach().numpy(), plain(x).detach().numpy())
+        for p, q in zip(net.parameters(), plain.parameters()):
+            np.testing.assert_allclose(p.grad.numpy(), q.grad.numpy(), rtol=1e-6)
+    finally:
+        dist.destroy_process_group()
 
 
 def test_leaves_with_hooks_are_finished_while_backward_goes_on() -> None:

@@ -110,7 +110,7 @@ class Shards:
 
     def gather_ahead(self) -> None:
         """Start to gather what will be needed next."""
-        if not self.gathered and self.ahead is None and here.recorder is None:
+        if self.places and not self.gathered and self.ahead is None and here.recorder is None:
             with no_grad():
                 self.ahead = self._start(True)
 
@@ -123,7 +123,7 @@ class Shards:
 
     def unshard(self) -> None:
         """Make the whole parameters; all ranks call it at the same point."""
-        if self.gathered:
+        if self.gathered or not self.places:  # a container whose parts are all sharded has none
             return
         with no_grad():
             work, out = self.ahead or self._start(False)
