@@ -17,7 +17,23 @@ _defined: dict[str, CustomOpDef] = {}
 
 
 class CustomOpDef:
-    """An operator that somebody wrote: one function, or one per device, and its derivative."""
+    """An operator that somebody wrote: one function, or one per device, and its derivative.
+
+    Made by `custom_op`.
+
+    Args:
+        name: as `namespace::name`.
+        fn: the function.
+        mutates: names of the arguments that it writes into.
+        devices: the device types that `fn` is for; None for all.
+
+    Example:
+        >>> @torch.library.custom_op("docs_a::double", mutates_args=())
+        ... def double(x: torch.Tensor) -> torch.Tensor:
+        ...     return x * 2
+        >>> double
+        <CustomOpDef(docs_a::double)>
+    """
 
     def __init__(self, name: str, fn: Callable, mutates: frozenset, devices: Any) -> None:
         self._qualname = name
@@ -127,6 +143,28 @@ def custom_op(
     """Make an operator `namespace::name` of a Python function on tensors; also a decorator.
 
     `schema` and `tags` are for PyTorch's dispatcher: names and defaults are those of the function.
+
+    Args:
+        name: as `namespace::name`.
+        fn: the function, of annotated arguments; what it returns must not share memory with them.
+        mutates_args: names of the arguments that it writes into.
+        device_types: the device types that it is for; all if not given.
+
+    Raises:
+        ValueError: if the name is not of that form.
+
+    Example:
+        >>> @torch.library.custom_op("docs_b::cube", mutates_args=())
+        ... def cube(x: torch.Tensor) -> torch.Tensor:
+        ...     return torch.from_numpy(x.numpy(force=True) ** 3)
+        >>> cube.register_autograd(
+        ...     lambda ctx, g: 3 * ctx.saved_tensors[0] ** 2 * g,
+        ...     setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0]),
+        ... )
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> torch.ops.docs_b.cube(x).sum().backward()
+        >>> x.grad
+        tensor([ 3., 12.])
     """
     if fn is None:
         return lambda given: custom_op(
@@ -147,15 +185,71 @@ def _known(op: Any) -> CustomOpDef:
 
 
 def register_fake(op: Any, fn: Callable | None = None, /) -> Any:
-    """As `CustomOpDef.register_fake`, by the operator or its name."""
+    """Say what an operator's result looks like, without values: `CustomOpDef.register_fake` by the operator or its name.
+
+    Args:
+        op: the operator, or its name.
+        fn: the function for `meta` tensors; without it, the result is a decorator.
+
+    Raises:
+        RuntimeError: if there is no such operator.
+
+    Example:
+        >>> @torch.library.custom_op("docs_c::double", mutates_args=())
+        ... def double(x: torch.Tensor) -> torch.Tensor:
+        ...     return x * 2
+        >>> @torch.library.register_fake("docs_c::double")
+        ... def _(x):
+        ...     return torch.empty_like(x)
+        >>> double(torch.empty(3, device="meta")).shape
+        torch.Size([3])
+    """
     return _known(op).register_fake if fn is None else _known(op).register_fake(fn)
 
 
 def register_kernel(op: Any, device_types: Any, fn: Callable | None = None, /) -> Any:
-    """As `CustomOpDef.register_kernel`, by the operator or its name."""
+    """Give an operator another function for a device: `CustomOpDef.register_kernel` by the operator or its name.
+
+    Args:
+        op: the operator, or its name.
+        device_types: one or several, such as "cuda".
+        fn: the function; without it, the result is a decorator.
+
+    Raises:
+        RuntimeError: if there is no such operator.
+
+    Example:
+        >>> @torch.library.custom_op("docs_d::double", mutates_args=())
+        ... def double(x: torch.Tensor) -> torch.Tensor:
+        ...     return x * 2
+        >>> @torch.library.register_kernel("docs_d::double", "cuda")
+        ... def _(x):
+        ...     return x + x
+        >>> double(torch.ones(2))
+        tensor([2., 2.])
+    """
     return _known(op).register_kernel(device_types, fn)
 
 
 def register_autograd(op: Any, backward: Callable, /, *, setup_context: Any = None) -> None:
-    """As `CustomOpDef.register_autograd`, by the operator or its name."""
+    """Give an operator its derivative: `CustomOpDef.register_autograd` by the operator or its name.
+
+    Args:
+        op: the operator, or its name.
+        backward: `backward(ctx, *grads)` returns a gradient for each input.
+        setup_context: `setup_context(ctx, inputs, output)` keeps what it needs.
+
+    Raises:
+        RuntimeError: if there is no such operator.
+
+    Example:
+        >>> @torch.library.custom_op("docs_e::double", mutates_args=())
+        ... def double(x: torch.Tensor) -> torch.Tensor:
+        ...     return x * 2
+        >>> torch.library.register_autograd("docs_e::double", lambda ctx, g: g * 2)
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> double(x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
+    """
     _known(op).register_autograd(backward, setup_context=setup_context)

@@ -36,7 +36,15 @@ __all__ = [
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of the arguments has a `__torch_function__` of its own, or a mode is at work."""
+    """Whether one of the arguments has a `__torch_function__` of its own, or a mode is at work.
+
+    Args:
+        relevant_args: the arguments to look at.
+
+    Example:
+        >>> torch.overrides.has_torch_function((torch.ones(2), 3))
+        False
+    """
     if here.unasked == ALL_OFF:
         return False
     if here.function_modes:
@@ -45,19 +53,51 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def has_torch_function_unary(value: Any) -> bool:
-    """`has_torch_function` of one argument."""
+    """`has_torch_function` of one argument.
+
+    Args:
+        value: the argument.
+
+    Example:
+        >>> torch.overrides.has_torch_function_unary(torch.ones(2))
+        False
+    """
     return has_torch_function((value,))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
-    """`has_torch_function` of several arguments."""
+    """`has_torch_function` of several arguments.
+
+    Example:
+        >>> torch.overrides.has_torch_function_variadic(torch.ones(2), 3)
+        False
+    """
     return has_torch_function(args)
 
 
 def handle_torch_function(
     public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Ask the modes and the arguments' classes; the first that does not answer NotImplemented decides."""
+    """Ask the modes and the arguments' classes; the first that does not answer NotImplemented decides.
+
+    Args:
+        public_api: the function that was called.
+        relevant_args: the arguments whose classes may answer.
+        args, kwargs: what it was called with.
+
+    Raises:
+        TypeError: if none of them answers.
+
+    Example:
+        >>> class Loud:
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return f"{func.__name__} of {cls.__name__}"
+        >>> def area(shape):
+        ...     return torch.overrides.handle_torch_function(area, (shape,), shape)
+        >>> area(Loud())
+        'area of Loud'
+    """
     asked = asked_among(relevant_args, 0)
     answer = ask(public_api, asked, args, kwargs)
     if answer is NotImplemented:
@@ -66,7 +106,18 @@ def handle_torch_function(
 
 
 def wrap_torch_function(dispatcher: Callable) -> Callable:
-    """Decorator: `dispatcher` names the arguments whose classes may answer."""
+    """Decorator: `dispatcher` names the arguments whose classes may answer.
+
+    Args:
+        dispatcher: takes the function's arguments, returns those whose classes may answer.
+
+    Example:
+        >>> @torch.overrides.wrap_torch_function(lambda shape: (shape,))
+        ... def area(shape):
+        ...     return shape.prod()
+        >>> area(torch.tensor([2, 3]))
+        tensor(6)
+    """
 
     def decorate(fn: Callable) -> Callable:
         import functools
@@ -84,18 +135,42 @@ def wrap_torch_function(dispatcher: Callable) -> Callable:
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether something is a tensor or answers for one."""
+    """Whether something is a tensor or answers for one.
+
+    Args:
+        inp: anything.
+
+    Example:
+        >>> torch.overrides.is_tensor_like(torch.ones(2)), torch.overrides.is_tensor_like([1.0])
+        (True, False)
+    """
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
 def is_tensor_method_or_property(func: Callable) -> bool:
-    """Whether a function is a method of tensors or the getter of a property."""
+    """Whether a function is a method of tensors or the getter of a property.
+
+    Args:
+        func: a function.
+
+    Example:
+        >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add)
+        True
+    """
     name = getattr(func, "__name__", "")
     return name in ("__get__", "__set__") or getattr(Tensor, name, None) is func
 
 
 def resolve_name(f: Any) -> str | None:
-    """`torch.Tensor.add` for that method, `torch.nn.functional.relu` for that function."""
+    """The name under which users know a function, such as "torch.Tensor.add".
+
+    Args:
+        f: a function or method.
+
+    Example:
+        >>> torch.overrides.resolve_name(torch.Tensor.add)
+        'torch.Tensor.add'
+    """
     if isinstance(f, str):
         return f
     if is_tensor_method_or_property(f):
@@ -111,7 +186,21 @@ def resolve_name(f: Any) -> str | None:
 
 
 class TorchFunctionMode:
-    """A block in which every public function asks this object's `__torch_function__` first."""
+    """A block in which every public function asks this object's `__torch_function__` first.
+
+    Derive from it and write `__torch_function__(self, func, types, args, kwargs)`.
+
+    Example:
+        >>> class Counting(torch.overrides.TorchFunctionMode):
+        ...     calls = 0
+        ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+        ...         self.calls += 1
+        ...         return func(*args, **(kwargs or {}))
+        >>> with Counting() as mode:
+        ...     _ = torch.ones(2).add(1)
+        >>> mode.calls
+        2
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
@@ -133,7 +222,13 @@ class TorchFunctionMode:
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that changes nothing."""
+    """A mode that changes nothing.
+
+    Example:
+        >>> with torch.overrides.BaseTorchFunctionMode():
+        ...     torch.ones(2) + 1
+        tensor([2., 2.])
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
@@ -170,7 +265,12 @@ def _all_of(place: str) -> list[Any]:
 
 
 def get_overridable_functions() -> dict[Any, list[Callable]]:
-    """The functions that ask `__torch_function__`, by the module (or class) they are in."""
+    """The functions that ask a `__torch_function__`, by the module or class they are in.
+
+    Example:
+        >>> torch.add in torch.overrides.get_overridable_functions()[torch]
+        True
+    """
     from importlib import import_module
 
     root = __name__.partition(".")[0]
@@ -182,13 +282,23 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
 
 
 def get_ignored_functions() -> set[Callable]:
-    """Public functions that never ask."""
+    """Public functions that never ask a `__torch_function__`.
+
+    Example:
+        >>> torch.is_tensor in torch.overrides.get_ignored_functions()
+        True
+    """
     names = [NAMESPACES[p].get(n) for p in ("torch", "Tensor") for n in UNASKED]
     return {f for f in names if f is not None and callable(f)}
 
 
 def get_testing_overrides() -> dict[Callable, Callable]:
-    """For each function that asks a function of the same arguments that answers -1."""
+    """For each function that asks a `__torch_function__`: a function of the same arguments that returns -1.
+
+    Example:
+        >>> torch.overrides.get_testing_overrides()[torch.add](torch.ones(2), 1)
+        -1
+    """
     functions = [f for group in get_overridable_functions().values() for f in group]
     return {f: _same_arguments(f) for f in functions}
 

@@ -12,17 +12,52 @@ __all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "sum"]
 
 
 def mm(mat1: Any, mat2: Any) -> Tensor:
-    """The product of a sparse matrix with a dense one."""
+    """The product of a sparse matrix with a dense one.
+
+    Args:
+        mat1: sparse, (n, m).
+        mat2: dense, (m, p).
+
+    Example:
+        >>> a = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
+        >>> torch.sparse.mm(a, torch.ones(2, 2))
+        tensor([[2., 2.],
+                [3., 3.]])
+    """
     return spmm(mat1, mat2)
 
 
 def addmm(mat: Tensor, mat1: Any, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
-    """beta * mat + alpha * (mat1 @ mat2)."""
+    """beta * mat + alpha * (mat1 @ mat2).
+
+    Args:
+        mat: dense, (n, p).
+        mat1: sparse, (n, m).
+        mat2: dense, (m, p).
+        beta, alpha: factors.
+
+    Example:
+        >>> a = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
+        >>> torch.sparse.addmm(torch.ones(2, 2), a, torch.ones(2, 2))
+        tensor([[3., 3.],
+                [4., 4.]])
+    """
     return beta * mat + alpha * spmm(mat1, mat2)
 
 
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
-    """The sum of the values; along dims it is sparse, unless all sparse dims are summed over."""
+    """The sum of the values; along dims it is sparse, unless all sparse dims are summed over.
+
+    Args:
+        input: a sparse tensor.
+        dim: one dimension or several; all if not given.
+        dtype: that of the result.
+
+    Example:
+        >>> a = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
+        >>> torch.sparse.sum(a), torch.sparse.sum(a, 0).to_dense()
+        (tensor(5.), tensor([3., 2.]))
+    """
     input = input if dtype is None else input.to(dtype)
     if dim is None:
         return input.sum()
@@ -40,12 +75,33 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
 
 
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
-    """Softmax over the values that are there; what is not listed counts as minus infinity."""
+    """Softmax over the values that are there; what is not listed counts as minus infinity.
+
+    Args:
+        input: a sparse tensor.
+        dim: along which values sum to 1.
+
+    Example:
+        >>> a = torch.sparse_coo_tensor([[0, 0, 1], [0, 1, 0]], [1.0, 1.0, 5.0], (2, 2))
+        >>> torch.sparse.softmax(a, 1).to_dense()
+        tensor([[0.5000, 0.5000],
+                [1.0000, 0.0000]])
+    """
     return _over_listed(input, dim, "softmax")
 
 
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
-    """The logarithm of `softmax`, over the values that are there."""
+    """The logarithm of `softmax`, over the values that are there.
+
+    Args:
+        input: a sparse tensor.
+        dim: along which it is computed.
+
+    Example:
+        >>> a = torch.sparse_coo_tensor([[0, 0, 1], [0, 1, 0]], [1.0, 1.0, 5.0], (2, 2))
+        >>> torch.sparse.log_softmax(a, 1).coalesce().values()
+        tensor([-0.6931, -0.6931,  0.0000])
+    """
     return _over_listed(input, dim, "log_softmax")
 
 
@@ -63,7 +119,16 @@ def _typed(name: str, dtype: Any) -> Any:
         return sparse_coo_tensor(args[0], dtype=dtype)
 
     make.__name__ = name
-    make.__doc__ = f"The older spelling of `sparse_coo_tensor(..., dtype={dtype.name})`."
+    make.__doc__ = f"""The older spelling of `sparse_coo_tensor(..., dtype={dtype.name})`.
+
+    Args:
+        args: indices, values and the size; or a size alone.
+
+    Example:
+        >>> a = torch.sparse.{name}(torch.tensor([[0, 1]]), torch.tensor([2, 3]), (3,))
+        >>> a.to_dense().tolist()
+        {[dtype.np.type(v).item() for v in (2, 3, 0)]}
+    """
     return make
 
 

@@ -35,8 +35,10 @@ def refuser(module: str, lacks: str, instead: str) -> Callable[[str], Callable[.
 def absent_classes(module: str, lacks: str, instead: str, names: Iterable[str]) -> dict[str, type]:
     """Classes of `module` that nothing is an instance of: programs ask `isinstance`, few make one."""
     refuse = refuser(module, lacks, instead)
-    said = f"Refused: rushlight {lacks}. Nothing is an instance of it."
-    return {
-        name: type(name, (), {"__new__": refuse(name), "__doc__": said, "not_yet": True})
-        for name in names
-    }
+
+    def made(name: str) -> type:
+        made_not = refuse(name)
+        said = f"{made_not.__doc__}\nNothing is an instance of it."
+        return type(name, (), {"__new__": made_not, "__doc__": said, "not_yet": True})
+
+    return {name: made(name) for name in names}

@@ -329,6 +329,24 @@ def compile(  # noqa: A001 - PyTorch's name
     later calls replay it. `fullgraph=True` raises where a call cannot become one program; otherwise it
     stays eager and one warning says why. `backend`, `mode`, `options` and `dynamic` are accepted as
     in PyTorch; there is one backend, and other shapes are recorded anew.
+
+    Args:
+        model: a function or a module; without it, the result is a decorator.
+        fullgraph: raise where a call cannot become one program.
+        disable: return something that runs `model` as it is.
+        dynamic, backend, mode, options: accepted as in PyTorch.
+
+    Raises:
+        RuntimeError: if `model` cannot be called, or both `mode` and `options` are given.
+
+    Example:
+        >>> @torch.compile
+        ... def step(x):
+        ...     return (x * 2 + 1).relu()
+        >>> for _ in range(4):
+        ...     out = step(torch.tensor([-3.0, 1.0]))
+        >>> out
+        tensor([0., 3.])
     """
     if model is None:
         return lambda fn: compile(

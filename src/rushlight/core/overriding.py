@@ -135,7 +135,16 @@ def no_implementation(public: Any, asked: list[Any]) -> TypeError:
 
 
 class DisableTorchFunctionSubclass:
-    """A block in which classes are not asked; modes are."""
+    """A block in which the `__torch_function__` of classes is not asked; that of modes is.
+
+    Example:
+        >>> class Named(torch.Tensor):
+        ...     pass
+        >>> x = torch.ones(2).as_subclass(Named)
+        >>> with torch._C.DisableTorchFunctionSubclass():
+        ...     type(x + 1).__name__
+        'Tensor'
+    """
 
     level = CLASSES_OFF
 
@@ -148,7 +157,16 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """A block in which nobody is asked."""
+    """A block in which no `__torch_function__` is asked, of classes or of modes.
+
+    Example:
+        >>> class Named(torch.Tensor):
+        ...     pass
+        >>> x = torch.ones(2).as_subclass(Named)
+        >>> with torch.overrides.DisableTorchFunction():
+        ...     type(x + 1).__name__
+        'Tensor'
+    """
 
     level = ALL_OFF
 

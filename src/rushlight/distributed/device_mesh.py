@@ -16,7 +16,24 @@ __all__ = ["DeviceMesh", "init_device_mesh"]
 
 
 class DeviceMesh:
-    """An array of ranks; `get_group(dim)` are those that differ from this one along a dim only."""
+    """An array of ranks; `get_group(dim)` are those that differ from this one along a dim only.
+
+    Args:
+        device_type: "cpu" or "cuda".
+        mesh: ranks, as nested lists or a tensor.
+        mesh_dim_names: a name for each dimension.
+
+    Raises:
+        RuntimeError: if there are more ranks in the mesh than in the world.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> mesh = torch.distributed.DeviceMesh("cpu", [[0]], mesh_dim_names=("data", "model"))
+        >>> mesh.shape, mesh["data"].size()
+        ((1, 1), 1)
+        >>> dist.destroy_process_group()
+    """
 
     def __init__(
         self,
@@ -69,17 +86,21 @@ class DeviceMesh:
 
     @property
     def mesh(self) -> Tensor:
+        """The ranks as a tensor."""
         return from_numpy(self._ranks.copy())
 
     @property
     def ndim(self) -> int:
+        """How many dimensions it has."""
         return self._ranks.ndim
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Its size along each dimension."""
         return tuple(self._ranks.shape)
 
     def size(self, mesh_dim: int | None = None) -> int:
+        """How many ranks there are, in all or along `mesh_dim`."""
         return self._ranks.size if mesh_dim is None else self._ranks.shape[mesh_dim]
 
     def _dim(self, dim: Any) -> int:
@@ -99,6 +120,7 @@ class DeviceMesh:
         return self._groups[0 if mesh_dim is None else self._dim(mesh_dim)]
 
     def get_all_groups(self) -> list[ProcessGroup]:
+        """This rank's groups, one for each dimension."""
         return list(self._groups)
 
     def get_coordinate(self) -> list[int] | None:
@@ -107,9 +129,11 @@ class DeviceMesh:
         return [int(i) for i in found[0]] if len(found) else None
 
     def get_local_rank(self, mesh_dim: Any = None) -> int:
+        """This rank's place along a dimension."""
         return self.get_group(mesh_dim).rank()
 
     def get_rank(self) -> int:
+        """This rank's number in the world."""
         return group_of().rank()
 
     def __getitem__(self, names: Any) -> DeviceMesh:
@@ -144,7 +168,24 @@ def init_device_mesh(
     mesh_dim_names: tuple[str, ...] | None = None,
     backend_override: Any = None,
 ) -> DeviceMesh:
-    """All ranks as an array of `mesh_shape`, row by row."""
+    """All ranks as an array of `mesh_shape`, row by row.
+
+    Args:
+        device_type: "cpu" or "cuda".
+        mesh_shape: sizes; their product is at most the number of ranks.
+        mesh_dim_names: a name for each dimension.
+        backend_override: accepted and not needed.
+
+    Raises:
+        RuntimeError: if there are too few ranks, or two dimensions have one name.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> torch.distributed.init_device_mesh("cpu", (1, 1), mesh_dim_names=("data", "model"))
+        DeviceMesh('cpu', [[0]], mesh_dim_names=('data', 'model'))
+        >>> dist.destroy_process_group()
+    """
     if mesh_dim_names is not None and len(set(mesh_dim_names)) != len(mesh_dim_names):
         raise RuntimeError(f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in mesh_dim_names {mesh_dim_names}")  # fmt: skip
     if not lifecycle.is_initialized():

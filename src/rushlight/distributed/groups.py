@@ -161,6 +161,7 @@ class ProcessGroup:
         self.doing = doing
 
     def close(self) -> None:
+        """Leave the group: end its thread and give back what its engines hold."""
         self.worker.close()
         for engine in {id(e): e for e in self._engines.values()}.values():
             if engine.kind == "nccl":

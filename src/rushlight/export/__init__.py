@@ -17,7 +17,16 @@ __all__ = ["Dim", "ExportGraphSignature", "ExportedProgram", "export", "load", "
 
 
 class Dim:
-    """A size that may differ; rushlight's programs hold sizes as they were, so it is only a name."""
+    """A size that may differ. Programs here hold sizes as they were in the example, so it is only a name.
+
+    Args:
+        name: of the size.
+        min, max: its limits.
+
+    Example:
+        >>> torch.export.Dim("batch", min=1).__name__
+        'batch'
+    """
 
     AUTO = DYNAMIC = STATIC = None
 
@@ -27,7 +36,16 @@ class Dim:
 
 @dataclass
 class ExportGraphSignature:
-    """Which inputs of a program are what."""
+    """Which inputs of a program are what, by name.
+
+    Args:
+        user_inputs, user_outputs: what callers give and get.
+        parameters, buffers: what the module holds.
+
+    Example:
+        >>> torch.export.export(nn.Linear(2, 1), (torch.ones(1, 2),)).graph_signature.parameters
+        ('weight', 'bias')
+    """
 
     user_inputs: tuple[str, ...]
     user_outputs: tuple[str, ...]
@@ -36,7 +54,17 @@ class ExportGraphSignature:
 
 
 class ExportedProgram:
-    """A program of one module, and its parameters."""
+    """A program of one module, and its parameters.
+
+    Args:
+        module: a `GraphModule`.
+        example_inputs: what it was recorded with.
+
+    Example:
+        >>> program = torch.export.export(nn.ReLU(), (torch.ones(2),))
+        >>> program.module()(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
 
     def __init__(self, module: Any, example_inputs: Any = None) -> None:
         self.graph_module = module
@@ -44,18 +72,22 @@ class ExportedProgram:
 
     @property
     def graph(self) -> Any:
+        """The program's `fx.Graph`."""
         return self.graph_module.graph
 
     @property
     def code(self) -> str:
+        """The program as Python."""
         return self.graph_module.code
 
     @property
     def state_dict(self) -> dict[str, Any]:
+        """The parameters and buffers by name."""
         return self.graph_module.state_dict(keep_vars=True)
 
     @property
     def graph_signature(self) -> ExportGraphSignature:
+        """Which inputs are what."""
         inputs = tuple([n.name for n in self.graph.nodes if n.op == "placeholder"])
         outputs = tuple([n.name for n in self.graph.output_node().all_input_nodes])
         named = [n for n, _ in self.named_parameters()], [n for n, _ in self.named_buffers()]
@@ -66,15 +98,19 @@ class ExportedProgram:
         return self.graph_module
 
     def parameters(self) -> Any:
+        """The parameters."""
         return self.graph_module.parameters()
 
     def named_parameters(self) -> Any:
+        """The parameters with their names."""
         return self.graph_module.named_parameters()
 
     def buffers(self) -> Any:
+        """The buffers."""
         return self.graph_module.buffers()
 
     def named_buffers(self) -> Any:
+        """The buffers with their names."""
         return self.graph_module.named_buffers()
 
     def run_decompositions(self, decomp_table: Any = None) -> ExportedProgram:
@@ -100,7 +136,23 @@ def export(
     preserve_module_call_signature: Any = (),
     **options: Any,
 ) -> ExportedProgram:
-    """The program of one run of `mod`; it is run on other inputs and compared."""
+    """The program of one run of a module; it is then run on other inputs and compared with the module.
+
+    Args:
+        mod: the module.
+        args, kwargs: example inputs; `args` is a tuple.
+        dynamic_shapes: not supported; export one program for each size.
+        strict, preserve_module_call_signature, options: accepted and not needed.
+
+    Raises:
+        ValueError: if `mod` is not a module, or `args` not a tuple.
+        NotImplementedError: if `dynamic_shapes` is given.
+
+    Example:
+        >>> program = torch.export.export(nn.ReLU(), (torch.ones(2),))
+        >>> [node.op for node in program.graph.nodes]
+        ['placeholder', 'call_function', 'output']
+    """
     if not isinstance(mod, Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
     if dynamic_shapes:
@@ -119,7 +171,23 @@ def export(
 
 
 def save(ep: ExportedProgram, f: Any, **kwargs: Any) -> None:
-    """Write a program to a file."""
+    """Write a program to a file.
+
+    Args:
+        ep: an `ExportedProgram`.
+        f: a path, or a binary file that is open for writing.
+
+    Raises:
+        TypeError: if `ep` is something else.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.export.save(torch.export.export(nn.ReLU(), (torch.ones(2),)), file)
+        >>> _ = file.seek(0)
+        >>> torch.export.load(file).module()(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
     if not isinstance(ep, ExportedProgram):
         raise TypeError(
             f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead."
@@ -128,5 +196,20 @@ def save(ep: ExportedProgram, f: Any, **kwargs: Any) -> None:
 
 
 def load(f: Any, **kwargs: Any) -> ExportedProgram:
-    """A program from a file."""
+    """Read a program that `save` wrote; the file cannot run code of its own.
+
+    Args:
+        f: a path, or a binary file that is open for reading.
+
+    Raises:
+        CorruptFileError: if the file is damaged.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.export.save(torch.export.export(nn.Linear(2, 1), (torch.ones(1, 2),)), file)
+        >>> _ = file.seek(0)
+        >>> [name for name, _ in torch.export.load(file).named_parameters()]
+        ['weight', 'bias']
+    """
     return ExportedProgram(unpacked(load_file(f, weights_only=True)))

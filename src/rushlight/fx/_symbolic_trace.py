@@ -45,7 +45,16 @@ PH = PHBase()
 
 
 class ProxyableClassMeta(type):
-    """Classes whose construction of stand-ins is a node of its own."""
+    """The metaclass of classes whose objects may be made while tracing: making one of stand-ins becomes a node.
+
+    Example:
+        >>> class Pair(metaclass=torch.fx.ProxyableClassMeta):
+        ...     def __init__(self, a, b):
+        ...         self.a, self.b = a, b
+        >>> graph = torch.fx.symbolic_trace(lambda x: Pair(x, x)).graph
+        >>> [node.op for node in graph.nodes]
+        ['placeholder', 'call_function', 'output']
+    """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         given = [a for a in (*args, *kwargs.values()) if isinstance(a, Proxy)]
@@ -60,7 +69,21 @@ def is_fx_tracing() -> bool:
 
 
 def wrap(fn_or_name: Any) -> Any:
-    """Let calls of a function, of this module, be one node: it is not looked into while tracing."""
+    """Let calls of a function be one node: it is not looked into while tracing.
+
+    Args:
+        fn_or_name: a function of the module that calls `wrap`, or its name.
+
+    Raises:
+        NotImplementedError: if it is not called at the top level of a module.
+
+    Example:
+        >>> torch.fx.wrap("len")
+        'len'
+        >>> graph = torch.fx.symbolic_trace(lambda x: x * len(x)).graph
+        >>> [node.name for node in graph.nodes]
+        ['x', 'len_1', 'mul', 'output']
+    """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError(
             "Unsupported type for global function! Must be either a callable or string name"
@@ -75,7 +98,20 @@ def wrap(fn_or_name: Any) -> Any:
 
 
 class Tracer(TracerBase):
-    """Traces modules and functions; subclasses say which modules are looked into."""
+    """Traces modules and functions; subclasses say which modules are looked into.
+
+    Args:
+        autowrap_modules: calls of their functions become nodes.
+        autowrap_functions: calls of these become nodes.
+        param_shapes_constant: a parameter's shape is a value and not a node.
+
+    Example:
+        >>> class Deep(torch.fx.Tracer):
+        ...     def is_leaf_module(self, m, module_qualified_name):
+        ...         return False
+        >>> [node.op for node in Deep().trace(nn.ReLU()).nodes]
+        ['placeholder', 'call_function', 'output']
+    """
 
     def __init__(
         self,
@@ -271,7 +307,22 @@ def _one_node(fn: Callable) -> Callable:
 
 
 def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> GraphModule:
-    """A module that does what `root` does, step by step from a graph."""
+    """A module that does what `root` does, step by step from a graph.
+
+    Python's own `if` and `for` are run while tracing: what depends on a tensor's values raises `TraceError`.
+
+    Args:
+        root: a module or a function.
+        concrete_args: values of arguments that are fixed.
+
+    Example:
+        >>> net = torch.fx.symbolic_trace(lambda x, y: torch.relu(x) + y)
+        >>> print(net.code.strip())
+        def forward(self, x, y):
+            relu = torch.relu(x);  x = None
+            add = relu + y;  relu = y = None
+            return add
+    """
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)
     name = type(root).__name__ if isinstance(root, Module) else root.__name__

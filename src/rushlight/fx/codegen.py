@@ -39,7 +39,15 @@ class PythonCode:
 
 
 class CodeGen:
-    """Writes `forward`."""
+    """Writes a graph's `forward` as Python.
+
+    Example:
+        >>> graph = torch.fx.symbolic_trace(lambda x: x + 1).graph
+        >>> print(torch.fx.CodeGen().generate(graph, "self").src.strip())
+        def forward(self, x):
+            add = x + 1;  x = None
+            return add
+    """
 
     def generate(self, graph: Any, root: str) -> PythonCode:
         """The text of a graph whose module is called `root`."""

@@ -84,7 +84,19 @@ class _Row(NamedTuple):
 
 
 class Graph:
-    """A program: placeholders, calls, and one output, in an order in which they can run."""
+    """A program: placeholders, calls, and one output, in an order in which they can run.
+
+    Args:
+        owning_module: the module it belongs to.
+        tracer_cls, tracer_extras: which tracer made it.
+
+    Example:
+        >>> graph = torch.fx.Graph()
+        >>> x = graph.placeholder("x")
+        >>> _ = graph.output(graph.call_function(torch.relu, (x,)))
+        >>> torch.fx.GraphModule({}, graph)(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
 
     def __init__(
         self, owning_module: Any = None, tracer_cls: Any = None, tracer_extras: Any = None
@@ -99,6 +111,7 @@ class Graph:
 
     @property
     def nodes(self) -> _Nodes:
+        """The nodes in order."""
         return _Nodes(self)
 
     def output_node(self) -> Node:
@@ -298,12 +311,15 @@ class Graph:
         return self._codegen.generate(self, root_module)
 
     def set_codegen(self, codegen: CodeGen) -> None:
+        """Let another object write the Python."""
         self._codegen = codegen
 
     def process_inputs(self, *args: Any) -> Any:
+        """What the placeholders get for a call's arguments."""
         return args
 
     def process_outputs(self, out: Any) -> Any:
+        """What a call returns for the output's value."""
         return out
 
     def print_tabular(self) -> None:

@@ -49,7 +49,24 @@ def _copy_attribute(source: Module, target: Module, path: str) -> None:
 
 
 class GraphModule(Module):
-    """A module made of a graph and of what the graph's nodes name of `root` (a module or a dict)."""
+    """A module made of a graph and of what the graph's nodes name of `root` (a module or a dict).
+
+    Args:
+        root: where the parameters and submodules come from.
+        graph: the program.
+        class_name: how the module is called when it is printed.
+
+    Raises:
+        RuntimeError: if the graph names something that `root` does not have.
+
+    Example:
+        >>> net = torch.fx.symbolic_trace(nn.Sequential(nn.ReLU()))
+        >>> print(net.code.strip())
+        def forward(self, input):
+            input_1 = input
+            _0 = getattr(self, "0")(input_1);  input_1 = None
+            return _0
+    """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         # `forward` belongs to a class: each object has one of its own.

@@ -16,7 +16,23 @@ __all__ = ["Interpreter", "Transformer"]
 
 
 class Interpreter:
-    """Runs a GraphModule; subclasses change what a kind of node does."""
+    """Runs a GraphModule; subclasses change what a kind of node does.
+
+    Args:
+        module: the `GraphModule`.
+        garbage_collect_values: free a value after its last use.
+        graph: another graph of the module.
+
+    Example:
+        >>> class Loud(torch.fx.Interpreter):
+        ...     def call_function(self, target, args, kwargs):
+        ...         print(target.__name__)
+        ...         return super().call_function(target, args, kwargs)
+        >>> Loud(torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)).run(torch.tensor(-2))
+        relu
+        add
+        tensor(1)
+    """
 
     def __init__(
         self, module: Any, garbage_collect_values: bool = True, graph: Graph | None = None
@@ -73,6 +89,7 @@ class Interpreter:
         return getattr(self, n.op)(n.target, args, kwargs)
 
     def placeholder(self, target: Any, args: tuple, kwargs: dict) -> Any:
+        """The next argument, or its default."""
         if target.startswith("*"):
             return list(self.args_iter)
         try:
@@ -85,18 +102,23 @@ class Interpreter:
             ) from None
 
     def get_attr(self, target: Any, args: tuple, kwargs: dict) -> Any:
+        """An attribute of the module."""
         return self.fetch_attr(target)
 
     def call_function(self, target: Any, args: tuple, kwargs: dict) -> Any:
+        """Call a function."""
         return target(*args, **kwargs)
 
     def call_method(self, target: Any, args: tuple, kwargs: dict) -> Any:
+        """Call a method of the first argument."""
         return getattr(args[0], target)(*args[1:], **kwargs)
 
     def call_module(self, target: Any, args: tuple, kwargs: dict) -> Any:
+        """Call a submodule."""
         return self.fetch_attr(target)(*args, **kwargs)
 
     def output(self, target: Any, args: tuple, kwargs: dict) -> Any:
+        """The result."""
         return args[0]
 
     def fetch_attr(self, target: str) -> Any:
@@ -114,6 +136,7 @@ class Interpreter:
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
     def map_nodes_to_values(self, args: Any, n: Node) -> Any:
+        """Arguments with the values of nodes in place of the nodes."""
         return _mutable(map_arg(args, self.env.__getitem__))
 
 
@@ -129,7 +152,19 @@ def _mutable(a: Any) -> Any:
 
 
 class Transformer(Interpreter):
-    """Runs a graph on stand-ins, so that what its methods do becomes a new graph."""
+    """Runs a graph on stand-ins, so that what its methods do becomes a new graph.
+
+    Args:
+        module: the `GraphModule`.
+
+    Example:
+        >>> class Smooth(torch.fx.Transformer):
+        ...     def call_function(self, target, args, kwargs):
+        ...         return super().call_function(torch.tanh if target is torch.relu else target, args, kwargs)
+        >>> net = Smooth(torch.fx.symbolic_trace(lambda x: torch.relu(x))).transform()
+        >>> net(torch.tensor(-1.0))
+        tensor(-0.7616)
+    """
 
     def __init__(self, module: GraphModule) -> None:
         super().__init__(module)

@@ -31,7 +31,13 @@ _impure: set[Any] = {setattr, operator.setitem}
 
 
 def has_side_effect(fn: Callable) -> Callable:
-    """Keep calls of `fn` when calls without users are taken out."""
+    """Keep calls of the function `fn` when calls that nobody uses are taken out of a graph.
+
+    Example:
+        >>> @torch.fx.has_side_effect
+        ... def log(x):
+        ...     print(x)
+    """
     _impure.add(fn)
     return fn
 
@@ -51,7 +57,13 @@ def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
 
 
 def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
-    """`a` with `fn` of every node in it."""
+    """The arguments `a` with `fn(node)` in place of every node in them.
+
+    Example:
+        >>> node = next(iter(torch.fx.symbolic_trace(lambda x: x + 1).graph.nodes))
+        >>> torch.fx.map_arg(((node, 1), {"k": node}), lambda n: n.name)
+        (('x', 1), {'k': 'x'})
+    """
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
 
 
@@ -81,7 +93,23 @@ def _label(target: Any) -> str:
 
 
 class Node:
-    """A step of a graph; `args` and `kwargs` name the steps whose values it takes."""
+    """A step of a graph; `args` and `kwargs` name the steps whose values it takes.
+
+    Made by the methods of a `Graph`.
+
+    Args:
+        graph: where it stands.
+        name: its value's name, which is unique in the graph.
+        op: "placeholder", "get_attr", "call_function", "call_method", "call_module" or "output".
+        target: what is called, or its name.
+        args, kwargs: what it is called with.
+        return_type: an annotation.
+
+    Example:
+        >>> graph = torch.fx.symbolic_trace(lambda x: torch.relu(x)).graph
+        >>> [(node.op, node.name) for node in graph.nodes]
+        [('placeholder', 'x'), ('call_function', 'relu'), ('output', 'output')]
+    """
 
     def __init__(
         self,

@@ -129,7 +129,19 @@ class GraphAppendingTracer(TracerBase):
 
 
 class Proxy:
-    """Stands for the value of a node."""
+    """Stands for the value of a node while a function is traced: what is done with it becomes nodes.
+
+    Args:
+        node: whose value it is.
+        tracer: makes the new nodes; at the end of the node's graph if not given.
+
+    Example:
+        >>> graph = torch.fx.Graph()
+        >>> x = torch.fx.Proxy(graph.placeholder("x"))
+        >>> _ = graph.output((x * 2).node)
+        >>> torch.fx.GraphModule({}, graph)(torch.tensor(3))
+        tensor(6)
+    """
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
@@ -167,6 +179,7 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def keys(self) -> Any:
+        """What `**proxy` asks for; a tracer says what it may be."""
         return self.tracer.keys(self)
 
     def __len__(self) -> int:

@@ -27,7 +27,25 @@ def _graph_of(thing: Any) -> Graph:
 
 
 def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
-    """Put `replacement` wherever `pattern` is found; both are functions or modules of the same inputs."""
+    """Put `replacement` wherever `pattern` is found; both are functions or modules of the same inputs.
+
+    Args:
+        gm: the `GraphModule`, which is changed.
+        pattern, replacement: functions, modules or graphs; the pattern returns one value.
+
+    Returns:
+        The places where it was found.
+
+    Raises:
+        RuntimeError: if the pattern returns several values.
+
+    Example:
+        >>> net = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
+        >>> len(torch.fx.replace_pattern(net, lambda x: torch.relu(x), lambda x: torch.tanh(x)))
+        1
+        >>> net(torch.tensor(-1.0))
+        tensor(0.2384)
+    """
     wanted, instead = _graph_of(pattern), _graph_of(replacement)
     anchor = wanted.output_node().args[0]
     if not isinstance(anchor, Node):

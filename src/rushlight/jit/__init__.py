@@ -37,7 +37,15 @@ def __getattr__(name: str) -> Any:
 
 
 class Attribute(NamedTuple):
-    """A value with the type that a compiler should give it."""
+    """A value with the type that a compiler should give it.
+
+    Args:
+        value, type: the two.
+
+    Example:
+        >>> torch.jit.Attribute(0.5, float).value
+        0.5
+    """
 
     value: Any
     type: Any
@@ -48,26 +56,51 @@ class TracerWarning(Warning):
 
 
 class ScriptModule(Module):
-    """A module whose methods TorchScript would compile; here it is an ordinary module."""
+    """A module whose methods TorchScript would compile; here it is an ordinary module.
+
+    Example:
+        >>> isinstance(torch.jit.ScriptModule(), nn.Module)
+        True
+    """
 
 
 class RecursiveScriptModule(ScriptModule):
-    """What `script` returns in PyTorch; here nothing is one, because `script` returns its argument."""
+    """What PyTorch's `script` returns for a module; here nothing is one, because `script` returns its argument.
+
+    Example:
+        >>> isinstance(nn.ReLU(), torch.jit.RecursiveScriptModule)
+        False
+    """
 
 
 class ScriptFunction:
-    """What `script` returns of a function in PyTorch; here nothing is one."""
+    """What PyTorch's `script` returns for a function; here nothing is one, because `script` returns its argument.
+
+    Example:
+        >>> isinstance(torch.relu, torch.jit.ScriptFunction)
+        False
+    """
 
     __init__ = _no_compiler("ScriptFunction")
 
 
 def is_scripting() -> bool:
-    """Whether TorchScript is compiling this line: never here."""
+    """Whether TorchScript is compiling this line: always False.
+
+    Example:
+        >>> torch.jit.is_scripting()
+        False
+    """
     return False
 
 
 def is_tracing() -> bool:
-    """Whether `trace` is recording this line."""
+    """Whether `trace` is recording this line.
+
+    Example:
+        >>> torch.jit.is_tracing()
+        False
+    """
     import sys
 
     tracer = sys.modules.get(f"{__name__}._trace")  # not loaded: nobody traces
@@ -75,9 +108,21 @@ def is_tracing() -> bool:
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
-    """The function, class or module itself, which Python goes on running; said once.
+    """Return a function, class or module as it is: Python goes on running it, and one warning says so.
 
-    `RUSHLIGHT_JIT=refuse` raises instead.
+    Args:
+        obj: the function, class or module.
+        args, kwargs: accepted and not needed.
+
+    Raises:
+        NotImplementedError: if the environment says `RUSHLIGHT_JIT=refuse`.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     torch.jit.script(torch.relu) is torch.relu
+        True
     """
     if settings.jit == "refuse":
         _no_compiler("script")()
@@ -92,63 +137,163 @@ def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def script_method(fn: Callable) -> Callable:
-    """The method itself, as `script` returns its argument."""
+    """Return the method `fn` as it is, as `script` does.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     torch.jit.script_method(torch.relu) is torch.relu
+        True
+    """
     return script(fn)
 
 
 def script_if_tracing(fn: Callable) -> Callable:
-    """A function to be scripted when it is met while tracing, which never happens here: itself."""
+    """Return the function `fn` as it is.
+
+    Example:
+        >>> torch.jit.script_if_tracing(torch.relu) is torch.relu
+        True
+    """
     return fn
 
 
 def unused(fn: Callable) -> Callable:
-    """Mark a method that a TorchScript compiler should skip; it stays as it is."""
+    """Mark a method `fn` that a TorchScript compiler should skip; it stays as it is.
+
+    Example:
+        >>> class Net(nn.Module):
+        ...     @torch.jit.unused
+        ...     def show(self):
+        ...         return "shown"
+        >>> Net().show()
+        'shown'
+    """
     return fn
 
 
 def export(fn: Callable) -> Callable:
-    """Mark a method that a TorchScript compiler should include; it stays as it is."""
+    """Mark a method `fn` that a TorchScript compiler should include; it stays as it is.
+
+    Example:
+        >>> class Net(nn.Module):
+        ...     @torch.jit.export
+        ...     def twice(self, x):
+        ...         return 2 * x
+        >>> Net().twice(3)
+        6
+    """
     return fn
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Mark a method that TorchScript should leave to Python; it stays as it is."""
+    """Mark a method that TorchScript should leave to Python; it stays as it is.
+
+    Args:
+        drop: whether calls are left out of saved programs; or the method itself.
+
+    Example:
+        >>> class Net(nn.Module):
+        ...     @torch.jit.ignore
+        ...     def show(self):
+        ...         return "shown"
+        >>> Net().show()
+        'shown'
+    """
     return drop if callable(drop) else export
 
 
 def interface(obj: type) -> type:
-    """Mark a class that describes what others must have; it stays as it is."""
+    """Mark a class `obj` that describes what others must have; it stays as it is.
+
+    Raises:
+        RuntimeError: if `obj` is not a class.
+
+    Example:
+        >>> @torch.jit.interface
+        ... class Block:
+        ...     pass
+        >>> Block.__name__
+        'Block'
+    """
     if not builtins.isinstance(obj, type):
         raise RuntimeError("interface must be applied to a class")
     return obj
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """The value; the type is for a compiler."""
+    """The value; the type is for a compiler.
+
+    Args:
+        the_type, the_value: the two.
+
+    Example:
+        >>> torch.jit.annotate(list[int], [])
+        []
+    """
     return the_value
 
 
 def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Any:
-    """The module itself, which must be in evaluation mode, as in PyTorch."""
+    """The module itself, which must be in evaluation mode, as in PyTorch.
+
+    Args:
+        mod: the module.
+        preserved_attrs, optimize_numerics: accepted and not needed.
+
+    Raises:
+        RuntimeError: if the module is in training mode.
+
+    Example:
+        >>> net = nn.Dropout().eval()
+        >>> torch.jit.freeze(net) is net
+        True
+    """
     if getattr(mod, "training", False):
         raise RuntimeError("Freezing is currently only implemented for modules in eval mode.")
     return mod
 
 
 def fork(func: Callable, *args: Any, **kwargs: Any) -> Future:
-    """What `func` returns, as a future: outside of TorchScript it is computed at once."""
+    """What `func` returns, as a future: outside of TorchScript it is computed at once.
+
+    Args:
+        func: any function; and what it is called with.
+
+    Example:
+        >>> torch.jit.wait(torch.jit.fork(torch.add, torch.tensor(1), torch.tensor(2)))
+        tensor(3)
+    """
     made: Future = Future()
     made.set_result(func(*args, **kwargs))
     return made
 
 
 def wait(future: Future) -> Any:
-    """What a `fork` has computed."""
+    """What a `fork` has computed.
+
+    Args:
+        future: what `fork` returned.
+
+    Example:
+        >>> torch.jit.wait(torch.jit.fork(len, [1, 2]))
+        2
+    """
     return future.wait()
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:  # noqa: A001 - PyTorch's name
-    """Whether `obj` is of a type such as `List[int]` or `Dict[str, Tensor]`, members included."""
+    """Whether `obj` is of a type such as `List[int]` or `Dict[str, Tensor]`, members included.
+
+    Args:
+        obj: any value.
+        target_type: a type, or a tuple of types.
+
+    Example:
+        >>> torch.jit.isinstance([1, 2], list[int]), torch.jit.isinstance([1, "a"], list[int])
+        (True, False)
+    """
     return _fits(obj, target_type)
 
 

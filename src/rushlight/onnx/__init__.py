@@ -15,7 +15,12 @@ __all__ = [
 
 
 class TrainingMode(Enum):
-    """How the legacy exporter treated dropout and batch norm."""
+    """How an older exporter treated dropout and batch norm; accepted by `export` as `training`.
+
+    Example:
+        >>> torch.onnx.TrainingMode.EVAL.name
+        'EVAL'
+    """
 
     EVAL = 0
     PRESERVE = 1
@@ -23,7 +28,12 @@ class TrainingMode(Enum):
 
 
 class OperatorExportTypes(Enum):
-    """What the legacy exporter may write."""
+    """What an older exporter could write; accepted and not needed.
+
+    Example:
+        >>> torch.onnx.OperatorExportTypes.ONNX.name
+        'ONNX'
+    """
 
     ONNX = 0
     ONNX_ATEN = 1
@@ -44,16 +54,40 @@ _running = [0]  # exports that are under way
 
 
 def is_in_onnx_export() -> bool:
-    """Whether a model is being exported."""
+    """Whether a model is being exported.
+
+    Example:
+        >>> torch.onnx.is_in_onnx_export()
+        False
+    """
     return _running[0] > 0
 
 
 def export(model: Any, args: Any = (), f: Any = None, **options: Any) -> Any:
-    """Write `model`, called with `args`, as an ONNX file `f`; the result holds the model's protobuf.
+    """Write `model`, called with `args`, as an ONNX file `f`.
 
-    `input_names`, `output_names`, `opset_version`, `dynamic_axes` or `dynamic_shapes`, `kwargs`, `training`,
-    `verify` and `external_data` are PyTorch's. Sizes that shall be free are found by calling the model again with other sizes.
-    `metadata` (ours) is a dict of texts to keep in the file.
+    Sizes that shall be free are found by calling the model again with other sizes.
+
+    Args:
+        model: a module or a function.
+        args: a tuple of example inputs, or one of them.
+        f: a path or an open file; nothing is written without it.
+        options: PyTorch's `input_names`, `output_names`, `opset_version`, `dynamic_axes` or `dynamic_shapes`, `kwargs`,
+            `training`, `verify` and `external_data`; and `metadata`, a dict of texts to keep in the file.
+
+    Returns:
+        An `ONNXProgram`, which holds the model's protobuf.
+
+    Raises:
+        ImportError: if the `onnx` package is not installed.
+        UnsupportedOperatorError: if the model computes something that ONNX has no operator for.
+
+    Example:
+        >>> import importlib.util, os, tempfile
+        >>> if importlib.util.find_spec("onnx"):
+        ...     with tempfile.TemporaryDirectory() as folder:
+        ...         program = torch.onnx.export(nn.Linear(2, 1), (torch.ones(1, 2),), folder + "/net.onnx")
+        ...         assert os.listdir(folder) == ["net.onnx"]
     """
     from .exporting import export as write
 

@@ -17,13 +17,24 @@ _PAGE = 4096
 
 
 class ONNXProgram:
-    """An exported model."""
+    """An exported model: its protobuf, and how to save and run it.
+
+    Args:
+        model_proto: ONNX's `ModelProto`.
+
+    Example:
+        >>> import importlib.util
+        >>> if importlib.util.find_spec("onnx"):
+        ...     program = torch.onnx.export(nn.Linear(2, 1), (torch.ones(1, 2),))
+        ...     assert program.model_proto.graph.node[0].op_type == "Gemm"
+    """
 
     def __init__(self, model_proto: Any) -> None:
         self.model_proto = model_proto
 
     @property
     def model(self) -> Any:
+        """ONNX's `ModelProto`."""
         return self.model_proto
 
     def save(self, destination: Any, *, external_data: bool | None = None, **ignored: Any) -> None:

@@ -53,7 +53,31 @@ def assert_close(
     check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,
 ) -> None:
-    """Raise AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere."""
+    """Raise AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere.
+
+    Args:
+        actual, expected: tensors, arrays, numbers, or lists and dicts of them.
+        rtol, atol: both or neither; they depend on the dtype if not given.
+        equal_nan: nan equals nan.
+        allow_subclasses: False asks for the same type.
+        check_device, check_dtype, check_stride: these have to be equal, too.
+        check_layout: accepted and not needed.
+        msg: what the error says, or a function that changes it.
+
+    Raises:
+        AssertionError: if they differ; it says where and by how much.
+
+    Example:
+        >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0 + 1e-7]))
+        >>> torch.testing.assert_close(1.0, 1.5)
+        Traceback (most recent call last):
+            ...
+        AssertionError: Scalars are not close!
+        <BLANKLINE>
+        Expected 1.5 but got 1.0.
+        Absolute difference: 0.5 (up to 1e-07 allowed)
+        Relative difference: 0.3333333333333333 (up to 1e-07 allowed)
+    """
     __tracebackhide__ = True
     checks = {"device": check_device, "dtype": check_dtype, "stride": check_stride}
     options = _Options(rtol, atol, equal_nan, checks)

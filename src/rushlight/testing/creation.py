@@ -22,7 +22,25 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Numbers uniform on [low, high), by default [-9, 9) (integers up to 9, unsigned ones from 0)."""
+    """Numbers uniform on [low, high), by default [-9, 9) (integers up to 9, unsigned ones from 0).
+
+    Args:
+        shape: sizes, or one tuple of them.
+        dtype, device: have to be given.
+        low, high: the limits.
+        requires_grad: whether gradients are recorded for it.
+        noncontiguous: make one whose elements do not lie side by side.
+        exclude_zero: replace zeros by the smallest number above.
+        memory_format: such as `torch.channels_last`.
+
+    Raises:
+        ValueError: if the limits are not numbers of the dtype, or options exclude each other.
+
+    Example:
+        >>> t = torch.testing.make_tensor((2, 3), dtype=torch.float32, device="cpu", low=0, high=1)
+        >>> t.shape, bool((t >= 0).all() and (t < 1).all())
+        (torch.Size([2, 3]), True)
+    """
     size = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     d = as_dtype(dtype)
     if noncontiguous and memory_format is not None:

@@ -17,14 +17,34 @@ __all__ = ["FileSystemReader", "FileSystemWriter", "async_save", "load", "save"]
 
 
 class FileSystemWriter:
-    """Says where a checkpoint is written."""
+    """Says where a checkpoint is written.
+
+    Args:
+        path: the folder.
+        options: accepted and not needed.
+
+    Example:
+        >>> from rushlight.distributed import checkpoint
+        >>> checkpoint.FileSystemWriter("step-100").path
+        'step-100'
+    """
 
     def __init__(self, path: Any, **options: Any) -> None:
         self.path = os.fspath(path)
 
 
 class FileSystemReader(FileSystemWriter):
-    """Says where a checkpoint is read."""
+    """Says where a checkpoint is read.
+
+    Args:
+        path: the folder.
+        options: accepted and not needed.
+
+    Example:
+        >>> from rushlight.distributed import checkpoint
+        >>> checkpoint.FileSystemReader("step-100").path
+        'step-100'
+    """
 
 
 def _path(checkpoint_id: Any, storage: Any) -> str:
@@ -87,7 +107,30 @@ def save(
     process_group: Any = None,
     no_dist: bool = False,
 ) -> None:
-    """Write a checkpoint; all ranks call it. It is there as a whole or not at all."""
+    """Write a checkpoint; all ranks call it. It is there as a whole or not at all.
+
+    Args:
+        state_dict: nested dicts and lists of tensors and other values; a `DTensor` is written by the ranks that have it.
+        checkpoint_id: the folder; or
+        storage_writer: a `FileSystemWriter`.
+        planner: accepted and not needed.
+        process_group: the ranks that write; all if not given.
+        no_dist: write from this process alone.
+
+    Raises:
+        RuntimeError: if a rank cannot write; then the folder holds what it held before.
+
+    Example:
+        >>> import tempfile
+        >>> from rushlight.distributed import checkpoint
+        >>> state = {"w": torch.ones(2), "step": 3}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoint.save(state, checkpoint_id=folder + "/step-3")
+        ...     found = {"w": torch.zeros(2), "step": 0}
+        ...     checkpoint.load(found, checkpoint_id=folder + "/step-3")
+        >>> found
+        {'w': tensor([1., 1.]), 'step': 3}
+    """
     final = _path(checkpoint_id, storage_writer)
     group = _ranks(process_group, no_dist)
     rank, size = (0, 1) if group is None else (group.rank(), group.size())
@@ -131,7 +174,20 @@ def _publish(folder: str, key: str, tables: list[Any], flat: dict[str, Any], pro
 
 
 def async_save(state_dict: dict[str, Any], **kwargs: Any) -> Future:
-    """Write a checkpoint; the future is done when it is there. Here that is when the call returns."""
+    """Write a checkpoint; the future is done when it is there. Here that is when the call returns.
+
+    Args:
+        state_dict: as in `save`.
+        kwargs: as in `save`.
+
+    Example:
+        >>> import tempfile
+        >>> from rushlight.distributed import checkpoint
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     future = checkpoint.async_save({"w": torch.ones(2)}, checkpoint_id=folder + "/step-3")
+        ...     future.done()
+        True
+    """
     future: Future = Future()
     kwargs.pop("async_checkpointer_type", None)
     save(state_dict, **kwargs)
@@ -148,7 +204,29 @@ def load(
     process_group: Any = None,
     no_dist: bool = False,
 ) -> None:
-    """Fill the tensors of a state dict, in place, from a checkpoint of any number of ranks."""
+    """Fill the tensors of a state dict, in place, from a checkpoint of any number of ranks.
+
+    Args:
+        state_dict: says what is wanted; tensors are filled in place, other values are replaced.
+        checkpoint_id: the folder; or
+        storage_reader: a `FileSystemReader`.
+        planner, process_group, no_dist: accepted and not needed.
+
+    Raises:
+        RuntimeError: if the folder has no complete checkpoint, or a name is missing.
+        ValueError: if a shape differs.
+
+    Example:
+        >>> import tempfile
+        >>> from rushlight.distributed import checkpoint
+        >>> net = nn.Linear(2, 1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoint.save({"net": net.state_dict()}, checkpoint_id=folder)
+        ...     found = {"net": nn.Linear(2, 1).state_dict()}
+        ...     checkpoint.load(found, checkpoint_id=folder)
+        >>> torch.equal(found["net"]["weight"], net.weight)
+        True
+    """
     reader = Reader(_path(checkpoint_id, storage_reader))
     _load_into(state_dict, "", reader)
 

@@ -26,7 +26,18 @@ def rows_of(length: int, ranks: int, rank: int) -> tuple[int, int]:
 
 
 class DTensor(Tensor):
-    """One rank's part of a tensor."""
+    """One rank's part of a tensor that is spread over the ranks of a mesh.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> from rushlight.distributed.tensor import Shard, distribute_tensor, init_device_mesh
+        >>> mesh = init_device_mesh("cpu", (1,))
+        >>> t = distribute_tensor(torch.arange(4), mesh, [Shard(0)])
+        >>> t.to_local(), t.full_tensor()
+        (tensor([0, 1, 2, 3]), tensor([0, 1, 2, 3]))
+        >>> dist.destroy_process_group()
+    """
 
     device_mesh: Any
     placements: tuple[Placement, ...]
@@ -92,7 +103,25 @@ def spread(
 
 
 def distribute_tensor(tensor: Tensor, device_mesh: Any, placements: Any = None, **kwargs: Any) -> DTensor:  # fmt: skip
-    """A DTensor of which this rank keeps its part of `tensor`, which all ranks have."""
+    """A DTensor of which this rank keeps its part of `tensor`, which all ranks have.
+
+    Args:
+        tensor: the whole, the same on every rank.
+        device_mesh: the ranks, of one dimension.
+        placements: `[Shard(dim)]` or `[Replicate()]`, which is what happens if it is not given.
+
+    Raises:
+        NotImplementedError: if the mesh has several dimensions.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> from rushlight.distributed.tensor import Shard, distribute_tensor, init_device_mesh
+        >>> t = distribute_tensor(torch.arange(4), init_device_mesh("cpu", (1,)), [Shard(0)])
+        >>> t.placements
+        (Shard(dim=0),)
+        >>> dist.destroy_process_group()
+    """
     kinds = tuple(placements or (Replicate(),))
     if device_mesh.ndim != 1 or len(kinds) != 1:
         raise NotImplementedError("distribute_tensor over a mesh of more than one dim")

@@ -8,7 +8,13 @@ __all__ = ["Partial", "Placement", "Replicate", "Shard"]
 
 
 class Placement:
-    """What one axis of a mesh does to a tensor."""
+    """How a tensor lies on the ranks along one dimension of a mesh: `Shard`, `Replicate` or `Partial`.
+
+    Example:
+        >>> from rushlight.distributed.tensor import Shard
+        >>> Shard(0).is_shard(), Shard(0).is_replicate()
+        (True, False)
+    """
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Whether the tensor is cut, along `dim` if given."""
@@ -25,7 +31,16 @@ class Placement:
 
 @dataclass(frozen=True)
 class Shard(Placement):
-    """Cut along a dim."""
+    """Cut along a dimension: each rank has some of it.
+
+    Args:
+        dim: the dimension of the tensor.
+
+    Example:
+        >>> from rushlight.distributed.tensor import Shard
+        >>> Shard(1)
+        Shard(dim=1)
+    """
 
     dim: int
 
@@ -39,11 +54,26 @@ class _StridedShard(Shard):
 
 @dataclass(frozen=True)
 class Replicate(Placement):
-    """Whole in every process."""
+    """Whole on every rank.
+
+    Example:
+        >>> from rushlight.distributed.tensor import Replicate
+        >>> Replicate()
+        Replicate()
+    """
 
 
 @dataclass(frozen=True)
 class Partial(Placement):
-    """A summand in every process."""
+    """Every rank has one of the tensors that add up to it.
+
+    Args:
+        reduce_op: how they become one.
+
+    Example:
+        >>> from rushlight.distributed.tensor import Partial
+        >>> Partial()
+        Partial(reduce_op='sum')
+    """
 
     reduce_op: str = "sum"

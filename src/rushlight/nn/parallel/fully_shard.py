@@ -22,7 +22,19 @@ __all__ = [
 
 @dataclass(frozen=True)
 class MixedPrecisionPolicy:
-    """Dtypes: of gathered parameters, of gradients on their way, of results."""
+    """Dtypes: of gathered parameters, of gradients on their way, of results.
+
+    Args:
+        param_dtype: of the parameters while they are whole.
+        reduce_dtype: of gradients while they are exchanged.
+        output_dtype: of what the module returns.
+        cast_forward_inputs: cast the module's inputs to `param_dtype`.
+
+    Example:
+        >>> from rushlight.distributed.fsdp import MixedPrecisionPolicy
+        >>> MixedPrecisionPolicy(param_dtype=torch.bfloat16).cast_forward_inputs
+        True
+    """
 
     param_dtype: Any = None
     reduce_dtype: Any = None
@@ -32,18 +44,42 @@ class MixedPrecisionPolicy:
 
 @dataclass
 class OffloadPolicy:
-    """Shards stay on the device."""
+    """Keep the shards on the device: the default.
+
+    Example:
+        >>> from rushlight.distributed.fsdp import OffloadPolicy
+        >>> OffloadPolicy()
+        OffloadPolicy()
+    """
 
 
 @dataclass
 class CPUOffloadPolicy(OffloadPolicy):
-    """Shards on the host; refused."""
+    """Keep the shards on the host; `fully_shard` refuses it.
+
+    Args:
+        pin_memory: use page-locked memory.
+
+    Example:
+        >>> from rushlight.distributed.fsdp import CPUOffloadPolicy
+        >>> CPUOffloadPolicy().pin_memory
+        True
+    """
 
     pin_memory: bool = True
 
 
 class FSDPModule:
-    """What `fully_shard` adds to a module's class."""
+    """What `fully_shard` adds to a module's class.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> from rushlight.distributed.fsdp import FSDPModule, fully_shard
+        >>> isinstance(fully_shard(nn.Linear(2, 1)), FSDPModule)
+        True
+        >>> dist.destroy_process_group()
+    """
 
     _fsdp: _State
 
@@ -63,6 +99,7 @@ class FSDPModule:
                 module._fsdp.shards.sync = requires_gradient_sync
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
+        """Whether the whole parameters are freed between forward and backward, of this module and those inside it."""
         for module in self.modules() if recurse else [self]:  # type: ignore[attr-defined]
             if isinstance(module, FSDPModule):
                 module._fsdp.after_forward = reshard_after_forward
@@ -149,6 +186,32 @@ def fully_shard(
     """Spread a module's parameters over the ranks, except those of parts that are sharded already.
 
     Shard the parts first (each block of a transformer), then the whole; make the optimiser afterwards.
+
+    Args:
+        module: a module, or a list of modules; changed in place and returned.
+        mesh: the ranks, of one dimension; all if not given.
+        reshard_after_forward: free the whole parameters between forward and backward; the outermost module keeps
+            them if not given.
+        shard_placement_fn: not supported; parameters are cut along their first dimension.
+        mp_policy: dtypes, a `MixedPrecisionPolicy`.
+        offload_policy: shards stay on their device.
+        ignored_params: parameters that every rank keeps whole.
+        options: accepted and not needed.
+
+    Raises:
+        NotImplementedError: if an option is not supported.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> from rushlight.distributed.fsdp import fully_shard
+        >>> net = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+        >>> for layer in net:
+        ...     _ = fully_shard(layer)
+        >>> _ = fully_shard(net)
+        >>> net(torch.ones(4, 2)).shape
+        torch.Size([4, 1])
+        >>> dist.destroy_process_group()
     """
     if isinstance(offload_policy, CPUOffloadPolicy):
         raise NotImplementedError("fully_shard(offload_policy=CPUOffloadPolicy()): shards stay on their device")  # fmt: skip

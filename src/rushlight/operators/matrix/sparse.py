@@ -20,6 +20,22 @@ class SparseTensor:
     """A tensor of mostly zeros: `values[k]` stands at `indices[:, k]`, repeated places add up.
 
     It is no `Tensor`: what is not listed here is done on `to_dense()`. Gradients reach the values.
+
+    Made by `sparse_coo_tensor` and `Tensor.to_sparse`.
+
+    Args:
+        indices: (sparse dimensions, number of values), integers.
+        values: (number of values, *dense dimensions).
+        size: the shape of the whole.
+        coalesced: whether the places are in order, each once.
+
+    Example:
+        >>> a = torch.sparse_coo_tensor([[0, 0], [1, 1]], [2.0, 3.0], (2, 2))
+        >>> a.to_dense()
+        tensor([[0., 5.],
+                [0., 0.]])
+        >>> a.coalesce().values()
+        tensor([5.])
     """
 
     is_sparse = True
@@ -34,23 +50,29 @@ class SparseTensor:
 
     @property
     def shape(self) -> Size:
+        """The shape of the whole."""
         return self._size
 
     def size(self, dim: int | None = None) -> Any:
+        """The shape, or its size along `dim`."""
         return self._size if dim is None else self._size[dim]
 
     def dim(self) -> int:
+        """How many dimensions it has."""
         return len(self._size)
 
     ndim = property(dim)
 
     def numel(self) -> int:
+        """How many elements the whole has, zeros included."""
         return self._size.numel()
 
     def sparse_dim(self) -> int:
+        """How many dimensions the indices name."""
         return self._at.shape[0]
 
     def dense_dim(self) -> int:
+        """How many dimensions each value has."""
         return self.dim() - self.sparse_dim()
 
     dtype = property(lambda self: self._v.dtype)
@@ -62,6 +84,7 @@ class SparseTensor:
         return self._v.shape[0]
 
     def is_coalesced(self) -> bool:
+        """Whether the places are in order, each once."""
         return self._coalesced
 
     def _indices(self) -> Tensor:
@@ -118,6 +141,7 @@ class SparseTensor:
         return dense if dtype is None else dense.to(dtype)
 
     def to_sparse(self) -> SparseTensor:
+        """The tensor itself."""
         return self
 
     def _with(self, values: Tensor) -> SparseTensor:
@@ -129,24 +153,31 @@ class SparseTensor:
         return SparseTensor(self._at.to(values.device), values, self._size, self._coalesced)
 
     def cuda(self, device: Any = None) -> SparseTensor:
+        """On a GPU."""
         return self.to("cuda" if device is None else device)
 
     def cpu(self) -> SparseTensor:
+        """On the CPU."""
         return self.to("cpu")
 
     def float(self) -> SparseTensor:
+        """With values of float32."""
         return self.to(dtypes.float32)
 
     def double(self) -> SparseTensor:
+        """With values of float64."""
         return self.to(dtypes.float64)
 
     def detach(self) -> SparseTensor:
+        """Without a history of gradients."""
         return self._with(self._v.detach())
 
     def clone(self) -> SparseTensor:
+        """With values of its own."""
         return SparseTensor(self._at.clone(), self._v.clone(), self._size, self._coalesced)
 
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
+        """Record gradients of the values, or no longer."""
         self._v.requires_grad_(requires_grad)
         return self
 
@@ -159,6 +190,7 @@ class SparseTensor:
         return SparseTensor(self._at[dims], self._v, size)
 
     def t(self) -> SparseTensor:
+        """The transposed matrix."""
         return self.transpose(0, 1)
 
     T = property(t)
@@ -204,6 +236,7 @@ class SparseTensor:
     __mul__ = __rmul__ = mul
 
     def div(self, other: Any) -> SparseTensor:
+        """Every value divided by a number."""
         return self._with(self._v / other)
 
     __truediv__ = div
@@ -229,6 +262,7 @@ class SparseTensor:
         return self.add(-other)
 
     def sum(self, dim: Any = None) -> Tensor:
+        """The sum of all values, or along `dim`."""
         return self._v.sum() if dim is None else self.to_dense().sum(dim)
 
     @property

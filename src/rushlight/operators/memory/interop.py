@@ -127,7 +127,12 @@ def _dlpack(
 
 @public("torch")
 def to_dlpack(tensor: Tensor) -> Any:
-    """A capsule of the tensor's memory; newer libraries take the tensor itself."""
+    """A DLPack capsule of the tensor's memory; newer libraries take the tensor itself.
+
+    Example:
+        >>> torch.from_dlpack(torch.to_dlpack(torch.arange(3)))
+        tensor([0, 1, 2])
+    """
     return _dlpack(tensor)
 
 
@@ -138,7 +143,17 @@ def _dlpack_device(self: Tensor) -> tuple[Any, int]:
 
 @public("torch")
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of another library's array."""
+    """A tensor over the memory of another library's array.
+
+    Args:
+        ext_tensor: an object with `__dlpack__`, or a capsule.
+        device: where to put the result; where it is if not given.
+        copy: True always copies, False raises rather than copy.
+
+    Example:
+        >>> torch.from_dlpack(np.arange(3))
+        tensor([0, 1, 2])
+    """
     if type(ext_tensor).__name__ == "PyCapsule":
         ext_tensor = _Capsule(ext_tensor)
     if not hasattr(ext_tensor, "__dlpack__"):
@@ -207,7 +222,19 @@ def _runtime() -> Any:
 
 @public("Tensor")
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """A copy in page-locked memory, from which copies to a GPU can run in the background."""
+    """A copy in page-locked memory, from which copies to a GPU can run in the background.
+
+    Args:
+        device: for PyTorch's signature.
+
+    Raises:
+        RuntimeError: if there is no GPU.
+
+    Example:
+        >>> x = torch.zeros(2)
+        >>> (x.pin_memory() if torch.cuda.is_available() else x).shape
+        torch.Size([2])
+    """
     if not self.is_cpu:
         raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
     settle()
@@ -216,7 +243,15 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 @public("Tensor")
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the memory is page-locked; without a GPU none is."""
+    """Whether the memory is page-locked; without a GPU none is.
+
+    Args:
+        device: for PyTorch's signature.
+
+    Example:
+        >>> torch.zeros(2).is_pinned()
+        False
+    """
     from ...runtime import cuda
 
     return self.is_cpu and cuda.why_not() is None and _runtime().is_pinned(self._a)
@@ -224,7 +259,16 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @public("Tensor")
 def record_stream(self: Tensor, s: Any) -> None:
-    """Keep this memory until a stream has done what it holds now, even if the tensor goes away."""
+    """Keep the memory until a stream has finished what it holds now, even if the tensor goes away.
+
+    Args:
+        s: a `torch.cuda.Stream`.
+
+    Example:
+        >>> x = torch.zeros(2)
+        >>> if torch.cuda.is_available():
+        ...     x.cuda().record_stream(torch.cuda.current_stream())
+    """
     if self.is_cuda:
         _runtime().keep_until(self._a, s.raw)
 

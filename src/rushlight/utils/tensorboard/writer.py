@@ -22,7 +22,24 @@ def _array(value: Any) -> np.ndarray:
 
 
 class SummaryWriter:
-    """Writes event files into `log_dir` (runs/<date>_<host> without one)."""
+    """Writes event files into `log_dir` (runs/<date>_<host> without one).
+
+    Args:
+        log_dir: the folder.
+        comment: put behind the name of a folder that is not given.
+        purge_step, max_queue, flush_secs: accepted and not needed.
+        filename_suffix: put behind the names of the files.
+
+    Example:
+        >>> import os, tempfile
+        >>> from rushlight.utils.tensorboard import SummaryWriter
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with SummaryWriter(folder) as writer:
+        ...         for step in range(3):
+        ...             writer.add_scalar("loss", 1 / (step + 1), step)
+        ...     len(os.listdir(folder))
+        1
+    """
 
     def __init__(
         self, log_dir: Any = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10,
