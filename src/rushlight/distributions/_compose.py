@@ -12,7 +12,17 @@ from .utils import sum_rightmost
 
 
 class Transform:
-    """A map `y = t(x)` with `t.inv` and `log_abs_det_jacobian(x, y)`."""
+    """A map `y = t(x)` with `t.inv` and `log_abs_det_jacobian(x, y)`.
+
+    Args:
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> t = torch.distributions.ExpTransform()
+        >>> y = t(torch.tensor(2.0))
+        >>> t.inv(y), t.log_abs_det_jacobian(torch.tensor(2.0), y)
+        (tensor(2.), tensor(2.))
+    """
 
     bijective = False
     domain: Any
@@ -27,6 +37,7 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
+        """How many of the last dimensions are one event."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
@@ -42,6 +53,7 @@ class Transform:
 
     @property
     def sign(self) -> Any:
+        """1 where y grows with x, -1 where it falls."""
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Any:
@@ -84,9 +96,11 @@ class Transform:
         raise NotImplementedError
 
     def forward_shape(self, shape: Any) -> Any:
+        """The shape of y for an x of `shape`."""
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
+        """The shape of x for a y of `shape`."""
         return shape
 
     def __repr__(self) -> str:
@@ -148,7 +162,17 @@ class _InverseTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Several maps, the first applied first."""
+    """Several maps, the first applied first.
+
+    Args:
+        parts: the maps.
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> t = torch.distributions.ComposeTransform([torch.distributions.AffineTransform(1.0, 2.0), torch.distributions.ExpTransform()])
+        >>> t(torch.tensor(-0.5))
+        tensor(1.)
+    """
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         if cache_size:
@@ -254,7 +278,19 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A map whose last batch dims count as one event."""
+    """A map whose last batch dims count as one event.
+
+    Args:
+        base_transform: the map.
+        reinterpreted_batch_ndims: how many of the last dimensions.
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> t = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
+        >>> x = torch.tensor([1.0, 2.0])
+        >>> t.log_abs_det_jacobian(x, t(x))
+        tensor(3.)
+    """
 
     def __init__(
         self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0

@@ -14,7 +14,15 @@ from .utils import broadcast_all, sum_rightmost
 
 
 class ExpTransform(Plain):
-    """y = exp(x)."""
+    """y = exp(x).
+
+    Args:
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> torch.distributions.ExpTransform()(torch.tensor(0.0))
+        tensor(1.)
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -30,7 +38,16 @@ class ExpTransform(Plain):
 
 
 class PowerTransform(Transform):
-    """y = x ** exponent."""
+    """y = x ** exponent.
+
+    Args:
+        exponent: a number or a tensor.
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> torch.distributions.PowerTransform(2.0)(torch.tensor(3.0))
+        tensor(9.)
+    """
 
     domain = constraints.positive
     codomain = constraints.positive
@@ -62,7 +79,15 @@ class PowerTransform(Transform):
 
 
 class SigmoidTransform(Plain):
-    """y = 1 / (1 + exp(-x))."""
+    """y = 1 / (1 + exp(-x)).
+
+    Args:
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> torch.distributions.SigmoidTransform()(torch.tensor(0.0))
+        tensor(0.5000)
+    """
 
     domain = constraints.real
     codomain = constraints.unit_interval
@@ -81,7 +106,15 @@ class SigmoidTransform(Plain):
 
 
 class SoftplusTransform(Plain):
-    """y = log(1 + exp(x))."""
+    """y = log(1 + exp(x)).
+
+    Args:
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> torch.distributions.SoftplusTransform()(torch.tensor(0.0))
+        tensor(0.6931)
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -97,7 +130,15 @@ class SoftplusTransform(Plain):
 
 
 class TanhTransform(Plain):
-    """y = tanh(x)."""
+    """y = tanh(x).
+
+    Args:
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> torch.distributions.TanhTransform()(torch.tensor(0.0))
+        tensor(0.)
+    """
 
     domain = constraints.real
     codomain = constraints.interval(-1.0, 1.0)
@@ -114,7 +155,15 @@ class TanhTransform(Plain):
 
 
 class AbsTransform(Plain):
-    """y = |x|."""
+    """y = |x|.
+
+    Args:
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> torch.distributions.AbsTransform()(torch.tensor([-1.0, 2.0]))
+        tensor([1., 2.])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -128,7 +177,18 @@ class AbsTransform(Plain):
 
 
 class AffineTransform(Transform):
-    """y = loc + scale * x."""
+    """y = loc + scale * x.
+
+    Args:
+        loc, scale: numbers or tensors.
+        event_dim: how many of the last dimensions are one event.
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> t = torch.distributions.AffineTransform(1.0, 2.0)
+        >>> t(torch.tensor(3.0)), t.inv(torch.tensor(7.0))
+        (tensor(7.), tensor(3.))
+    """
 
     bijective = True
 
@@ -186,7 +246,16 @@ def _same(a: Any, b: Any) -> bool:
 
 
 class CumulativeDistributionTransform(Transform):
-    """y = the cumulative probability of x under a distribution."""
+    """y = the cumulative probability of x under a distribution.
+
+    Args:
+        distribution: one that has a `cdf`.
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> torch.distributions.CumulativeDistributionTransform(torch.distributions.Normal(0.0, 1.0))(torch.tensor(0.0))
+        tensor(0.5000)
+    """
 
     bijective = True
     codomain = constraints.unit_interval

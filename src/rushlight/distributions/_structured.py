@@ -17,7 +17,15 @@ from ._elementwise import SigmoidTransform
 
 
 class SoftmaxTransform(Plain):
-    """y = softmax(x) along the last dim; not one to one, it has no volume."""
+    """y = softmax(x) along the last dimension; several x have the same y, so it has no `log_abs_det_jacobian`.
+
+    Args:
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> torch.distributions.SoftmaxTransform()(torch.zeros(4))
+        tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -39,7 +47,15 @@ class SoftmaxTransform(Plain):
 
 
 class StickBreakingTransform(Plain):
-    """From K - 1 real numbers to a point of the K-part simplex, breaking off piece after piece."""
+    """From K - 1 real numbers to K positive ones that sum to 1, breaking a stick piece by piece.
+
+    Args:
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> torch.distributions.StickBreakingTransform()(torch.zeros(2))
+        tensor([0.3333, 0.3333, 0.3333])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -69,7 +85,16 @@ class StickBreakingTransform(Plain):
 
 
 class LowerCholeskyTransform(Plain):
-    """From any square matrix to a lower triangular one with positive diagonal."""
+    """From any square matrix to a lower triangular one with positive diagonal.
+
+    Args:
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> torch.distributions.LowerCholeskyTransform()(torch.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -82,7 +107,16 @@ class LowerCholeskyTransform(Plain):
 
 
 class PositiveDefiniteTransform(Plain):
-    """From any square matrix to a positive definite one."""
+    """From any square matrix to a positive definite one.
+
+    Args:
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> torch.distributions.PositiveDefiniteTransform()(torch.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
@@ -98,7 +132,17 @@ class PositiveDefiniteTransform(Plain):
 
 
 class CorrCholeskyTransform(Plain):
-    """From D(D-1)/2 real numbers to the Cholesky factor of a D by D correlation matrix."""
+    """From D(D-1)/2 real numbers to the Cholesky factor of a D by D correlation matrix.
+
+    Args:
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(3))
+        tensor([[1., 0., 0.],
+                [0., 1., 0.],
+                [0., 0., 1.]])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.corr_cholesky
@@ -150,7 +194,17 @@ def _out_of_lower(m: Tensor, diagonal: int = -1) -> Tensor:
 
 
 class ReshapeTransform(Transform):
-    """The same numbers in another event shape."""
+    """The same numbers in another event shape.
+
+    Args:
+        in_shape, out_shape: event shapes with equally many elements.
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.arange(4.0))
+        tensor([[0., 1.],
+                [2., 3.]])
+    """
 
     bijective = True
 
@@ -185,7 +239,19 @@ class ReshapeTransform(Transform):
 
 
 class CatTransform(Transform):
-    """Several maps, each for its own length along `dim`."""
+    """Several maps, each for its own length along `dim`.
+
+    Args:
+        tseq: the maps.
+        dim: along which the input is cut.
+        lengths: of the pieces; 1 each if not given.
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> t = torch.distributions.CatTransform([torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 2.0)])
+        >>> t(torch.tensor([0.0, 3.0]))
+        tensor([1., 6.])
+    """
 
     def __init__(
         self, tseq: Sequence[Transform], dim: int = 0, lengths: Any = None, cache_size: int = 0
@@ -222,7 +288,18 @@ class CatTransform(Transform):
 
 
 class StackTransform(Transform):
-    """Several maps, one for each slice along `dim`."""
+    """Several maps, one for each slice along `dim`.
+
+    Args:
+        tseq: the maps.
+        dim: along which the input is cut.
+        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
+
+    Example:
+        >>> t = torch.distributions.StackTransform([torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 2.0)])
+        >>> t(torch.tensor([0.0, 3.0]))
+        tensor([1., 6.])
+    """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)

@@ -17,7 +17,18 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(ExponentialFamily):
-    """One with probability `probs`, else zero."""
+    """One with probability `probs`, else zero.
+
+    Args:
+        probs: probabilities; or
+        logits: their log odds.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.Bernoulli(probs=0.25)
+        >>> d.mean, d.log_prob(torch.tensor(1.0))
+        (tensor(0.2500), tensor(-1.3863))
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
@@ -39,10 +50,12 @@ class Bernoulli(ExponentialFamily):
 
     @lazy_property
     def logits(self) -> Tensor:
+        """The log odds of `probs`."""
         return probs_to_logits(self.probs, is_binary=True)
 
     @lazy_property
     def probs(self) -> Tensor:
+        """The probabilities."""
         return logits_to_probs(self.logits, is_binary=True)
 
     @property

@@ -16,7 +16,17 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """Numbers of [0, 1], drawn as the first part of a two-part Dirichlet."""
+    """Numbers between 0 and 1.
+
+    Args:
+        concentration1, concentration0: weights of the two ends, positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.Beta(2.0, 3.0)
+        >>> d.mean, d.log_prob(torch.tensor(0.5))
+        (tensor(0.4000), tensor(0.4055))
+    """
 
     arg_constraints = {
         "concentration1": constraints.positive,

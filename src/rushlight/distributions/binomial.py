@@ -17,7 +17,19 @@ __all__ = ["Binomial"]
 
 
 class Binomial(Distribution):
-    """How many of `total_count` trials succeed, each with probability `probs`."""
+    """How many of `total_count` trials succeed, each with probability `probs`.
+
+    Args:
+        total_count: trials.
+        probs: probabilities; or
+        logits: their log odds.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.Binomial(10, probs=0.5)
+        >>> d.mean, d.log_prob(torch.tensor(5.0))
+        (tensor(5.), tensor(-1.4020))
+    """
 
     arg_constraints = {
         "total_count": constraints.nonnegative_integer,
@@ -51,10 +63,12 @@ class Binomial(Distribution):
 
     @lazy_property
     def logits(self) -> Tensor:
+        """The log odds of `probs`."""
         return probs_to_logits(self.probs, is_binary=True)
 
     @lazy_property
     def probs(self) -> Tensor:
+        """The probabilities."""
         return logits_to_probs(self.logits, is_binary=True)
 
     @property

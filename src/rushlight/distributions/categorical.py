@@ -16,7 +16,21 @@ __all__ = ["Categorical"]
 
 
 class Categorical(Distribution):
-    """Indices 0 .. K-1 with probabilities (or log weights) along the last dim."""
+    """Indices 0 .. K-1, each with its own probability.
+
+    Args:
+        probs: weights along the last dimension, which are divided by their sum; or
+        logits: their logarithms.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.Categorical(torch.tensor([1.0, 1.0, 2.0]))
+        >>> d.probs, d.entropy()
+        (tensor([0.2500, 0.2500, 0.5000]), tensor(1.0397))
+        >>> _ = torch.manual_seed(0)
+        >>> d.sample((5,))
+        tensor([2, 2, 1, 2, 2])
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
@@ -45,10 +59,12 @@ class Categorical(Distribution):
 
     @lazy_property
     def logits(self) -> Tensor:
+        """The logarithms of `probs`."""
         return probs_to_logits(self.probs)
 
     @lazy_property
     def probs(self) -> Tensor:
+        """The probabilities, which sum to 1 along the last dimension."""
         return logits_to_probs(self.logits)
 
     @property

@@ -15,7 +15,17 @@ __all__ = ["Cauchy"]
 
 
 class Cauchy(Distribution):
-    """Numbers around the median `loc`, with tails so heavy that there is no mean."""
+    """Numbers around the median `loc`, with tails so heavy that there is no mean.
+
+    Args:
+        loc: the median.
+        scale: half of the width at half of the height, positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.Cauchy(0.0, 1.0).cdf(torch.tensor(1.0))
+        tensor(0.7500)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

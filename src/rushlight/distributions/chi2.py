@@ -12,7 +12,16 @@ __all__ = ["Chi2"]
 
 
 class Chi2(Gamma):
-    """The sum of `df` squared normal numbers."""
+    """The sum of `df` squared normal numbers.
+
+    Args:
+        df: degrees of freedom, positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.Chi2(3.0).mean
+        tensor(3.)
+    """
 
     arg_constraints = {"df": constraints.positive}
 

@@ -27,6 +27,16 @@ class ContinuousBernoulli(ExponentialFamily):
     """Numbers of [0, 1] with density in proportion to p^x (1 - p)^(1 - x) (Loaiza-Ganem and Cunningham 2019).
 
     Between the two `lims`, around p = 0.5, closed forms divide zero by zero: Taylor series stand in.
+
+    Args:
+        probs: p, between 0 and 1; or
+        logits: its log odds.
+        lims: where the series are used.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.ContinuousBernoulli(probs=0.25).mean
+        tensor(0.4102)
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -67,10 +77,12 @@ class ContinuousBernoulli(ExponentialFamily):
 
     @lazy_property
     def logits(self) -> Tensor:
+        """The log odds of `probs`."""
         return probs_to_logits(self.probs, is_binary=True)
 
     @lazy_property
     def probs(self) -> Tensor:
+        """The probabilities."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     @property

@@ -14,7 +14,17 @@ __all__ = ["Dirichlet"]
 
 
 class Dirichlet(ExponentialFamily):
-    """Points of the simplex along the last dim."""
+    """Vectors of positive numbers that sum to 1, along the last dimension.
+
+    Args:
+        concentration: (..., K), positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.Dirichlet(torch.tensor([1.0, 1.0, 2.0]))
+        >>> d.mean, d.event_shape
+        (tensor([0.2500, 0.2500, 0.5000]), torch.Size([3]))
+    """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex

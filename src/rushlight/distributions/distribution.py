@@ -20,6 +20,21 @@ class Distribution:
 
     A subclass names its parameters in `arg_constraints`, keeps them as attributes, and writes
     `rsample` (or `sample`) and `log_prob`; printing, checking and `expand` follow from the names.
+
+    Args:
+        batch_shape: shape of the parameters.
+        event_shape: shape of one draw.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Raises:
+        ValueError: if a parameter or a value is not allowed.
+
+    Example:
+        >>> d = torch.distributions.Normal(torch.zeros(3), 1.0)
+        >>> d.batch_shape, d.event_shape, d.sample((2,)).shape
+        (torch.Size([3]), torch.Size([]), torch.Size([2, 3]))
+        >>> d.log_prob(torch.tensor(0.0))
+        tensor([-0.9189, -0.9189, -0.9189])
     """
 
     has_rsample = False
@@ -93,22 +108,27 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Size:
+        """The shape of the parameters."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
+        """The shape of one draw."""
         return self._event_shape
 
     @property
     def mean(self) -> Tensor:
+        """The mean."""
         raise NotImplementedError
 
     @property
     def mode(self) -> Tensor:
+        """The most likely value."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
     def variance(self) -> Tensor:
+        """The variance."""
         raise NotImplementedError
 
     @property
@@ -149,6 +169,7 @@ class Distribution:
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
+        """How uncertain a draw is, in nats."""
         raise NotImplementedError
 
     def perplexity(self) -> Tensor:

@@ -12,7 +12,16 @@ __all__ = ["ExponentialFamily"]
 
 
 class ExponentialFamily(Distribution):
-    """A distribution that knows its natural parameters, which gives entropy and divergence."""
+    """A distribution that knows its natural parameters, which gives entropy and divergence.
+
+    Args:
+        batch_shape, event_shape: as in `Distribution`.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.ExponentialFamily)
+        True
+    """
 
     @property
     def _mean_carrier_measure(self) -> Any:

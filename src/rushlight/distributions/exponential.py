@@ -14,7 +14,17 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """Waiting times of events that come at `rate`."""
+    """Waiting times of events that come at `rate`.
+
+    Args:
+        rate: events per unit of time, positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.Exponential(2.0)
+        >>> d.mean, d.cdf(torch.tensor(1.0))
+        (tensor(0.5000), tensor(0.8647))
+    """
 
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative

@@ -17,7 +17,16 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """The ratio of two chi-squared numbers, each over its degrees of freedom."""
+    """The ratio of two chi-squared numbers, each over its degrees of freedom.
+
+    Args:
+        df1, df2: degrees of freedom of the upper and the lower one.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.FisherSnedecor(2.0, 4.0).mean
+        tensor(2.)
+    """
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive

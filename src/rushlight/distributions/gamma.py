@@ -17,7 +17,17 @@ __all__ = ["Gamma"]
 
 
 class Gamma(ExponentialFamily):
-    """Positive numbers of shape `concentration` and rate `rate`."""
+    """Positive numbers of shape `concentration` and rate `rate`.
+
+    Args:
+        concentration, rate: positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.Gamma(2.0, 4.0)
+        >>> d.mean, d.variance
+        (tensor(0.5000), tensor(0.1250))
+    """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative

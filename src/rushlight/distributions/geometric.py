@@ -17,7 +17,18 @@ __all__ = ["Geometric"]
 
 
 class Geometric(Distribution):
-    """How many trials fail before one, of probability `probs`, succeeds."""
+    """How many trials fail before one, of probability `probs`, succeeds.
+
+    Args:
+        probs: probabilities; or
+        logits: their log odds.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.Geometric(probs=0.25)
+        >>> d.mean, d.log_prob(torch.tensor(0.0))
+        (tensor(3.), tensor(-1.3863))
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
@@ -40,10 +51,12 @@ class Geometric(Distribution):
 
     @lazy_property
     def logits(self) -> Tensor:
+        """The log odds of `probs`."""
         return probs_to_logits(self.probs, is_binary=True)
 
     @lazy_property
     def probs(self) -> Tensor:
+        """The probabilities."""
         return logits_to_probs(self.logits, is_binary=True)
 
     @property

@@ -15,7 +15,16 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(TransformedDistribution):
-    """Absolute values of Cauchy numbers around zero."""
+    """Absolute values of Cauchy numbers around zero.
+
+    Args:
+        scale: the median, positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.HalfCauchy(1.0).cdf(torch.tensor(1.0))
+        tensor(0.5000)
+    """
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative

@@ -15,7 +15,16 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(TransformedDistribution):
-    """Absolute values of normal numbers around zero."""
+    """Absolute values of normal numbers around zero.
+
+    Args:
+        scale: standard deviation of the normal numbers, positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.HalfNormal(1.0).mean
+        tensor(0.7979)
+    """
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative

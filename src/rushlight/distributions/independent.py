@@ -14,7 +14,20 @@ __all__ = ["Independent"]
 
 
 class Independent(Distribution):
-    """The joint distribution over the last `reinterpreted_batch_ndims` batch dims of another."""
+    """The joint distribution over the last `reinterpreted_batch_ndims` batch dims of another.
+
+    Args:
+        base_distribution: the other one.
+        reinterpreted_batch_ndims: how many of its batch dimensions become part of an event.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.Independent(torch.distributions.Normal(torch.zeros(3), 1.0), 1)
+        >>> d.batch_shape, d.event_shape
+        (torch.Size([]), torch.Size([3]))
+        >>> d.log_prob(torch.zeros(3))
+        tensor(-2.7568)
+    """
 
     arg_constraints: dict[str, Any] = {}
 

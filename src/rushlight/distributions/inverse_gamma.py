@@ -15,7 +15,16 @@ __all__ = ["InverseGamma"]
 
 
 class InverseGamma(TransformedDistribution):
-    """Reciprocals of gamma numbers."""
+    """Reciprocals of gamma numbers.
+
+    Args:
+        concentration, rate: of the gamma distribution, positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.InverseGamma(3.0, 2.0).mean
+        tensor(1.)
+    """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive

@@ -39,7 +39,23 @@ _RULES: dict[tuple[type, type], Callable] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable:
-    """Decorator: the divergence of a `type_p` from a `type_q`, which may be base classes."""
+    """Decorator: the divergence of a `type_p` from a `type_q`, which may be base classes.
+
+    Args:
+        type_p, type_q: the two classes.
+
+    Raises:
+        TypeError: if one of them is not a class.
+
+    Example:
+        >>> class Fixed(torch.distributions.Normal):
+        ...     pass
+        >>> @torch.distributions.register_kl(Fixed, Fixed)
+        ... def _(p, q):
+        ...     return (p.loc - q.loc) ** 2
+        >>> torch.distributions.kl_divergence(Fixed(0.0, 1.0), Fixed(3.0, 1.0))
+        tensor(9.)
+    """
     for name, cls in (("type_p", type_p), ("type_q", type_q)):
         if not isinstance(cls, type):
             raise TypeError(f"{name} should be a class, not {cls!r}")
@@ -62,7 +78,19 @@ def _find(p: type, q: type) -> Callable:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """KL(p || q): how much longer a code for draws of `p` gets when it is made for `q`."""
+    """KL(p || q), how far a distribution is from another.
+
+    Args:
+        p: where draws come from.
+        q: what they are taken for.
+
+    Raises:
+        NotImplementedError: if nobody has registered the two kinds.
+
+    Example:
+        >>> torch.distributions.kl_divergence(torch.distributions.Normal(0.0, 1.0), torch.distributions.Normal(1.0, 1.0))
+        tensor(0.5000)
+    """
     return _find(type(p), type(q))(p, q)
 
 

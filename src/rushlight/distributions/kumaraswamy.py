@@ -17,7 +17,16 @@ __all__ = ["Kumaraswamy"]
 
 
 class Kumaraswamy(TransformedDistribution):
-    """Numbers of (0, 1), much like a beta distribution but with a closed cumulative function."""
+    """Numbers of (0, 1), much like a beta distribution but with a closed cumulative function.
+
+    Args:
+        concentration1, concentration0: positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.Kumaraswamy(1.0, 2.0).mean
+        tensor(0.3333)
+    """
 
     arg_constraints = {
         "concentration1": constraints.positive,

@@ -15,7 +15,18 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """Numbers around `loc` whose density falls as exp(-|x - loc| / scale)."""
+    """Numbers around `loc` whose density falls as exp(-|x - loc| / scale).
+
+    Args:
+        loc: the mean.
+        scale: the width, positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.Laplace(0.0, 1.0)
+        >>> d.variance, d.cdf(torch.tensor(0.0))
+        (tensor(2.), tensor(0.5000))
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -23,6 +23,17 @@ class LKJCholesky(Distribution):
     """Cholesky factors of `dim` by `dim` correlation matrices; their density grows with det^(concentration - 1).
 
     Lewandowski, Kurowicka and Joe 2009; samples are drawn by their onion method, row by row.
+
+    Args:
+        dim: rows and columns, at least 2.
+        concentration: positive; 1 makes all correlation matrices equally likely.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> factor = torch.distributions.LKJCholesky(3).sample()
+        >>> (factor @ factor.T).diagonal().round(decimals=3)
+        tensor([1., 1., 1.])
     """
 
     arg_constraints = {"concentration": constraints.positive}

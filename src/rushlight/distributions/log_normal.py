@@ -14,7 +14,17 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """Numbers whose logarithm is normal."""
+    """Numbers whose logarithm is normal.
+
+    Args:
+        loc, scale: mean and standard deviation of the logarithm.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.LogNormal(0.0, 1.0)
+        >>> d.mean, d.mode
+        (tensor(1.6487), tensor(0.3679))
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive

@@ -15,7 +15,18 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """Points of the simplex, broken off a stick by normal numbers."""
+    """Vectors of positive numbers that sum to 1, made from normal numbers by breaking a stick piece by piece.
+
+    Args:
+        loc, scale: of the normal numbers: (..., K - 1) for K parts.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> d = torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2))
+        >>> d.sample().sum().round(decimals=3)
+        tensor(1.)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

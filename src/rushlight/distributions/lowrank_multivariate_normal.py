@@ -20,6 +20,18 @@ class LowRankMultivariateNormal(Distribution):
     """Normal vectors around `loc` with covariance W W' + D, for W of few columns and a diagonal D.
 
     The determinant lemma and Woodbury's identity need a factor of one small matrix only, I + W' D^-1 W.
+
+    Args:
+        loc: (..., D), the mean.
+        cov_factor: W, (..., D, few).
+        cov_diag: the diagonal of D, (..., D), positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.ones(2, 1), torch.ones(2))
+        >>> d.covariance_matrix
+        tensor([[2., 1.],
+                [1., 2.]])
     """
 
     arg_constraints = {
@@ -74,21 +86,25 @@ class LowRankMultivariateNormal(Distribution):
 
     @lazy_property
     def variance(self) -> Tensor:
+        """The diagonal of the covariance matrix."""
         found = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
         return found.expand(self._batch_shape + self._event_shape)
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
+        """The covariance matrix."""
         w = self._unbroadcasted_cov_factor
         found = w @ w.mT + self._unbroadcasted_cov_diag.diag_embed()
         return found.expand(self._batch_shape + self._event_shape + self._event_shape)
 
     @lazy_property
     def scale_tril(self) -> Tensor:
+        """The lower Cholesky factor of the covariance matrix."""
         return cholesky(self.covariance_matrix)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance matrix."""
         d = self._unbroadcasted_cov_diag
         scaled = self._unbroadcasted_cov_factor.mT / d.unsqueeze(-2)
         a = solve_triangular(self._capacitance_tril, scaled, upper=False)

@@ -15,7 +15,19 @@ __all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):
-    """A draw of the component that a categorical distribution picks."""
+    """A draw of the component that a categorical distribution picks.
+
+    Args:
+        mixture_distribution: a `Categorical` with one weight for each component.
+        component_distribution: the components, along its last batch dimension.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> mix = torch.distributions.Categorical(torch.tensor([0.5, 0.5]))
+        >>> d = torch.distributions.MixtureSameFamily(mix, torch.distributions.Normal(torch.tensor([-1.0, 3.0]), 1.0))
+        >>> d.mean, d.variance
+        (tensor(1.), tensor(5.))
+    """
 
     arg_constraints: dict[str, Any] = {}
     has_rsample = False

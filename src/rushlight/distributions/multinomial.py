@@ -17,7 +17,18 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(Distribution):
-    """Counts along the last dim of `total_count` independent draws of a categorical."""
+    """Counts along the last dim of `total_count` independent draws of a categorical.
+
+    Args:
+        total_count: how many draws.
+        probs: weights along the last dimension, which are divided by their sum; or
+        logits: their logarithms.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.Multinomial(10, torch.tensor([1.0, 3.0])).mean
+        tensor([2.5000, 7.5000])
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 

@@ -19,7 +19,23 @@ _FORMS = ("covariance_matrix", "scale_tril", "precision_matrix")
 
 
 class MultivariateNormal(Distribution):
-    """Normal vectors around `loc`, by covariance, its inverse, or its Cholesky factor."""
+    """Normal vectors around `loc`, by covariance, its inverse, or its Cholesky factor.
+
+    Args:
+        loc: (..., D), the mean.
+        covariance_matrix: (..., D, D); or
+        precision_matrix: its inverse; or
+        scale_tril: its lower Cholesky factor.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Raises:
+        ValueError: if not exactly one of the three matrices is given.
+
+    Example:
+        >>> d = torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
+        >>> d.log_prob(torch.zeros(2)), d.entropy()
+        (tensor(-1.8379), tensor(2.8379))
+    """
 
     arg_constraints = {
         "loc": constraints.real_vector,
@@ -78,17 +94,20 @@ class MultivariateNormal(Distribution):
 
     @lazy_property
     def scale_tril(self) -> Tensor:
+        """The lower Cholesky factor of the covariance matrix."""
         shape = self._batch_shape + self._event_shape + self._event_shape
         return self._unbroadcasted_scale_tril.expand(shape)
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
+        """The covariance matrix."""
         lower = self._unbroadcasted_scale_tril
         shape = self._batch_shape + self._event_shape + self._event_shape
         return (lower @ lower.mT).expand(shape)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance matrix."""
         shape = self._batch_shape + self._event_shape + self._event_shape
         return self._unbroadcasted_scale_tril.cholesky_inverse().expand(shape)
 

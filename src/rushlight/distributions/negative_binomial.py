@@ -18,7 +18,18 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(Distribution):
-    """Successes, each of probability `probs`, before `total_count` failures have come."""
+    """Successes, each of probability `probs`, before `total_count` failures have come.
+
+    Args:
+        total_count: failures that end the trials.
+        probs: probabilities; or
+        logits: their log odds.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.NegativeBinomial(3, probs=0.5).mean
+        tensor(3.)
+    """
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),
@@ -44,10 +55,12 @@ class NegativeBinomial(Distribution):
 
     @lazy_property
     def logits(self) -> Tensor:
+        """The log odds of `probs`."""
         return probs_to_logits(self.probs, is_binary=True)
 
     @lazy_property
     def probs(self) -> Tensor:
+        """The probabilities."""
         return logits_to_probs(self.logits, is_binary=True)
 
     @property

@@ -17,7 +17,21 @@ __all__ = ["Normal"]
 
 
 class Normal(ExponentialFamily):
-    """Normal numbers around `loc` with standard deviation `scale`."""
+    """Normal numbers around `loc` with standard deviation `scale`.
+
+    Args:
+        loc: the mean.
+        scale: the standard deviation, positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.Normal(0.0, 2.0)
+        >>> d.log_prob(torch.tensor(0.0)), d.cdf(torch.tensor(0.0))
+        (tensor(-1.6121), tensor(0.5000))
+        >>> _ = torch.manual_seed(0)
+        >>> d.sample((3,))
+        tensor([ 3.0820, -0.5869, -4.3576])
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -15,7 +15,18 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(Distribution):
-    """Vectors of K elements, all zero but one."""
+    """Vectors of K elements, all zero but one.
+
+    Args:
+        probs: weights along the last dimension, which are divided by their sum; or
+        logits: their logarithms.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0]))
+        >>> d.mean, d.log_prob(torch.tensor([0.0, 1.0]))
+        (tensor([0.2500, 0.7500]), tensor(-0.2877))
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
@@ -80,7 +91,18 @@ class OneHotCategorical(Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """One-hot draws whose gradient is that of the probabilities (Bengio et al. 2013)."""
+    """One-hot draws whose gradient is that of the probabilities (Bengio et al. 2013).
+
+    Args:
+        probs: weights along the last dimension, which are divided by their sum; or
+        logits: their logarithms.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([1.0, 3.0], requires_grad=True))
+        >>> d.rsample().requires_grad
+        True
+    """
 
     has_rsample = True
 

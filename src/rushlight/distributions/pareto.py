@@ -16,7 +16,17 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """Numbers above `scale` whose density falls with the power alpha + 1."""
+    """Numbers above `scale` whose density falls with the power alpha + 1.
+
+    Args:
+        scale: the smallest number, positive.
+        alpha: how quickly the density falls, positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.Pareto(1.0, 3.0).mean
+        tensor(1.5000)
+    """
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 

@@ -16,7 +16,17 @@ __all__ = ["Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """Counts of mean `rate`."""
+    """Counts of mean `rate`.
+
+    Args:
+        rate: at least 0.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.Poisson(4.0)
+        >>> d.mean, d.log_prob(torch.tensor(4.0))
+        (tensor(4.), tensor(-1.6329))
+    """
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer

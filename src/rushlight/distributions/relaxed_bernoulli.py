@@ -80,7 +80,20 @@ def _log(self: Any) -> float:
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Numbers of (0, 1), near 0 or 1 when `temperature` is low, with gradients of the draw."""
+    """Numbers of (0, 1), near 0 or 1 when `temperature` is low, with gradients of the draw.
+
+    Args:
+        temperature: positive.
+        probs: probabilities; or
+        logits: their log odds.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> d = torch.distributions.RelaxedBernoulli(torch.tensor(0.5), probs=torch.tensor(0.5, requires_grad=True))
+        >>> d.rsample().requires_grad
+        True
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval

@@ -71,7 +71,20 @@ class ExpRelaxedCategorical(Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Points of the simplex, near its corners when `temperature` is low."""
+    """Vectors of positive numbers that sum to 1, nearly one-hot when `temperature` is low.
+
+    Args:
+        temperature: positive.
+        probs: weights along the last dimension, which are divided by their sum; or
+        logits: their logarithms.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> d = torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.tensor([1.0, 3.0]))
+        >>> d.sample().sum().round(decimals=3)
+        tensor(1.)
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex

@@ -16,7 +16,18 @@ __all__ = ["StudentT"]
 
 
 class StudentT(Distribution):
-    """A normal number over the root of a chi-squared one, with `df` degrees of freedom."""
+    """A normal number over the root of a chi-squared one, with `df` degrees of freedom.
+
+    Args:
+        df: degrees of freedom, positive.
+        loc: the mode.
+        scale: the width, positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.StudentT(3.0).variance
+        tensor(3.)
+    """
 
     arg_constraints = {
         "df": constraints.positive,

@@ -17,7 +17,18 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of t(x), where x is drawn from another distribution."""
+    """The distribution of t(x), where x is drawn from another distribution.
+
+    Args:
+        base_distribution: where x is drawn.
+        transforms: a `Transform`, or a list of them, applied in order.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.TransformedDistribution(torch.distributions.Normal(0.0, 1.0), [torch.distributions.ExpTransform()])
+        >>> d.log_prob(torch.tensor(1.0))
+        tensor(-0.9189)
+    """
 
     arg_constraints: dict[str, Any] = {}
     base_dist: Any

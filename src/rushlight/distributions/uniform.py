@@ -14,7 +14,17 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """Numbers of [low, high)."""
+    """Numbers of [low, high).
+
+    Args:
+        low, high: the limits; low is smaller.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> d = torch.distributions.Uniform(0.0, 4.0)
+        >>> d.mean, d.log_prob(torch.tensor(1.0))
+        (tensor(2.), tensor(-1.3863))
+    """
 
     has_rsample = True
 

@@ -18,7 +18,17 @@ __all__ = ["VonMises"]
 
 
 class VonMises(Distribution):
-    """Angles around `loc`; the greater `concentration`, the closer."""
+    """Angles around `loc`; the greater `concentration`, the closer.
+
+    Args:
+        loc: an angle.
+        concentration: positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.VonMises(0.0, 2.0).log_prob(torch.tensor(0.0))
+        tensor(-0.6619)
+    """
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real

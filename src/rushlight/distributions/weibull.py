@@ -16,7 +16,16 @@ __all__ = ["Weibull"]
 
 
 class Weibull(TransformedDistribution):
-    """Numbers scale * e ** (1 / concentration) of exponential e."""
+    """Numbers scale * e ** (1 / concentration) of exponential e.
+
+    Args:
+        scale, concentration: positive.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> torch.distributions.Weibull(1.0, 2.0).mean
+        tensor(0.8862)
+    """
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive

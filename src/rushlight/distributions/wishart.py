@@ -21,7 +21,23 @@ __all__ = ["Wishart"]
 
 
 class Wishart(Distribution):
-    """Matrices X'X of `df` normal rows X whose covariance is given, or its inverse, or its factor."""
+    """Matrices X'X of `df` normal rows X whose covariance is given, or its inverse, or its factor.
+
+    Args:
+        df: rows, more than D - 1.
+        covariance_matrix: (..., D, D); or
+        precision_matrix: its inverse; or
+        scale_tril: its lower Cholesky factor.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Raises:
+        ValueError: if not exactly one of the three matrices is given.
+
+    Example:
+        >>> torch.distributions.Wishart(torch.tensor(3.0), torch.eye(2)).mean
+        tensor([[3., 0.],
+                [0., 3.]])
+    """
 
     arg_constraints = {
         "covariance_matrix": constraints.positive_definite,
@@ -83,14 +99,17 @@ class Wishart(Distribution):
 
     @lazy_property
     def scale_tril(self) -> Tensor:
+        """The lower Cholesky factor of the covariance matrix."""
         return self._factor.expand(self._batch_shape + self._event_shape)
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
+        """The covariance matrix."""
         return (self._factor @ self._factor.mT).expand(self._batch_shape + self._event_shape)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance matrix."""
         n = self._event_shape[-1]
         one = empty(n, n, dtype=self._factor.dtype, device=self._factor.device).zero_()
         one.diagonal().fill_(1.0)
