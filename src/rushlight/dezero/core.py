@@ -36,14 +36,31 @@ class _Switches(type):
 
 
 class Config(metaclass=_Switches):
-    """The switches: whether calls are recorded, and whether layers train."""
+    """The switches: whether calls are recorded, and whether layers train.
+
+    Example:
+        >>> from rushlight import dezero
+        >>> dezero.Config.enable_backprop, dezero.Config.train
+        (True, True)
+    """
 
     train = True
 
 
 @contextlib.contextmanager
 def using_config(name: str, value: Any) -> Iterator[None]:
-    """Set one switch of `Config` for a block."""
+    """Set one switch of `Config` for a block.
+
+    Args:
+        name: "enable_backprop" or "train".
+        value: what it is inside.
+
+    Example:
+        >>> from rushlight import dezero
+        >>> with dezero.using_config("train", False):
+        ...     dezero.Config.train
+        False
+    """
     before = getattr(Config, name)
     setattr(Config, name, value)
     try:
@@ -53,12 +70,26 @@ def using_config(name: str, value: Any) -> Iterator[None]:
 
 
 def no_grad() -> Any:
-    """Inside the block nothing is recorded for backward."""
+    """Inside the block nothing is recorded for backward.
+
+    Example:
+        >>> from rushlight import dezero
+        >>> with dezero.no_grad():
+        ...     dezero.Config.enable_backprop
+        False
+    """
     return using_config("enable_backprop", False)
 
 
 def test_mode() -> Any:
-    """Inside the block dropout and batch normalisation behave as in use."""
+    """Inside the block dropout and batch normalisation behave as in use.
+
+    Example:
+        >>> from rushlight import dezero
+        >>> with dezero.test_mode():
+        ...     dezero.Config.train
+        False
+    """
     return using_config("train", False)
 
 
@@ -66,7 +97,23 @@ test_mode.__test__ = False  # type: ignore[attr-defined]  # not a test, whatever
 
 
 class Variable(Traced):
-    """An array that remembers how it was computed; its gradient is a Variable too."""
+    """An array that remembers how it was computed; its gradient is a Variable too.
+
+    Args:
+        data: an array, or None.
+        name: for drawings.
+
+    Raises:
+        TypeError: if `data` is not an array.
+
+    Example:
+        >>> from rushlight import dezero
+        >>> x = dezero.Variable(np.array(3.0))
+        >>> y = x**2 + x
+        >>> y.backward()
+        >>> x.grad
+        variable(7.0)
+    """
 
     if TYPE_CHECKING:  # `setup_variable` and `functions_basic` attach them
         __add__: Any
@@ -128,16 +175,42 @@ class Variable(Traced):
 
 
 class Parameter(Variable):
-    """A Variable that layers count among their weights."""
+    """A Variable that layers count among their weights.
+
+    Args:
+        data: an array, or None.
+        name: for files and drawings.
+
+    Example:
+        >>> from rushlight import dezero
+        >>> dezero.Parameter(np.array([1.0]), name="W").name
+        'W'
+    """
 
 
 def as_variable(obj: Any) -> Variable:
-    """`obj` as a Variable; arrays are wrapped."""
+    """`obj` as a Variable; arrays are wrapped.
+
+    Example:
+        >>> from rushlight import dezero
+        >>> dezero.as_variable(np.array([1.0, 2.0]))
+        variable([1. 2.])
+    """
     return obj if isinstance(obj, Variable) else Variable(obj)
 
 
 def as_array(x: Any, array_module: Any = np) -> Any:
-    """`x` as an array; numbers become 0-d ones."""
+    """`x` as an array; numbers become 0-d ones.
+
+    Args:
+        x: a number or an array.
+        array_module: NumPy or CuPy.
+
+    Example:
+        >>> from rushlight import dezero
+        >>> dezero.as_array(3.0)
+        array(3.)
+    """
     if x.__class__ is np.ndarray or x.__class__ in gpu_types:
         return x
     return array_module.array(x) if np.isscalar(x) else x
@@ -153,7 +226,21 @@ def over(a: Any) -> Variable:
 
 
 class Function:
-    """Derive, write `forward` on arrays and `backward` on Variables, and call an instance."""
+    """Derive, write `forward` on arrays and `backward` on Variables, and call an instance.
+
+    Example:
+        >>> from rushlight import dezero
+        >>> class Square(dezero.Function):
+        ...     def forward(self, x):
+        ...         return x**2
+        ...     def backward(self, gy):
+        ...         return 2 * self.inputs[0] * gy
+        >>> x = dezero.Variable(np.array(3.0))
+        >>> y = Square()(x)
+        >>> y.backward()
+        >>> x.grad
+        variable(6.0)
+    """
 
     generation = 0
     inputs: Any = ()
@@ -245,6 +332,8 @@ class _Binary(Function):
 
 
 class Add(_Binary):
+    """See `add`: the Function that it calls."""
+
     def forward(self, x0: Any, x1: Any) -> Any:
         return compute(operator.add, x0, x1)
 
@@ -253,6 +342,8 @@ class Add(_Binary):
 
 
 class Mul(_Binary):
+    """See `mul`: the Function that it calls."""
+
     def forward(self, x0: Any, x1: Any) -> Any:
         return compute(operator.mul, x0, x1)
 
@@ -261,6 +352,8 @@ class Mul(_Binary):
 
 
 class Neg(Function):
+    """See `neg`: the Function that it calls."""
+
     def forward(self, x: Any) -> Any:
         return compute(operator.neg, x)
 
@@ -269,6 +362,8 @@ class Neg(Function):
 
 
 class Sub(_Binary):
+    """See `sub`: the Function that it calls."""
+
     def forward(self, x0: Any, x1: Any) -> Any:
         return compute(operator.sub, _no_bool(x0), _no_bool(x1))
 
@@ -277,6 +372,8 @@ class Sub(_Binary):
 
 
 class Div(_Binary):
+    """See `div`: the Function that it calls."""
+
     def forward(self, x0: Any, x1: Any) -> Any:
         if x0.dtype.kind not in "fc" and x1.dtype.kind not in "fc":
             x0, x1 = floating(x0), floating(x1)
@@ -288,6 +385,8 @@ class Div(_Binary):
 
 
 class Pow(Function):
+    """See `pow`: the Function that it calls."""
+
     def __init__(self, c: Any) -> None:
         self.c = c
 
@@ -305,32 +404,68 @@ def _no_bool(x: Any) -> Any:
 
 
 def add(x0: Any, x1: Any) -> Variable:
-    """x0 + x1."""
+    """x0 + x1.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.add(np.array(1), np.array(2))
+        variable(3)
+    """
     return Add()(*operands(x0, x1))
 
 
 def mul(x0: Any, x1: Any) -> Variable:
-    """x0 * x1."""
+    """x0 * x1.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.mul(np.array(2), np.array(3))
+        variable(6)
+    """
     return Mul()(*operands(x0, x1))
 
 
 def neg(x: Any) -> Variable:
-    """-x."""
+    """-x.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.neg(np.array(2))
+        variable(-2)
+    """
     return Neg()(x)
 
 
 def sub(x0: Any, x1: Any) -> Variable:
-    """x0 - x1."""
+    """x0 - x1.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.sub(np.array(2), np.array(3))
+        variable(-1)
+    """
     return Sub()(*operands(x0, x1))
 
 
 def rsub(x0: Any, x1: Any) -> Variable:
-    """x1 - x0."""
+    """x1 - x0.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.rsub(np.array(2), np.array(3))
+        variable(1)
+    """
     return Sub()(*operands(x1, x0))
 
 
 def div(x0: Any, x1: Any) -> Variable:
-    """x0 / x1."""
+    """x0 / x1.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.div(np.array(1.0), np.array(4.0))
+        variable(0.25)
+    """
     return Div()(*operands(x0, x1))
 
 
@@ -340,12 +475,25 @@ def rdiv(x0: Any, x1: Any) -> Variable:
 
 
 def pow(x: Any, c: Any) -> Variable:
-    """x ** c, where c is a number."""
+    """x ** c, where c is a number.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.pow(np.array(3.0), 2)
+        variable(9.0)
+    """
     return Pow(c)(x)
 
 
 def setup_variable() -> None:
-    """Give Variable its operators; the methods that are Functions come with `functions_basic`."""
+    """Give Variable its operators; the methods that are Functions come with `functions_basic`.
+
+    Example:
+        >>> from rushlight import dezero
+        >>> dezero.setup_variable()
+        >>> dezero.Variable(np.array(2.0)) * 3
+        variable(6.0)
+    """
     cls: Any = Variable
     cls.__add__ = cls.__radd__ = add
     cls.__mul__ = cls.__rmul__ = mul

@@ -24,6 +24,22 @@ class DataLoader:
     of a copy that it keeps until `to_cpu` (256 MB at most), if the dataset read its arrays from files and
     nobody has seen them. Otherwise it reads them when it needs more; then a change in place shows some
     batches later.
+
+    Args:
+        dataset: a `Dataset`.
+        batch_size: examples in each batch.
+        shuffle: a new random order, by np.random, in each round.
+        gpu: give CuPy arrays.
+
+    Example:
+        >>> from rushlight import dezero
+        >>> class Numbers(dezero.Dataset):
+        ...     def prepare(self):
+        ...         self.data, self.label = np.arange(4.0), np.arange(4)
+        >>> for x, t in dezero.DataLoader(Numbers(), 2, shuffle=False):
+        ...     print(x, t)
+        [0. 1.] [0 1]
+        [2. 3.] [2 3]
     """
 
     _ahead: _Ahead | None = None
@@ -103,7 +119,24 @@ class DataLoader:
 
 
 class SeqDataLoader(DataLoader):
-    """Batches of a sequence: each row of a batch follows its own stretch of it."""
+    """Batches of a sequence: each row of a batch follows its own part of it.
+
+    Args:
+        dataset: a `Dataset`.
+        batch_size: rows in each batch.
+        gpu: give CuPy arrays.
+
+    Example:
+        >>> from rushlight import dezero
+        >>> class Numbers(dezero.Dataset):
+        ...     def prepare(self):
+        ...         self.data, self.label = np.arange(6.0), np.arange(6)
+        >>> for x, t in dezero.SeqDataLoader(Numbers(), 2):
+        ...     print(x)
+        [0. 3.]
+        [1. 4.]
+        [2. 5.]
+    """
 
     def __init__(self, dataset: Any, batch_size: int, gpu: bool = False) -> None:
         super().__init__(dataset, batch_size, shuffle=False, gpu=gpu)

@@ -19,7 +19,20 @@ roots = ["data"]
 
 
 class Dataset:
-    """Derive and let `prepare` set `data` and `label`."""
+    """Derive and let `prepare` set `data` and `label`.
+
+    Args:
+        train: whether this is the data to train on.
+        transform, target_transform: functions of one example and of one label.
+
+    Example:
+        >>> from rushlight import dezero
+        >>> class Numbers(dezero.Dataset):
+        ...     def prepare(self):
+        ...         self.data, self.label = np.arange(4.0), np.arange(4)
+        >>> len(Numbers()), Numbers(transform=lambda x: 2 * x)[3]
+        (4, (np.float64(6.0), np.int64(3)))
+    """
 
     def __init__(
         self, train: bool = True, transform: Any = None, target_transform: Any = None

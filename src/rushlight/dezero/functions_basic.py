@@ -16,6 +16,8 @@ from .core import Function, Variable, as_variable
 
 
 class Sin(Function):
+    """See `sin`: the Function that it calls."""
+
     def forward(self, x: Any) -> Any:
         return compute(rl.sin, floating(x))
 
@@ -24,6 +26,8 @@ class Sin(Function):
 
 
 class Cos(Function):
+    """See `cos`: the Function that it calls."""
+
     def forward(self, x: Any) -> Any:
         return compute(rl.cos, floating(x))
 
@@ -32,6 +36,8 @@ class Cos(Function):
 
 
 class Tanh(Function):
+    """See `tanh`: the Function that it calls."""
+
     def forward(self, x: Any) -> Any:
         return compute(rl.tanh, floating(x))
 
@@ -41,6 +47,8 @@ class Tanh(Function):
 
 
 class Exp(Function):
+    """See `exp`: the Function that it calls."""
+
     def forward(self, x: Any) -> Any:
         return compute(rl.exp, floating(x))
 
@@ -49,6 +57,8 @@ class Exp(Function):
 
 
 class Log(Function):
+    """See `log`: the Function that it calls."""
+
     def forward(self, x: Any) -> Any:
         return compute(rl.log, floating(x))
 
@@ -57,27 +67,72 @@ class Log(Function):
 
 
 def sin(x: Any) -> Variable:
-    """The sine."""
+    """The sine.
+
+    Args:
+        x: an array or a Variable.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.sin(np.array([0.0, np.pi / 2]))
+        variable([0. 1.])
+    """
     return Sin()(x)
 
 
 def cos(x: Any) -> Variable:
-    """The cosine."""
+    """The cosine.
+
+    Args:
+        x: an array or a Variable.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.cos(np.array([0.0, np.pi]))
+        variable([ 1. -1.])
+    """
     return Cos()(x)
 
 
 def tanh(x: Any) -> Variable:
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    Args:
+        x: an array or a Variable.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.tanh(np.array(0.0))
+        variable(0.0)
+    """
     return Tanh()(x)
 
 
 def exp(x: Any) -> Variable:
-    """e to the power of x."""
+    """e to the power of x.
+
+    Args:
+        x: an array or a Variable.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.exp(np.array(0.0))
+        variable(1.0)
+    """
     return Exp()(x)
 
 
 def log(x: Any) -> Variable:
-    """The natural logarithm."""
+    """The natural logarithm.
+
+    Args:
+        x: an array or a Variable.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.log(np.array(1.0))
+        variable(0.0)
+    """
     return Log()(x)
 
 
@@ -85,6 +140,8 @@ def log(x: Any) -> Variable:
 
 
 class Reshape(Function):
+    """See `reshape`: the Function that it calls."""
+
     def __init__(self, shape: Any) -> None:
         self.shape = shape
 
@@ -96,12 +153,25 @@ class Reshape(Function):
 
 
 def reshape(x: Any, shape: Any) -> Variable:
-    """The same elements in another shape; -1 stands for what is left."""
+    """The same elements in another shape; -1 stands for what is left.
+
+    Args:
+        x: an array or a Variable.
+        shape: a tuple.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.reshape(np.arange(4), (2, 2))
+        variable([[0 1]
+                  [2 3]])
+    """
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     return as_variable(x) if x.shape == shape else Reshape(shape)(x)
 
 
 class Transpose(Function):
+    """See `transpose`: the Function that it calls."""
+
     def __init__(self, axes: Any = None) -> None:
         self.axes = axes
 
@@ -117,11 +187,24 @@ class Transpose(Function):
 
 
 def transpose(x: Any, axes: Any = None) -> Variable:
-    """The axes in another order; reversed when none is given."""
+    """The axes in another order; reversed when none is given.
+
+    Args:
+        x: an array or a Variable.
+        axes: their new order.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.transpose(np.array([[1, 2], [3, 4]]))
+        variable([[1 3]
+                  [2 4]])
+    """
     return Transpose(axes)(x)
 
 
 class GetItem(Function):
+    """See `get_item`: the Function that it calls."""
+
     def __init__(self, slices: Any) -> None:
         self.slices = _plain(slices)
 
@@ -133,6 +216,8 @@ class GetItem(Function):
 
 
 class GetItemGrad(Function):
+    """See `get_item`: the Function of its gradient."""
+
     def __init__(self, slices: Any, in_shape: tuple[int, ...]) -> None:
         self.slices = _plain(slices)
         self.in_shape = in_shape
@@ -176,23 +261,50 @@ def _is_basic(slices: Any) -> bool:
 
 
 def get_item(x: Any, slices: Any) -> Variable:
-    """`x[slices]`."""
+    """`x[slices]`.
+
+    Args:
+        x: an array or a Variable.
+        slices: an index, as NumPy takes it.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.get_item(np.array([[1, 2], [3, 4]]), 1)
+        variable([3 4])
+    """
     return GetItem(slices)(x)
 
 
 def expand_dims(x: Any, axis: int) -> Variable:
-    """`x` with an axis of length one inserted at `axis`."""
+    """`x` with an axis of length one inserted at `axis`.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.expand_dims(np.array([1, 2]), 0).shape
+        (1, 2)
+    """
     shape = list(x.shape)
     shape.insert(axis % (len(shape) + 1), 1)
     return reshape(x, tuple(shape))
 
 
 def flatten(x: Any) -> Variable:
-    """Everything but the first axis in one axis."""
+    """Everything but the first axis in one axis.
+
+    Args:
+        x: an array or a Variable.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.flatten(np.zeros((2, 3, 4))).shape
+        (2, 12)
+    """
     return reshape(x, (x.shape[0], -1))
 
 
 class Concat(Function):
+    """See `concat`: the Function that it calls."""
+
     def __init__(self, axis: int) -> None:
         self.axis = axis
 
@@ -213,7 +325,17 @@ def _cat(*xs: Any, axis: int) -> Any:
 
 
 def concat(xs: Any, axis: int = 1) -> Variable:
-    """Several Variables one after the other along `axis`; the original DeZero has none."""
+    """Several Variables one after the other along `axis`; the original DeZero has none.
+
+    Args:
+        xs: a list of arrays or Variables.
+        axis: a number.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.concat([np.array([[1]]), np.array([[2]])])
+        variable([[1 2]])
+    """
     return Concat(axis)(*xs)
 
 
@@ -221,6 +343,8 @@ def concat(xs: Any, axis: int = 1) -> Variable:
 
 
 class Sum(Function):
+    """See `sum`: the Function that it calls."""
+
     def __init__(self, axis: Any, keepdims: bool) -> None:
         self.axis = axis
         self.keepdims = keepdims
@@ -234,11 +358,24 @@ class Sum(Function):
 
 
 def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
-    """The sum over `axis` (a number or a tuple), or over everything."""
+    """The sum over `axis` (a number or a tuple), or over everything.
+
+    Args:
+        x: an array or a Variable.
+        axis: which axes; all if not given.
+        keepdims: keep them with length 1.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.sum(np.array([[1, 2], [3, 4]]), axis=0)
+        variable([4 6])
+    """
     return Sum(axis, keepdims)(x)
 
 
 class SumTo(Function):
+    """See `sum_to`: the Function that it calls."""
+
     def __init__(self, shape: Any) -> None:
         self.shape = shape
 
@@ -250,11 +387,23 @@ class SumTo(Function):
 
 
 def sum_to(x: Any, shape: Any) -> Variable:
-    """The elements added up until the shape is `shape`: the reverse of broadcasting."""
+    """The elements added up until the shape is `shape`: the reverse of broadcasting.
+
+    Args:
+        x: an array or a Variable.
+        shape: a tuple.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.sum_to(np.ones((2, 3)), (1, 3))
+        variable([[2. 2. 2.]])
+    """
     return as_variable(x) if x.shape == tuple(shape) else SumTo(tuple(shape))(x)
 
 
 class BroadcastTo(Function):
+    """See `broadcast_to`: the Function that it calls."""
+
     def __init__(self, shape: Any) -> None:
         self.shape = shape
 
@@ -266,12 +415,34 @@ class BroadcastTo(Function):
 
 
 def broadcast_to(x: Any, shape: Any) -> Variable:
-    """The elements repeated until the shape is `shape`."""
+    """The elements repeated until the shape is `shape`.
+
+    Args:
+        x: an array or a Variable.
+        shape: a tuple.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.broadcast_to(np.array([1, 2]), (2, 2))
+        variable([[1 2]
+                  [1 2]])
+    """
     return as_variable(x) if x.shape == tuple(shape) else BroadcastTo(tuple(shape))(x)
 
 
 def average(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
-    """The mean over `axis`, or over everything."""
+    """The mean over `axis`, or over everything.
+
+    Args:
+        x: an array or a Variable.
+        axis: which axes; all if not given.
+        keepdims: keep them with length 1.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.average(np.array([1.0, 3.0]))
+        variable(2.0)
+    """
     x = as_variable(x)
     y = sum(x, axis, keepdims)
     return y * (y.size / x.size)
@@ -284,6 +455,8 @@ mean = average
 
 
 class MatMul(Function):
+    """See `matmul`: the Function that it calls."""
+
     def forward(self, x: Any, W: Any) -> Any:
         x, W = common(x, W)
         return compute(rl.matmul, x, W)
@@ -298,7 +471,16 @@ class MatMul(Function):
 
 
 def matmul(x: Any, W: Any) -> Variable:
-    """The matrix product; vectors are rows on the left and columns on the right."""
+    """The matrix product; vectors are rows on the left and columns on the right.
+
+    Args:
+        x, W: arrays or Variables.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.matmul(np.array([[1, 2]]), np.array([[3], [4]]))
+        variable([[11]])
+    """
     return MatMul()(x, W)
 
 
@@ -306,6 +488,8 @@ def matmul(x: Any, W: Any) -> Variable:
 
 
 class Max(Function):
+    """See `max`: the Function that it calls."""
+
     def __init__(self, axis: Any = None, keepdims: bool = False) -> None:
         self.axis = axis
         self.keepdims = keepdims
@@ -325,17 +509,41 @@ class Max(Function):
 
 
 class Min(Max):
+    """See `min`: the Function that it calls."""
+
     def forward(self, x: Any) -> Any:
         return compute(rl.amin, x, self._axes(), self.keepdims)
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
-    """The largest element over `axis`, or of all."""
+    """The largest element over `axis`, or of all.
+
+    Args:
+        x: an array or a Variable.
+        axis: which axes; all if not given.
+        keepdims: keep them with length 1.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.max(np.array([[1, 2], [3, 4]]), axis=1)
+        variable([2 4])
+    """
     return Max(axis, keepdims)(x)
 
 
 def min(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
-    """The smallest element over `axis`, or of all."""
+    """The smallest element over `axis`, or of all.
+
+    Args:
+        x: an array or a Variable.
+        axis: which axes; all if not given.
+        keepdims: keep them with length 1.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.min(np.array([[1, 2], [3, 4]]), axis=1)
+        variable([1 3])
+    """
     return Min(axis, keepdims)(x)
 
 

@@ -26,6 +26,8 @@ def _how(stride: Any, pad: Any) -> dict[str, Any]:
 
 
 class Conv2d(Function):
+    """See `conv2d`: the Function that it calls."""
+
     def __init__(self, stride: Any = 1, pad: Any = 0) -> None:
         self.stride = pair(stride)
         self.pad = pair(pad)
@@ -47,11 +49,26 @@ class Conv2d(Function):
 
 
 def conv2d(x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0) -> Variable:
-    """The cross-correlation of x with W (out, in, height, width)."""
+    """The cross-correlation of x with W (out, in, height, width).
+
+    Args:
+        x: (N, in, height, width).
+        W: (out, in, height, width).
+        b: (out,), or None.
+        stride, pad: numbers, or pairs (height, width).
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.conv2d(np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2))).data
+        array([[[[4., 4.],
+                 [4., 4.]]]])
+    """
     return Conv2d(stride, pad)(x, W, b)
 
 
 class Deconv2d(Function):
+    """See `deconv2d`: the Function that it calls."""
+
     def __init__(self, stride: Any = 1, pad: Any = 0, outsize: Any = None) -> None:
         self.stride = pair(stride)
         self.pad = pair(pad)
@@ -84,11 +101,28 @@ class Deconv2d(Function):
 def deconv2d(
     x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0, outsize: Any = None
 ) -> Variable:
-    """The transposed convolution of x with W (in, out, height, width)."""
+    """The transposed convolution of x with W (in, out, height, width).
+
+    Args:
+        x: (N, in, height, width).
+        W: (in, out, height, width).
+        b: (out,), or None.
+        stride, pad: numbers, or pairs (height, width).
+        outsize: the size of the result, where several are possible.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.deconv2d(np.ones((1, 1, 2, 2)), np.ones((1, 1, 2, 2))).data
+        array([[[[1., 2., 1.],
+                 [2., 4., 2.],
+                 [1., 2., 1.]]]])
+    """
     return Deconv2d(stride, pad, outsize)(x, W, b)
 
 
 class Conv2DGradW(Function):
+    """See `conv2d`: the Function of the gradient of W."""
+
     def __init__(self, conv2d: Any) -> None:
         self.w_shape = conv2d.inputs[1].shape
         self.stride = conv2d.stride
@@ -133,6 +167,8 @@ def _padded(x: Any, pad: Any) -> Any:
 
 
 class Pooling(Function):
+    """See `pooling`: the Function that it calls."""
+
     def __init__(self, kernel_size: Any, stride: Any = 1, pad: Any = 0) -> None:
         self.kernel_size = pair(kernel_size)
         self.stride = pair(stride)
@@ -159,6 +195,8 @@ class Pooling(Function):
 
 
 class Pooling2DGrad(Function):
+    """See `pooling`: the Function of its gradient."""
+
     def __init__(self, mpool2d: Pooling) -> None:
         self.mpool2d = mpool2d
 
@@ -175,6 +213,8 @@ class Pooling2DGrad(Function):
 
 
 class Pooling2DWithIndexes(Function):
+    """See `pooling`: the Function of the gradient's gradient."""
+
     def __init__(self, mpool2d: Pooling) -> None:
         self.mpool2d = mpool2d
 
@@ -187,7 +227,20 @@ class Pooling2DWithIndexes(Function):
 
 
 def pooling(x: Any, kernel_size: Any, stride: Any = 1, pad: Any = 0) -> Variable:
-    """The largest element of every window."""
+    """The largest element of every window.
+
+    Args:
+        x: (N, channels, height, width).
+        kernel_size: a number, or a pair (height, width).
+        stride: the same.
+        pad: zeros around the pictures, the same.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.pooling(np.arange(16.0).reshape(1, 1, 4, 4), 2, 2).data
+        array([[[[ 5.,  7.],
+                 [13., 15.]]]])
+    """
     return Pooling(kernel_size, stride, pad)(x)
 
 
@@ -202,6 +255,8 @@ def pooling_simple(x: Any, kernel_size: Any, stride: Any = 1, pad: Any = 0) -> V
 
 
 class AveragePooling(Derived):
+    """See `average_pooling`: the Function that it calls."""
+
     def __init__(self, kernel_size: Any, stride: Any = 1, pad: Any = 0) -> None:
         self.kernel_size = pair(kernel_size)
         self.stride = pair(stride)
@@ -212,7 +267,20 @@ class AveragePooling(Derived):
 
 
 def average_pooling(x: Any, kernel_size: Any, stride: Any = 1, pad: Any = 0) -> Variable:
-    """The mean of every window, zeros of the padding included."""
+    """The mean of every window, zeros of the padding included.
+
+    Args:
+        x: (N, channels, height, width).
+        kernel_size: a number, or a pair (height, width).
+        stride: the same.
+        pad: zeros around the pictures, the same.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.average_pooling(np.arange(16.0).reshape(1, 1, 4, 4), 2, 2).data
+        array([[[[ 2.5,  4.5],
+                 [10.5, 12.5]]]])
+    """
     return AveragePooling(kernel_size, stride, pad)(x)
 
 
@@ -243,6 +311,8 @@ def col2im_array(
 
 
 class Im2col(Function):
+    """See `im2col`: the Function that it calls."""
+
     def __init__(self, kernel_size: Any, stride: Any, pad: Any, to_matrix: bool) -> None:
         self.kernel_size = kernel_size
         self.stride = stride
@@ -258,6 +328,8 @@ class Im2col(Function):
 
 
 class Col2im(Function):
+    """See `col2im`: the Function that it calls."""
+
     def __init__(
         self, input_shape: Any, kernel_size: Any, stride: Any, pad: Any, to_matrix: bool
     ) -> None:
@@ -278,7 +350,23 @@ class Col2im(Function):
 def im2col(
     x: Any, kernel_size: Any, stride: Any = 1, pad: Any = 0, to_matrix: bool = True
 ) -> Variable:
-    """The windows of x, one in each row, or as (N, C, KH, KW, OH, OW)."""
+    """The windows of x, one in each row, or as (N, C, KH, KW, OH, OW).
+
+    Args:
+        x: (N, channels, height, width).
+        kernel_size: a number, or a pair (height, width).
+        stride: the same.
+        pad: zeros around the pictures, the same.
+        to_matrix: one window in each row.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.im2col(np.arange(9.0).reshape(1, 1, 3, 3), 2).data
+        array([[0., 1., 3., 4.],
+               [1., 2., 4., 5.],
+               [3., 4., 6., 7.],
+               [4., 5., 7., 8.]])
+    """
     return Im2col(kernel_size, stride, pad, to_matrix)(x)
 
 
@@ -290,5 +378,21 @@ def col2im(
     pad: Any = 0,
     to_matrix: bool = True,
 ) -> Variable:
-    """Windows added up into pictures of `input_shape`."""
+    """Windows added up into pictures of `input_shape`.
+
+    Args:
+        x: windows, as `im2col` gives them.
+        input_shape: (N, channels, height, width).
+        kernel_size: a number, or a pair (height, width).
+        stride: the same.
+        pad: zeros around the pictures, the same.
+        to_matrix: one window in each row.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.col2im(np.ones((4, 4)), (1, 1, 3, 3), 2).data
+        array([[[[1., 2., 1.],
+                 [2., 4., 2.],
+                 [1., 2., 1.]]]])
+    """
     return Col2im(input_shape, kernel_size, stride, pad, to_matrix)(x)

@@ -24,6 +24,8 @@ nn = rl.nn.functional
 
 
 class Linear(Function):
+    """See `linear`: the Function that it calls."""
+
     def forward(self, x: Any, W: Any, b: Any = None) -> Any:
         x, W, b = common(x, W, b)
         return compute(nn.linear, x, W.T, b)  # rushlight's weight is (out, in)
@@ -74,7 +76,18 @@ def _rows(x: Any) -> Any:
 
 
 def linear(x: Any, W: Any, b: Any = None) -> Variable:
-    """`x W + b`, where W is (in, out)."""
+    """`x W + b`, where W is (in, out).
+
+    Args:
+        x: (N, in).
+        W: (in, out).
+        b: (out,), or None.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.linear(np.ones((1, 2)), np.ones((2, 3)), np.zeros(3))
+        variable([[2. 2. 2.]])
+    """
     return Linear()(x, W, b)
 
 
@@ -88,16 +101,22 @@ def linear_simple(x: Any, W: Any, b: Any = None) -> Variable:
 
 
 class Sigmoid(Derived):
+    """See `sigmoid`: the Function that it calls."""
+
     def compute(self, x: Any) -> Any:
         return rl.sigmoid(real(x))
 
 
 class ReLU(Derived):
+    """See `relu`: the Function that it calls."""
+
     def compute(self, x: Any) -> Any:
         return rl.relu(real(x))
 
 
 class LeakyReLU(Derived):
+    """See `leaky_relu`: the Function that it calls."""
+
     def __init__(self, slope: float) -> None:
         self.slope = slope
 
@@ -106,6 +125,8 @@ class LeakyReLU(Derived):
 
 
 class Softmax(Derived):
+    """See `softmax`: the Function that it calls."""
+
     def __init__(self, axis: int = 1) -> None:
         self.axis = axis
 
@@ -114,6 +135,8 @@ class Softmax(Derived):
 
 
 class LogSoftmax(Derived):
+    """See `log_softmax`: the Function that it calls."""
+
     def __init__(self, axis: int = 1) -> None:
         self.axis = axis
 
@@ -122,6 +145,8 @@ class LogSoftmax(Derived):
 
 
 class Clip(Derived):
+    """See `clip`: the Function that it calls."""
+
     def __init__(self, x_min: Any, x_max: Any) -> None:
         self.x_min = x_min
         self.x_max = x_max
@@ -131,7 +156,16 @@ class Clip(Derived):
 
 
 def sigmoid(x: Any) -> Variable:
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    Args:
+        x: an array or a Variable.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.sigmoid(np.array(0.0))
+        variable(0.5)
+    """
     return Sigmoid()(x)
 
 
@@ -141,17 +175,46 @@ def sigmoid_simple(x: Any) -> Variable:
 
 
 def relu(x: Any) -> Variable:
-    """x where it is positive, 0 elsewhere."""
+    """x where it is positive, 0 elsewhere.
+
+    Args:
+        x: an array or a Variable.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.relu(np.array([-1.0, 2.0]))
+        variable([0. 2.])
+    """
     return ReLU()(x)
 
 
 def leaky_relu(x: Any, slope: float = 0.2) -> Variable:
-    """x where it is positive, `slope * x` elsewhere."""
+    """x where it is positive, `slope * x` elsewhere.
+
+    Args:
+        x: an array or a Variable.
+        slope: a number.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.leaky_relu(np.array([-1.0, 2.0]))
+        variable([-0.2  2. ])
+    """
     return LeakyReLU(slope)(x)
 
 
 def softmax(x: Any, axis: int = 1) -> Variable:
-    """exp(x), scaled to sum to 1 along `axis`."""
+    """exp(x), scaled to sum to 1 along `axis`.
+
+    Args:
+        x: an array or a Variable.
+        axis: a number.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.softmax(np.array([[0.0, 0.0]]))
+        variable([[0.5 0.5]])
+    """
     return Softmax(axis)(x)
 
 
@@ -162,12 +225,32 @@ def softmax_simple(x: Any, axis: int = 1) -> Variable:
 
 
 def log_softmax(x: Any, axis: int = 1) -> Variable:
-    """The logarithm of `softmax`."""
+    """The logarithm of `softmax`.
+
+    Args:
+        x: an array or a Variable.
+        axis: a number.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.log_softmax(np.array([[0.0, 0.0]]))
+        variable([[-0.69314718 -0.69314718]])
+    """
     return LogSoftmax(axis)(x)
 
 
 def clip(x: Any, x_min: Any, x_max: Any) -> Variable:
-    """x, brought into [x_min, x_max]."""
+    """x, brought into [x_min, x_max].
+
+    Args:
+        x: an array or a Variable.
+        x_min, x_max: numbers.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.clip(np.array([-3.0, 0.5]), -1, 1)
+        variable([-1.   0.5])
+    """
     return Clip(x_min, x_max)(x)
 
 
@@ -175,6 +258,8 @@ def clip(x: Any, x_min: Any, x_max: Any) -> Variable:
 
 
 class MeanSquaredError(Derived):
+    """See `mean_squared_error`: the Function that it calls."""
+
     def compute(self, x0: Any, x1: Any) -> Any:
         x0, x1 = match(x0, x1)
         difference = x0 - x1
@@ -182,6 +267,8 @@ class MeanSquaredError(Derived):
 
 
 class SoftmaxCrossEntropy(Derived):
+    """See `softmax_cross_entropy`: the Function that it calls."""
+
     def compute(self, x: Any, t: Any) -> Any:
         labels = t._a
         if labels.ndim != 1 or labels.dtype != np.int64:
@@ -190,7 +277,16 @@ class SoftmaxCrossEntropy(Derived):
 
 
 def mean_squared_error(x0: Any, x1: Any) -> Variable:
-    """The sum of squared differences over the number of rows."""
+    """The sum of squared differences over the number of rows.
+
+    Args:
+        x0, x1: arrays or Variables of one shape.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.mean_squared_error(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
+        variable(2.0)
+    """
     return MeanSquaredError()(x0, x1)
 
 
@@ -201,7 +297,17 @@ def mean_squared_error_simple(x0: Any, x1: Any) -> Variable:
 
 
 def softmax_cross_entropy(x: Any, t: Any) -> Variable:
-    """The mean over the rows of -log softmax(x) at the class numbers `t`."""
+    """The mean over the rows of -log softmax(x) at the class numbers `t`.
+
+    Args:
+        x: (N, classes).
+        t: (N,), integers.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.softmax_cross_entropy(np.array([[0.0, 0.0]]), np.array([1]))
+        variable(0.6931471805599453)
+    """
     return SoftmaxCrossEntropy()(x, t)
 
 
@@ -215,18 +321,40 @@ def softmax_cross_entropy_simple(x: Any, t: Any) -> Variable:
 
 
 class SigmoidCrossEntropy(Derived):
+    """See `sigmoid_cross_entropy`: the Function that it calls."""
+
     def compute(self, x: Any, t: Any) -> Any:
         x, t = match(x, t)
         return nn.binary_cross_entropy_with_logits(x, t, reduction="sum") / len(x)
 
 
 def sigmoid_cross_entropy(x: Any, t: Any) -> Variable:
-    """The binary cross entropy of sigmoid(x) with 0s and 1s, over the number of rows."""
+    """The binary cross entropy of sigmoid(x) with 0s and 1s, over the number of rows.
+
+    Args:
+        x: an array or a Variable.
+        t: 0s and 1s of the shape of `x`.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.sigmoid_cross_entropy(np.array([[0.0]]), np.array([[1]]))
+        variable(0.6931471805599453)
+    """
     return SigmoidCrossEntropy()(x, t if x.ndim == t.ndim else F.reshape(t, x.shape))
 
 
 def binary_cross_entropy(p: Any, t: Any) -> Variable:
-    """The cross entropy of probabilities with 0s and 1s, over the number of rows."""
+    """The cross entropy of probabilities with 0s and 1s, over the number of rows.
+
+    Args:
+        p: probabilities.
+        t: 0s and 1s of the shape of `p`.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.binary_cross_entropy(np.array([[0.5]]), np.array([[1]]))
+        variable(0.6931471805599453)
+    """
     if p.ndim != t.ndim:
         t = F.reshape(t, p.shape)
     t = as_variable(t)
@@ -235,7 +363,17 @@ def binary_cross_entropy(p: Any, t: Any) -> Variable:
 
 
 def accuracy(y: Any, t: Any) -> Variable:
-    """The part of the rows whose largest entry is at the class `t`; not differentiable."""
+    """The part of the rows whose largest entry is at the class `t`; not differentiable.
+
+    Args:
+        y: (N, classes).
+        t: (N,), integers.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.accuracy(np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([1, 1]))
+        variable(0.5)
+    """
     y, t = as_variable(y), as_variable(t)
     predicted = y.data.argmax(axis=1).reshape(t.shape)
     return Variable(as_array((predicted == t.data).mean()))
@@ -245,7 +383,19 @@ def accuracy(y: Any, t: Any) -> Variable:
 
 
 def dropout(x: Any, dropout_ratio: float = 0.5) -> Variable:
-    """In training, zero for a random part of the elements and the others scaled up to make up for it."""
+    """In training, zero for a random part of the elements and the others scaled up to make up for it.
+
+    Args:
+        x: an array or a Variable.
+        dropout_ratio: which part.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> from rushlight import dezero
+        >>> with dezero.test_mode():
+        ...     F.dropout(np.array([1.0, 2.0]))
+        variable([1. 2.])
+    """
     x = as_variable(x)
     if not Config.train:
         return x
@@ -256,7 +406,20 @@ def dropout(x: Any, dropout_ratio: float = 0.5) -> Variable:
 
 
 class BatchNorm(Derived):
-    """`mean` and `var` are the running statistics, changed in place by training."""
+    """The Function of `batch_norm`; `mean` and `var` are changed in place by training.
+
+    Args:
+        mean, var: the running statistics.
+        decay: which part of them is kept.
+        eps: added to the variance.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> norm = F.BatchNorm(np.zeros(1), np.ones(1), 0.9, 0.0)
+        >>> norm(np.array([[0.0], [2.0]]), np.ones(1), np.zeros(1))
+        variable([[-1.]
+                  [ 1.]])
+    """
 
     def __init__(self, mean: Any, var: Any, decay: float, eps: float) -> None:
         self.avg_mean = mean.data if isinstance(mean, Variable) else mean
@@ -284,7 +447,21 @@ class BatchNorm(Derived):
 def batch_norm(
     x: Any, gamma: Any, beta: Any, mean: Any, var: Any, decay: float = 0.9, eps: float = 2e-5
 ) -> Variable:
-    """Each channel (axis 1) brought to mean 0 and variance 1, then scaled by gamma, shifted by beta."""
+    """Each channel (axis 1) brought to mean 0 and variance 1, then scaled by gamma, shifted by beta.
+
+    Args:
+        x: (N, channels, ...).
+        gamma, beta: (channels,).
+        mean, var: the running statistics, (channels,); changed in place by training.
+        decay: which part of them is kept.
+        eps: added to the variance.
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.batch_norm(np.array([[0.0], [2.0]]), np.ones(1), np.zeros(1), np.zeros(1), np.ones(1), eps=0.0)
+        variable([[-1.]
+                  [ 1.]])
+    """
     return BatchNorm(mean, var, decay, eps)(x, gamma, beta)
 
 
@@ -292,5 +469,15 @@ batch_nrom = batch_norm  # the book's spelling
 
 
 def embed_id(x: Any, W: Any) -> Variable:
-    """The rows of W at the numbers `x`."""
+    """The rows of W at the numbers `x`.
+
+    Args:
+        x: integers.
+        W: (numbers, size).
+
+    Example:
+        >>> from rushlight.dezero import functions as F
+        >>> F.embed_id(np.array([1]), np.array([[1.0, 2.0], [3.0, 4.0]]))
+        variable([[3. 4.]])
+    """
     return F.get_item(W, x)

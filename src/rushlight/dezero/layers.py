@@ -16,7 +16,20 @@ from .utils import pair
 
 
 class Layer:
-    """A part of a network. Parameters and Layers set as attributes belong to it."""
+    """A part of a network. Parameters and Layers set as attributes belong to it.
+
+    Example:
+        >>> from rushlight.dezero import layers as L
+        >>> class Twice(L.Layer):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.inner = L.Linear(2, in_size=3)
+        ...     def forward(self, x):
+        ...         return 2 * self.inner(x)
+        >>> layer = Twice()
+        >>> layer(np.ones((4, 3), np.float32)).shape, len(list(layer.params()))
+        ((4, 2), 2)
+    """
 
     def __init__(self) -> None:
         self._params: dict[str, None] = {}  # names, in the order they came
@@ -108,6 +121,15 @@ class Weight(Parameter):
     """W of a linear layer, (in, out); on a GPU the numbers of one output lie together.
 
     So W.T is a weight as rushlight's kernels take it, which find all gradients of a layer at once.
+
+    Args:
+        data: an array, or None.
+        name: for files and drawings.
+
+    Example:
+        >>> from rushlight.dezero import layers as L
+        >>> L.Weight(np.ones((2, 3)), name="W").shape
+        (2, 3)
     """
 
     def to_gpu(self) -> None:
@@ -117,6 +139,20 @@ class Weight(Parameter):
 
 
 class Linear(Layer):
+    """A linear layer: `x W + b`, with W drawn by np.random.
+
+    Args:
+        out_size: of the results.
+        nobias: leave the bias out.
+        dtype: of the weights.
+        in_size: of the inputs; taken from the first one if not given.
+
+    Example:
+        >>> from rushlight.dezero import layers as L
+        >>> L.Linear(2)(np.ones((4, 3), np.float32)).shape
+        (4, 2)
+    """
+
     def __init__(
         self, out_size: int, nobias: bool = False, dtype: Any = np.float32, in_size: Any = None
     ) -> None:
@@ -142,6 +178,21 @@ class Linear(Layer):
 
 
 class Conv2d(Layer):
+    """A convolution, with W drawn by np.random.
+
+    Args:
+        out_channels: of the results.
+        kernel_size, stride, pad: numbers, or pairs (height, width).
+        nobias: leave the bias out.
+        dtype: of the weights.
+        in_channels: of the inputs; taken from the first one if not given.
+
+    Example:
+        >>> from rushlight.dezero import layers as L
+        >>> L.Conv2d(2, kernel_size=3)(np.ones((1, 3, 8, 8), np.float32)).shape
+        (1, 2, 6, 6)
+    """
+
     def __init__(
         self,
         out_channels: int,
@@ -183,6 +234,17 @@ class Conv2d(Layer):
 
 
 class Deconv2d(Conv2d):
+    """A transposed convolution, with W drawn by np.random.
+
+    Args:
+        out_channels, kernel_size, stride, pad, nobias, dtype, in_channels: as in `Conv2d`.
+
+    Example:
+        >>> from rushlight.dezero import layers as L
+        >>> L.Deconv2d(2, kernel_size=3)(np.ones((1, 3, 8, 8), np.float32)).shape
+        (1, 2, 10, 10)
+    """
+
     def _shape(self) -> tuple[int, ...]:
         return self.in_channels, self.out_channels
 
@@ -191,7 +253,19 @@ class Deconv2d(Conv2d):
 
 
 class RNN(Layer):
-    """Remembers its last output; `reset_state` before a new sequence."""
+    """Remembers its last output; `reset_state` before a new sequence.
+
+    Args:
+        hidden_size: of the output.
+        in_size: of the inputs; taken from the first one if not given.
+
+    Example:
+        >>> from rushlight.dezero import layers as L
+        >>> rnn = L.RNN(4)
+        >>> [rnn(np.ones((1, 3), np.float32)).shape for _ in range(2)]
+        [(1, 4), (1, 4)]
+        >>> rnn.reset_state()
+    """
 
     def __init__(self, hidden_size: int, in_size: Any = None) -> None:
         super().__init__()
@@ -211,7 +285,19 @@ class RNN(Layer):
 
 
 class LSTM(Layer):
-    """Remembers its last output and its cell; `reset_state` before a new sequence."""
+    """Remembers its last output and its cell; `reset_state` before a new sequence.
+
+    Args:
+        hidden_size: of the output.
+        in_size: of the inputs; taken from the first one if not given.
+
+    Example:
+        >>> from rushlight.dezero import layers as L
+        >>> lstm = L.LSTM(4)
+        >>> [lstm(np.ones((1, 3), np.float32)).shape for _ in range(2)]
+        [(1, 4), (1, 4)]
+        >>> lstm.reset_state()
+    """
 
     def __init__(self, hidden_size: int, in_size: Any = None) -> None:
         super().__init__()
@@ -239,7 +325,17 @@ class LSTM(Layer):
 
 
 class EmbedID(Layer):
-    """A vector for each of `in_size` numbers."""
+    """A vector for each of `in_size` numbers.
+
+    Args:
+        in_size: how many numbers there are.
+        out_size: of each vector.
+
+    Example:
+        >>> from rushlight.dezero import layers as L
+        >>> L.EmbedID(10, 4)(np.array([1, 2, 1])).shape
+        (3, 4)
+    """
 
     def __init__(self, in_size: int, out_size: int) -> None:
         super().__init__()
@@ -250,7 +346,14 @@ class EmbedID(Layer):
 
 
 class BatchNorm(Layer):
-    """Batch normalisation of axis 1; the running statistics are saved with the weights."""
+    """Batch normalisation of axis 1; the running statistics are saved with the weights.
+
+    Example:
+        >>> from rushlight.dezero import layers as L
+        >>> L.BatchNorm()(np.array([[0.0], [2.0]])).data.round(3)
+        array([[-1.],
+               [ 1.]])
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -14,7 +14,20 @@ from .layers import Layer
 
 
 class Model(Layer):
-    """A Layer that can draw itself."""
+    """A Layer that can draw itself.
+
+    Example:
+        >>> from rushlight.dezero import models
+        >>> from rushlight.dezero import layers as L, functions as F
+        >>> class Net(models.Model):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.l1, self.l2 = L.Linear(4), L.Linear(1)
+        ...     def forward(self, x):
+        ...         return self.l2(F.relu(self.l1(x)))
+        >>> Net()(np.ones((5, 3), np.float32)).shape
+        (5, 1)
+    """
 
     def plot(self, *inputs: Any, to_file: str = "model.png") -> Any:
         """Draw the graph of one call into a file."""
@@ -22,7 +35,17 @@ class Model(Layer):
 
 
 class Sequential(Model):
-    """Layers one after the other."""
+    """Layers one after the other.
+
+    Args:
+        layers: Layers or functions.
+
+    Example:
+        >>> from rushlight.dezero import models
+        >>> from rushlight.dezero import layers as L, functions as F
+        >>> models.Sequential(L.Linear(4), F.relu, L.Linear(1))(np.ones((5, 3), np.float32)).shape
+        (5, 1)
+    """
 
     def __init__(self, *layers: Any) -> None:
         super().__init__()
@@ -38,7 +61,17 @@ class Sequential(Model):
 
 
 class MLP(Model):
-    """Linear layers of the given sizes with an activation between them."""
+    """Linear layers of the given sizes with an activation between them.
+
+    Args:
+        fc_output_sizes: the size of each layer's results.
+        activation: a function.
+
+    Example:
+        >>> from rushlight.dezero import models
+        >>> models.MLP((10, 1))(np.ones((5, 3), np.float32)).shape
+        (5, 1)
+    """
 
     def __init__(self, fc_output_sizes: Any, activation: Callable[[Any], Any] = F.sigmoid) -> None:
         super().__init__()
@@ -59,7 +92,17 @@ class MLP(Model):
 
 
 class VGG16(Model):
-    """Thirteen convolutions in five blocks and three linear layers (Simonyan, Zisserman 2014)."""
+    """Thirteen convolutions in five blocks and three linear layers (Simonyan, Zisserman 2014).
+
+    Args:
+        pretrained: download the weights that DeZero uses.
+
+    Example:
+        >>> from rushlight.dezero import models
+        >>> net = models.VGG16()
+        >>> net.conv1_1.out_channels, net.fc8.out_size
+        (64, 1000)
+    """
 
     WEIGHTS_PATH = "https://github.com/koki0702/dezero-models/releases/download/v0.1/vgg16.npz"
     _BLOCKS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
@@ -100,7 +143,21 @@ class VGG16(Model):
 
 
 class ResNet(Model):
-    """Residual networks of 50, 101 or 152 layers (He et al. 2015)."""
+    """Residual networks of 50, 101 or 152 layers (He et al. 2015).
+
+    Args:
+        n_layers: 50, 101 or 152.
+        pretrained: download the weights that DeZero uses.
+
+    Raises:
+        ValueError: if `n_layers` is another number.
+
+    Example:
+        >>> from rushlight.dezero import models
+        >>> net = models.ResNet(50)
+        >>> net.fc6.out_size
+        1000
+    """
 
     WEIGHTS_PATH = "https://github.com/koki0702/dezero-models/releases/download/v0.1/resnet{}.npz"
     _DEPTHS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
@@ -131,16 +188,49 @@ class ResNet(Model):
 
 
 class ResNet152(ResNet):
+    """`ResNet` of 152 layers.
+
+    Args:
+        pretrained: download the weights that DeZero uses.
+
+    Example:
+        >>> from rushlight.dezero import models
+        >>> models.ResNet152().fc6.out_size
+        1000
+    """
+
     def __init__(self, pretrained: bool = False) -> None:
         super().__init__(152, pretrained)
 
 
 class ResNet101(ResNet):
+    """`ResNet` of 101 layers.
+
+    Args:
+        pretrained: download the weights that DeZero uses.
+
+    Example:
+        >>> from rushlight.dezero import models
+        >>> models.ResNet101().fc6.out_size
+        1000
+    """
+
     def __init__(self, pretrained: bool = False) -> None:
         super().__init__(101, pretrained)
 
 
 class ResNet50(ResNet):
+    """`ResNet` of 50 layers.
+
+    Args:
+        pretrained: download the weights that DeZero uses.
+
+    Example:
+        >>> from rushlight.dezero import models
+        >>> models.ResNet50().fc6.out_size
+        1000
+    """
+
     def __init__(self, pretrained: bool = False) -> None:
         super().__init__(50, pretrained)
 
@@ -151,7 +241,19 @@ def _global_average_pooling_2d(x: Any) -> Any:
 
 
 class BuildingBlock(Layer):
-    """A bottleneck that changes the size, followed by ones that keep it."""
+    """A bottleneck that changes the size, followed by ones that keep it.
+
+    Args:
+        n_layers: how many bottlenecks.
+        in_channels, mid_channels, out_channels: of the input, between, and of the result.
+        stride: of the first.
+        downsample_fb: take the stride in the 3x3 convolution, as Facebook's networks do.
+
+    Example:
+        >>> from rushlight.dezero import models
+        >>> models.BuildingBlock(2, 4, 2, 8, 1)(np.ones((1, 4, 8, 8), np.float32)).shape
+        (1, 8, 8, 8)
+    """
 
     def __init__(
         self,
@@ -176,7 +278,18 @@ class BuildingBlock(Layer):
 
 
 class BottleneckA(Layer):
-    """1x1, 3x3 and 1x1 convolutions beside a 1x1 convolution that brings the input to size."""
+    """1x1, 3x3 and 1x1 convolutions beside a 1x1 convolution that brings the input to size.
+
+    Args:
+        in_channels, mid_channels, out_channels: of the input, between, and of the result.
+        stride: how much smaller the picture gets.
+        downsample_fb: take the stride in the 3x3 convolution, as Facebook's networks do.
+
+    Example:
+        >>> from rushlight.dezero import models
+        >>> models.BottleneckA(4, 2, 8)(np.ones((1, 4, 8, 8), np.float32)).shape
+        (1, 8, 4, 4)
+    """
 
     def __init__(
         self,
@@ -205,7 +318,16 @@ class BottleneckA(Layer):
 
 
 class BottleneckB(Layer):
-    """1x1, 3x3 and 1x1 convolutions added to their input."""
+    """1x1, 3x3 and 1x1 convolutions added to their input.
+
+    Args:
+        in_channels, mid_channels: of the input and the result, and between.
+
+    Example:
+        >>> from rushlight.dezero import models
+        >>> models.BottleneckB(4, 2)(np.ones((1, 4, 8, 8), np.float32)).shape
+        (1, 4, 8, 8)
+    """
 
     def __init__(self, in_channels: Any, mid_channels: Any) -> None:
         super().__init__()
@@ -226,7 +348,16 @@ class BottleneckB(Layer):
 
 
 class Fire(Layer):
-    """Few channels by a 1x1 convolution, then many by 1x1 and 3x3 convolutions side by side."""
+    """Few channels by a 1x1 convolution, then many by 1x1 and 3x3 convolutions side by side.
+
+    Args:
+        squeeze, expand: the few channels, and half of the many.
+
+    Example:
+        >>> from rushlight.dezero import models
+        >>> models.Fire(2, 4)(np.ones((1, 3, 8, 8), np.float32)).shape
+        (1, 8, 8, 8)
+    """
 
     def __init__(self, squeeze: int, expand: int) -> None:
         super().__init__()
@@ -240,7 +371,19 @@ class Fire(Layer):
 
 
 class SqueezeNet(Model):
-    """SqueezeNet 1.1: AlexNet's accuracy with a fiftieth of its weights (Iandola et al. 2016)."""
+    """SqueezeNet 1.1: AlexNet's accuracy with a fiftieth of its weights (Iandola et al. 2016).
+
+    Args:
+        pretrained: not supported: nobody has published weights for DeZero.
+
+    Raises:
+        NotImplementedError: if `pretrained` is set.
+
+    Example:
+        >>> from rushlight.dezero import models
+        >>> models.SqueezeNet().conv10.out_channels
+        1000
+    """
 
     _FIRES = ((16, 64), (16, 64), (32, 128), (32, 128), (48, 192), (48, 192), (64, 256), (64, 256))
     _POOL_AFTER = (2, 4)

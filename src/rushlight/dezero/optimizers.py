@@ -19,7 +19,22 @@ from .core import Parameter, Variable
 
 
 class Optimizer:
-    """Derive and write `update_one(param)`."""
+    """Derive and write `update_one(param)`.
+
+    Example:
+        >>> from rushlight.dezero import functions as F, layers as L, optimizers
+        >>> class Plain(optimizers.Optimizer):
+        ...     def update_one(self, param):
+        ...         param.data -= 0.5 * param.grad.data
+        >>> layer = L.Linear(1, in_size=2)
+        >>> layer.W.data[...] = 1
+        >>> optimizer = Plain().setup(layer)
+        >>> F.sum(layer(np.ones((1, 2), np.float32))).backward()
+        >>> optimizer.update()
+        >>> layer.W.data
+        array([[0.5],
+               [0.5]], dtype=float32)
+    """
 
     def __init__(self) -> None:
         self.target: Any = None
@@ -97,7 +112,22 @@ class _Fused(Optimizer):
 
 
 class SGD(_Fused):
-    """p -= lr * g."""
+    """p -= lr * g.
+
+    Args:
+        lr: learning rate.
+
+    Example:
+        >>> from rushlight.dezero import functions as F, layers as L, optimizers
+        >>> layer = L.Linear(1, in_size=2)
+        >>> layer.W.data[...] = 1
+        >>> optimizer = optimizers.SGD(lr=0.5).setup(layer)
+        >>> F.sum(layer(np.ones((1, 2), np.float32))).backward()
+        >>> optimizer.update()
+        >>> layer.W.data.round(4)
+        array([[0.5],
+               [0.5]], dtype=float32)
+    """
 
     kernel = update.SGD
     flags = {"maximize": False, "nesterov": False, "first": False}
@@ -120,7 +150,23 @@ def _VELOCITY(xp: Any, h: list, p: Any, g: Any, v: Any) -> None:
 
 
 class MomentumSGD(_Fused):
-    """v = momentum * v - lr * g; p += v."""
+    """v = momentum * v - lr * g; p += v.
+
+    Args:
+        lr: learning rate.
+        momentum: share of the last step that is kept.
+
+    Example:
+        >>> from rushlight.dezero import functions as F, layers as L, optimizers
+        >>> layer = L.Linear(1, in_size=2)
+        >>> layer.W.data[...] = 1
+        >>> optimizer = optimizers.MomentumSGD(lr=0.5).setup(layer)
+        >>> F.sum(layer(np.ones((1, 2), np.float32))).backward()
+        >>> optimizer.update()
+        >>> layer.W.data.round(4)
+        array([[0.5],
+               [0.5]], dtype=float32)
+    """
 
     kernel = _VELOCITY
     states = 1
@@ -136,7 +182,23 @@ class MomentumSGD(_Fused):
 
 
 class AdaGrad(_Fused):
-    """Steps divided by the root of all squared gradients so far."""
+    """Steps divided by the root of all squared gradients so far.
+
+    Args:
+        lr: learning rate.
+        eps: added to the divisor.
+
+    Example:
+        >>> from rushlight.dezero import functions as F, layers as L, optimizers
+        >>> layer = L.Linear(1, in_size=2)
+        >>> layer.W.data[...] = 1
+        >>> optimizer = optimizers.AdaGrad(lr=0.5).setup(layer)
+        >>> F.sum(layer(np.ones((1, 2), np.float32))).backward()
+        >>> optimizer.update()
+        >>> layer.W.data.round(4)
+        array([[0.5],
+               [0.5]], dtype=float32)
+    """
 
     kernel = update.ADAGRAD
     states = 1
@@ -151,7 +213,23 @@ class AdaGrad(_Fused):
 
 
 class AdaDelta(_Fused):
-    """AdaGrad that forgets, with steps in the units of the parameters."""
+    """AdaGrad that forgets, with steps in the units of the parameters.
+
+    Args:
+        rho: how slowly the means change.
+        eps: added under both roots.
+
+    Example:
+        >>> from rushlight.dezero import functions as F, layers as L, optimizers
+        >>> layer = L.Linear(1, in_size=2)
+        >>> layer.W.data[...] = 1
+        >>> optimizer = optimizers.AdaDelta().setup(layer)
+        >>> F.sum(layer(np.ones((1, 2), np.float32))).backward()
+        >>> optimizer.update()
+        >>> layer.W.data.round(4)
+        array([[0.9955],
+               [0.9955]], dtype=float32)
+    """
 
     kernel = update.ADADELTA
     states = 2
@@ -166,7 +244,24 @@ class AdaDelta(_Fused):
 
 
 class Adam(_Fused):
-    """Steps by running means of gradients and of their squares."""
+    """Steps by running means of gradients and of their squares.
+
+    Args:
+        alpha: learning rate.
+        beta1, beta2: how slowly the means change.
+        eps: added to the divisor.
+
+    Example:
+        >>> from rushlight.dezero import functions as F, layers as L, optimizers
+        >>> layer = L.Linear(1, in_size=2)
+        >>> layer.W.data[...] = 1
+        >>> optimizer = optimizers.Adam(alpha=0.5).setup(layer)
+        >>> F.sum(layer(np.ones((1, 2), np.float32))).backward()
+        >>> optimizer.update()
+        >>> layer.W.data.round(4)
+        array([[0.5],
+               [0.5]], dtype=float32)
+    """
 
     kernel = update.ADAM
     states = 2
@@ -203,7 +298,23 @@ class Adam(_Fused):
 
 
 class WeightDecay:
-    """Adds `rate` times the Parameter to its gradient."""
+    """Adds `rate` times the Parameter to its gradient.
+
+    Args:
+        rate: how much.
+
+    Example:
+        >>> from rushlight.dezero import functions as F, layers as L, optimizers
+        >>> layer = L.Linear(1, in_size=2)
+        >>> layer.W.data[...] = 1
+        >>> optimizer = optimizers.SGD(lr=0.5).setup(layer)
+        >>> optimizer.add_hook(optimizers.WeightDecay(0.5))
+        >>> F.sum(layer(np.ones((1, 2), np.float32))).backward()
+        >>> optimizer.update()
+        >>> layer.W.data
+        array([[0.25],
+               [0.25]], dtype=float32)
+    """
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
@@ -214,7 +325,23 @@ class WeightDecay:
 
 
 class ClipGrad:
-    """Scales all gradients so that their common norm is at most `max_norm`."""
+    """Scales all gradients so that their common norm is at most `max_norm`.
+
+    Args:
+        max_norm: the largest norm.
+
+    Example:
+        >>> from rushlight.dezero import functions as F, layers as L, optimizers
+        >>> layer = L.Linear(1, in_size=2)
+        >>> layer.W.data[...] = 1
+        >>> optimizer = optimizers.SGD(lr=0.5).setup(layer)
+        >>> optimizer.add_hook(optimizers.ClipGrad(0.1))
+        >>> F.sum(layer(np.ones((1, 2), np.float32))).backward()
+        >>> optimizer.update()
+        >>> layer.W.data.round(3)
+        array([[0.971],
+               [0.971]], dtype=float32)
+    """
 
     def __init__(self, max_norm: float) -> None:
         self.max_norm = max_norm
@@ -228,7 +355,23 @@ class ClipGrad:
 
 
 class FreezeParam:
-    """Takes the gradients of layers and Parameters away, so that they stay as they are."""
+    """Takes the gradients of layers and Parameters away, so that they stay as they are.
+
+    Args:
+        layers: Layers or Parameters.
+
+    Example:
+        >>> from rushlight.dezero import functions as F, layers as L, optimizers
+        >>> layer = L.Linear(1, in_size=2)
+        >>> layer.W.data[...] = 1
+        >>> optimizer = optimizers.SGD(lr=0.5).setup(layer)
+        >>> optimizer.add_hook(optimizers.FreezeParam(layer.W))
+        >>> F.sum(layer(np.ones((1, 2), np.float32))).backward()
+        >>> optimizer.update()
+        >>> layer.W.data
+        array([[1.],
+               [1.]], dtype=float32)
+    """
 
     def __init__(self, *layers: Any) -> None:
         self.freeze_params: list[Any] = []
