@@ -12,13 +12,27 @@ __all__ = ["__version__", "get_image_backend", "set_image_backend", *_SUBMODULES
 
 
 def set_image_backend(backend: str) -> None:
-    """Choose what reads picture files: Pillow is the only choice."""
+    """Choose what reads picture files: Pillow is the only choice.
+
+    Args:
+        backend: "PIL".
+
+    Example:
+        >>> from rushlight import vision
+        >>> vision.set_image_backend("PIL")
+    """
     if backend != "PIL":
         raise ValueError(f"Invalid backend '{backend}'. Options are 'PIL'")
 
 
 def get_image_backend() -> str:
-    """What reads picture files."""
+    """What reads picture files.
+
+    Example:
+        >>> from rushlight import vision
+        >>> vision.get_image_backend()
+        'PIL'
+    """
     return "PIL"
 
 

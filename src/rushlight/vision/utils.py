@@ -48,7 +48,28 @@ def make_grid(
     scale_each: bool = False,
     pad_value: float = 0.0,
 ) -> Tensor:
-    """One picture (3, H, W) that shows a batch, `nrow` of them in a row."""
+    """One picture (3, H, W) that shows a batch, `nrow` of them in a row.
+
+    Args:
+        tensor: (N, C, H, W), one picture, or a list of pictures.
+        nrow: pictures in a row.
+        padding: pixels between them.
+        normalize: bring the values to [0, 1],
+        value_range: from these limits; from the smallest and largest value if not given;
+        scale_each: for each picture alone.
+        pad_value: the colour between them.
+
+    Example:
+        >>> from rushlight.vision.utils import make_grid
+        >>> make_grid(torch.ones(4, 1, 2, 2), nrow=2, padding=1)[0]
+        tensor([[0., 0., 0., 0., 0., 0., 0.],
+                [0., 1., 1., 0., 1., 1., 0.],
+                [0., 1., 1., 0., 1., 1., 0.],
+                [0., 0., 0., 0., 0., 0., 0.],
+                [0., 1., 1., 0., 1., 1., 0.],
+                [0., 1., 1., 0., 1., 1., 0.],
+                [0., 0., 0., 0., 0., 0., 0.]])
+    """
     t = _batch_of(tensor)
     if normalize:
         if value_range is not None and not isinstance(value_range, tuple):
@@ -71,7 +92,22 @@ def make_grid(
 
 @no_grad()
 def save_image(tensor: Any, fp: Any, format: str | None = None, **kwargs: Any) -> None:
-    """Save a picture, or a batch of them as a grid; more arguments are `make_grid`'s."""
+    """Save a picture, or a batch of them as a grid; more arguments are `make_grid`'s.
+
+    Args:
+        tensor: as in `make_grid`; values of [0, 1].
+        fp: a path, or a binary file that is open for writing.
+        format: such as "png"; from the path's ending if not given.
+        kwargs: as in `make_grid`.
+
+    Example:
+        >>> import PIL.Image, tempfile
+        >>> from rushlight.vision.utils import save_image
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_image(torch.ones(4, 3, 8, 8), folder + "/grid.png")
+        ...     PIL.Image.open(folder + "/grid.png").size
+        (42, 12)
+    """
     grid = make_grid(tensor, **kwargs)
     # Rounded to the nearest of the 256 levels.
     levels = grid.mul(255).add_(0.5).clamp_(0, 255).permute(1, 2, 0).to("cpu", dtypes.uint8)

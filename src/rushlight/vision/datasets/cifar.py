@@ -23,6 +23,20 @@ class CIFAR10(ArrayDataset):
 
     Files that lie under `root` in the published layout, unpacked or as the archive, are used as they
     are; otherwise `download=True` fetches the archive.
+
+    Args:
+        root: the folder.
+        train: the pictures for training, or those for the test.
+        transform, target_transform: functions of a picture and of a label.
+        download: fetch the files if they are not there.
+
+    Raises:
+        RuntimeError: if the files are not there, or damaged.
+
+    Example:
+        >>> from rushlight.vision import datasets
+        >>> datasets.CIFAR10.base_folder
+        'cifar-10-batches-py'
     """
 
     base_folder = "cifar-10-batches-py"
@@ -166,7 +180,22 @@ def _right_labels(labels: Any, n: int) -> bool:
 
 
 class CIFAR100(CIFAR10):
-    """60,000 colour pictures of 32x32 in a hundred classes."""
+    """60,000 colour pictures of 32x32 in a hundred classes.
+
+    Args:
+        root: the folder.
+        train: the pictures for training, or those for the test.
+        transform, target_transform: functions of a picture and of a label.
+        download: fetch the files if they are not there.
+
+    Raises:
+        RuntimeError: if the files are not there, or damaged.
+
+    Example:
+        >>> from rushlight.vision import datasets
+        >>> datasets.CIFAR100.base_folder
+        'cifar-100-python'
+    """
 
     base_folder = "cifar-100-python"
     url = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"

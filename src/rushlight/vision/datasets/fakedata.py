@@ -13,7 +13,22 @@ from .vision import VisionDataset
 
 
 class FakeData(VisionDataset):
-    """`size` pictures of normal noise with random class numbers; each index always gives the same."""
+    """`size` pictures of normal noise with random class numbers; each index always gives the same.
+
+    Args:
+        size: how many.
+        image_size: (C, H, W).
+        num_classes: how many classes.
+        transform, target_transform: functions of a picture and of a label.
+        random_offset: added to an index, which is the seed.
+
+    Example:
+        >>> from rushlight.vision import datasets
+        >>> import PIL
+        >>> picture, label = datasets.FakeData(10, (3, 4, 4))[0]
+        >>> picture.size
+        (4, 4)
+    """
 
     def __init__(
         self,

@@ -82,7 +82,30 @@ def make_dataset(
 
 
 class DatasetFolder(VisionDataset):
-    """Samples from files in root/class_x/..., root/class_y/..., read by `loader`."""
+    """Samples from files in root/class_x/..., root/class_y/..., read by `loader`.
+
+    Args:
+        root: the folder.
+        loader: a function from a path to a sample.
+        extensions: endings of the files; or
+        is_valid_file: a function that says whether a path is a sample.
+        transform, target_transform: functions of a picture and of a label.
+        allow_empty: accept a class without files.
+
+    Raises:
+        FileNotFoundError: if there is no class, or a class has no file.
+
+    Example:
+        >>> from rushlight.vision import datasets
+        >>> import os, pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for name in ("cat", "dog"):
+        ...         os.mkdir(f"{folder}/{name}")
+        ...         _ = pathlib.Path(folder, name, "a.txt").write_text(name)
+        ...     data = datasets.DatasetFolder(folder, lambda path: open(path).read(), (".txt",))
+        ...     data.classes, data[1]
+        (['cat', 'dog'], ('dog', 1))
+    """
 
     def __init__(
         self,
@@ -145,7 +168,30 @@ def default_loader(path: str) -> Any:
 
 
 class ImageFolder(DatasetFolder):
-    """Pictures in root/dog/xxx.png, root/cat/123.jpg, ...: a folder for every class."""
+    """Pictures in root/dog/xxx.png, root/cat/123.jpg, ...: a folder for every class.
+
+    Args:
+        root: the folder.
+        transform, target_transform: functions of a picture and of a label.
+        loader: a function from a path to a picture; Pillow's if not given.
+        is_valid_file: a function that says whether a path is a picture.
+        allow_empty: accept a class without files.
+
+    Raises:
+        FileNotFoundError: if there is no class, or a class has no file.
+
+    Example:
+        >>> from rushlight.vision import datasets
+        >>> import os, tempfile
+        >>> from PIL import Image
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for name in ("cat", "dog"):
+        ...         os.mkdir(f"{folder}/{name}")
+        ...         Image.new("RGB", (4, 2)).save(f"{folder}/{name}/a.png")
+        ...     data = datasets.ImageFolder(folder)
+        ...     data.classes, data[1][1]
+        (['cat', 'dog'], 1)
+    """
 
     def __init__(
         self,

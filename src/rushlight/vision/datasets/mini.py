@@ -31,6 +31,16 @@ class FashionMini(ArrayDataset):
     """15,000 pictures of Fashion-MNIST: of each class the first 1,200 for training, 300 for the test.
 
     Needs neither a download nor a folder. The classes take turns: picture i shows class i % 10.
+
+    Args:
+        train: the pictures for training, or those for the test.
+        transform, target_transform: functions of a picture and of a label.
+
+    Example:
+        >>> from rushlight.vision import datasets
+        >>> data = datasets.FashionMini(train=False)
+        >>> len(data), data.data.shape, data.classes[data.targets[0]]
+        (3000, torch.Size([3000, 28, 28]), 'T-shirt/top')
     """
 
     classes = FashionMNIST.classes

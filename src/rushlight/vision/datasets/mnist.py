@@ -44,6 +44,20 @@ class MNIST(ArrayDataset):
 
     Files that lie in root/MNIST/raw, packed or unpacked, are used as they are; otherwise
     `download=True` fetches them.
+
+    Args:
+        root: the folder.
+        train: the pictures for training, or those for the test.
+        transform, target_transform: functions of a picture and of a label.
+        download: fetch the files if they are not there.
+
+    Raises:
+        RuntimeError: if the files are not there, or damaged.
+
+    Example:
+        >>> from rushlight.vision import datasets
+        >>> datasets.MNIST.classes[0]
+        '0 - zero'
     """
 
     mirrors = [
@@ -169,7 +183,22 @@ class MNIST(ArrayDataset):
 
 
 class FashionMNIST(MNIST):
-    """70,000 pictures of clothes, 28x28, by Zalando Research."""
+    """70,000 pictures of clothes, 28x28, by Zalando Research.
+
+    Args:
+        root: the folder.
+        train: the pictures for training, or those for the test.
+        transform, target_transform: functions of a picture and of a label.
+        download: fetch the files if they are not there.
+
+    Raises:
+        RuntimeError: if the files are not there, or damaged.
+
+    Example:
+        >>> from rushlight.vision import datasets
+        >>> datasets.FashionMNIST.classes[:3]
+        ['T-shirt/top', 'Trouser', 'Pullover']
+    """
 
     mirrors = ["http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"]
     resources = [
@@ -185,7 +214,22 @@ class FashionMNIST(MNIST):
 
 
 class KMNIST(MNIST):
-    """70,000 handwritten Hiragana of 28x28."""
+    """70,000 handwritten Hiragana of 28x28.
+
+    Args:
+        root: the folder.
+        train: the pictures for training, or those for the test.
+        transform, target_transform: functions of a picture and of a label.
+        download: fetch the files if they are not there.
+
+    Raises:
+        RuntimeError: if the files are not there, or damaged.
+
+    Example:
+        >>> from rushlight.vision import datasets
+        >>> datasets.KMNIST.classes[:3]
+        ['o', 'ki', 'su']
+    """
 
     mirrors = ["http://codh.rois.ac.jp/kmnist/dataset/kmnist/"]
     resources = [

@@ -10,7 +10,27 @@ from ...data import Dataset
 
 
 class VisionDataset(Dataset):
-    """A dataset with a root folder and transforms; subclasses write `__getitem__` and `__len__`."""
+    """A dataset with a root folder and transforms; subclasses write `__getitem__` and `__len__`.
+
+    Args:
+        root: the folder.
+        transforms: a function of a sample and its label; or
+        transform, target_transform: functions of a picture and of a label.
+
+    Raises:
+        ValueError: if both kinds of transforms are given.
+
+    Example:
+        >>> from rushlight.vision import datasets
+        >>> class Ones(datasets.VisionDataset):
+        ...     def __len__(self):
+        ...         return 3
+        ...     def __getitem__(self, index):
+        ...         return torch.ones(2)
+        >>> Ones()
+        Dataset Ones
+            Number of datapoints: 3
+    """
 
     _repr_indent = 4
 

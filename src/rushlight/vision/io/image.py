@@ -24,7 +24,13 @@ __all__ = [
 
 
 class ImageReadMode(Enum):
-    """Which channels a picture is read with."""
+    """Which channels a picture is read with.
+
+    Example:
+        >>> from rushlight.vision import io
+        >>> io.ImageReadMode.RGB.name
+        'RGB'
+    """
 
     UNCHANGED = 0
     GRAY = 1
@@ -48,7 +54,22 @@ _AS_THEY_ARE = ("L", "LA", "RGB", "RGBA")
 
 
 def read_file(path: str) -> Tensor:
-    """The bytes of a file as a uint8 tensor."""
+    """The bytes of a file as a uint8 tensor.
+
+    Args:
+        path: the file.
+
+    Raises:
+        RuntimeError: if it cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> from rushlight.vision import io
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     io.write_file(folder + "/a", torch.tensor([104, 105], dtype=torch.uint8))
+        ...     io.read_file(folder + "/a")
+        tensor([104, 105], dtype=torch.uint8)
+    """
     try:
         with open(path, "rb") as f:
             return from_numpy(np.frombuffer(bytearray(f.read()), np.uint8))
@@ -57,7 +78,20 @@ def read_file(path: str) -> Tensor:
 
 
 def write_file(filename: str, data: Tensor) -> None:
-    """Write a uint8 tensor of one dim as the bytes of a file."""
+    """Write a uint8 tensor of one dim as the bytes of a file.
+
+    Args:
+        filename: the file; it is whole or not there.
+        data: uint8, of one dimension.
+
+    Example:
+        >>> import tempfile
+        >>> from rushlight.vision import io
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     io.write_file(folder + "/a", torch.tensor([104, 105], dtype=torch.uint8))
+        ...     open(folder + "/a").read()
+        'hi'
+    """
     with atomic_write(filename) as f:
         f.write(data.cpu().numpy().tobytes())
 
@@ -102,7 +136,22 @@ def decode_image(
     mode: Any = ImageReadMode.UNCHANGED,
     apply_exif_orientation: bool = False,
 ) -> Tensor:
-    """The picture in the bytes of a file, or in the file of that path, as uint8 (C, H, W)."""
+    """The picture in the bytes of a file, or in the file of that path, as uint8 (C, H, W).
+
+    Args:
+        input: the bytes as uint8, or a path.
+        mode: an `ImageReadMode`.
+        apply_exif_orientation: turn the picture as its file says.
+
+    Raises:
+        CorruptFileError: if the file is damaged.
+
+    Example:
+        >>> import PIL  # needs Pillow
+        >>> from rushlight.vision import io
+        >>> io.decode_image(io.encode_png(torch.zeros(3, 2, 4, dtype=torch.uint8))).shape
+        torch.Size([3, 2, 4])
+    """
     if isinstance(input, (str, os.PathLike)):
         input = read_file(os.fspath(input))
     return _decode(_bytes(input), mode, apply_exif_orientation)
@@ -113,7 +162,22 @@ def decode_png(
     mode: Any = ImageReadMode.UNCHANGED,
     apply_exif_orientation: bool = False,
 ) -> Tensor:
-    """The picture in the bytes of a PNG file."""
+    """The picture in the bytes of a PNG file.
+
+    Args:
+        input: the bytes as uint8.
+        mode: an `ImageReadMode`.
+        apply_exif_orientation: turn the picture as its file says.
+
+    Raises:
+        CorruptFileError: if the file is damaged.
+
+    Example:
+        >>> import PIL  # needs Pillow
+        >>> from rushlight.vision import io
+        >>> io.decode_png(io.encode_png(torch.zeros(3, 2, 4, dtype=torch.uint8))).shape
+        torch.Size([3, 2, 4])
+    """
     return _decode(_bytes(input), mode, apply_exif_orientation)
 
 
@@ -123,14 +187,46 @@ def decode_jpeg(
     device: Any = "cpu",
     apply_exif_orientation: bool = False,
 ) -> Tensor:
-    """The picture in the bytes of a JPEG file."""
+    """The picture in the bytes of a JPEG file.
+
+    Args:
+        input: the bytes as uint8.
+        mode: an `ImageReadMode`.
+        apply_exif_orientation: turn the picture as its file says.
+
+    Raises:
+        CorruptFileError: if the file is damaged.
+
+    Example:
+        >>> import PIL  # needs Pillow
+        >>> from rushlight.vision import io
+        >>> io.decode_jpeg(io.encode_jpeg(torch.zeros(3, 2, 4, dtype=torch.uint8))).shape
+        torch.Size([3, 2, 4])
+    """
     return _decode(_bytes(input), mode, apply_exif_orientation).to(device)
 
 
 def read_image(
     path: str, mode: Any = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False
 ) -> Tensor:
-    """The picture of a file as uint8 (C, H, W)."""
+    """The picture of a file as uint8 (C, H, W).
+
+    Args:
+        path: the file.
+        mode: an `ImageReadMode`.
+        apply_exif_orientation: turn the picture as its file says.
+
+    Raises:
+        CorruptFileError: if the file is damaged.
+
+    Example:
+        >>> import PIL, tempfile  # needs Pillow
+        >>> from rushlight.vision import io
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     io.write_png(torch.zeros(3, 2, 4, dtype=torch.uint8), folder + "/a.png")
+        ...     io.read_image(folder + "/a.png").shape
+        torch.Size([3, 2, 4])
+    """
     raw = read_file(os.fspath(path))
     return _decode(_bytes(raw), mode, apply_exif_orientation)
 
@@ -154,22 +250,72 @@ def _tensor_of(raw: bytes) -> Tensor:
 
 
 def encode_png(input: Tensor, compression_level: int = 6) -> Tensor:
-    """The bytes of a PNG file of a uint8 (C, H, W) picture."""
+    """The bytes of a PNG file of a uint8 (C, H, W) picture.
+
+    Args:
+        input: uint8, (C, H, W).
+        compression_level: 0 to 9.
+
+    Example:
+        >>> import PIL  # needs Pillow
+        >>> from rushlight.vision import io
+        >>> bytes(io.encode_png(torch.zeros(3, 2, 4, dtype=torch.uint8))[1:4])
+        b'PNG'
+    """
     return _tensor_of(_encode(input, "PNG", compress_level=compression_level))
 
 
 def encode_jpeg(input: Tensor, quality: int = 75) -> Tensor:
-    """The bytes of a JPEG file of a uint8 (C, H, W) picture."""
+    """The bytes of a JPEG file of a uint8 (C, H, W) picture.
+
+    Args:
+        input: uint8, (C, H, W).
+        quality: 1 to 100.
+
+    Example:
+        >>> import PIL  # needs Pillow
+        >>> from rushlight.vision import io
+        >>> io.encode_jpeg(torch.zeros(3, 2, 4, dtype=torch.uint8))[:2]
+        tensor([255, 216], dtype=torch.uint8)
+    """
     if not 1 <= quality <= 100:
         raise ValueError("Image quality should be a positive number between 1 and 100")
     return _tensor_of(_encode(input, "JPEG", quality=quality))
 
 
 def write_png(input: Tensor, filename: str, compression_level: int = 6) -> None:
-    """Save a uint8 (C, H, W) picture as a PNG file."""
+    """Save a uint8 (C, H, W) picture as a PNG file.
+
+    Args:
+        input: uint8, (C, H, W).
+        filename: the file; it is whole or not there.
+        compression_level: 0 to 9.
+
+    Example:
+        >>> import PIL, tempfile  # needs Pillow
+        >>> from rushlight.vision import io
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     io.write_png(torch.zeros(3, 2, 4, dtype=torch.uint8), folder + "/a.png")
+        ...     io.read_image(folder + "/a.png").shape
+        torch.Size([3, 2, 4])
+    """
     write_file(filename, encode_png(input, compression_level))
 
 
 def write_jpeg(input: Tensor, filename: str, quality: int = 75) -> None:
-    """Save a uint8 (C, H, W) picture as a JPEG file."""
+    """Save a uint8 (C, H, W) picture as a JPEG file.
+
+    Args:
+        input: uint8, (C, H, W).
+        filename: the file; it is whole or not there.
+        quality: 1 to 100.
+
+    Example:
+        >>> import PIL, tempfile  # needs Pillow
+        >>> from rushlight.vision import io
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     io.write_jpeg(torch.zeros(3, 2, 4, dtype=torch.uint8), folder + "/a.jpg")
+        ...     io.read_image(folder + "/a.jpg").shape
+        torch.Size([3, 2, 4])
+    """
     write_file(filename, encode_jpeg(input, quality))

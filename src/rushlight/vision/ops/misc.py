@@ -15,7 +15,17 @@ __all__ = [
 
 
 class FrozenBatchNorm2d(nn.Module):
-    """Batch normalisation whose statistics and weights never change."""
+    """Batch normalisation whose statistics and weights never change.
+
+    Args:
+        num_features: channels.
+        eps: added to the variance.
+
+    Example:
+        >>> from rushlight.vision import ops
+        >>> ops.FrozenBatchNorm2d(3)(torch.zeros(1, 3, 2, 2)).shape
+        torch.Size([1, 3, 2, 2])
+    """
 
     def __init__(self, num_features: int, eps: float = 1e-5) -> None:
         super().__init__()
@@ -37,7 +47,20 @@ class FrozenBatchNorm2d(nn.Module):
 
 
 class ConvNormActivation(nn.Sequential):
-    """A convolution, a normalisation and an activation; the padding keeps the size."""
+    """A convolution, a normalisation and an activation; the padding keeps the size.
+
+    Args:
+        in_channels, out_channels, kernel_size, stride, groups, dilation, bias: of the convolution.
+        padding: keeps the size if not given.
+        norm_layer, activation_layer: classes, or None to leave one out.
+        inplace: for the activation.
+        conv_layer: the class of the convolution.
+
+    Example:
+        >>> from rushlight.vision.ops.misc import ConvNormActivation
+        >>> ConvNormActivation(3, 8)(torch.zeros(1, 3, 4, 4)).shape
+        torch.Size([1, 8, 4, 4])
+    """
 
     def __init__(
         self,
@@ -77,11 +100,36 @@ def _keeping(kernel_size: Any, dilation: Any) -> Any:
 
 
 class Conv2dNormActivation(ConvNormActivation):
-    """ConvNormActivation for pictures."""
+    """A convolution, a normalisation and an activation for pictures.
+
+    Args:
+        in_channels, out_channels, kernel_size, stride, groups, dilation, bias: of the convolution.
+        padding: keeps the size if not given.
+        norm_layer, activation_layer: classes, or None to leave one out.
+        inplace: for the activation.
+        conv_layer: the class of the convolution.
+
+    Example:
+        >>> from rushlight.vision import ops
+        >>> ops.Conv2dNormActivation(3, 8)(torch.zeros(1, 3, 4, 4)).shape
+        torch.Size([1, 8, 4, 4])
+    """
 
 
 class Conv3dNormActivation(ConvNormActivation):
-    """ConvNormActivation for videos."""
+    """A convolution, a normalisation and an activation for videos.
+
+    Args:
+        in_channels, out_channels, kernel_size, stride, groups, dilation, bias: of the convolution.
+        padding: keeps the size if not given.
+        norm_layer, activation_layer: classes, or None to leave one out.
+        inplace: for the activation.
+
+    Example:
+        >>> from rushlight.vision import ops
+        >>> ops.Conv3dNormActivation(3, 8)(torch.zeros(1, 3, 2, 4, 4)).shape
+        torch.Size([1, 8, 2, 4, 4])
+    """
 
     def __init__(
         self,
@@ -104,7 +152,19 @@ class Conv3dNormActivation(ConvNormActivation):
 
 
 class SqueezeExcitation(nn.Module):
-    """Channels scaled by numbers made from their averages (Hu et al. 2017)."""
+    """Channels scaled by numbers made from their averages (Hu et al. 2017).
+
+    Args:
+        input_channels: of the picture.
+        squeeze_channels: between the two small convolutions.
+        activation: the class between them.
+        scale_activation: the class behind them.
+
+    Example:
+        >>> from rushlight.vision import ops
+        >>> ops.SqueezeExcitation(8, 2)(torch.ones(1, 8, 4, 4)).shape
+        torch.Size([1, 8, 4, 4])
+    """
 
     def __init__(
         self,
@@ -126,7 +186,21 @@ class SqueezeExcitation(nn.Module):
 
 
 class MLP(nn.Sequential):
-    """Linear layers with norms, activations and dropouts between them."""
+    """Linear layers with norms, activations and dropouts between them.
+
+    Args:
+        in_channels: of the input.
+        hidden_channels: of each layer; the last is that of the result.
+        norm_layer, activation_layer: classes, or None to leave one out.
+        inplace: for activations and dropouts.
+        bias: of the linear layers.
+        dropout: the probability.
+
+    Example:
+        >>> from rushlight.vision import ops
+        >>> ops.MLP(4, [8, 2])(torch.ones(3, 4)).shape
+        torch.Size([3, 2])
+    """
 
     def __init__(
         self,
@@ -154,7 +228,16 @@ class MLP(nn.Sequential):
 
 
 class Permute(nn.Module):
-    """The dims of a tensor in another order."""
+    """The dims of a tensor in another order.
+
+    Args:
+        dims: the dimensions in their new order.
+
+    Example:
+        >>> from rushlight.vision import ops
+        >>> ops.Permute([0, 2, 1])(torch.ones(1, 2, 3)).shape
+        torch.Size([1, 3, 2])
+    """
 
     def __init__(self, dims: list[int]) -> None:
         super().__init__()

@@ -10,7 +10,22 @@ __all__ = ["StochasticDepth", "stochastic_depth"]
 
 
 def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) -> Tensor:
-    """Zero the whole batch ("batch") or single samples ("row") with probability p."""
+    """Zero the whole batch ("batch") or single samples ("row") with probability p.
+
+    Args:
+        input: (N, ...).
+        p: the probability.
+        mode: "batch" or "row".
+        training: False returns the input.
+
+    Raises:
+        ValueError: if `p` or `mode` is not allowed.
+
+    Example:
+        >>> from rushlight.vision import ops
+        >>> ops.stochastic_depth(torch.ones(2), 0.0, "row")
+        tensor([1., 1.])
+    """
     if p < 0.0 or p > 1.0:
         raise ValueError(f"drop probability has to be between 0 and 1, but got {p}")
     if mode not in ("batch", "row"):
@@ -26,7 +41,17 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
 
 
 class StochasticDepth(Module):
-    """`stochastic_depth` as a layer; it does nothing in evaluation."""
+    """`stochastic_depth` as a layer; it does nothing in evaluation.
+
+    Args:
+        p: the probability.
+        mode: "batch" or "row".
+
+    Example:
+        >>> from rushlight.vision import ops
+        >>> ops.StochasticDepth(0.5, "row").eval()(torch.ones(2))
+        tensor([1., 1.])
+    """
 
     def __init__(self, p: float, mode: str) -> None:
         super().__init__()

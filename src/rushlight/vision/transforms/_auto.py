@@ -104,7 +104,13 @@ class _Drawn(Module):
 
 
 class AutoAugmentPolicy(Enum):
-    """The data sets whose policies were searched for."""
+    """The data sets whose policies were searched for.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> [policy.name for policy in transforms.AutoAugmentPolicy]
+        ['IMAGENET', 'CIFAR10', 'SVHN']
+    """
 
     IMAGENET = "imagenet"
     CIFAR10 = "cifar10"
@@ -162,7 +168,18 @@ def _pairs(policy: AutoAugmentPolicy) -> list[tuple[tuple[str, float, int | None
 
 
 class AutoAugment(_Drawn):
-    """Two operations of a policy that was found by search (Cubuk et al. 2018)."""
+    """Two operations of a policy that was found by search (Cubuk et al. 2018).
+
+    Args:
+        policy: an `AutoAugmentPolicy`.
+        interpolation: an `InterpolationMode`.
+        fill: the colour of what was outside; black if not given.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.AutoAugment()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
+        torch.Size([3, 32, 32])
+    """
 
     def __init__(
         self, policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET,
@@ -201,7 +218,20 @@ class AutoAugment(_Drawn):
 
 
 class RandAugment(_Drawn):
-    """A few operations of one strength (Cubuk et al. 2019)."""
+    """A few operations of one strength (Cubuk et al. 2019).
+
+    Args:
+        num_ops: how many.
+        magnitude: the strength, below `num_magnitude_bins`.
+        num_magnitude_bins: steps of strength.
+        interpolation: an `InterpolationMode`.
+        fill: the colour of what was outside; black if not given.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandAugment()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
+        torch.Size([3, 32, 32])
+    """
 
     def __init__(
         self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
@@ -239,7 +269,18 @@ class RandAugment(_Drawn):
 
 
 class TrivialAugmentWide(_Drawn):
-    """One operation of any strength (Mueller and Hutter 2021)."""
+    """One operation of any strength (Mueller and Hutter 2021).
+
+    Args:
+        num_magnitude_bins: steps of strength.
+        interpolation: an `InterpolationMode`.
+        fill: the colour of what was outside; black if not given.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.TrivialAugmentWide()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
+        torch.Size([3, 32, 32])
+    """
 
     def __init__(
         self, num_magnitude_bins: int = 31, interpolation: Any = InterpolationMode.NEAREST, fill: Any = None
@@ -265,7 +306,22 @@ class TrivialAugmentWide(_Drawn):
 
 
 class AugMix(_Drawn):
-    """Chains of operations mixed with the picture (Hendrycks et al. 2019)."""
+    """Chains of operations mixed with the picture (Hendrycks et al. 2019).
+
+    Args:
+        severity: 1 to 10.
+        mixture_width: how many chains.
+        chain_depth: operations in each; 1 to 3 at random if not positive.
+        alpha: of the distributions that mix them.
+        all_ops: use brightness, contrast, colour and sharpness, too.
+        interpolation: an `InterpolationMode`.
+        fill: the colour of what was outside; black if not given.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.AugMix()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
+        torch.Size([3, 32, 32])
+    """
 
     _LEVELS = 10
 

@@ -18,7 +18,18 @@ def _listing(name: str, transforms: Any, first: str = "") -> str:
 
 
 class Compose:
-    """Several transforms, one after the other."""
+    """Several transforms, one after the other.
+
+    Args:
+        transforms: functions.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> to_input = transforms.Compose([transforms.CenterCrop(2), transforms.Normalize([0.5], [0.5])])
+        >>> to_input(torch.ones(1, 4, 4))
+        tensor([[[1., 1.],
+                 [1., 1.]]])
+    """
 
     def __init__(self, transforms: Sequence[Callable]) -> None:
         self.transforms = transforms
@@ -36,7 +47,19 @@ class Compose:
 
 
 class Lambda:
-    """Any function as a transform."""
+    """Any function as a transform.
+
+    Args:
+        lambd: the function.
+
+    Raises:
+        TypeError: if it cannot be called.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.Lambda(lambda x: x * 2)(torch.tensor(3))
+        tensor(6)
+    """
 
     def __init__(self, lambd: Callable) -> None:
         if not callable(lambd):
@@ -51,7 +74,16 @@ class Lambda:
 
 
 class RandomTransforms:
-    """What the random choices among transforms share."""
+    """What the random choices among transforms share.
+
+    Args:
+        transforms: functions.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> isinstance(transforms.RandomOrder([torch.neg]), transforms.RandomTransforms)
+        True
+    """
 
     def __init__(self, transforms: Sequence[Callable]) -> None:
         if not isinstance(transforms, Sequence):
@@ -66,7 +98,17 @@ class RandomTransforms:
 
 
 class RandomApply(Module):
-    """All of the transforms with probability p, else none."""
+    """All of the transforms with probability p, else none.
+
+    Args:
+        transforms: functions.
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomApply([torch.neg], p=1.0)(torch.tensor(3))
+        tensor(-3)
+    """
 
     def __init__(self, transforms: Sequence[Callable] | ModuleList, p: float = 0.5) -> None:
         super().__init__()
@@ -85,7 +127,16 @@ class RandomApply(Module):
 
 
 class RandomOrder(RandomTransforms):
-    """All of the transforms, in a random order."""
+    """All of the transforms, in a random order.
+
+    Args:
+        transforms: functions.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomOrder([torch.neg, torch.square])(torch.tensor(0))
+        tensor(0)
+    """
 
     def __call__(self, img: Any) -> Any:
         order = list(range(len(self.transforms)))
@@ -96,7 +147,17 @@ class RandomOrder(RandomTransforms):
 
 
 class RandomChoice(RandomTransforms):
-    """One of the transforms, with the given weights."""
+    """One of the transforms, with the given weights.
+
+    Args:
+        transforms: functions.
+        p: weights; all the same if not given.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomChoice([torch.neg, torch.square], p=[1.0, 0.0])(torch.tensor(3))
+        tensor(-3)
+    """
 
     def __init__(self, transforms: Sequence[Callable], p: Sequence[float] | None = None) -> None:
         super().__init__(transforms)

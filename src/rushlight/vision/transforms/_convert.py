@@ -39,7 +39,19 @@ def pixels(pic: Any) -> np.ndarray:
 
 
 def to_tensor(pic: Any) -> Tensor:
-    """A PIL image or an (H, W, C) array as a (C, H, W) tensor; bytes become floats of [0, 1]."""
+    """A PIL image or an (H, W, C) array as a (C, H, W) tensor; bytes become floats of [0, 1].
+
+    Args:
+        pic: a PIL image, or an array (H, W, C).
+
+    Raises:
+        TypeError: if it is neither of them.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.to_tensor(np.array([[[0], [255]]], np.uint8))
+        tensor([[[0., 1.]]])
+    """
     if is_pil_image(pic):
         a = pixels(pic)
     elif isinstance(pic, np.ndarray):
@@ -55,7 +67,20 @@ def to_tensor(pic: Any) -> Tensor:
 
 
 def pil_to_tensor(pic: Any) -> Tensor:
-    """A PIL image as a (C, H, W) tensor of its own numbers."""
+    """A PIL image as a (C, H, W) tensor of its own numbers.
+
+    Args:
+        pic: a PIL image.
+
+    Raises:
+        TypeError: if it is something else.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> from PIL import Image
+        >>> TF.pil_to_tensor(Image.new("RGB", (4, 2))).shape
+        torch.Size([3, 2, 4])
+    """
     if not is_pil_image(pic):
         raise TypeError(f"pic should be PIL Image. Got {type(pic)}")
     a = np.array(pic, copy=True)
@@ -64,7 +89,17 @@ def pil_to_tensor(pic: Any) -> Tensor:
 
 
 def convert_image_dtype(image: Tensor, dtype: Dtype | None = None) -> Tensor:
-    """The image in another dtype, its numbers scaled to that dtype's range."""
+    """The image in another dtype, its numbers scaled to that dtype's range.
+
+    Args:
+        image: a tensor.
+        dtype: the new one.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.convert_image_dtype(torch.tensor([0, 255], dtype=torch.uint8), torch.float32)
+        tensor([0., 1.])
+    """
     if not isinstance(image, Tensor):
         raise TypeError("Input img should be Tensor Image")
     d = get_default_dtype() if dtype is None else dtype
@@ -99,7 +134,18 @@ _GREY_MODES = {"uint8": "L", "int16": "I;16", "int32": "I", "float32": "F"}
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
-    """A (C, H, W) tensor or an (H, W, C) array as a PIL image; floats are taken to be of [0, 1]."""
+    """A (C, H, W) tensor or an (H, W, C) array as a PIL image; floats are taken to be of [0, 1].
+
+    Args:
+        pic: a tensor (C, H, W), or an array (H, W, C).
+        mode: Pillow's mode, such as "RGB"; found from the channels if not given.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> import PIL
+        >>> TF.to_pil_image(torch.zeros(3, 2, 4)).size
+        (4, 2)
+    """
     a = _as_rows(pic, mode)
     if a.shape[2] > 4:
         raise ValueError(f"pic should not have > 4 channels. Got {a.shape[2]} channels.")

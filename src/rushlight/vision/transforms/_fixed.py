@@ -22,7 +22,16 @@ from ._modes import InterpolationMode, as_mode
 
 
 class ToTensor:
-    """A PIL image or (H, W, C) array as a (C, H, W) tensor; bytes become floats of [0, 1]."""
+    """A PIL image or (H, W, C) array as a (C, H, W) tensor; bytes become floats of [0, 1].
+
+    Raises:
+        TypeError: if it is neither of them.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.ToTensor()(np.array([[[0], [255]]], np.uint8))
+        tensor([[[0., 1.]]])
+    """
 
     def __init__(self) -> None:
         pass
@@ -52,7 +61,14 @@ def _scaled(stage: Stage, kind: np.dtype) -> Step:
 
 
 class PILToTensor:
-    """A PIL image as a (C, H, W) tensor of its own numbers."""
+    """A PIL image as a (C, H, W) tensor of its own numbers.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> from PIL import Image
+        >>> transforms.PILToTensor()(Image.new("RGB", (4, 2))).shape
+        torch.Size([3, 2, 4])
+    """
 
     def __init__(self) -> None:
         pass
@@ -68,7 +84,16 @@ class PILToTensor:
 
 
 class ConvertImageDtype(Module):
-    """A tensor image in another dtype, scaled to that dtype's range."""
+    """A tensor image in another dtype, scaled to that dtype's range.
+
+    Args:
+        dtype: the new one.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.ConvertImageDtype(torch.float32)(torch.tensor([[[0, 255]]], dtype=torch.uint8))
+        tensor([[[0., 1.]]])
+    """
 
     def __init__(self, dtype: Dtype) -> None:
         super().__init__()
@@ -93,7 +118,17 @@ class ConvertImageDtype(Module):
 
 
 class ToPILImage:
-    """A (C, H, W) tensor or (H, W, C) array as a PIL image."""
+    """A (C, H, W) tensor or (H, W, C) array as a PIL image.
+
+    Args:
+        mode: Pillow's mode, such as "RGB"; found from the channels if not given.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> import PIL
+        >>> transforms.ToPILImage()(torch.zeros(3, 2, 4)).size
+        (4, 2)
+    """
 
     def __init__(self, mode: str | None = None) -> None:
         self.mode = mode
@@ -107,7 +142,20 @@ class ToPILImage:
 
 
 class Normalize(Module):
-    """(image - mean) / std, channel by channel."""
+    """(image - mean) / std, channel by channel.
+
+    Args:
+        mean, std: one number for each channel.
+        inplace: change the picture itself.
+
+    Raises:
+        TypeError: if the picture is not a tensor of floating point.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.Normalize([0.5], [0.5])(torch.tensor([[[0.0, 0.5, 1.0]]]))
+        tensor([[[-1.,  0.,  1.]]])
+    """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> None:
         super().__init__()
@@ -142,7 +190,19 @@ def _per_channel(values: Any, stage: Stage) -> np.ndarray | None:
 
 
 class Resize(Module):
-    """The image in another size: (height, width), or one number for the shorter edge."""
+    """The image in another size: (height, width), or one number for the shorter edge.
+
+    Args:
+        size: (height, width), or one number.
+        max_size: the longer edge gets no longer.
+        interpolation: an `InterpolationMode`.
+        antialias: average over the pixels that become one.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.Resize(8)(torch.zeros(3, 16, 32)).shape
+        torch.Size([3, 8, 16])
+    """
 
     def __init__(
         self,
@@ -177,7 +237,16 @@ class Resize(Module):
 
 
 class CenterCrop(Module):
-    """The middle of the image, with a black rim where the image is smaller."""
+    """The middle of the image, with a black rim where the image is smaller.
+
+    Args:
+        size: (height, width), or one number for a square.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.CenterCrop(8)(torch.zeros(3, 32, 32)).shape
+        torch.Size([3, 8, 8])
+    """
 
     def __init__(self, size: Any) -> None:
         super().__init__()
@@ -199,7 +268,20 @@ class CenterCrop(Module):
 
 
 class Pad(Module):
-    """A rim around the image: one number, (left/right, top/bottom), or (left, top, right, bottom)."""
+    """A rim around the image: one number, (left/right, top/bottom), or (left, top, right, bottom).
+
+    Args:
+        padding: how wide.
+        fill: the colour.
+        padding_mode: "constant", "edge", "reflect" or "symmetric".
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.Pad(1)(torch.ones(1, 1, 2))
+        tensor([[[0., 0., 0., 0.],
+                 [0., 1., 1., 0.],
+                 [0., 0., 0., 0.]]])
+    """
 
     def __init__(self, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
         super().__init__()
@@ -222,7 +304,19 @@ class Pad(Module):
 
 
 class FiveCrop(Module):
-    """The four corners and the centre, as a tuple."""
+    """The four corners and the centre, as a tuple.
+
+    Args:
+        size: (height, width), or one number for a square.
+
+    Raises:
+        ValueError: if the picture is smaller.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> [crop.shape[-1] for crop in transforms.FiveCrop(8)(torch.zeros(3, 32, 32))]
+        [8, 8, 8, 8, 8]
+    """
 
     def __init__(self, size: Any) -> None:
         super().__init__()
@@ -236,7 +330,20 @@ class FiveCrop(Module):
 
 
 class TenCrop(Module):
-    """The five crops of the image and of its mirror image, as a tuple."""
+    """The five crops of the image and of its mirror image, as a tuple.
+
+    Args:
+        size: (height, width), or one number for a square.
+        vertical_flip: the mirror image is upside down.
+
+    Raises:
+        ValueError: if the picture is smaller.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> len(transforms.TenCrop(8)(torch.zeros(3, 32, 32)))
+        10
+    """
 
     def __init__(self, size: Any, vertical_flip: bool = False) -> None:
         super().__init__()
@@ -251,7 +358,16 @@ class TenCrop(Module):
 
 
 class Grayscale(Module):
-    """The image without colour, in one channel or three."""
+    """The image without colour, in one channel or three.
+
+    Args:
+        num_output_channels: 1 or 3.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.Grayscale()(torch.zeros(3, 32, 32)).shape
+        torch.Size([1, 32, 32])
+    """
 
     def __init__(self, num_output_channels: int = 1) -> None:
         super().__init__()
@@ -265,7 +381,20 @@ class Grayscale(Module):
 
 
 class LinearTransformation(Module):
-    """A tensor image, flattened, less a mean vector, times a square matrix: whitening, say."""
+    """A tensor image, flattened, less a mean vector, times a square matrix: whitening, say.
+
+    Args:
+        transformation_matrix: (D, D), where D is the number of elements of a picture.
+        mean_vector: (D,).
+
+    Raises:
+        ValueError: if the sizes do not fit.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.LinearTransformation(torch.eye(2) * 2, torch.ones(2))(torch.tensor([[[1.0, 3.0]]]))
+        tensor([[[0., 4.]]])
+    """
 
     def __init__(self, transformation_matrix: Tensor, mean_vector: Tensor) -> None:
         super().__init__()

@@ -72,7 +72,22 @@ def rotate(
     center: Sequence[float] | None = None,
     fill: Any = None,
 ) -> Any:
-    """Turned counter-clockwise by `angle` degrees; the corners are `fill`."""
+    """Turned counter-clockwise by `angle` degrees; the corners are `fill`.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        angle: in degrees.
+        interpolation: an `InterpolationMode`.
+        expand: make the picture as large as needed.
+        center: (x, y) that stays in its place; the middle if not given.
+        fill: the colour of the corners; black if not given.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.rotate(torch.tensor([[[1, 2], [3, 4]]]), 90)
+        tensor([[[2, 4],
+                 [1, 3]]])
+    """
     mode = _mode_of(img, interpolation)
     if not isinstance(angle, (int, float)):
         raise TypeError("Argument angle should be int or float")
@@ -96,7 +111,23 @@ def affine(
     fill: Any = None,
     center: Sequence[float] | None = None,
 ) -> Any:
-    """Turned clockwise, shifted by pixels, scaled and sheared, the centre kept in its place."""
+    """Turned clockwise, shifted by pixels, scaled and sheared, the centre kept in its place.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        angle: in degrees.
+        translate: (x, y), in pixels.
+        scale: a factor.
+        shear: an angle, or two for x and y.
+        interpolation: an `InterpolationMode`.
+        fill: the colour of what was outside; black if not given.
+        center: (x, y) that stays in its place; the middle if not given.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.affine(torch.tensor([[[1, 2, 3]]]), 0, (1, 0), 1.0, 0)
+        tensor([[[0, 1, 2]]])
+    """
     mode = _mode_of(img, interpolation)
     if not isinstance(angle, (int, float)):
         raise TypeError("Argument angle should be int or float")
@@ -141,7 +172,20 @@ def perspective(
     interpolation: Any = InterpolationMode.BILINEAR,
     fill: Any = None,
 ) -> Any:
-    """The image with its four `startpoints` moved to the `endpoints`."""
+    """The image with its four `startpoints` moved to the `endpoints`.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        startpoints, endpoints: four (x, y) each.
+        interpolation: an `InterpolationMode`.
+        fill: the colour of what was outside; black if not given.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> corners = [[0, 0], [3, 0], [3, 3], [0, 3]]
+        >>> TF.perspective(torch.ones(1, 4, 4), corners, corners).shape
+        torch.Size([1, 4, 4])
+    """
     mode = _mode_of(img, interpolation)
     coefficients = perspective_coefficients(startpoints, endpoints)
     if isinstance(img, Tensor):

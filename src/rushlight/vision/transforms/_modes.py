@@ -7,7 +7,13 @@ from typing import Any
 
 
 class InterpolationMode(Enum):
-    """How pixels are interpolated; the last three exist for PIL images only."""
+    """How pixels are interpolated; the last three exist for PIL images only.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.InterpolationMode.BILINEAR.value
+        'bilinear'
+    """
 
     NEAREST = "nearest"
     NEAREST_EXACT = "nearest-exact"

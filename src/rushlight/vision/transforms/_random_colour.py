@@ -14,7 +14,17 @@ from ._draw import rand, uniform
 
 
 class ColorJitter(Module):
-    """Brightness, contrast, saturation and hue changed at random, in a random order."""
+    """Brightness, contrast, saturation and hue changed at random, in a random order.
+
+    Args:
+        brightness, contrast, saturation: a number x, for factors of [1 - x, 1 + x]; or the two limits.
+        hue: a number up to 0.5, or two limits of [-0.5, 0.5].
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.ColorJitter(0.5, hue=0.1)(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
+        torch.Size([3, 32, 32])
+    """
 
     def __init__(
         self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0
@@ -74,7 +84,16 @@ class ColorJitter(Module):
 
 
 class RandomGrayscale(Module):
-    """Without colour, with probability p."""
+    """Without colour, with probability p.
+
+    Args:
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomGrayscale(p=1.0)(torch.zeros(3, 32, 32)).shape
+        torch.Size([3, 32, 32])
+    """
 
     def __init__(self, p: float = 0.1) -> None:
         super().__init__()
@@ -91,7 +110,18 @@ class RandomGrayscale(Module):
 
 
 class GaussianBlur(Module):
-    """Blurred with a Gaussian of random width."""
+    """Blurred with a Gaussian of random width.
+
+    Args:
+        kernel_size: odd; (height, width), or one number for a square.
+        sigma: a number, or limits to draw it from.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.GaussianBlur(3)(torch.ones(1, 2, 2))
+        tensor([[[1.0000, 1.0000],
+                 [1.0000, 1.0000]]])
+    """
 
     def __init__(self, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
         super().__init__()
@@ -142,34 +172,78 @@ class _Sometimes(Module):
 
 
 class RandomInvert(_Sometimes):
-    """The negative, with probability p."""
+    """The negative, with probability p.
+
+    Args:
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomInvert(p=1.0)(torch.tensor([[[0.0, 0.25]]]))
+        tensor([[[1.0000, 0.7500]]])
+    """
 
     def change(self, img: Any) -> Any:
+        """The changed picture."""
         return F.invert(img)
 
 
 class RandomAutocontrast(_Sometimes):
-    """Every channel stretched over the whole range, with probability p."""
+    """Every channel stretched over the whole range, with probability p.
+
+    Args:
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomAutocontrast(p=1.0)(torch.tensor([[[0.25, 0.75]]]))
+        tensor([[[0., 1.]]])
+    """
 
     def change(self, img: Any) -> Any:
+        """The changed picture."""
         return F.autocontrast(img)
 
 
 class RandomEqualize(_Sometimes):
-    """Every channel with an even histogram, with probability p."""
+    """Every channel with an even histogram, with probability p.
+
+    Args:
+        p: the probability.
+
+    Raises:
+        TypeError: if a tensor is not of uint8.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomEqualize(p=1.0)(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
+        torch.Size([3, 32, 32])
+    """
 
     def change(self, img: Any) -> Any:
+        """The changed picture."""
         return F.equalize(img)
 
 
 class RandomPosterize(_Sometimes):
-    """Only the highest bits kept, with probability p."""
+    """Only the highest bits kept, with probability p.
+
+    Args:
+        bits: 0 to 8.
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomPosterize(1, p=1.0)(torch.tensor([[[100, 200]]], dtype=torch.uint8))
+        tensor([[[  0, 128]]], dtype=torch.uint8)
+    """
 
     def __init__(self, bits: int, p: float = 0.5) -> None:
         super().__init__(p)
         self.bits = bits
 
     def change(self, img: Any) -> Any:
+        """The changed picture."""
         return F.posterize(img, self.bits)
 
     def __repr__(self) -> str:
@@ -177,13 +251,24 @@ class RandomPosterize(_Sometimes):
 
 
 class RandomSolarize(_Sometimes):
-    """The bright parts inverted, with probability p."""
+    """The bright parts inverted, with probability p.
+
+    Args:
+        threshold: what counts as bright.
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomSolarize(0.5, p=1.0)(torch.tensor([[[0.25, 0.75]]]))
+        tensor([[[0.2500, 0.2500]]])
+    """
 
     def __init__(self, threshold: float, p: float = 0.5) -> None:
         super().__init__(p)
         self.threshold = threshold
 
     def change(self, img: Any) -> Any:
+        """The changed picture."""
         return F.solarize(img, self.threshold)
 
     def __repr__(self) -> str:
@@ -191,13 +276,24 @@ class RandomSolarize(_Sometimes):
 
 
 class RandomAdjustSharpness(_Sometimes):
-    """Sharper or softer, with probability p."""
+    """Sharper or softer, with probability p.
+
+    Args:
+        sharpness_factor: 0 is blurred, 1 the image, 2 sharper.
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomAdjustSharpness(2, p=1.0)(torch.zeros(3, 32, 32)).shape
+        torch.Size([3, 32, 32])
+    """
 
     def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
         super().__init__(p)
         self.sharpness_factor = sharpness_factor
 
     def change(self, img: Any) -> Any:
+        """The changed picture."""
         return F.adjust_sharpness(img, self.sharpness_factor)
 
     def __repr__(self) -> str:

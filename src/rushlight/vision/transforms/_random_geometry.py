@@ -34,7 +34,16 @@ def span(x: Any, name: str, sizes: tuple[int, ...] = (2,)) -> list[float]:
 
 
 class RandomHorizontalFlip(Module):
-    """Left and right exchanged with probability p."""
+    """Left and right exchanged with probability p.
+
+    Args:
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomHorizontalFlip(p=1.0)(torch.tensor([[[1, 2]]]))
+        tensor([[[2, 1]]])
+    """
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
@@ -51,7 +60,17 @@ class RandomHorizontalFlip(Module):
 
 
 class RandomVerticalFlip(Module):
-    """Top and bottom exchanged with probability p."""
+    """Top and bottom exchanged with probability p.
+
+    Args:
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomVerticalFlip(p=1.0)(torch.tensor([[[1], [2]]]))
+        tensor([[[2],
+                 [1]]])
+    """
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
@@ -68,7 +87,23 @@ class RandomVerticalFlip(Module):
 
 
 class RandomCrop(Module):
-    """A window at a random place, after padding."""
+    """A window at a random place, after padding.
+
+    Args:
+        size: (height, width), or one number for a square.
+        padding: a rim around the picture first, as in `Pad`.
+        pad_if_needed: widen pictures that are too small.
+        fill: the colour of the rim.
+        padding_mode: as in `Pad`.
+
+    Raises:
+        ValueError: if the picture is smaller.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomCrop(32, padding=4)(torch.zeros(3, 32, 32)).shape
+        torch.Size([3, 32, 32])
+    """
 
     def __init__(
         self,
@@ -145,7 +180,20 @@ class RandomCrop(Module):
 
 
 class RandomResizedCrop(Module):
-    """A window of random area, shape and place, resized."""
+    """A window of random area, shape and place, resized.
+
+    Args:
+        size: (height, width), or one number for a square.
+        scale: limits of the area, as parts of the picture's.
+        ratio: limits of width / height.
+        interpolation: an `InterpolationMode`.
+        antialias: average over the pixels that become one.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomResizedCrop(8)(torch.zeros(3, 32, 32)).shape
+        torch.Size([3, 8, 8])
+    """
 
     def __init__(
         self,
@@ -204,7 +252,20 @@ class RandomResizedCrop(Module):
 
 
 class RandomRotation(Module):
-    """Turned by a random angle."""
+    """Turned by a random angle.
+
+    Args:
+        degrees: a number, for angles of [-degrees, degrees]; or the two limits.
+        interpolation: an `InterpolationMode`.
+        expand: make the picture as large as needed.
+        center: (x, y) that stays in its place; the middle if not given.
+        fill: the colour of the corners.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomRotation(30)(torch.zeros(3, 32, 32)).shape
+        torch.Size([3, 32, 32])
+    """
 
     def __init__(
         self,
@@ -253,7 +314,20 @@ def _fill_for(img: Any, fill: Any) -> Any:
 
 
 class RandomErasing(Module):
-    """A random rectangle of a tensor image replaced, with probability p."""
+    """A random rectangle of a tensor image replaced, with probability p.
+
+    Args:
+        p: the probability.
+        scale: limits of the area, as parts of the picture's.
+        ratio: limits of width / height.
+        value: a number, one for each channel, or "random".
+        inplace: change the picture itself.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> bool((transforms.RandomErasing(p=1.0)(torch.ones(3, 32, 32)) == 0).any())
+        True
+    """
 
     def __init__(
         self,

@@ -22,7 +22,22 @@ def _pair_of(x: Any, name: str) -> Any:
 
 
 class RandomAffine(Module):
-    """Turned, shifted, scaled and sheared at random, the centre kept in its place."""
+    """Turned, shifted, scaled and sheared at random, the centre kept in its place.
+
+    Args:
+        degrees: a number, for angles of [-degrees, degrees]; or the two limits.
+        translate: the largest shift, as parts of (width, height).
+        scale: limits of the factor.
+        shear: limits of the angle, or two and two for x and y.
+        interpolation: an `InterpolationMode`.
+        fill: the colour of what was outside.
+        center: (x, y) that stays in its place; the middle if not given.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomAffine(10, translate=(0.1, 0.1))(torch.zeros(3, 32, 32)).shape
+        torch.Size([3, 32, 32])
+    """
 
     def __init__(
         self,
@@ -96,7 +111,19 @@ class RandomAffine(Module):
 
 
 class RandomPerspective(Module):
-    """Seen from a random side, with probability p."""
+    """Seen from a random side, with probability p.
+
+    Args:
+        distortion_scale: 0 to 1: how far the corners move.
+        p: the probability.
+        interpolation: an `InterpolationMode`.
+        fill: the colour of what was outside.
+
+    Example:
+        >>> from rushlight.vision import transforms
+        >>> transforms.RandomPerspective(p=1.0)(torch.zeros(3, 32, 32)).shape
+        torch.Size([3, 32, 32])
+    """
 
     def __init__(
         self,

@@ -38,25 +38,66 @@ def _side(img: Any) -> Any:
 
 
 def get_dimensions(img: Any) -> list[int]:
-    """[channels, height, width] of an image."""
+    """[channels, height, width] of an image.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.get_dimensions(torch.zeros(3, 2, 4))
+        [3, 2, 4]
+    """
     return _side(img).dimensions(img)
 
 
 def get_image_size(img: Any) -> list[int]:
-    """[width, height] of an image."""
+    """[width, height] of an image.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.get_image_size(torch.zeros(3, 2, 4))
+        [4, 2]
+    """
     _, height, width = get_dimensions(img)
     return [width, height]
 
 
 def get_image_num_channels(img: Any) -> int:
-    """The number of channels of an image."""
+    """The number of channels of an image.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.get_image_num_channels(torch.zeros(3, 2, 4))
+        3
+    """
     return get_dimensions(img)[0]
 
 
 def normalize(
     tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False
 ) -> Tensor:
-    """(tensor - mean) / std, channel by channel."""
+    """(tensor - mean) / std, channel by channel.
+
+    Args:
+        tensor: (..., C, H, W), of floating point.
+        mean, std: one number for each channel.
+        inplace: change the picture itself.
+
+    Raises:
+        TypeError: if it is not a tensor of floating point.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.normalize(torch.tensor([[[0.0, 1.0]]]), [0.5], [0.5])
+        tensor([[[-1.,  1.]]])
+    """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(tensor)}")
     if not tensor.is_floating_point():
@@ -105,7 +146,20 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """The image in another size: (height, width), or one number for the shorter edge."""
+    """The image in another size: (height, width), or one number for the shorter edge.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        size: (height, width), or one number.
+        interpolation: an `InterpolationMode`.
+        max_size: the longer edge gets no longer.
+        antialias: average over the pixels that become one.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.resize(torch.zeros(3, 16, 32), 8).shape
+        torch.Size([3, 8, 16])
+    """
     mode = as_mode(interpolation)
     sizes = [size] if isinstance(size, int) else list(size)
     if len(sizes) not in (1, 2):
@@ -130,7 +184,18 @@ _PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 
 
 def check_padding(padding: Any, fill: Any, padding_mode: Any) -> None:
-    """Refuse a padding, a fill or a mode that is none."""
+    """Refuse a padding, a fill or a mode that is none.
+
+    Args:
+        padding, fill, padding_mode: as in `pad`.
+
+    Raises:
+        TypeError: if one of them is of a wrong type.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.check_padding((1, 2), 0, "edge")
+    """
     if not isinstance(padding, (int, tuple, list)):
         raise TypeError("Got inappropriate padding arg")
     if not isinstance(fill, (int, float, str, tuple, list)) and fill is not None:
@@ -146,18 +211,56 @@ def check_padding(padding: Any, fill: Any, padding_mode: Any) -> None:
 
 
 def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:
-    """A rim around the image: one number, (left/right, top/bottom), or (left, top, right, bottom)."""
+    """A rim around the image: one number, (left/right, top/bottom), or (left, top, right, bottom).
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        padding: how wide.
+        fill: the colour.
+        padding_mode: "constant", "edge", "reflect" or "symmetric".
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.pad(torch.ones(1, 1, 2), 1)
+        tensor([[[0., 0., 0., 0.],
+                 [0., 1., 1., 0.],
+                 [0., 0., 0., 0.]]])
+    """
     check_padding(padding, fill, padding_mode)
     return _side(img).pad(img, padding, fill, padding_mode)
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """A window of the image; what lies outside is black."""
+    """A window of the image; what lies outside is black.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        top, left: the window's corner.
+        height, width: its size.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.crop(torch.arange(9).reshape(1, 3, 3), 1, 1, 2, 2)
+        tensor([[[4, 5],
+                 [7, 8]]])
+    """
     return _side(img).crop(img, top, left, height, width)
 
 
 def pair(size: Any) -> tuple[int, int]:
-    """One number twice, or two numbers."""
+    """One number twice, or two numbers.
+
+    Args:
+        size: a number, or a sequence of one or two.
+
+    Raises:
+        ValueError: if there are more than two.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.pair(3)
+        (3, 3)
+    """
     if isinstance(size, (int, float)):
         return int(size), int(size)
     sizes = list(size)
@@ -169,7 +272,17 @@ def pair(size: Any) -> tuple[int, int]:
 
 
 def centre_window(height: int, width: int, th: int, tw: int) -> tuple[list[int], int, int]:
-    """The rim a centre crop needs first, then the top and the left of its window."""
+    """The rim a centre crop needs first, then the top and the left of its window.
+
+    Args:
+        height, width: of the picture.
+        th, tw: of the window.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.centre_window(4, 4, 2, 2)
+        ([0, 0, 0, 0], 1, 1)
+    """
     rim = [max(tw - width, 0) // 2, max(th - height, 0) // 2]
     rim += [(max(tw - width, 0) + 1) // 2, (max(th - height, 0) + 1) // 2]
     height, width = max(height, th), max(width, tw)
@@ -177,7 +290,18 @@ def centre_window(height: int, width: int, th: int, tw: int) -> tuple[list[int],
 
 
 def center_crop(img: Any, output_size: Any) -> Any:
-    """The middle of the image, with a black rim where the image is smaller."""
+    """The middle of the image, with a black rim where the image is smaller.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        output_size: (height, width), or one number for a square.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.center_crop(torch.arange(16).reshape(1, 4, 4), 2)
+        tensor([[[ 5,  6],
+                 [ 9, 10]]])
+    """
     th, tw = pair(output_size)
     _, height, width = get_dimensions(img)
     rim, top, left = centre_window(height, width, th, tw)
@@ -198,23 +322,69 @@ def resized_crop(
     interpolation: Any = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """A window of the image, resized."""
+    """A window of the image, resized.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        top, left: the window's corner.
+        height, width: its size.
+        size: of the result.
+        interpolation: an `InterpolationMode`.
+        antialias: average over the pixels that become one.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.resized_crop(torch.zeros(3, 16, 16), 0, 0, 8, 8, 4).shape
+        torch.Size([3, 4, 4])
+    """
     window = crop(img, top, left, height, width)
     return resize(window, size, interpolation, antialias=antialias)
 
 
 def hflip(img: Any) -> Any:
-    """Left and right exchanged."""
+    """Left and right exchanged.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.hflip(torch.tensor([[[1, 2]]]))
+        tensor([[[2, 1]]])
+    """
     return _side(img).hflip(img)
 
 
 def vflip(img: Any) -> Any:
-    """Top and bottom exchanged."""
+    """Top and bottom exchanged.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.vflip(torch.tensor([[[1], [2]]]))
+        tensor([[[2],
+                 [1]]])
+    """
     return _side(img).vflip(img)
 
 
 def five_crop(img: Any, size: Any) -> tuple[Any, ...]:
-    """Top left, top right, bottom left, bottom right and centre."""
+    """Top left, top right, bottom left, bottom right and centre.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        size: (height, width), or one number for a square.
+
+    Raises:
+        ValueError: if the picture is smaller.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> len(TF.five_crop(torch.zeros(3, 16, 16), 8))
+        5
+    """
     th, tw = pair(size)
     _, height, width = get_dimensions(img)
     if tw > width or th > height:
@@ -227,7 +397,21 @@ def five_crop(img: Any, size: Any) -> tuple[Any, ...]:
 
 
 def ten_crop(img: Any, size: Any, vertical_flip: bool = False) -> tuple[Any, ...]:
-    """The five crops of the image, then the five of its mirror image."""
+    """The five crops of the image, then the five of its mirror image.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        size: (height, width), or one number for a square.
+        vertical_flip: the mirror image is upside down.
+
+    Raises:
+        ValueError: if the picture is smaller.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> len(TF.ten_crop(torch.zeros(3, 16, 16), 8))
+        10
+    """
     th, tw = pair(size)
     mirrored = vflip(img) if vertical_flip else hflip(img)
     return (*five_crop(img, (th, tw)), *five_crop(mirrored, (th, tw)))
@@ -237,52 +421,139 @@ def ten_crop(img: Any, size: Any, vertical_flip: bool = False) -> tuple[Any, ...
 
 
 def adjust_brightness(img: Any, brightness_factor: float) -> Any:
-    """0 is black, 1 the image, 2 twice as bright."""
+    """0 is black, 1 the image, 2 twice as bright.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        brightness_factor: at least 0.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.adjust_brightness(torch.full((3, 1, 1), 0.25), 2)[0]
+        tensor([[0.5000]])
+    """
     if _side(img) is F_pil:
         return F_pil.enhance(img, "Brightness", brightness_factor)
     return _colour.adjust_brightness(img, brightness_factor)
 
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
-    """0 is grey, 1 the image."""
+    """0 is grey, 1 the image.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        contrast_factor: at least 0.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.adjust_contrast(torch.tensor([[[0.0, 0.5]]]).expand(3, 1, 2), 0)[0]
+        tensor([[0.2500, 0.2500]])
+    """
     if _side(img) is F_pil:
         return F_pil.enhance(img, "Contrast", contrast_factor)
     return _colour.adjust_contrast(img, contrast_factor)
 
 
 def adjust_saturation(img: Any, saturation_factor: float) -> Any:
-    """0 is black and white, 1 the image."""
+    """0 is black and white, 1 the image.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        saturation_factor: at least 0.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.adjust_saturation(torch.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1), 0).flatten()
+        tensor([0.2989, 0.2989, 0.2989])
+    """
     if _side(img) is F_pil:
         return F_pil.enhance(img, "Color", saturation_factor)
     return _colour.adjust_saturation(img, saturation_factor)
 
 
 def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
-    """0 is blurred, 1 the image, 2 sharper."""
+    """0 is blurred, 1 the image, 2 sharper.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        sharpness_factor: at least 0.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.adjust_sharpness(torch.ones(3, 4, 4), 2).shape
+        torch.Size([3, 4, 4])
+    """
     if _side(img) is F_pil:
         return F_pil.enhance(img, "Sharpness", sharpness_factor)
     return _colour.adjust_sharpness(img, sharpness_factor)
 
 
 def adjust_hue(img: Any, hue_factor: float) -> Any:
-    """Hues turned by a part of the circle in [-0.5, 0.5]."""
+    """Hues turned by a part of the circle in [-0.5, 0.5].
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        hue_factor: between -0.5 and 0.5.
+
+    Raises:
+        ValueError: if `hue_factor` is out of range.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.adjust_hue(torch.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1), 0.5).flatten()
+        tensor([0., 1., 1.])
+    """
     return (F_pil if _side(img) is F_pil else _colour).adjust_hue(img, hue_factor)
 
 
 def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
-    """gain * img ** gamma, with the image in [0, 1]."""
+    """gain * img ** gamma, with the image in [0, 1].
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        gamma, gain: numbers.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.adjust_gamma(torch.full((1, 1, 1), 0.5), 2)
+        tensor([[[0.2500]]])
+    """
     return (F_pil if _side(img) is F_pil else _colour).adjust_gamma(img, gamma, gain)
 
 
 def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """The image without colour, in one channel or three."""
+    """The image without colour, in one channel or three.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        num_output_channels: 1 or 3.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.rgb_to_grayscale(torch.ones(3, 1, 2))
+        tensor([[[0.9999, 0.9999]]])
+    """
     if _side(img) is F_pil:
         return F_pil.to_grayscale(img, num_output_channels)
     return _colour.rgb_to_grayscale(img, num_output_channels)
 
 
 def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """A PIL image without colour."""
+    """A PIL image without colour.
+
+    Args:
+        img: a PIL image.
+        num_output_channels: 1 or 3.
+
+    Raises:
+        TypeError: if it is something else.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> from PIL import Image
+        >>> TF.to_grayscale(Image.new("RGB", (4, 2))).mode
+        'L'
+    """
     if not _is_pil_image(img):
         raise TypeError("Input should be PIL Image")
     return F_pil.to_grayscale(img, num_output_channels)
@@ -295,29 +566,79 @@ def _operation(pil_name: str, tensor_fn: Any, img: Any, *args: Any) -> Any:
 
 
 def invert(img: Any) -> Any:
-    """The negative."""
+    """The negative.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.invert(torch.tensor([[[0.0, 0.25]]]))
+        tensor([[[1.0000, 0.7500]]])
+    """
     return _operation("invert", _colour.invert, img)
 
 
 def posterize(img: Any, bits: int) -> Any:
-    """Only the highest `bits` of every number kept."""
+    """Only the highest `bits` of every number kept.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        bits: 0 to 8.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.posterize(torch.tensor([[[100, 200]]], dtype=torch.uint8), 1)
+        tensor([[[  0, 128]]], dtype=torch.uint8)
+    """
     if not 0 <= bits <= 8:
         raise ValueError(f"The number if bits should be between 0 and 8. Got {bits}")
     return _operation("posterize", _colour.posterize, img, bits)
 
 
 def solarize(img: Any, threshold: float) -> Any:
-    """The negative of all that is at least as bright as `threshold`."""
+    """The negative of all that is at least as bright as `threshold`.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        threshold: a number of the image's range.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.solarize(torch.tensor([[[0.25, 0.75]]]), 0.5)
+        tensor([[[0.2500, 0.2500]]])
+    """
     return _operation("solarize", _colour.solarize, img, threshold)
 
 
 def autocontrast(img: Any) -> Any:
-    """Every channel stretched over the whole range."""
+    """Every channel stretched over the whole range.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.autocontrast(torch.tensor([[[0.25, 0.75]]]))
+        tensor([[[0., 1.]]])
+    """
     return _operation("autocontrast", _colour.autocontrast, img)
 
 
 def equalize(img: Any) -> Any:
-    """Every channel with an even histogram."""
+    """Every channel with an even histogram.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+
+    Raises:
+        TypeError: if a tensor is not of uint8.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.equalize(torch.tensor([[[100, 101, 102, 103]]], dtype=torch.uint8))
+        tensor([[[100, 101, 102, 103]]], dtype=torch.uint8)
+    """
     return _operation("equalize", _colour.equalize, img)
 
 
@@ -325,14 +646,43 @@ def equalize(img: Any) -> Any:
 
 
 def erase(img: Any, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Tensor:
-    """A tensor image with the rectangle at (i, j) replaced by `v`."""
+    """A tensor image with the rectangle at (i, j) replaced by `v`.
+
+    Args:
+        img: a tensor (..., C, H, W).
+        i, j: top and left of the rectangle.
+        h, w: its size.
+        v: what is put there.
+        inplace: change the picture itself.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.erase(torch.ones(1, 2, 2), 0, 0, 1, 2, torch.zeros(1, 1, 1))
+        tensor([[[0., 0.],
+                 [1., 1.]]])
+    """
     if not isinstance(img, Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(img)}")
     return F_t.erase(img, i, j, h, w, v, inplace=inplace)
 
 
 def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
-    """Blurred with a Gaussian; sigma follows from the kernel's size unless given."""
+    """Blurred with a Gaussian; sigma follows from the kernel's size unless given.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        kernel_size: odd; (height, width), or one number for a square.
+        sigma: a number, or one for each direction.
+
+    Raises:
+        ValueError: if `kernel_size` is even.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional as TF
+        >>> TF.gaussian_blur(torch.ones(1, 2, 2), 3)
+        tensor([[[1.0000, 1.0000],
+                 [1.0000, 1.0000]]])
+    """
     kernel = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
     if len(kernel) != 2:
         raise ValueError(f"If kernel_size is a sequence its length should be 2. Got {len(kernel)}")

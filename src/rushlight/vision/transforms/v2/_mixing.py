@@ -84,7 +84,19 @@ class _Mixing(Module):
 
 
 class MixUp(_Mixing):
-    """Every picture a little transparent over its neighbour (Zhang et al. 2017)."""
+    """Every picture a little transparent over its neighbour (Zhang et al. 2017).
+
+    Args:
+        alpha: of the distribution that the share is drawn from.
+        num_classes: needed where labels are class numbers.
+        labels_getter: a function that finds the labels of a batch.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> pictures, labels = v2.MixUp(num_classes=3)(torch.rand(4, 3, 8, 8), torch.tensor([0, 1, 2, 0]))
+        >>> pictures.shape, labels.shape
+        (torch.Size([4, 3, 8, 8]), torch.Size([4, 3]))
+    """
 
     def _drawn(self, pictures: Tensor) -> tuple[float, Any]:
         share = float(self._dist.sample())
@@ -92,7 +104,19 @@ class MixUp(_Mixing):
 
 
 class CutMix(_Mixing):
-    """A rectangle of every picture is its neighbour's (Yun et al. 2019)."""
+    """A rectangle of every picture is its neighbour's (Yun et al. 2019).
+
+    Args:
+        alpha: of the distribution that the share is drawn from.
+        num_classes: needed where labels are class numbers.
+        labels_getter: a function that finds the labels of a batch.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> pictures, labels = v2.CutMix(num_classes=3)(torch.rand(4, 3, 8, 8), torch.tensor([0, 1, 2, 0]))
+        >>> pictures.shape, labels.shape
+        (torch.Size([4, 3, 8, 8]), torch.Size([4, 3]))
+    """
 
     def _drawn(self, pictures: Tensor) -> tuple[float, Any]:
         share = float(self._dist.sample())

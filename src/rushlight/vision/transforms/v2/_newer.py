@@ -16,7 +16,13 @@ from .._fixed import ConvertImageDtype, PILToTensor, _scaled
 
 
 class ToImage(Module):
-    """A PIL image or an (H, W, C) array as a (C, H, W) tensor of its own numbers."""
+    """A PIL image or an (H, W, C) array as a (C, H, W) tensor of its own numbers.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.ToImage()(np.zeros((2, 4, 3), np.uint8)).shape
+        torch.Size([3, 2, 4])
+    """
 
     def forward(self, img: Any) -> Tensor:
         if isinstance(img, Tensor):
@@ -33,7 +39,13 @@ class ToImage(Module):
 
 
 class ToPureTensor(Module):
-    """A tensor as a plain tensor; there are no others here."""
+    """A tensor as a plain tensor; there are no others here.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.ToPureTensor()(torch.tensor([1, 2]))
+        tensor([1, 2])
+    """
 
     def forward(self, img: Any) -> Any:
         return img
@@ -43,7 +55,17 @@ class ToPureTensor(Module):
 
 
 class ToDtype(Module):
-    """A tensor image in another dtype, its numbers scaled to that dtype's range when `scale`."""
+    """A tensor image in another dtype, its numbers scaled to that dtype's range when `scale`.
+
+    Args:
+        dtype: the new one.
+        scale: scale the numbers, too.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.ToDtype(torch.float32, scale=True)(torch.tensor([[[0, 255]]], dtype=torch.uint8))
+        tensor([[[0., 1.]]])
+    """
 
     def __init__(self, dtype: Any, scale: bool = False) -> None:
         super().__init__()
@@ -74,14 +96,29 @@ class ToDtype(Module):
 
 
 class ConvertDtype(ConvertImageDtype):
-    """The former name of ToDtype(dtype, scale=True)."""
+    """The former name of ToDtype(dtype, scale=True).
+
+    Args:
+        dtype: the new one.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.ConvertDtype()(torch.tensor([[[0, 255]]], dtype=torch.uint8))
+        tensor([[[0., 1.]]])
+    """
 
     def __init__(self, dtype: Any = dtypes.float32) -> None:
         super().__init__(dtype)
 
 
 class Identity(Module):
-    """The image as it is."""
+    """The image as it is.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.Identity()(torch.tensor([1, 2]))
+        tensor([1, 2])
+    """
 
     def forward(self, img: Any) -> Any:
         return img
@@ -91,7 +128,13 @@ class Identity(Module):
 
 
 class RGB(Module):
-    """A grey image in three channels; one in colour as it is."""
+    """A grey image in three channels; one in colour as it is.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.RGB()(torch.zeros(1, 2, 4)).shape
+        torch.Size([3, 2, 4])
+    """
 
     def forward(self, img: Any) -> Any:
         if not isinstance(img, Tensor):
@@ -100,7 +143,20 @@ class RGB(Module):
 
 
 class GaussianNoise(Module):
-    """Normal noise added to a float tensor image."""
+    """Normal noise added to a float tensor image.
+
+    Args:
+        mean, sigma: of the noise.
+        clip: keep the result between 0 and 1.
+
+    Raises:
+        ValueError: if the picture is not a tensor of floating point.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.GaussianNoise(sigma=0.0)(torch.ones(1, 1, 2))
+        tensor([[[1., 1.]]])
+    """
 
     def __init__(self, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> None:
         super().__init__()
