@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,6 +65,8 @@ KNOWN = frozenset("""
     axis keepdims names inplace tensor
 """.split())  # fmt: skip
 REFERS = re.compile(r"(?:In-place version of|As|Same as|See) `([\w.]+)`")
+# Packages that come with an extra: examples that import one are left out where it is not installed.
+OPTIONAL = re.compile(r">>> (?:import|from) (PIL|safetensors|onnx)\b")
 SKIPPED = doctest.OPTIONFLAGS_BY_NAME["SKIP"]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -256,7 +259,8 @@ def printed_as_torch() -> Iterator[None]:
 def run(label: str, found: Any) -> str:
     """Run the examples of one docstring; what went wrong, or nothing."""
     text = text_of(found)
-    if ">>>" not in text:
+    needed = OPTIONAL.search(text)
+    if ">>>" not in text or (needed and find_spec(needed[1]) is None):
         return ""
     test = doctest.DocTestParser().get_doctest(text, globals_of_examples(), label, None, None)
     said: list[str] = []
