@@ -176,9 +176,8 @@ class Builder:
         made.ir_version = helper.find_min_ir_version_for([opset])
         if metadata:
             helper.set_model_props(made, {k: str(v) for k, v in metadata.items()})
-        if (
-            sum(len(t.raw_data) for t in made.graph.initializer) < 1 << 30
-        ):  # ByteSize() fails above 2 GiB
+        # Counted here because ByteSize() fails above 2 GiB.
+        if sum(len(t.raw_data) for t in weights) < 1 << 30:
             onnx.checker.check_model(made)
         return made
 
