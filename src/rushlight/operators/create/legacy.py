@@ -53,14 +53,10 @@ def _kind(d: dtype, on: str) -> _Kind:
 
 def _type_text(d: dtype, on: str) -> str:
     """The docstring of an old type."""
-    said = (
-        f"The old type of {d.name} tensors on the device type {on}: makes them from sizes or from data, "
-        "and stands in `isinstance`."
-    )
     if on != "cpu":
-        return f"{said} See `{title(d)}Tensor`."
+        return f"See `torch.FloatTensor`: the same for {d.name} on the device type {on}."
     name = f"torch.{title(d)}Tensor"
-    return f"""{said}
+    return f"""The old type of {d.name} tensors on the CPU: makes them from sizes or from data, and stands in `isinstance`.
 
     Args:
         args: sizes, for memory that is not filled; or one list with the values.
@@ -132,13 +128,32 @@ def _of_value(value: Any, d: dtype, where: device) -> Tensor:
 
 @public("Tensor")
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """A tensor of this one's dtype and device, from sizes or from data."""
+    """A tensor of this one's dtype and device, from sizes or from data; the `new_` methods are clearer.
+
+    Args:
+        args: sizes, for memory that is not filled; or one list with the values.
+        kwargs: `device=`.
+
+    Example:
+        >>> torch.zeros(1, dtype=torch.float64).new([1, 2])
+        tensor([1., 2.], dtype=torch.float64)
+    """
     return _construct(self.dtype, self.device, args, kwargs)
 
 
 @public("Tensor")
 def as_subclass(self: Tensor, cls: type) -> Tensor:
-    """The same memory and history as an object of a subclass of Tensor."""
+    """The same memory and history as an object of a subclass of Tensor.
+
+    Args:
+        cls: the subclass.
+
+    Example:
+        >>> class Marked(torch.Tensor):
+        ...     pass
+        >>> type(torch.zeros(2).as_subclass(Marked)).__name__
+        'Marked'
+    """
     if not issubclass(cls, Tensor):
         raise TypeError(f"{cls.__name__} is not a subclass of Tensor")
     notice(cls)
@@ -183,7 +198,19 @@ def legacy_dtype(value: Any) -> tuple[dtype, device | None]:
 
 @public("Tensor", name="type")
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
-    """The type's name, or this tensor cast to `dtype` (a dtype or an old name like FloatTensor)."""
+    """The name of the old type, or the elements in another dtype.
+
+    Args:
+        dtype: a dtype, or an old type such as `torch.FloatTensor`; None asks for the name.
+        non_blocking: do not wait for a copy to or from a GPU.
+        kwargs: `async`, an old name of `non_blocking`.
+
+    Example:
+        >>> torch.zeros(2).type()
+        'torch.FloatTensor'
+        >>> torch.zeros(2).type(torch.int64)
+        tensor([0, 0])
+    """
     if dtype is None:
         return type_name(self)
     dt, on = legacy_dtype(dtype)
@@ -192,7 +219,14 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
 
 @public("torch")
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype and device by an old type; `set_default_dtype` is the new way."""
+    """Set the default dtype by the name of an old type; `set_default_dtype` is the newer way.
+
+    Args:
+        t: such as `torch.FloatTensor` or "torch.DoubleTensor".
+
+    Example:
+        >>> torch.set_default_tensor_type(torch.FloatTensor)
+    """
     d, where = legacy_dtype(t)
     dtypes.set_default_dtype(d)
     set_default_device(where or CPU)
@@ -200,7 +234,15 @@ def set_default_tensor_type(t: Any) -> None:
 
 @public("torch")
 def typename(obj: Any) -> str:
-    """The name of an object's type; for tensors the old one."""
+    """The name of an object's type; for tensors the old one, such as "torch.FloatTensor".
+
+    Args:
+        obj: anything.
+
+    Example:
+        >>> torch.typename(torch.zeros(2))
+        'torch.FloatTensor'
+    """
     if isinstance(obj, Tensor):
         return type_name(obj)
     kind = obj if isinstance(obj, type) else type(obj)
@@ -210,7 +252,11 @@ def typename(obj: Any) -> str:
 
 @public("Tensor")
 def resize(self: Tensor, *sizes: Any) -> Tensor:
-    """The old name of a reshape: the number of elements has to stay."""
+    """As `Tensor.reshape`: an old name. The number of elements has to stay the same.
+
+    Args:
+        sizes: the new sizes.
+    """
     import math
     import warnings
 

@@ -38,7 +38,19 @@ def _times(g: Tensor, factor: Any) -> Tensor:
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Tensor:
-    """`beta * input + alpha * (mat1 @ mat2)`."""
+    """`beta * input + alpha * (mat1 @ mat2)`.
+
+    Args:
+        mat1: a matrix.
+        mat2: a matrix.
+        beta: a number; with 0 nothing of `input` counts, not even nan.
+        alpha: a number.
+
+    Example:
+        >>> torch.addmm(torch.ones(2), torch.eye(2), torch.eye(2))
+        tensor([[2., 1.],
+                [1., 2.]])
+    """
     x, y = mat1._a, mat2._a
     for name, m in (("mat1", x), ("mat2", y)):
         if m.ndim != 2:
@@ -56,7 +68,18 @@ def addmm(
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Tensor:
-    """`beta * input + alpha * (mat @ vec)`."""
+    """`beta * input + alpha * (mat @ vec)`.
+
+    Args:
+        mat: a matrix.
+        vec: a vector.
+        beta: a number; with 0 nothing of `input` counts, not even nan.
+        alpha: a number.
+
+    Example:
+        >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4.0]))
+        tensor([4., 5.])
+    """
     a = mat._a.shape
     if len(a) == 2 and input._a.ndim == 1 and input._a.shape[0] not in (1, a[0]):
         raise RuntimeError(
@@ -70,7 +93,19 @@ def addmv(
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Tensor:
-    """`beta * input + alpha * outer(vec1, vec2)`."""
+    """`beta * input + alpha * outer(vec1, vec2)`.
+
+    Args:
+        vec1: a vector.
+        vec2: a vector.
+        beta: a number; with 0 nothing of `input` counts, not even nan.
+        alpha: a number.
+
+    Example:
+        >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+        tensor([[3., 4.],
+                [6., 8.]])
+    """
     if vec1._a.ndim != 1 or vec2._a.ndim != 1:
         raise RuntimeError(
             f"addr: Expected 1-D argument vec{1 if vec1._a.ndim != 1 else 2}, but got "
@@ -83,7 +118,18 @@ def addr(
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Tensor:
-    """`beta * input + alpha * bmm(batch1, batch2)`."""
+    """`beta * input + alpha * bmm(batch1, batch2)`.
+
+    Args:
+        batch1: a batch of matrices.
+        batch2: another.
+        beta: a number; with 0 nothing of `input` counts, not even nan.
+        alpha: a number.
+
+    Example:
+        >>> torch.baddbmm(torch.zeros(1), torch.ones(5, 2, 3), torch.ones(5, 3, 4)).shape
+        torch.Size([5, 2, 4])
+    """
     return into(out, add_product(input, bmm(batch1, batch2), beta, alpha))
 
 
@@ -91,5 +137,17 @@ def baddbmm(
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Tensor:
-    """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
+    """`beta * input + alpha * bmm(batch1, batch2).sum(0)`.
+
+    Args:
+        batch1: a batch of matrices.
+        batch2: another.
+        beta: a number; with 0 nothing of `input` counts, not even nan.
+        alpha: a number.
+
+    Example:
+        >>> torch.addbmm(torch.zeros(2, 2), torch.ones(5, 2, 3), torch.ones(5, 3, 2))
+        tensor([[15., 15.],
+                [15., 15.]])
+    """
     return into(out, add_product(input, bmm(batch1, batch2).sum(0), beta, alpha))

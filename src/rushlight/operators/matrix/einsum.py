@@ -17,7 +17,27 @@ Labels = list[Label]
 
 @public("torch")
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """`einsum("ij,jk->ik", a, b)`, or operands and index lists in turn."""
+    """Sums of products, written with one letter per dimension.
+
+    A letter that is not behind the arrow is summed over; `...` stands for any further
+    dimensions.
+
+    Args:
+        equation: such as "ij,jk->ik"; without an arrow, the letters that occur once, in the
+            order of the alphabet.
+        operands: one tensor for each group of letters. Tensors and lists of dimension numbers
+            in turn are taken too.
+
+    Raises:
+        RuntimeError: if the sizes of a letter differ, or the letters do not fit.
+
+    Example:
+        >>> a = torch.tensor([[1, 2], [3, 4]])
+        >>> torch.einsum("ij,j->i", a, torch.tensor([1, 10]))
+        tensor([21, 43])
+        >>> torch.einsum("ii->", a)
+        tensor(5)
+    """
     if not isinstance(equation, str):
         equation, operands = _from_sublists((equation, *operands))
     elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):

@@ -127,7 +127,25 @@ def _need_tensors(name: str, *tensors: Any) -> None:
 
 @public()
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
-    """The matrix product; vectors are rows or columns, leading dims are batches that broadcast."""
+    """The matrix product; `a @ b` calls it.
+
+    Two vectors give their inner product, a vector and a matrix a vector; more dimensions are
+    batches of matrices, and broadcast.
+
+    Args:
+        other: a tensor with at least one dimension.
+
+    Raises:
+        RuntimeError: if the inner sizes differ.
+
+    Example:
+        >>> a = torch.tensor([[1, 2], [3, 4]])
+        >>> a.matmul(a)
+        tensor([[ 7, 10],
+                [15, 22]])
+        >>> a @ torch.tensor([1, 1])
+        tensor([3, 7])
+    """
     try:
         _need_tensors("matmul", input, other)
     except TypeError:
@@ -188,7 +206,19 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
 
 @public()
 def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
-    """The product of two matrices."""
+    """The product of two matrices, without broadcasting.
+
+    Args:
+        mat2: a matrix with as many rows as `input` has columns.
+
+    Raises:
+        RuntimeError: if the sizes do not fit.
+
+    Example:
+        >>> torch.mm(torch.ones(2, 3), torch.ones(3, 1))
+        tensor([[3.],
+                [3.]])
+    """
     try:
         a, b = input._a, mat2._a
     except NotYet:  # a sparse one, which knows its own product
@@ -207,7 +237,18 @@ def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
 
 @public()
 def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
-    """A batch of matrix products, one per entry of dim 0."""
+    """The products of two batches of matrices, without broadcasting.
+
+    Args:
+        mat2: (b, k, m) for an `input` of (b, n, k).
+
+    Raises:
+        RuntimeError: if the sizes do not fit.
+
+    Example:
+        >>> torch.bmm(torch.ones(5, 2, 3), torch.ones(5, 3, 4)).shape
+        torch.Size([5, 2, 4])
+    """
     a, b = input._a.shape, mat2._a.shape
     if len(a) != 3:
         raise RuntimeError("batch1 must be a 3D tensor")
@@ -224,7 +265,15 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
 
 @public()
 def mv(input: Tensor, vec: Tensor, *, out: Any = None) -> Tensor:
-    """A matrix times a vector."""
+    """A matrix times a vector.
+
+    Args:
+        vec: as many elements as the matrix has columns.
+
+    Example:
+        >>> torch.mv(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
+        tensor([3, 7])
+    """
     a, b = input._a.shape, vec._a.shape
     if len(a) != 2 or len(b) != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {len(a)}, {len(b)}")
@@ -252,7 +301,18 @@ def _check_vectors(name: str, x: Tensor, y: Tensor) -> None:
 
 @public()
 def dot(input: Tensor, tensor: Tensor, *, out: Any = None) -> Tensor:
-    """The inner product of two vectors."""
+    """The inner product of two vectors.
+
+    Args:
+        tensor: a vector of the same size.
+
+    Raises:
+        RuntimeError: for other dimensions, sizes or dtypes.
+
+    Example:
+        >>> torch.tensor([1, 2]).dot(torch.tensor([3, 4]))
+        tensor(11)
+    """
     _check_vectors("dot", input, tensor)
     check_product(input, tensor)
     return into(out, dot_op(input, tensor))
@@ -260,7 +320,12 @@ def dot(input: Tensor, tensor: Tensor, *, out: Any = None) -> Tensor:
 
 @public()
 def vdot(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
-    """The inner product of two vectors, the first one conjugated."""
+    """The inner product of two vectors, the first one conjugated.
+
+    Example:
+        >>> torch.vdot(torch.tensor([1j]), torch.tensor([1j]))
+        tensor(1.+0.j)
+    """
     _check_vectors("vdot", input, other)
     check_product(input, other)
     return into(out, dot_op(conj(input), other))

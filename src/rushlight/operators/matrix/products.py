@@ -16,7 +16,16 @@ from .matmul import matmul, mm
 
 @public(aliases=("ger",))
 def outer(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
-    """Every product of an element of `input` with one of `vec2`."""
+    """Every product of an element of one vector with one of another, as a matrix.
+
+    Args:
+        vec2: a vector.
+
+    Example:
+        >>> torch.tensor([1, 2]).outer(torch.tensor([3, 4]))
+        tensor([[3, 4],
+                [6, 8]])
+    """
     for name, t in (("self", input), ("vec2", vec2)):
         if t._a.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t._a.ndim}-D")
@@ -25,7 +34,15 @@ def outer(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
 
 @public()
 def inner(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
-    """The sum of products over the last dims of both."""
+    """The sum of products over the last dimensions of two tensors.
+
+    Raises:
+        RuntimeError: if these sizes differ.
+
+    Example:
+        >>> torch.inner(torch.tensor([1, 2]), torch.tensor([[3, 4], [5, 6]]))
+        tensor([11, 17])
+    """
     a, b = input._a.shape, other._a.shape
     if not a or not b:
         return into(out, input * other)
@@ -39,7 +56,12 @@ def inner(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
 @public()
 def kron(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
-    """The Kronecker product: a block of `other` for every element of `input`."""
+    """The Kronecker product: a copy of `other` for every element of `input`, multiplied by it.
+
+    Example:
+        >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
+        tensor([ 1, 10,  2, 20])
+    """
     n = max(input._a.ndim, other._a.ndim)
     a = (1,) * (n - input._a.ndim) + input._a.shape
     b = (1,) * (n - other._a.ndim) + other._a.shape
@@ -50,7 +72,18 @@ def kron(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
 @public("torch")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
-    """Contract the dims named in `dims`: a number of neighbouring ones, or a list for each."""
+    """Products summed over chosen dimensions of two tensors.
+
+    Args:
+        a: the one.
+        b: the other.
+        dims: how many of the last dimensions of `a` and the first of `b`; or two lists of
+            dimensions.
+
+    Example:
+        >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(3, 4, 5), dims=2).shape
+        torch.Size([2, 5])
+    """
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, int):
@@ -90,7 +123,15 @@ def _contract_dims(a: Tensor, b: Tensor, dims_a: list[int], dims_b: list[int]) -
 
 @public("linalg")
 def multi_dot(tensors: Any, *, out: Any = None) -> Tensor:
-    """The product of a chain of matrices in the order that costs least; vectors may end it."""
+    """The product of several matrices, in the order that costs the fewest multiplications.
+
+    Args:
+        tensors: a list of matrices; the first and the last may be vectors.
+
+    Example:
+        >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
+        tensor([12., 12.])
+    """
     chain = list(tensors)
     for i, t in enumerate(chain):
         if not isinstance(t, Tensor):
@@ -139,7 +180,15 @@ def _in_order(chain: list[Tensor], split: dict, i: int, j: int) -> Tensor:
 
 @public("torch")
 def chain_matmul(*matrices: Tensor, out: Any = None) -> Tensor:
-    """The old name of `linalg.multi_dot`, matrices given one by one."""
+    """The product of several matrices; an old name of `linalg.multi_dot`, with the matrices one by one.
+
+    Args:
+        matrices: matrices whose sizes fit.
+
+    Example:
+        >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4)).shape
+        torch.Size([2, 4])
+    """
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])
     for t in matrices:
@@ -171,7 +220,18 @@ _cross_op.derivative(
 
 @public("linalg", name="cross")
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None) -> Tensor:
-    """The cross product of 3-vectors along `dim`."""
+    """The cross product of vectors with three elements; other dimensions broadcast.
+
+    Args:
+        dim: the dimension of the vectors.
+
+    Raises:
+        RuntimeError: if its size is not 3.
+
+    Example:
+        >>> torch.linalg.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]))
+        tensor([0., 0., 1.])
+    """
     a, b = input._a.shape, other._a.shape
     if len(a) != len(b):
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
@@ -185,7 +245,15 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None
 
 @public()
 def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Any = None) -> Tensor:
-    """The cross product along `dim`, by default the first dim of size 3."""
+    """The cross product of vectors with three elements.
+
+    Args:
+        dim: the dimension of the vectors; the first one of size 3 if not given.
+
+    Example:
+        >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]), dim=0)
+        tensor([0, 0, 1])
+    """
     if dim is None:
         if 3 not in input._a.shape:
             raise RuntimeError("no dimension of size 3 in input")
@@ -195,20 +263,17 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Any = No
 
 @public("torch", "functional")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Combine two inputs: `y[o] = input1 @ weight[o] @ input2 + bias[o]`.
+    """`input1 @ weight[o] @ input2 + bias[o]` for every output `o`.
 
     Args:
-        input1: (*, in1_features).
-        input2: (*, in2_features).
-        weight: (out_features, in1_features, in2_features).
-        bias: (out_features,) or None.
-
-    Returns:
-        (*, out_features).
+        input1: (*, n).
+        input2: (*, m).
+        weight: (o, n, m).
+        bias: (o), or None.
 
     Example:
-        >>> F.bilinear(torch.ones(2, 3), torch.ones(2, 4), torch.ones(5, 3, 4)).shape
-        rushlight.Size([2, 5])
+        >>> torch.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(4, 2, 3)).shape
+        torch.Size([1, 4])
     """
     if input1._a.shape[:-1] != input2._a.shape[:-1]:
         raise RuntimeError(

@@ -79,7 +79,20 @@ _DEVICES = (str, device)
 
 @public("Tensor")
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """This tensor in another dtype, on another device, or in another memory format."""
+    """The tensor in another dtype, on another device, or both; itself if nothing changes.
+
+    Called as `x.to(torch.float64)`, `x.to("cuda")`, `x.to("cuda", torch.float16)` or
+    `x.to(other)`.
+
+    Args:
+        args: a dtype, a device, or a tensor whose dtype and device are taken.
+        kwargs: `dtype`, `device`, `copy` (copy in any case), `non_blocking` (do not wait for a
+            copy to or from a GPU), `memory_format`.
+
+    Example:
+        >>> torch.tensor([1, 2]).to(torch.float64)
+        tensor([1., 2.], dtype=torch.float64)
+    """
     if len(args) == 1 and not kwargs and args[0].__class__ in _DEVICES:
         return move_to(self, args[0])
     unknown = set(kwargs) - {"device", "dtype", "other", "non_blocking", "copy", "memory_format"}
@@ -102,19 +115,44 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 @public("Tensor")
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """This tensor in host memory."""
+    """The tensor in the memory of the CPU; itself if it is there.
+
+    Example:
+        >>> torch.zeros(2).cpu().device
+        device(type='cpu')
+    """
     return move_to(self, "cpu")
 
 
 @public("Tensor")
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> Tensor:
-    """This tensor on a GPU; RuntimeError with the reason when there is none."""
+    """The tensor on a GPU; itself if it is there.
+
+    Args:
+        device: which GPU; the current one if not given.
+        non_blocking: do not wait for the copy, if the tensor is in page-locked memory.
+        kwargs: `memory_format`, for PyTorch's signature.
+
+    Raises:
+        RuntimeError: if there is no GPU, with the reason.
+
+    Example:
+        >>> x = torch.zeros(2)
+        >>> x = x.cuda() if torch.cuda.is_available() else x
+        >>> x.shape
+        torch.Size([2])
+    """
     return move_to(self, "cuda" if device is None else device, non_blocking)
 
 
 @public("Tensor")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """This tensor in the dtype and on the device of `other`."""
+    """The tensor in the dtype and on the device of another one.
+
+    Example:
+        >>> torch.tensor([1, 2]).type_as(torch.zeros(1))
+        tensor([1., 2.])
+    """
     return self.to(other.device, other.dtype)
 
 

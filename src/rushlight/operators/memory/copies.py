@@ -43,13 +43,31 @@ def _order(x: Tensor, memory_format: format_type | None) -> Any:
 
 @public()
 def clone(input: Tensor, *, memory_format: format_type | None = None) -> Tensor:  # noqa: A002
-    """A copy in new memory; gradients flow back to `input`."""
+    """A copy in new memory; gradients flow through it.
+
+    Example:
+        >>> x = torch.tensor([1, 2])
+        >>> y = x.clone()
+        >>> y[0] = 9
+        >>> x
+        tensor([1, 2])
+    """
     return _clone(input, order=_order(input, memory_format))
 
 
 @public("Tensor")
 def contiguous(self: Tensor, memory_format: format_type = formats.contiguous_format) -> Tensor:
-    """This tensor in dense memory of the given format; itself when it is already."""
+    """The tensor with its elements in order in memory; itself if they are.
+
+    Args:
+        memory_format: the order: `torch.contiguous_format`, `torch.channels_last` or
+            `torch.channels_last_3d`.
+
+    Example:
+        >>> x = torch.zeros(2, 3).T
+        >>> x.is_contiguous(), x.contiguous().is_contiguous()
+        (False, True)
+    """
     if memory_format is formats.preserve_format:
         return self
     if is_contiguous(self, memory_format):
@@ -59,7 +77,15 @@ def contiguous(self: Tensor, memory_format: format_type = formats.contiguous_for
 
 @public("Tensor")
 def is_contiguous(self: Tensor, memory_format: format_type = formats.contiguous_format) -> bool:
-    """Whether the elements lie in memory in the order of the format."""
+    """Whether the elements lie in memory in order, without gaps.
+
+    Args:
+        memory_format: the order asked for.
+
+    Example:
+        >>> torch.zeros(2, 3).T.is_contiguous()
+        False
+    """
     if memory_format is formats.contiguous_format:
         return bool(self._a.flags.c_contiguous)
     order = formats.ORDERS.get(memory_format)
@@ -79,7 +105,16 @@ def is_contiguous(self: Tensor, memory_format: format_type = formats.contiguous_
 
 @public()
 def detach(input: Tensor) -> Tensor:  # noqa: A002
-    """The same memory, outside the graph; in-place changes are still noticed by both."""
+    """The same memory without history: no gradients flow through the result.
+
+    A change in place of one is seen in the other, and noticed if `backward` needs the old
+    values.
+
+    Example:
+        >>> w = torch.ones(2, requires_grad=True)
+        >>> (w * 2).detach().requires_grad
+        False
+    """
     t = tensor_over(input._a, input._a.__class__)
     if input._ver is None:
         input._ver = [0]
@@ -89,7 +124,16 @@ def detach(input: Tensor) -> Tensor:  # noqa: A002
 
 @public()
 def detach_(input: Tensor) -> Tensor:  # noqa: A002
-    """Take this very tensor out of the graph."""
+    """Take this tensor itself out of the graph that made it; returns it.
+
+    Raises:
+        RuntimeError: for a view of a tensor with history.
+
+    Example:
+        >>> y = torch.ones(2, requires_grad=True) * 2
+        >>> y.detach_().requires_grad
+        False
+    """
     if input._base is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
@@ -146,7 +190,17 @@ def _written(op: Op, t: Tensor, src: Tensor | None) -> Tensor:
 
 @public("Tensor")
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Write `src` into this tensor, broadcast and converted to its dtype and device."""
+    """Write another tensor's values into this one; returns the tensor itself.
+
+    Args:
+        src: a tensor of any dtype and device, whose shape broadcasts to this one.
+        non_blocking: do not wait for a copy to or from a GPU.
+
+    Example:
+        >>> torch.zeros(2, 2).copy_(torch.tensor([1, 2]))
+        tensor([[1., 2.],
+                [1., 2.]])
+    """
     if not isinstance(src, Tensor):
         if isinstance(src, (bool, int, float, complex)):
             return fill_(self, src)
@@ -180,7 +234,15 @@ def _fill_with(t: Tensor, value: Any, op: Op) -> Tensor:
 
 @public()
 def fill_(input: Tensor, value: Any) -> Tensor:  # noqa: A002
-    """Write one value everywhere."""
+    """Write one value everywhere; returns the tensor itself.
+
+    Args:
+        value: a number, or a tensor without dimensions.
+
+    Example:
+        >>> torch.zeros(2).fill_(5)
+        tensor([5., 5.])
+    """
     if isinstance(value, Tensor):
         if value._a.ndim:
             raise RuntimeError(
@@ -193,13 +255,26 @@ def fill_(input: Tensor, value: Any) -> Tensor:  # noqa: A002
 
 @public()
 def zero_(input: Tensor) -> Tensor:  # noqa: A002
-    """Write zero everywhere."""
+    """Write zero everywhere; returns the tensor itself.
+
+    Example:
+        >>> torch.ones(2).zero_()
+        tensor([0., 0.])
+    """
     return _fill_with(input, 0, _zeroed)
 
 
 @public()
 def fill(input: Tensor, value: Any) -> Tensor:  # noqa: A002
-    """A tensor like `input` with one value everywhere."""
+    """A tensor like `input` with one value everywhere.
+
+    Args:
+        value: a number, or a tensor without dimensions.
+
+    Example:
+        >>> torch.fill(torch.zeros(2), 5)
+        tensor([5., 5.])
+    """
     return fill_(clone(input), value)
 
 
@@ -215,7 +290,15 @@ def _host_only(t: Tensor, name: str) -> None:
 
 @public("Tensor")
 def apply_(self: Tensor, callable: Any) -> Tensor:
-    """Replace every element by what a Python function makes of it; slow, on the host only."""
+    """Replace every element by what a Python function makes of it; slow, and on the CPU only.
+
+    Args:
+        callable: called with one number, returns one.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0]).apply_(lambda v: v * 10)
+        tensor([10., 20.])
+    """
     _host_only(self, "apply_")
     values = [callable(v) for v in self.reshape(-1).tolist()]
     return copy_(self, self.new_tensor(values).reshape(self._a.shape))
@@ -223,7 +306,16 @@ def apply_(self: Tensor, callable: Any) -> Tensor:
 
 @public("Tensor")
 def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
-    """Replace every element by what a Python function makes of it and of one of `tensor`."""
+    """Replace every element by what a Python function makes of it and of one of another tensor.
+
+    Args:
+        tensor: of a shape that broadcasts.
+        callable: called with two numbers, returns one.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 4.0]), lambda a, b: a + b)
+        tensor([4., 6.])
+    """
     _host_only(self, "map_")
     other = tensor.expand(self._a.shape).reshape(-1).tolist()
     values = [callable(a, b) for a, b in zip(self.reshape(-1).tolist(), other)]

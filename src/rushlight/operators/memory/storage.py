@@ -24,7 +24,16 @@ from ..shape.strided import geometry, strided_over
 
 
 class UntypedStorage:
-    """The memory behind a tensor, as bytes; views of one tensor share it."""
+    """The memory behind a tensor as bytes; views of one tensor share it.
+
+    Args:
+        root: the array that owns the memory.
+
+    Example:
+        >>> x = torch.zeros(2)
+        >>> x.untyped_storage().nbytes(), x[1:].untyped_storage().nbytes()
+        (8, 8)
+    """
 
     def __init__(self, root: Any) -> None:
         self._root = root
@@ -92,7 +101,15 @@ class UntypedStorage:
 
 
 class TypedStorage(UntypedStorage):
-    """The memory behind a tensor, as elements of its dtype."""
+    """The memory behind a tensor as elements of its dtype.
+
+    Args:
+        root: the array that owns the memory.
+
+    Example:
+        >>> list(torch.tensor([1.0, 2.0]).storage())
+        [1.0, 2.0]
+    """
 
     @property
     def dtype(self) -> dtype:
@@ -123,19 +140,38 @@ publish("torch", "TypedStorage", TypedStorage)
 
 @public("Tensor")
 def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory this tensor views, as bytes."""
+    """The memory this tensor shows, as bytes.
+
+    Example:
+        >>> torch.arange(6)[2:].untyped_storage().nbytes()
+        48
+    """
     return UntypedStorage(root_array(self._a))
 
 
 @public("Tensor")
 def storage(self: Tensor) -> TypedStorage:
-    """The memory this tensor views, as elements."""
+    """The memory this tensor shows, as elements; `untyped_storage` is the newer way.
+
+    Example:
+        >>> len(torch.arange(6)[2:].storage())
+        6
+    """
     return TypedStorage(root_array(self._a))
 
 
 @public("Tensor")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both show the same memory in the same way."""
+    """Whether two tensors show the same memory in the same way.
+
+    Args:
+        tensor: the other one.
+
+    Example:
+        >>> x = torch.zeros(2)
+        >>> x.is_set_to(x.view(2)), x.is_set_to(x.clone())
+        (True, False)
+    """
     a, b = self._a, tensor._a
     same_root = data_pointer(root_array(a)) == data_pointer(root_array(b))
     return same_root and a.dtype == b.dtype and geometry(a) == geometry(b)
@@ -149,7 +185,12 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
 
 @public("Tensor")
 def dim_order(self: Tensor) -> tuple[int, ...]:
-    """The dims from the outermost in memory to the innermost."""
+    """The dimensions from the outermost in memory to the innermost.
+
+    Example:
+        >>> torch.zeros(2, 3).T.dim_order()
+        (1, 0)
+    """
     strides = self._a.strides
     return tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
 
@@ -174,7 +215,21 @@ RESIZE = Kernel("resize", _resize_body, moves_only=True, meta=lambda x, *, size:
 
 @public("Tensor")
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = formats.contiguous_format) -> Tensor:
-    """Show this tensor's memory in another size, with more memory where it is too small."""
+    """Show this tensor's memory in another shape, with more memory where it is too small; returns the tensor itself.
+
+    New elements have arbitrary values. `reshape` is what one usually wants.
+
+    Args:
+        sizes: the new sizes, one by one or as a tuple.
+
+    Raises:
+        RuntimeError: if the tensor requires grad.
+
+    Example:
+        >>> torch.tensor([1, 2, 3, 4]).resize_(2, 2)
+        tensor([[1, 2],
+                [3, 4]])
+    """
     size = as_size(sizes)
     check_size(size)
     if self.requires_grad:
@@ -190,7 +245,16 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = formats.contiguous_f
 
 @public("torch", "Tensor")
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:  # noqa: A002
-    """`resize_` to the size of another tensor."""
+    """As `Tensor.resize_`, to the shape of another tensor.
+
+    Args:
+        the_template: the other tensor.
+
+    Example:
+        >>> torch.tensor([1, 2, 3, 4]).resize_as_(torch.zeros(2, 2))
+        tensor([[1, 2],
+                [3, 4]])
+    """
     return resize_(input, the_template._a.shape)
 
 
@@ -202,7 +266,19 @@ def set_(
     size: Any = None,
     stride: Any = None,
 ) -> Tensor:
-    """Let this tensor show other memory: a tensor's, or a storage with sizes and strides."""
+    """Let this tensor show other memory; returns the tensor itself.
+
+    Args:
+        source: a tensor, or a storage.
+        storage_offset: where to begin in the storage, in elements.
+        size: the sizes.
+        stride: the strides, in elements.
+
+    Example:
+        >>> x = torch.zeros(2)
+        >>> x.set_(torch.tensor([5.0, 6.0, 7.0]))
+        tensor([5., 6., 7.])
+    """
     if self.requires_grad and not self.is_leaf:
         raise RuntimeError("set_() is not allowed on a tensor that autograd has recorded")
     if source is None:
@@ -237,7 +313,12 @@ def _in_shared_memory(root: Any) -> bool:
 
 @public("Tensor")
 def share_memory_(self: Tensor) -> Tensor:
-    """Move this tensor into memory that forked processes share; CUDA memory always is."""
+    """Move the tensor into memory that processes started later share; returns the tensor itself.
+
+    Example:
+        >>> torch.zeros(2).share_memory_().is_shared()
+        True
+    """
     if not self.is_cpu or is_shared(self):
         return self
     a = self._a
@@ -250,5 +331,10 @@ def share_memory_(self: Tensor) -> Tensor:
 
 @public("Tensor")
 def is_shared(self: Tensor) -> bool:
-    """Whether other processes see this tensor's memory."""
+    """Whether other processes can see this tensor's memory.
+
+    Example:
+        >>> torch.zeros(2).is_shared()
+        False
+    """
     return self.is_cuda or (self.is_cpu and _in_shared_memory(root_array(self._a)))

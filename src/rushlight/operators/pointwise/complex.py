@@ -27,13 +27,26 @@ _imag.derivative(x=lambda g: g * 1j)
 
 @public("torch")
 def real(input: Tensor) -> Tensor:
-    """The real part, a view; a real tensor is its own."""
+    """The real part, as a view; a real tensor is its own.
+
+    Example:
+        >>> torch.real(torch.tensor([1 + 2j]))
+        tensor([1.])
+    """
     return _real(input) if input._a.dtype.kind == "c" else input
 
 
 @public("torch")
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part of a complex tensor, a view."""
+    """The imaginary part, as a view.
+
+    Raises:
+        RuntimeError: for a real tensor.
+
+    Example:
+        >>> torch.imag(torch.tensor([1 + 2j]))
+        tensor([2.])
+    """
     if input._a.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return _imag(input)
@@ -67,7 +80,12 @@ _view_as_complex.derivative(x=lambda g: _view_as_real(g))
 
 @public("torch")
 def view_as_real(input: Tensor) -> Tensor:
-    """A complex tensor as real pairs in a new last dim, a view."""
+    """Complex numbers as pairs in a new last dimension, without a copy.
+
+    Example:
+        >>> torch.view_as_real(torch.tensor([1 + 2j]))
+        tensor([[1., 2.]])
+    """
     if input._a.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
     return _view_as_real(input)
@@ -75,7 +93,15 @@ def view_as_real(input: Tensor) -> Tensor:
 
 @public("torch")
 def view_as_complex(input: Tensor) -> Tensor:
-    """Real pairs in the last dim as complex numbers, a view."""
+    """Pairs in the last dimension as complex numbers, without a copy.
+
+    Raises:
+        RuntimeError: if the last dimension has not size 2.
+
+    Example:
+        >>> torch.view_as_complex(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([1.+2.j, 3.+4.j])
+    """
     a = input._a
     if a.dtype.kind != "f":
         raise RuntimeError(
@@ -130,7 +156,16 @@ _complex.derivative(x=lambda g: real(g), y=lambda g: imag(g))
 
 @public("torch")
 def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:  # noqa: A001
-    """`real + 1j * imag`."""
+    """Complex numbers from their real and imaginary parts.
+
+    Args:
+        real: a float tensor.
+        imag: another of the same dtype; shapes broadcast.
+
+    Example:
+        >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
+        tensor([1.+2.j])
+    """
     _pair("complex", real, imag, "second")
     broadcast_shapes(real._a.shape, imag._a.shape)
     return into(out, _complex(real, imag))
@@ -138,7 +173,16 @@ def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:  # noqa: 
 
 @public("torch")
 def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
-    """The complex numbers of these lengths and angles."""
+    """Complex numbers from their lengths and angles.
+
+    Args:
+        abs: the lengths, a float tensor.
+        angle: the angles in radians.
+
+    Example:
+        >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
+        tensor([2.+0.j])
+    """
     _pair("polar", abs, angle, "second")
     return into(out, _complex(abs * angle.cos(), abs * angle.sin()))
 
@@ -151,39 +195,69 @@ _conj.derivative(x=lambda g: conj(g))
 
 @public()
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor is its own."""
+    """The complex conjugate; a real tensor is its own.
+
+    Example:
+        >>> torch.tensor([1 + 2j]).conj()
+        tensor([1.-2.j])
+    """
     return _conj(input) if input._a.dtype.kind == "c" else input
 
 
 @public(inplace=True)
 def conj_physical(input: Tensor, *, out: Any = None) -> Tensor:
-    """The complex conjugate, always computed."""
+    """The complex conjugate, always in new memory.
+
+    Example:
+        >>> torch.conj_physical(torch.tensor([1 + 2j]))
+        tensor([1.-2.j])
+    """
     return into(out, conj(input))
 
 
 @public()
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugates here are never lazy."""
+    """The tensor with its conjugation computed: itself, because that happens at once here.
+
+    Example:
+        >>> torch.tensor([1 + 2j]).conj().resolve_conj()
+        tensor([1.-2.j])
+    """
     input._a  # noqa: B018 - what is no tensor fails here
     return input
 
 
 @public()
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negations here are never lazy."""
+    """The tensor with its negation computed: itself, because that happens at once here.
+
+    Example:
+        >>> torch.tensor([1.0]).resolve_neg()
+        tensor([1.])
+    """
     input._a  # noqa: B018 - what is no tensor fails here
     return input
 
 
 @public()
 def is_conj(input: Tensor) -> bool:
-    """Whether the conjugate bit is set; conjugates here are never lazy."""
+    """Whether a conjugation is still to be computed; never here, because it is computed at once.
+
+    Example:
+        >>> torch.tensor([1 + 2j]).is_conj()
+        False
+    """
     return input._a is None
 
 
 @public()
 def is_neg(input: Tensor) -> bool:
-    """Whether the negative bit is set; negations here are never lazy."""
+    """Whether a negation is still to be computed; never here, because it is computed at once.
+
+    Example:
+        >>> torch.tensor([1.0]).is_neg()
+        False
+    """
     return input._a is None
 
 
@@ -209,25 +283,45 @@ _angle.derivative(x=_angle_dx)
 
 @public()
 def angle(input: Tensor, *, out: Any = None) -> Tensor:
-    """The angle in radians: pi for negative real numbers, 0 for positive ones."""
+    """The angle of every number in radians: 0 for positive real ones, pi for negative ones.
+
+    Example:
+        >>> torch.tensor([1.0, -1.0]).angle()
+        tensor([0.0000, 3.1416])
+    """
     return into(out, _angle(input))
 
 
 @public("torch")
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex."""
+    """Whether the dtype is complex.
+
+    Example:
+        >>> torch.is_complex(torch.tensor([1j]))
+        True
+    """
     return input._a.dtype.kind == "c"
 
 
 @public("torch")
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a floating point one."""
+    """Whether the dtype is a floating point one.
+
+    Example:
+        >>> torch.is_floating_point(torch.tensor([1.0])), torch.is_floating_point(torch.tensor([1]))
+        (True, False)
+    """
     return input.is_floating_point()
 
 
 @public("torch")
 def is_signed(input: Tensor) -> bool:
-    """Whether the dtype can hold negative numbers."""
+    """Whether the dtype has negative numbers.
+
+    Example:
+        >>> torch.is_signed(torch.tensor([1], dtype=torch.uint8))
+        False
+    """
     return input.is_signed()
 
 
@@ -236,13 +330,28 @@ def is_signed(input: Tensor) -> bool:
 
 @public("Tensor")
 def adjoint(self: Tensor) -> Tensor:
-    """The conjugate transpose of the last two dims."""
+    """The last two dimensions exchanged and complex numbers conjugated.
+
+    Example:
+        >>> torch.tensor([[1 + 1j, 2], [3, 4]]).adjoint()
+        tensor([[1.-1.j, 3.-0.j],
+                [2.-0.j, 4.-0.j]])
+    """
     return conj(self.transpose(-2, -1))
 
 
 @public("torch", name="adjoint")
 def _adjoint(input: Tensor) -> Tensor:
-    """The conjugate transpose of the last two dims."""
+    """The last two dimensions exchanged and complex numbers conjugated.
+
+    Raises:
+        RuntimeError: for a vector.
+
+    Example:
+        >>> torch.adjoint(torch.tensor([[1 + 1j, 2], [3, 4]]))
+        tensor([[1.-1.j, 3.-0.j],
+                [2.-0.j, 4.-0.j]])
+    """
     if input._a.ndim == 1:
         raise RuntimeError(
             "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
@@ -251,6 +360,16 @@ def _adjoint(input: Tensor) -> Tensor:
 
 
 def _h(self: Tensor) -> Tensor:
+    """The transpose of a matrix with complex numbers conjugated.
+
+    Raises:
+        RuntimeError: for anything but a matrix.
+
+    Example:
+        >>> torch.tensor([[1 + 1j, 2]]).H
+        tensor([[1.-1.j],
+                [2.-0.j]])
+    """
     if self._a.ndim not in (0, 2):
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self._a.ndim}-D tensor."
@@ -259,6 +378,15 @@ def _h(self: Tensor) -> Tensor:
 
 
 def _mh(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged and complex numbers conjugated.
+
+    Raises:
+        RuntimeError: for a vector.
+
+    Example:
+        >>> torch.zeros(5, 2, 3).mH.shape
+        torch.Size([5, 3, 2])
+    """
     if self._a.ndim == 1:
         raise RuntimeError(
             "tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor."

@@ -65,7 +65,7 @@ def floating(name: str, d: dtype) -> None:
 # -- uniform and normal ----------------------------------------------------------------------------
 
 
-def _define(name: str, kind: str, kernel_name: str, doc: str) -> None:
+def _define(name: str, kind: str, kernel_name: str, doc: str, first: str) -> None:
     """`rand` or `randn`, and its `_like` form."""
 
     def arguments(d: dtype) -> tuple:
@@ -112,8 +112,25 @@ def _define(name: str, kind: str, kernel_name: str, doc: str) -> None:
         t = ordered_like(t, input, memory_format)
         return t.requires_grad_() if requires_grad else t
 
-    make.__name__, make.__doc__ = name, f"A tensor of {doc}."
-    make_like.__name__, make_like.__doc__ = f"{name}_like", f"{doc.capitalize()}, sized as `input`."
+    make.__name__, make_like.__name__ = name, f"{name}_like"
+    make.__doc__ = f"""{doc}.
+
+    Args:
+        size: the size of every dimension, one by one or as a tuple.
+        keyword: `size=`, the sizes as a keyword.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> torch.{name}(2)
+        {first}
+    """
+    make_like.__doc__ = f"""{doc}, in the shape of another tensor.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> torch.{name}_like(torch.zeros(2))
+        {first}
+    """
     public("torch", name=name)(make)
     public("torch", name=f"{name}_like")(make_like)
 
@@ -127,8 +144,14 @@ def ordered_like(t: Tensor, input: Tensor, memory_format: Any) -> Tensor:
     return t.reshape(shape).permute(sorted(range(len(order)), key=order.__getitem__)).detach()
 
 
-_define("rand", "uniform", "check_uniform_bounds", "numbers uniform on [0, 1)")
-_define("randn", "normal", "normal_kernel_cpu", "numbers from the standard normal distribution")
+_define(
+    "rand", "uniform", "check_uniform_bounds",
+    "Random numbers, equally likely between 0 and 1 (1 excluded)", "tensor([0.4963, 0.7682])",
+)  # fmt: skip
+_define(
+    "randn", "normal", "normal_kernel_cpu",
+    "Random numbers from the standard normal distribution", "tensor([ 1.5410, -0.2934])",
+)  # fmt: skip
 
 
 @public("torch")
@@ -145,7 +168,18 @@ def normal(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Normal numbers with a mean and a deviation each, or `size` of them with one mean and std."""
+    """Random numbers from a normal distribution.
+
+    Args:
+        mean: the mean; a number or a tensor.
+        std: the standard deviation; a number or a tensor.
+        size: the shape, if mean and std are numbers.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> torch.normal(torch.tensor([0.0, 100.0]), 1.0)
+        tensor([ 1.5410, 99.7066])
+    """
     if not isinstance(std, Tensor) and std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if size is not None:
@@ -203,7 +237,22 @@ def randint(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Integers of [low, high); `randint(high, size)` starts at 0."""
+    """Random whole numbers, each equally likely; called as `randint(high, size)` or `randint(low, high, size)`.
+
+    Args:
+        args: the numbers above, by position.
+        low: the smallest number; 0 if not given.
+        high: the number above the largest.
+        size: a tuple with the size of every dimension.
+
+    Raises:
+        RuntimeError: if `high` is not above `low`.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> torch.randint(10, (5,))
+        tensor([4, 9, 3, 0, 3])
+    """
     given = list(args)
     if size is None:
         if not given or not isinstance(given[-1], (tuple, list)):
@@ -240,7 +289,17 @@ def randint_like(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Integers of [low, high) in the size and dtype of `input`."""
+    """Random whole numbers in the shape and dtype of another tensor; `randint_like(x, high)` or `(x, low, high)`.
+
+    Args:
+        low: the smallest number.
+        high: the number above the largest.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> torch.randint_like(torch.zeros(3), 10)
+        tensor([4., 9., 3.])
+    """
     if high is None:
         low, high = 0, low
     d = input.dtype if dtype is None else as_dtype(dtype)
@@ -263,7 +322,16 @@ def randperm(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The numbers 0 .. n-1 in random order."""
+    """The numbers from 0 to n - 1 in random order.
+
+    Args:
+        n: how many.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> torch.randperm(5)
+        tensor([4, 0, 1, 3, 2])
+    """
     d = out.dtype if out is not None and dtype is None else as_dtype(dtype or dtypes.int64)
     return draw(RANDPERM, generator, device, requires_grad, out, pin_memory, layout,
                 size=sizes("randperm", (n,)), dtype=d)  # fmt: skip

@@ -37,7 +37,19 @@ def _probabilities(p: Tensor) -> None:
 
 @public()
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
-    """Ones and zeros; `input` holds the probability of a one, unless `p` gives it for all."""
+    """Random ones and zeros.
+
+    Args:
+        input: the probability of a one, for every element.
+        p: one probability for all elements, in place of those in `input`.
+
+    Raises:
+        RuntimeError: if a probability is outside of [0, 1].
+
+    Example:
+        >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
+        tensor([0., 1.])
+    """
     if p is not None:
         return into(out, _coins(input, number(p), generator))
     _probabilities(input)
@@ -75,7 +87,20 @@ def multinomial(
     generator: Any = None,
     out: Any = None,
 ) -> Tensor:
-    """Indices along the last dim, drawn with the weights that stand there."""
+    """Positions along the last dimension, drawn with the weights that stand there.
+
+    Args:
+        num_samples: how many to draw from each row.
+        replacement: a position may be drawn more than once.
+
+    Raises:
+        RuntimeError: for negative weights, a row of zeros, or more draws than weights that are
+            not zero.
+
+    Example:
+        >>> torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 2, replacement=True)
+        tensor([1, 1])
+    """
     if input._a.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if input.dtype.category != dtypes.FLOATING:
@@ -104,7 +129,16 @@ _poisson.derivative(rate=lambda g: g.new_zeros(g._a.shape))
 
 @public("torch")
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """Counts whose means are the elements of `input`."""
+    """Random counts from Poisson distributions.
+
+    Args:
+        input: the mean of each.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> torch.poisson(torch.tensor([1.0, 100.0]))
+        tensor([  2., 117.])
+    """
     floating("poisson_cpu", input.dtype)
     return _poisson(input, stream=stream_for(generator, input.device, "poisson"))
 
@@ -134,7 +168,17 @@ def _fill(t: Tensor, kernel: Kernel, generator: Any, **attrs: Any) -> Tensor:
 
 @public("Tensor")
 def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
-    """Fill with numbers uniform on [from, to), by default [0, 1)."""
+    """Fill with random numbers that are equally likely in a range; returns the tensor itself.
+
+    Args:
+        args: the lower end, 0 if not given, and the upper end, 1 if not given; it is excluded.
+        kwargs: `from=` and `to=`, the same by name; `to` alone is allowed.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> torch.empty(2).uniform_(-1, 1)
+        tensor([-0.0075,  0.5364])
+    """
     low, high = _two("uniform_", args, kwargs, ("from", "to"), (0.0, 1.0))
     floating("check_uniform_bounds", self.dtype)
     if low > high:
@@ -159,7 +203,20 @@ def _two(name: str, args: tuple, kwargs: dict, names: tuple, defaults: tuple) ->
 
 @public("Tensor")
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill with normal numbers."""
+    """Fill with random numbers from a normal distribution; returns the tensor itself.
+
+    Args:
+        mean: the mean.
+        std: the standard deviation.
+
+    Raises:
+        RuntimeError: for a negative `std`.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> torch.empty(2).normal_(10, 0.1)
+        tensor([10.1541,  9.9707])
+    """
     floating("normal_kernel_cpu", self.dtype)
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -170,7 +227,18 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
 
 @public("Tensor")
 def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
-    """Fill with integers of [from, to); without bounds, of all the dtype holds exactly."""
+    """Fill with random whole numbers; returns the tensor itself.
+
+    Args:
+        args: the smallest number, 0 if not given, and the number above the largest; without
+            them all whole numbers that the dtype holds exactly.
+        kwargs: `from=` and `to=`, the same by name.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> torch.empty(4).random_(0, 10)
+        tensor([4., 9., 3., 0.])
+    """
     if len(args) == 1 and "to" not in kwargs:
         args = (0, *args)  # random_(to)
     low, high = _two("random_", args, kwargs, ("from", "to"), (0, None))
@@ -206,7 +274,15 @@ def _check_bounds(low: int, high: int, d: dtypes.dtype) -> None:
 
 @public("Tensor")
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """Fill with ones, of probability `p` (a number, or a tensor that broadcasts), and zeros."""
+    """Fill with random ones and zeros; returns the tensor itself.
+
+    Args:
+        p: the probability of a one; a number, or a tensor that broadcasts.
+
+    Example:
+        >>> torch.zeros(3).bernoulli_(1.0)
+        tensor([1., 1., 1.])
+    """
     if not isinstance(p, Tensor):
         return _fill(self, COINS, generator, p=_probability(p))
     check_writable(self)
@@ -221,7 +297,16 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 
 @public("Tensor")
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill with exponential numbers of rate `lambd`."""
+    """Fill with random numbers from an exponential distribution; returns the tensor itself.
+
+    Args:
+        lambd: its rate: 1 divided by the mean.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> torch.empty(2).exponential_()
+        tensor([3.5083, 1.2304])
+    """
     floating("exponential", self.dtype)
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
@@ -230,7 +315,15 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
 
 @public("Tensor")
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
-    """Fill with the number of trials until the first success, each of probability `p`."""
+    """Fill with how many trials it takes to succeed; returns the tensor itself.
+
+    Args:
+        p: the probability of success in each trial.
+
+    Example:
+        >>> torch.empty(3).geometric_(1 - 1e-9)
+        tensor([1., 1., 1.])
+    """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return _fill(self, RANDOM, generator, kind="geometric", args=(float(p),))
@@ -238,7 +331,17 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
 
 @public("Tensor")
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill with Cauchy numbers."""
+    """Fill with random numbers from a Cauchy distribution; returns the tensor itself.
+
+    Args:
+        median: its middle.
+        sigma: its width.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> torch.empty(2).cauchy_()
+        tensor([10.5977,  0.7648])
+    """
     floating("cauchy", self.dtype)
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
@@ -247,7 +350,17 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
 
 @public("Tensor")
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
-    """Fill with numbers whose logarithm is normal."""
+    """Fill with random numbers whose logarithm is normally distributed; returns the tensor itself.
+
+    Args:
+        mean: the mean of the logarithm.
+        std: the standard deviation of the logarithm.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> torch.empty(2).log_normal_(0, 1)
+        tensor([4.6692, 0.7457])
+    """
     floating("log_normal", self.dtype)
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")

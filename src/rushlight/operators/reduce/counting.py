@@ -41,7 +41,17 @@ _histc = Op(_histc_body, "histc", meta=lambda x, *, bins, low, high: ((bins,), x
 def histc(
     input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Any = None
 ) -> Tensor:
-    """How many elements fall into each of `bins` equal bins between `min` and `max`."""
+    """How many elements fall into each of some bins of equal width.
+
+    Args:
+        bins: how many bins.
+        min: the lower end; if it equals `max`, the range of the elements is taken.
+        max: the upper end.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0, 1.0]).histc(bins=4, min=0, max=3)
+        tensor([0., 2., 1., 0.])
+    """
     if input.dtype.category != dtypes.FLOATING:
         raise unsupported("histogram_cpu", input.dtype)
     _check_bins(bins)
@@ -104,7 +114,18 @@ def histogram(
     density: bool = False,
     out: Any = None,
 ) -> Any:
-    """The weight of the elements in each bin, and the edges of the bins."""
+    """How many elements fall into each bin, and the edges of the bins.
+
+    Args:
+        bins: how many of equal width, or a vector of edges.
+        range: the lower and the upper end; that of the elements if not given.
+        weight: how much each element counts.
+        density: divide so that the area is 1.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0, 1.0]).histogram(bins=2, range=(0.0, 4.0)).hist
+        tensor([2., 1.])
+    """
     if input.dtype.category != dtypes.FLOATING:
         raise unsupported("histogramdd", input.dtype)
     if isinstance(bins, Tensor):
@@ -131,7 +152,19 @@ _bincount = Op(_bincount_body, "bincount")
 
 @public()
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each non-negative integer occurs (or the sum of its weights)."""
+    """How often each number 0, 1, 2, ... occurs, or the sum of the weights of its places.
+
+    Args:
+        weights: one for each element.
+        minlength: the result has at least so many elements.
+
+    Raises:
+        RuntimeError: for negative numbers, and for anything but a vector of integers.
+
+    Example:
+        >>> torch.tensor([0, 1, 1, 3]).bincount()
+        tensor([1, 2, 0, 1])
+    """
     if input._a.dtype.kind not in "iu":
         raise unsupported("bincount_cpu", input.dtype)
     if minlength < 0:
@@ -191,7 +224,20 @@ def searchsorted(
     sorter: Tensor | None = None,
     out: Any = None,
 ) -> Tensor:
-    """Where each value would be inserted into its sorted sequence."""
+    """Where each value would have to be inserted to keep a sequence in order.
+
+    Args:
+        sorted_sequence: growing along the last dimension.
+        input: the values; a number, or a tensor with the same other dimensions.
+        out_int32: int32 instead of int64.
+        right: behind equal elements instead of before them.
+        side: "left" or "right", another way to say `right`.
+        sorter: the positions that put an unordered `sorted_sequence` in order.
+
+    Example:
+        >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
+        tensor([1, 2])
+    """
     if side not in (None, "left", "right"):
         raise RuntimeError(
             f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
@@ -233,7 +279,18 @@ def searchsorted(
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Any = None
 ) -> Tensor:
-    """The index of the bucket, between `boundaries`, that each value falls into."""
+    """The number of the bucket that each value falls into.
+
+    Args:
+        input: the values; a tensor or a number.
+        boundaries: the borders between buckets, in growing order.
+        out_int32: int32 instead of int64.
+        right: a value that equals a border belongs to the bucket after it.
+
+    Example:
+        >>> torch.bucketize(torch.tensor([1.0, 5.0, 9.0]), torch.tensor([2.0, 6.0]))
+        tensor([0, 1, 2])
+    """
     if boundaries._a.ndim != 1:
         raise RuntimeError(
             f"boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})"
@@ -268,7 +325,18 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The different elements (or slices along `dim`) in order, and where and how often they are."""
+    """The different elements in growing order; also where and how often they occur.
+
+    Args:
+        sorted: for PyTorch's signature; the result is always in order.
+        return_inverse: also where each element of `input` is in the result.
+        return_counts: also how often each one occurs.
+        dim: compare whole slices of this dimension; elements if not given.
+
+    Example:
+        >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
+        (tensor([1, 3]), tensor([1, 2]))
+    """
     at = None if dim is None else wrap_dim(dim, input._a.ndim)
     return _chosen(_unique(input.detach(), dim=at), return_inverse, return_counts)
 
@@ -299,7 +367,17 @@ def unique_consecutive(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """`input` with all but the first of each run of equal elements (or slices) left out."""
+    """Runs of equal elements cut down to their first one.
+
+    Args:
+        return_inverse: also where each element of `input` is in the result.
+        return_counts: also how long each run is.
+        dim: compare whole slices of this dimension; elements if not given.
+
+    Example:
+        >>> torch.tensor([1, 1, 2, 1]).unique_consecutive()
+        tensor([1, 2, 1])
+    """
     shape = input._a.shape
     if dim is None:
         found = _unique_consecutive(reshape(input.detach(), (-1,)), dim=0)

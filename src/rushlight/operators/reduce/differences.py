@@ -29,7 +29,18 @@ def diff(
     *,
     out: Any = None,
 ) -> Tensor:
-    """The differences of neighbours along `dim`, taken `n` times."""
+    """The differences of neighbours along a dimension.
+
+    Args:
+        n: how often to take them.
+        dim: the dimension.
+        prepend: elements to put before the first one.
+        append: elements to put behind the last one.
+
+    Example:
+        >>> torch.tensor([1, 4, 9]).diff()
+        tensor([3, 5])
+    """
     if not input._a.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -72,14 +83,36 @@ def _areas(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, int
 
 @public("torch", aliases=("trapz",))
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral of `y` along `dim` by the trapezoid rule."""
+    """The area under samples along a dimension, by the trapezoid rule.
+
+    Args:
+        y: the samples.
+        x: where they were taken; a tensor.
+        dx: their distance, if it is the same everywhere; 1 if neither is given.
+        dim: the dimension.
+
+    Example:
+        >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
+        tensor(4.)
+    """
     areas, at = _areas("trapezoid", y, x, dx, dim)
     return areas.sum(at) / 2.0
 
 
 @public("torch")
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The running integral of `y` along `dim` by the trapezoid rule."""
+    """The area under samples up to each one along a dimension, by the trapezoid rule.
+
+    Args:
+        y: the samples.
+        x: where they were taken; a tensor.
+        dx: their distance, if it is the same everywhere; 1 if neither is given.
+        dim: the dimension.
+
+    Example:
+        >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
+        tensor([1.5000, 4.0000])
+    """
     areas, at = _areas("cumulative_trapezoid", y, x, dx, dim)
     return areas.cumsum(at) / 2.0
 
@@ -110,7 +143,18 @@ def _spacings(x: Tensor, spacing: Any, dims: list[int], given: bool) -> list[Any
 def gradient(
     input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
 ) -> tuple[Tensor, ...]:
-    """Central differences of a sampled function, one tensor per dim."""
+    """The slope of a sampled function, one tensor per dimension, by differences of the neighbours on both sides.
+
+    Args:
+        spacing: the distance of samples: one number, one for each dimension, or their
+            coordinates.
+        dim: one dimension or several; all of them if not given.
+        edge_order: 1 or 2, how exact the slope at the ends is.
+
+    Example:
+        >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))
+        (tensor([3., 4., 6., 7.]),)
+    """
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     given = dim is not None

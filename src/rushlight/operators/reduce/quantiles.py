@@ -82,7 +82,19 @@ def quantile(
     interpolation: str = "linear",
     out: Any = None,
 ) -> Tensor:
-    """The `q`-quantiles along `dim`, or of all elements."""
+    """The value below which a part of the elements lies, along a dimension or of all.
+
+    Args:
+        q: the part, from 0 to 1; a number or a vector, for which a first dimension is added.
+        dim: the dimension; all of them if not given.
+        keepdim: keep the dimension with size 1.
+        interpolation: "linear", "lower", "higher", "midpoint" or "nearest": what lies between
+            two elements.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0, 3.0, 4.0]).quantile(0.5)
+        tensor(2.5000)
+    """
     return _quantile("quantile", input, q, dim, keepdim, interpolation, out)
 
 
@@ -97,5 +109,16 @@ def nanquantile(
     interpolation: str = "linear",
     out: Any = None,
 ) -> Tensor:
-    """The `q`-quantiles along `dim` of the elements that are not nan."""
+    """As `quantile`, of the elements that are not nan.
+
+    Args:
+        q: the part, from 0 to 1; a number or a vector.
+        dim: the dimension; all of them if not given.
+        keepdim: keep the dimension with size 1.
+        interpolation: as for `quantile`.
+
+    Example:
+        >>> torch.tensor([1.0, torch.nan, 3.0]).nanquantile(0.5)
+        tensor(2.)
+    """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, out)

@@ -80,7 +80,15 @@ _cumsum.derivative(x=lambda g, dim, reverse: _cumsum(g, dim=dim, reverse=not rev
 @public(inplace=True)
 @numpy_names
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
-    """The sum of the elements up to and including each one along `dim`."""
+    """The sum of all elements up to each one along a dimension.
+
+    Args:
+        dim: the dimension.
+
+    Example:
+        >>> torch.tensor([1, 2, 3]).cumsum(0)
+        tensor([1, 3, 6])
+    """
     return _running(_cumsum, input, dim, dtype, out)
 
 
@@ -163,7 +171,15 @@ def _linear_scan_dx(g: Tensor, a: Tensor, out: Tensor, dim: int, reverse: bool) 
 @public(inplace=True)
 @numpy_names
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
-    """The product of the elements up to and including each one along `dim`."""
+    """The product of all elements up to each one along a dimension.
+
+    Args:
+        dim: the dimension.
+
+    Example:
+        >>> torch.tensor([1, 2, 3, 4]).cumprod(0)
+        tensor([ 1,  2,  6, 24])
+    """
     return _running(_cumprod, input, dim, dtype, out)
 
 
@@ -205,7 +221,15 @@ _CUMMIN = named("cummin", "values", "indices")
 @public()
 @numpy_names
 def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
-    """The largest element up to each one along `dim`, and where it is."""
+    """The largest element up to each one along a dimension, and where it is.
+
+    Args:
+        dim: the dimension.
+
+    Example:
+        >>> torch.tensor([1, 3, 2]).cummax(0).values
+        tensor([1, 3, 3])
+    """
     pair = _scalars_too(lambda v, at: _cummax(v, dim=at))(input, dim)
     return into(out, _CUMMAX(*pair))
 
@@ -213,7 +237,15 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
 @public()
 @numpy_names
 def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
-    """The smallest element up to each one along `dim`, and where it is."""
+    """The smallest element up to each one along a dimension, and where it is.
+
+    Args:
+        dim: the dimension.
+
+    Example:
+        >>> torch.tensor([3, 1, 2]).cummin(0).values
+        tensor([3, 1, 1])
+    """
     pair = _scalars_too(lambda v, at: _cummin(v, dim=at))(input, dim)
     return into(out, _CUMMIN(*pair))
 
@@ -244,7 +276,15 @@ _logcumsumexp.derivative(x=_logcumsumexp_dx)
 @public()
 @numpy_names
 def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
-    """The logarithm of the running sum of exponentials along `dim`."""
+    """The logarithm of the sum of exponentials up to each element along a dimension.
+
+    Args:
+        dim: the dimension.
+
+    Example:
+        >>> torch.tensor([0.0, 0.0, 0.0]).logcumsumexp(0)
+        tensor([0.0000, 0.6931, 1.0986])
+    """
     if input.dtype.category != dtypes.FLOATING:
         raise unsupported("logcumsumexp_out_cpu", input.dtype)
     result = _scalars_too(lambda v, at: _logcumsumexp(v, dim=at))(input, dim)

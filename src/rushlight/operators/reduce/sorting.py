@@ -69,7 +69,18 @@ def sort(
     *,
     out: Any = None,
 ) -> Any:
-    """The elements in order along `dim`, and where each one was; always stable."""
+    """The elements in order along a dimension, and where each one was.
+
+    Args:
+        dim: the dimension.
+        descending: the largest first.
+        stable: keep the order of equal elements; it is always kept here.
+
+    Example:
+        >>> values, indices = torch.tensor([3, 1, 2]).sort()
+        >>> values, indices
+        (tensor([1, 2, 3]), tensor([1, 2, 0]))
+    """
     _no_complex(input)
     at = wrap_dim(dim, input._a.ndim)
     pair = _sort(input, dim=at, descending=bool(descending))
@@ -86,13 +97,28 @@ def argsort(
     *,
     out: Any = None,
 ) -> Tensor:
-    """The indices that put the elements in order along `dim`."""
+    """The positions that put the elements in order along a dimension.
+
+    Args:
+        dim: the dimension.
+        descending: the largest first.
+        stable: keep the order of equal elements; it is always kept here.
+
+    Example:
+        >>> torch.tensor([3, 1, 2]).argsort()
+        tensor([1, 2, 0])
+    """
     return into(out, sort(input.detach(), dim, descending, stable)[1])
 
 
 @public()
 def msort(input: Tensor, *, out: Any = None) -> Tensor:
-    """The elements in order along the first dim."""
+    """The elements in order along the first dimension.
+
+    Example:
+        >>> torch.tensor([3, 1, 2]).msort()
+        tensor([1, 2, 3])
+    """
     return into(out, sort(input, 0)[0])
 
 
@@ -137,7 +163,22 @@ def topk(
     *,
     out: Any = None,
 ) -> Any:
-    """The `k` largest (or smallest) elements along `dim` in order, and where they are."""
+    """The largest elements along a dimension, in order, and where they are.
+
+    Args:
+        k: how many.
+        dim: the dimension.
+        largest: False for the smallest ones.
+        sorted: for PyTorch's signature; the result is always in order.
+
+    Raises:
+        RuntimeError: if there are fewer than `k`.
+
+    Example:
+        >>> values, indices = torch.tensor([3, 1, 4, 2]).topk(2)
+        >>> values, indices
+        (tensor([4, 3]), tensor([2, 0]))
+    """
     at = wrap_dim(dim, input._a.ndim)
     k = k.__index__()
     if not 0 <= k <= (input._a.shape[at] if input._a.ndim else 1):
@@ -167,7 +208,17 @@ _KTHVALUE = named("kthvalue", "values", "indices")
 def kthvalue(
     input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
 ) -> Any:
-    """The `k`-th smallest element along `dim`, and where it is."""
+    """The `k`-th smallest element along a dimension, and where it is.
+
+    Args:
+        k: counted from 1.
+        dim: the dimension.
+        keepdim: keep the dimension with size 1.
+
+    Example:
+        >>> torch.tensor([3, 1, 4, 2]).kthvalue(2).values
+        tensor(2)
+    """
     at = wrap_dim(dim, input._a.ndim)
     if not 1 <= k <= (input._a.shape[at] if input._a.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")

@@ -103,7 +103,19 @@ def var(
     correction: Any = None,
     out: Any = None,
 ) -> Tensor:
-    """The variance over `dim`; the sum of squares is divided by n - correction (default 1)."""
+    """The variance over dimensions, or of all elements.
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+        unbiased: an older way to say `correction`: True for 1, False for 0.
+        keepdim: keep these dimensions with size 1.
+        correction: the sum of squares is divided by the number of elements less this; 1 by
+            default.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0, 3.0, 4.0]).var()
+        tensor(1.6667)
+    """
     return into(out, _spread_of(_var, input, dim, unbiased, keepdim, correction)[0])
 
 
@@ -118,7 +130,19 @@ def std(
     correction: Any = None,
     out: Any = None,
 ) -> Tensor:
-    """The standard deviation over `dim`, with n - correction (default 1) degrees of freedom."""
+    """The standard deviation over dimensions, or of all elements: the square root of `var`.
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+        unbiased: an older way to say `correction`: True for 1, False for 0.
+        keepdim: keep these dimensions with size 1.
+        correction: the sum of squares is divided by the number of elements less this; 1 by
+            default.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0, 3.0, 4.0]).std(correction=0)
+        tensor(1.1180)
+    """
     return into(out, _spread_of(_std, input, dim, unbiased, keepdim, correction)[0])
 
 
@@ -133,7 +157,18 @@ def var_mean(
     correction: Any = None,
     out: Any = None,
 ) -> tuple[Tensor, Tensor]:
-    """The variance and the mean over `dim`."""
+    """The variance and the mean over dimensions, or of all elements.
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+        unbiased: an older way to say `correction`: True for 1, False for 0.
+        keepdim: keep these dimensions with size 1.
+        correction: as for `var`.
+
+    Example:
+        >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))
+    """
     first, dims = _spread_of(_var, input, dim, unbiased, keepdim, correction)
     return into(out, (first, mean(input, dims, keepdim)))
 
@@ -149,7 +184,18 @@ def std_mean(
     correction: Any = None,
     out: Any = None,
 ) -> tuple[Tensor, Tensor]:
-    """The standard deviation and the mean over `dim`."""
+    """The standard deviation and the mean over dimensions, or of all elements.
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+        unbiased: an older way to say `correction`: True for 1, False for 0.
+        keepdim: keep these dimensions with size 1.
+        correction: as for `std`.
+
+    Example:
+        >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))
+    """
     first, dims = _spread_of(_std, input, dim, unbiased, keepdim, correction)
     return into(out, (first, mean(input, dims, keepdim)))
 
@@ -219,14 +265,34 @@ def _median_of(name: str, x: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
 @public()
 @numpy_names
 def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The lower median of all elements; with `dim` values and indices."""
+    """The element in the middle (the lower one of two); along a dimension, values and where they are.
+
+    Args:
+        dim: the dimension; all of them if not given.
+        keepdim: keep the dimension with size 1.
+
+    Example:
+        >>> torch.tensor([3, 1, 2, 4]).median()
+        tensor(2)
+        >>> torch.tensor([[3, 1, 2]]).median(dim=1).indices
+        tensor([2])
+    """
     return _median_of("median", input, dim, keepdim, out)
 
 
 @public()
 @numpy_names
 def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The lower median of the elements that are not nan; with `dim` values and indices."""
+    """As `median`, of the elements that are not nan.
+
+    Args:
+        dim: the dimension; all of them if not given.
+        keepdim: keep the dimension with size 1.
+
+    Example:
+        >>> torch.tensor([3.0, torch.nan, 1.0, 2.0]).nanmedian()
+        tensor(2.)
+    """
     return _median_of("nanmedian", input, dim, keepdim, out)
 
 
@@ -255,7 +321,16 @@ _MODE = named("mode", "values", "indices")
 @public()
 @numpy_names
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The most frequent value along `dim`, the smallest of equally frequent ones, and where it is."""
+    """The most frequent value along a dimension (the smallest of equally frequent ones), and where it is.
+
+    Args:
+        dim: the dimension.
+        keepdim: keep the dimension with size 1.
+
+    Example:
+        >>> torch.tensor([1, 2, 2, 3]).mode().values
+        tensor(2)
+    """
     at = wrap_dim(dim, input._a.ndim)
     check_filled(input, (at,), "mode")
     return into(out, _MODE(*_mode(input, dim=at, keepdim=keepdim)))
@@ -288,7 +363,18 @@ def cov(
     fweights: Tensor | None = None,
     aweights: Tensor | None = None,
 ) -> Tensor:
-    """The covariance of the rows of `input`, whose columns are observations."""
+    """The covariance of the rows of a matrix, whose columns are observations.
+
+    Args:
+        correction: the sum of products is divided by the number of observations less this.
+        fweights: how often each observation counts; integers.
+        aweights: how important each observation is.
+
+    Example:
+        >>> torch.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]).cov()
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
     if input._a.ndim > 2:
         raise RuntimeError(
             "cov(): expected input to have two or fewer dimensions but got an input with "
@@ -319,7 +405,13 @@ def cov(
 
 @public()
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlation coefficients of the rows of `input`."""
+    """The correlation of the rows of a matrix, whose columns are observations: covariances scaled to [-1, 1].
+
+    Example:
+        >>> torch.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]).corrcoef()
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
     c = cov(input)
     if not c._a.ndim:
         return c / c

@@ -105,7 +105,19 @@ def vector_norm(
     dtype: Any = None,
     out: Any = None,
 ) -> Tensor:
-    """The `ord`-norm of the elements over `dim`, or of all of them."""
+    """The norm of the elements along dimensions, or of all of them.
+
+    Args:
+        x: any shape, floating point or complex.
+        ord: which norm; 2 is the square root of the sum of squares, 1 the sum of absolute
+            values, inf the largest absolute value, 0 how many are not zero.
+        dim: one dimension or several; all of them if not given.
+        keepdim: keep these dimensions with size 1.
+
+    Example:
+        >>> torch.linalg.vector_norm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+        tensor([ 5., 10.])
+    """
     if isinstance(ord, str):
         raise TypeError("linalg_vector_norm(): argument 'ord' (position 2) must be Number, not str")
     x = _check_dtype(x, dtype)
@@ -132,7 +144,19 @@ def norm(
     out: Any = None,
     dtype: Any = None,
 ) -> Tensor:
-    """The norm of a tensor; `p` is a number, inf, -inf, "fro" or "nuc"."""
+    """The length of a tensor seen as one vector, or of the vectors along dimensions; other norms by `p`.
+
+    Args:
+        p: which norm; "fro" and 2 are the square root of the sum of squares, 1 the sum of
+            absolute values, inf the largest absolute value, "nuc" the sum of a matrix's
+            singular values.
+        dim: one dimension or several; all of them if not given.
+        keepdim: keep these dimensions with size 1.
+
+    Example:
+        >>> torch.norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
     if isinstance(p, str) and p != "fro":
         matrix = input if dtype is None else cast_to(input, as_dtype(dtype))
         dims = (-2, -1) if dim is None else dim
@@ -145,10 +169,19 @@ def norm(
 def _norm_method(
     self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
 ) -> Tensor:
+    """As `torch.norm`."""
     return norm(self, p, dim, keepdim, dtype=dtype)
 
 
 @public()
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The `p`-norm of `input - other`."""
+    """The length of the difference of two tensors.
+
+    Args:
+        p: which norm; 2 is the usual one.
+
+    Example:
+        >>> torch.dist(torch.tensor([1.0, 1.0]), torch.tensor([4.0, 5.0]))
+        tensor(5.)
+    """
     return vector_norm(input - other, p)
