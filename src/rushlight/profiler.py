@@ -78,6 +78,9 @@ class Row:
 class KeyAverages(list):
     """The rows of a profile, one for each kernel; `.table()` prints them.
 
+    Args:
+        iterable: the rows.
+
     Example:
         >>> with torch.profiler.profile() as p:
         ...     _ = torch.ones(3) + 1

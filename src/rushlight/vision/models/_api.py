@@ -19,15 +19,71 @@ __all__ = [
 
 @dataclass
 class Weights:
-    """Where weights are, the transforms they expect, and facts about them."""
+    """Where weights are, the transforms they expect, and facts about them.
+
+    Args:
+        url: of the file.
+        transforms: makes the transforms.
+        meta: facts by name.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> models.ResNet18_Weights.DEFAULT.value.meta["min_size"]
+        (1, 1)
+    """
 
     url: str
     transforms: Callable
     meta: dict[str, Any]
 
 
+_KINDS = """Weights for {model}: what its `weights` argument takes, as a member or by the member's name.
+
+Each member has a `url`, the `transforms` that its pictures need, and facts in `meta`.
+
+Args:
+    value: a `Weights`; members are asked for by name.
+
+Example:
+    >>> from rushlight.vision import models
+    >>> models.{name}.DEFAULT.meta["num_params"]
+    {count}
+"""
+_BUILDER = """{said}
+
+Args:
+    weights: a member of `{kinds}` or its name, which is downloaded; None for random ones.
+    progress: show the download.
+    kwargs: arguments of the network's class, such as `num_classes`.
+
+Example:
+    >>> from rushlight.vision import models
+    >>> with torch.device("meta"):  # shapes alone; without this line, with random weights
+    ...     net = models.{name}(num_classes=10)
+    >>> net.training
+    True
+"""
+
+
 class WeightsEnum(Enum):
-    """The weights of one kind of model."""
+    """The weights of one kind of model; each model has a table of them, such as `ResNet18_Weights`.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> list(models.ResNet18_Weights)
+        [ResNet18_Weights.IMAGENET1K_V1]
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Write the docstring of a table of weights."""
+        super().__init_subclass__(**kwargs)
+        default = cls.__members__.get("DEFAULT")
+        if default is not None and not cls.__dict__.get("__doc__"):
+            cls.__doc__ = _KINDS.format(
+                model=cls.__name__.removesuffix("_Weights"),
+                name=cls.__name__,
+                count=default.meta["num_params"],
+            )
 
     @classmethod
     def verify(cls, obj: Any) -> Any:
@@ -50,14 +106,17 @@ class WeightsEnum(Enum):
 
     @property
     def url(self) -> str:
+        """Where the file is."""
         return self.value.url
 
     @property
     def transforms(self) -> Callable:
+        """Makes the transforms that a picture needs first."""
         return self.value.transforms
 
     @property
     def meta(self) -> dict[str, Any]:
+        """Facts about the weights: the number of parameters, the quality on the test set."""
         return self.value.meta
 
 
@@ -72,6 +131,10 @@ def register_model(name: str | None = None) -> Callable[[Callable], Callable]:
         if key in _MODELS:
             raise ValueError(f"An entry is already registered under the name '{key}'.")
         _MODELS[key] = fn
+        kinds = getattr(fn, "weights_enum", None)
+        ours = fn.__module__.rpartition(".")[0] == __name__.rpartition(".")[0]  # not a subpackage's
+        if kinds is not None and ours and ">>>" not in (fn.__doc__ or ""):
+            fn.__doc__ = _BUILDER.format(said=fn.__doc__, kinds=kinds.__name__, name=key)
         return fn
 
     return register
@@ -82,7 +145,17 @@ def list_models(
     include: str | Iterable[str] | None = None,
     exclude: str | Iterable[str] | None = None,
 ) -> list[str]:
-    """The names of the models there are, sorted; filters are shell patterns."""
+    """The names of the models there are, sorted.
+
+    Args:
+        module: only those of this module, such as `models.detection`.
+        include, exclude: patterns as shells have them, one or several.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> models.list_models(include="resnet*", exclude="*cifar")
+        ['resnet101', 'resnet152', 'resnet18', 'resnet34', 'resnet50']
+    """
     names = {k for k, fn in _MODELS.items() if module is None or fn.__module__ == module.__name__}
     if include:
         wanted = [include] if isinstance(include, str) else list(include)
@@ -94,7 +167,19 @@ def list_models(
 
 
 def get_model_builder(name: str) -> Callable:
-    """The function that builds a model."""
+    """The function that builds a model.
+
+    Args:
+        name: as in `list_models()`.
+
+    Raises:
+        ValueError: if there is no such model.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> models.get_model_builder("lenet") is models.lenet
+        True
+    """
     found = _MODELS.get(name.lower())
     if found is None:
         raise ValueError(f"Unknown model {name}. Known ones: {', '.join(sorted(_MODELS))}")
@@ -102,12 +187,37 @@ def get_model_builder(name: str) -> Callable:
 
 
 def get_model(name: str, **config: Any) -> Any:
-    """A model by its name."""
+    """A model by its name.
+
+    Args:
+        name: as in `list_models()`.
+        config: arguments of its builder.
+
+    Raises:
+        ValueError: if there is no such model.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> models.get_model("lenet", num_classes=3)(torch.ones(1, 3, 32, 32)).shape
+        torch.Size([1, 3])
+    """
     return get_model_builder(name)(**config)
 
 
 def get_weight(name: str) -> WeightsEnum:
-    """Weights by their full name, such as "ResNet50_Weights.IMAGENET1K_V2"."""
+    """Weights by their full name.
+
+    Args:
+        name: such as "ResNet50_Weights.IMAGENET1K_V2".
+
+    Raises:
+        ValueError: if there are no such weights.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> models.get_weight("ResNet50_Weights.DEFAULT")
+        ResNet50_Weights.IMAGENET1K_V2
+    """
     kind, _, member = name.partition(".")
     if not member:
         raise ValueError(f"Invalid weight name provided: '{name}'.")
@@ -119,7 +229,19 @@ def get_weight(name: str) -> WeightsEnum:
 
 
 def get_model_weights(name: Callable | str) -> Any:
-    """The weights there are for a model, given by name or builder."""
+    """The weights there are for a model.
+
+    Args:
+        name: of the model, or its builder.
+
+    Raises:
+        ValueError: if it has no pretrained weights.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> list(models.get_model_weights("resnet50"))
+        [ResNet50_Weights.IMAGENET1K_V1, ResNet50_Weights.IMAGENET1K_V2]
+    """
     builder = get_model_builder(name) if isinstance(name, str) else name
     found = getattr(builder, "weights_enum", None)
     if found is None:

@@ -14,7 +14,19 @@ __all__ = ["AlexNet", "AlexNet_Weights", "alexnet"]
 
 
 class AlexNet(nn.Module):
-    """Five convolutions and three linear layers."""
+    """Five convolutions and three linear layers.
+
+    Args:
+        num_classes: of the result.
+        dropout: the probability in front of the last layer.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.AlexNet(num_classes=10)
+        >>> net.classifier[-1]
+        Linear(in_features=4096, out_features=10, bias=True)
+    """
 
     def __init__(self, num_classes: int = 1000, dropout: float = 0.5) -> None:
         super().__init__()

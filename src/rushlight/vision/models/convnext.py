@@ -58,7 +58,24 @@ class CNBlockConfig(NamedTuple):
 
 
 class ConvNeXt(nn.Module):
-    """Patches, stages of blocks with halved sizes between them, a classifier."""
+    """Patches, stages of blocks with halved sizes between them, a classifier.
+
+    Args:
+        block_setting: a `CNBlockConfig` for each stage.
+        stochastic_depth_prob: how often the last block is left out while training.
+        layer_scale: what each block's result is multiplied by at first.
+        num_classes: of the result.
+        block: the class of the blocks.
+        norm_layer: makes a normalisation; batch norm if not given.
+        kwargs: accepted and not needed.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.convnext_tiny()
+        >>> type(net).__name__, len(net.features)
+        ('ConvNeXt', 8)
+    """
 
     def __init__(
         self, block_setting: Sequence[CNBlockConfig], stochastic_depth_prob: float = 0.0,

@@ -85,7 +85,24 @@ class _Transition(nn.Sequential):
 
 
 class DenseNet(nn.Module):
-    """A stem, dense blocks with transitions between them, a classifier."""
+    """A stem, dense blocks with transitions between them, a classifier.
+
+    Args:
+        growth_rate: channels that each layer adds.
+        block_config: layers in each dense block.
+        num_init_features: channels of the stem.
+        bn_size: channels inside a layer, as a multiple of `growth_rate`.
+        drop_rate: the probability of dropout behind each layer.
+        num_classes: of the result.
+        memory_efficient: compute parts again in backward to save memory.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.DenseNet(num_classes=10)
+        >>> net.classifier
+        Linear(in_features=1024, out_features=10, bias=True)
+    """
 
     def __init__(
         self, growth_rate: int = 32, block_config: tuple[int, ...] = (6, 12, 24, 16),

@@ -20,6 +20,13 @@ __all__ = [
 
 GoogLeNetOutputs = namedtuple("GoogLeNetOutputs", ["logits", "aux_logits2", "aux_logits1"])
 GoogLeNetOutputs.__annotations__ = {"logits": Tensor, "aux_logits2": "Tensor | None", "aux_logits1": "Tensor | None"}  # fmt: skip
+GoogLeNetOutputs.__doc__ = """What `GoogLeNet` returns while training: the result, and those of the two classifiers halfway.
+
+Example:
+    >>> from rushlight.vision import models
+    >>> models.GoogLeNetOutputs(torch.ones(1), None, None).logits
+    tensor([1.])
+"""
 
 
 class Inception(nn.Module):
@@ -77,7 +84,24 @@ _BRANCHES = {
 
 
 class GoogLeNet(nn.Module):
-    """Nine inceptions; two classifiers halfway while training, unless `aux_logits=False`."""
+    """Nine inceptions; two classifiers halfway while training, unless `aux_logits=False`.
+
+    Args:
+        num_classes: of the result.
+        aux_logits: have the two classifiers.
+        transform_input: bring pictures from ImageNet's usual normalisation to [-1, 1].
+        init_weights: draw the first weights as torchvision does; slow.
+        blocks: the classes of convolutions, inceptions and classifiers.
+        dropout: the probability in front of the last layer.
+        dropout_aux: the same in the two classifiers.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.GoogLeNet(num_classes=10, init_weights=False)
+        >>> net.fc
+        Linear(in_features=1024, out_features=10, bias=True)
+    """
 
     def __init__(
         self, num_classes: int = 1000, aux_logits: bool = True, transform_input: bool = False,
@@ -137,4 +161,18 @@ GoogLeNet_Weights = weights(
     IMAGENET1K_V1=imagenet("googlenet-1378be20.pth", 6624904, 69.778, min_size=(15, 15)),
 )  # fmt: skip
 
-googlenet = build("googlenet", GoogLeNet_Weights, _googlenet, "GoogLeNet.", _adjust)  # fmt: skip
+_DOC = """GoogLeNet, also called Inception v1 (Szegedy et al. 2014).
+
+Args:
+    weights: a member of `GoogLeNet_Weights` or its name, which is downloaded; None for random ones.
+    progress: show the download.
+    kwargs: arguments of the network's class, such as `num_classes`; torchvision warns where `init_weights` is missing.
+
+Example:
+    >>> from rushlight.vision import models
+    >>> with torch.device("meta"):  # shapes alone; without this line, with random weights
+    ...     net = models.googlenet(num_classes=10, init_weights=False)
+    >>> net.training
+    True
+"""
+googlenet = build("googlenet", GoogLeNet_Weights, _googlenet, _DOC, _adjust)

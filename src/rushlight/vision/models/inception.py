@@ -20,6 +20,13 @@ __all__ = [
 
 InceptionOutputs = namedtuple("InceptionOutputs", ["logits", "aux_logits"])
 InceptionOutputs.__annotations__ = {"logits": Tensor, "aux_logits": "Tensor | None"}
+InceptionOutputs.__doc__ = """What `Inception3` returns while training: the result, and that of the classifier halfway.
+
+Example:
+    >>> from rushlight.vision import models
+    >>> models.InceptionOutputs(torch.ones(1), None).logits
+    tensor([1.])
+"""
 _pool = nn.functional.avg_pool2d
 
 
@@ -172,7 +179,23 @@ _MIXED = ("5b", "5c", "5d", "6a", "6b", "6c", "6d", "6e")
 
 
 class Inception3(nn.Module):
-    """The whole network; a classifier halfway while training, unless `aux_logits=False`."""
+    """The whole network; a classifier halfway while training, unless `aux_logits=False`.
+
+    Args:
+        num_classes: of the result.
+        aux_logits: have the classifier halfway.
+        transform_input: bring pictures from ImageNet's usual normalisation to [-1, 1].
+        inception_blocks: the classes of the parts.
+        init_weights: draw the first weights as torchvision does; slow.
+        dropout: the probability in front of the last layer.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.Inception3(num_classes=10, init_weights=False)
+        >>> net.fc
+        Linear(in_features=2048, out_features=10, bias=True)
+    """
 
     def __init__(
         self, num_classes: int = 1000, aux_logits: bool = True, transform_input: bool = False,
@@ -242,4 +265,18 @@ Inception_V3_Weights = weights(
     IMAGENET1K_V1=imagenet("inception_v3_google-0cc3c7bd.pth", 27161264, 77.294, resize_size=342, crop_size=299, min_size=(75, 75)),
 )  # fmt: skip
 
-inception_v3 = build("inception_v3", Inception_V3_Weights, _inception, "Inception v3.", _adjust)  # fmt: skip
+_DOC = """Inception v3 (Szegedy et al. 2015), for pictures of 299x299.
+
+Args:
+    weights: a member of `Inception_V3_Weights` or its name, which is downloaded; None for random ones.
+    progress: show the download.
+    kwargs: arguments of the network's class, such as `num_classes`; torchvision warns where `init_weights` is missing.
+
+Example:
+    >>> from rushlight.vision import models
+    >>> with torch.device("meta"):  # shapes alone; without this line, with random weights
+    ...     net = models.inception_v3(num_classes=10, init_weights=False)
+    >>> net.training
+    True
+"""
+inception_v3 = build("inception_v3", Inception_V3_Weights, _inception, _DOC, _adjust)

@@ -146,7 +146,23 @@ class BlockParams(NamedTuple):
 
 
 class RegNet(nn.Module):
-    """A stem and stages whose widths follow a rule."""
+    """A stem and stages whose widths follow a rule.
+
+    Args:
+        block_params: widths, depths and groups of the stages.
+        num_classes: of the result.
+        stem_width: channels of the stem.
+        stem_type, block_type: the classes of the stem and of the blocks.
+        norm_layer: makes a normalisation; batch norm if not given.
+        activation: the class of the activations.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.regnet_y_400mf()
+        >>> type(net).__name__, net.fc
+        ('RegNet', Linear(in_features=440, out_features=1000, bias=True))
+    """
 
     def __init__(
         self, block_params: BlockParams, num_classes: int = 1000, stem_width: int = 32, stem_type: _Layer | None = None,

@@ -64,7 +64,24 @@ class InvertedResidual(nn.Module):
 
 
 class ShuffleNetV2(nn.Module):
-    """A stem, three stages, a last 1x1 convolution and a linear layer."""
+    """A stem, three stages, a last 1x1 convolution and a linear layer.
+
+    Args:
+        stages_repeats: blocks in each of the three stages.
+        stages_out_channels: of the stem, the stages and the last convolution.
+        num_classes: of the result.
+        inverted_residual: the class of the blocks.
+
+    Raises:
+        ValueError: if the lists are not three and five long.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.ShuffleNetV2([4, 8, 4], [24, 48, 96, 192, 1024])
+        >>> net.fc
+        Linear(in_features=1024, out_features=1000, bias=True)
+    """
 
     def __init__(
         self, stages_repeats: list[int], stages_out_channels: list[int], num_classes: int = 1000,

@@ -17,6 +17,20 @@ class LeNet(nn.Module):
     """The network of PyTorch's CIFAR-10 lab: two convolutions of 5x5 and three linear layers.
 
     `size` is the height and width of the pictures, `width` multiplies the channels.
+
+    Args:
+        num_classes: of the result.
+        in_channels: of the pictures.
+        size: their height and width, at least 16.
+        width: a factor on the channels.
+
+    Raises:
+        ValueError: if the pictures are too small.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> models.LeNet()(torch.ones(1, 3, 32, 32)).shape
+        torch.Size([1, 10])
     """
 
     def __init__(
@@ -41,7 +55,18 @@ class LeNet(nn.Module):
 
 
 class MLP(nn.Sequential):
-    """Linear layers of the given sizes with ReLUs between them; pictures are flattened first."""
+    """Linear layers of the given sizes with ReLUs between them; pictures are flattened first.
+
+    Args:
+        in_features: numbers in a picture.
+        hidden: sizes of the layers between.
+        num_classes: of the result.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> models.MLP()(torch.ones(5, 1, 28, 28)).shape
+        torch.Size([5, 10])
+    """
 
     def __init__(
         self, in_features: int = 784, hidden: Sequence[int] = (256, 128), num_classes: int = 10
@@ -55,11 +80,31 @@ class MLP(nn.Sequential):
 
 @register_model()
 def lenet(**kwargs: int) -> LeNet:
-    """The network of the CIFAR-10 lab."""
+    """The network of the CIFAR-10 lab.
+
+    Args:
+        kwargs: arguments of `LeNet`.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> models.lenet(size=28, in_channels=1)(torch.ones(5, 1, 28, 28)).shape
+        torch.Size([5, 10])
+    """
     return LeNet(**kwargs)
 
 
 @register_model()
 def mlp(in_features: int = 784, hidden: Sequence[int] = (256, 128), num_classes: int = 10) -> MLP:
-    """Linear layers with ReLUs between them."""
+    """Linear layers with ReLUs between them.
+
+    Args:
+        in_features: numbers in a picture.
+        hidden: sizes of the layers between.
+        num_classes: of the result.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> models.mlp()(torch.ones(5, 1, 28, 28)).shape
+        torch.Size([5, 10])
+    """
     return MLP(in_features, hidden, num_classes)

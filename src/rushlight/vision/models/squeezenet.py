@@ -61,7 +61,23 @@ def _features(version: str) -> nn.Sequential:
 
 
 class SqueezeNet(nn.Module):
-    """Fire modules, then a convolution that gives the classes."""
+    """Fire modules, then a convolution that gives the classes.
+
+    Args:
+        version: "1_0" or "1_1".
+        num_classes: of the result.
+        dropout: the probability in front of the last layer.
+
+    Raises:
+        ValueError: if the version is not known.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.SqueezeNet(num_classes=10)
+        >>> net.classifier[1]
+        Conv2d(512, 10, kernel_size=(1, 1), stride=(1, 1))
+    """
 
     def __init__(self, version: str = "1_0", num_classes: int = 1000, dropout: float = 0.5) -> None:
         super().__init__()

@@ -112,7 +112,27 @@ class SwinTransformerBlockV2(SwinTransformerBlock):
 
 
 class SwinTransformer(nn.Module):
-    """Patches, stages of blocks with merged patches between them, a classifier."""
+    """Patches, stages of blocks with merged patches between them, a classifier.
+
+    Args:
+        patch_size: [height, width].
+        embed_dim: channels of a patch.
+        depths: blocks in each stage.
+        num_heads: of the attention, in each stage.
+        window_size: patches that see each other, [height, width].
+        mlp_ratio: how much wider the layers inside a block are.
+        dropout, attention_dropout: probabilities.
+        stochastic_depth_prob: how often the last block is left out while training.
+        num_classes: of the result.
+        norm_layer, block, downsample_layer: the classes of the parts.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.SwinTransformer([4, 4], 8, [2, 2], [2, 4], [4, 4])
+        >>> net.head
+        Linear(in_features=16, out_features=1000, bias=True)
+    """
 
     def __init__(
         self, patch_size: list[int], embed_dim: int, depths: list[int], num_heads: list[int], window_size: list[int],

@@ -109,7 +109,27 @@ class Encoder(nn.Module):
 
 
 class VisionTransformer(nn.Module):
-    """A picture as a row of patches, with one more place that collects the answer."""
+    """A picture as a row of patches, with one more place that collects the answer.
+
+    Args:
+        image_size: height and width of a picture.
+        patch_size: of a patch; `image_size` is a multiple.
+        num_layers: how many blocks.
+        num_heads: of the attention.
+        hidden_dim: numbers for each patch.
+        mlp_dim: inside a block.
+        dropout, attention_dropout: probabilities.
+        num_classes: of the result.
+        representation_size: of one more layer in front of the last.
+        norm_layer: makes a normalisation; layer norm if not given.
+        conv_stem_configs: convolutions in place of the one that cuts patches.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> net = models.VisionTransformer(8, 4, 1, 2, 16, 32, num_classes=10)
+        >>> net(torch.ones(2, 3, 8, 8)).shape
+        torch.Size([2, 10])
+    """
 
     def __init__(
         self, image_size: int, patch_size: int, num_layers: int, num_heads: int, hidden_dim: int, mlp_dim: int,
