@@ -16,6 +16,35 @@ __all__ = [
 ]  # fmt: skip
 
 
+_INPUT = """Return the gradient of `conv{n}d` with respect to its input.
+
+Args:
+    input_size: shape of the input.
+    weight: the weight.
+    grad_output: the gradient of the output.
+    stride, padding, dilation, groups: those of the convolution.
+
+Example:
+    >>> weight = torch.full((2, 1{ones}), 3.0)
+    >>> nn.grad.conv{n}d_input((1, 1{ones}), weight, torch.ones(1, 2{ones})).item()
+    6.0
+"""
+
+_WEIGHT = """Return the gradient of `conv{n}d` with respect to its weight.
+
+Args:
+    input: the input.
+    weight_size: shape of the weight.
+    grad_output: the gradient of the output.
+    stride, padding, dilation, groups: those of the convolution.
+
+Example:
+    >>> x = torch.full((2, 1{ones}), 3.0)
+    >>> nn.grad.conv{n}d_weight(x, (1, 1{ones}), torch.ones(2, 1{ones})).item()
+    6.0
+"""
+
+
 def _input_gradient(n: int) -> Callable[..., Tensor]:
     def gradient(
         input_size: Sequence[int],
@@ -32,7 +61,7 @@ def _input_gradient(n: int) -> Callable[..., Tensor]:
         return grad(y, x, grad_output)[0]
 
     gradient.__name__ = gradient.__qualname__ = f"conv{n}d_input"
-    gradient.__doc__ = f"The gradient of conv{n}d with respect to its input."
+    gradient.__doc__ = _INPUT.format(n=n, ones=", 1" * n)
     return gradient
 
 
@@ -52,7 +81,7 @@ def _weight_gradient(n: int) -> Callable[..., Tensor]:
         return grad(y, w, grad_output)[0]
 
     gradient.__name__ = gradient.__qualname__ = f"conv{n}d_weight"
-    gradient.__doc__ = f"The gradient of conv{n}d with respect to its weight."
+    gradient.__doc__ = _WEIGHT.format(n=n, ones=", 1" * n)
     return gradient
 
 

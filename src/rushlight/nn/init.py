@@ -30,7 +30,22 @@ _ENOUGH_INSIDE = 0.3
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor that keeps the variance of activations through a nonlinearity."""
+    """Return the factor by which weights are scaled so that a nonlinearity keeps the variance.
+
+    Args:
+        nonlinearity: "linear", "conv1d" and the like, "sigmoid", "tanh", "relu", "leaky_relu" or
+            "selu".
+        param: the slope of leaky_relu; 0.01 if None.
+
+    Raises:
+        ValueError: if the nonlinearity is not known.
+
+    Example:
+        >>> nn.init.calculate_gain("relu")
+        1.4142135623730951
+        >>> nn.init.calculate_gain("leaky_relu", 0.2)
+        1.3867504905630728
+    """
     if nonlinearity in _LINEAR:
         return 1
     if nonlinearity == "tanh":
@@ -51,13 +66,34 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with values of U(a, b)."""
+    """Fill with numbers drawn from U(a, b), in place, and return the tensor.
+
+    Args:
+        tensor: any shape.
+        a: the smallest number.
+        b: the largest number.
+
+    Example:
+        >>> w = nn.init.uniform_(torch.empty(3, 5), -1.0, 1.0)
+        >>> bool((w.abs() <= 1).all())
+        True
+    """
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with values of N(mean, std^2)."""
+    """Fill with numbers drawn from N(mean, std^2), in place, and return the tensor.
+
+    Args:
+        tensor: any shape.
+        mean: the mean.
+        std: the standard deviation.
+
+    Example:
+        >>> nn.init.normal_(torch.empty(3, 5), std=0.02).shape
+        rushlight.Size([3, 5])
+    """
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -70,7 +106,20 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """Fill with values of N(mean, std^2), those outside [a, b] drawn again."""
+    """Fill with numbers drawn from N(mean, std^2) inside [a, b], in place, and return the tensor.
+
+    Args:
+        tensor: any shape.
+        mean: the mean of the normal distribution.
+        std: its standard deviation.
+        a: the smallest number.
+        b: the largest number.
+
+    Example:
+        >>> w = nn.init.trunc_normal_(torch.empty(100), std=1.0, a=-0.5, b=0.5)
+        >>> bool((w.abs() <= 0.5).all())
+        True
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
@@ -121,24 +170,52 @@ def _uniform_accepted(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one value."""
+    """Fill with one value, in place, and return the tensor.
+
+    Args:
+        tensor: any shape.
+        val: the value.
+
+    Example:
+        >>> nn.init.constant_(torch.empty(3), 0.3)
+        tensor([0.3000, 0.3000, 0.3000])
+    """
     with no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with 1."""
+    """Fill with 1, in place, and return the tensor.
+
+    Example:
+        >>> nn.init.ones_(torch.empty(3))
+        tensor([1., 1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with 0."""
+    """Fill with 0, in place, and return the tensor.
+
+    Example:
+        >>> nn.init.zeros_(torch.empty(3))
+        tensor([0., 0., 0.])
+    """
     with no_grad():
         return tensor.zero_()
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Make a matrix the identity, as far as its shape allows."""
+    """Make a matrix the identity, as far as its shape allows, in place, and return it.
+
+    Raises:
+        ValueError: if the tensor has not two dimensions.
+
+    Example:
+        >>> nn.init.eye_(torch.empty(2, 3))
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with no_grad():
@@ -148,7 +225,21 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Make a convolution weight pass its input channels through unchanged."""
+    """Make the weight of a convolution pass its input channels on unchanged, in place; return it.
+
+    Args:
+        tensor: a weight of 3, 4 or 5 dimensions, (O, C, *kernel).
+        groups: do it in each of so many groups of output channels.
+
+    Raises:
+        ValueError: if the number of dimensions is wrong, or O is not a multiple of `groups`.
+
+    Example:
+        >>> w = nn.init.dirac_(torch.empty(2, 2, 3))
+        >>> F.conv1d(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), w, padding=1)
+        tensor([[1., 2.],
+                [3., 4.]])
+    """
     dims = tensor.ndimension()
     if dims not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -184,7 +275,17 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Glorot and Bengio's uniform initialisation."""
+    """Draw from U(-a, a), a = gain sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, 2010), in place.
+
+    Args:
+        tensor: a weight of at least two dimensions.
+        gain: see `calculate_gain`.
+
+    Example:
+        >>> w = nn.init.xavier_uniform_(torch.empty(3, 3))
+        >>> bool((w.abs() <= 1).all())
+        True
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
     bound = math.sqrt(3.0) * std
@@ -192,7 +293,16 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Glorot and Bengio's normal initialisation."""
+    """Draw from N(0, s^2), s = gain sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio, 2010), in place.
+
+    Args:
+        tensor: a weight of at least two dimensions.
+        gain: see `calculate_gain`.
+
+    Example:
+        >>> nn.init.xavier_normal_(torch.empty(3, 5)).shape
+        rushlight.Size([3, 5])
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
     return normal_(tensor, 0.0, std, generator)
@@ -212,7 +322,19 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """He's uniform initialisation."""
+    """Draw from U(-b, b), b = gain sqrt(3 / fan) (He and others, 2015), in place.
+
+    Args:
+        tensor: a weight of at least two dimensions.
+        a: the negative slope, for leaky_relu.
+        mode: "fan_in" keeps the variance forward, "fan_out" backward.
+        nonlinearity: what follows the layer; see `calculate_gain`.
+
+    Example:
+        >>> w = nn.init.kaiming_uniform_(torch.empty(4, 6), nonlinearity="relu")
+        >>> bool((w.abs() <= 1).all())
+        True
+    """
     if _nothing_to_do(tensor):
         return tensor
     std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
@@ -227,7 +349,18 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """He's normal initialisation."""
+    """Draw from N(0, std^2), std = gain / sqrt(fan) (He and others, 2015), in place.
+
+    Args:
+        tensor: a weight of at least two dimensions.
+        a: the negative slope, for leaky_relu.
+        mode: "fan_in" keeps the variance forward, "fan_out" backward.
+        nonlinearity: what follows the layer; see `calculate_gain`.
+
+    Example:
+        >>> conv = nn.Conv2d(3, 8, 3)
+        >>> _ = nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu")
+    """
     if _nothing_to_do(tensor):
         return tensor
     std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
@@ -235,7 +368,20 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Make the rows (or columns, whichever are fewer) orthonormal, times `gain`."""
+    """Draw a matrix whose rows (or columns, if they are fewer) are orthonormal, in place; return it.
+
+    Args:
+        tensor: at least two dimensions; those after the first count as one.
+        gain: what the result is multiplied by.
+
+    Raises:
+        ValueError: if the tensor has less than two dimensions.
+
+    Example:
+        >>> w = nn.init.orthogonal_(torch.empty(2, 4))
+        >>> bool((w @ w.T - torch.eye(2)).abs().max() < 1e-5)
+        True
+    """
     from ..operators.matrix.linalg_factor import qr
 
     if tensor.ndimension() < 2:
@@ -259,7 +405,21 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Draw from N(0, std^2), then set a fraction `sparsity` of every column to zero."""
+    """Draw from N(0, std^2) and set a part of every column to zero, in place; return the tensor.
+
+    Args:
+        tensor: a matrix.
+        sparsity: the part of each column that is zero.
+        std: the standard deviation of the others.
+
+    Raises:
+        ValueError: if the tensor has not two dimensions.
+
+    Example:
+        >>> w = nn.init.sparse_(torch.empty(10, 4), sparsity=0.3)
+        >>> (w == 0).sum(0)
+        tensor([3, 3, 3, 3])
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, cols = tensor.shape
@@ -286,7 +446,7 @@ def _make_deprecate(meth: Callable) -> Callable:
         return meth(*args, **kwargs)
 
     deprecated_init.__name__ = old_name
-    deprecated_init.__doc__ = f"Deprecated name of `{new_name}`."
+    deprecated_init.__doc__ = f"As `{new_name}`, under its old name; deprecated."
     return deprecated_init
 
 

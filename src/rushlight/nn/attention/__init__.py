@@ -11,7 +11,12 @@ __all__ = ["SDPBackend", "sdpa_kernel"]
 
 
 class SDPBackend(IntEnum):
-    """The ways PyTorch can compute attention."""
+    """The ways in which PyTorch can compute attention, by name.
+
+    Example:
+        >>> nn.attention.SDPBackend.MATH.value
+        0
+    """
 
     ERROR = -1
     MATH = 0
@@ -37,10 +42,24 @@ def _cur_sdpa_kernel_backends() -> list[SDPBackend]:
 def sdpa_kernel(
     backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False
 ) -> Iterator[None]:
-    """Allow only these ways inside the block.
+    """Allow only these ways of computing attention inside the block.
 
-    Every way gives the same result; rushlight picks its own kernel, and the choice is kept for
-    those who ask for it.
+    All ways give the same result, and rushlight chooses its kernel itself; the choice is kept for
+    code that asks for it.
+
+    Args:
+        backends: one `SDPBackend` or several.
+        set_priority: the order of `backends` matters; not used.
+
+    Raises:
+        ValueError: if there are none.
+
+    Example:
+        >>> q = torch.zeros(1, 2, 4)
+        >>> with nn.attention.sdpa_kernel(nn.attention.SDPBackend.MATH):
+        ...     y = F.scaled_dot_product_attention(q, q, q)
+        >>> y.shape
+        rushlight.Size([1, 2, 4])
     """
     chosen = (backends,) if isinstance(backends, SDPBackend) else tuple(backends)
     if not chosen:

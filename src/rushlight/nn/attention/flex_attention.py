@@ -22,21 +22,43 @@ _DEFAULT_SPARSE_BLOCK_SIZE = 128
 
 
 class AuxRequest(NamedTuple):
-    """What `flex_attention` should return besides its result."""
+    """What `flex_attention` returns besides its result.
+
+    Example:
+        >>> from rushlight.nn.attention import flex_attention as flex
+        >>> flex.AuxRequest(lse=True).lse
+        True
+    """
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What an `AuxRequest` asked for, None where it did not."""
+    """What an `AuxRequest` asked for; None where it did not.
+
+    Example:
+        >>> from rushlight.nn.attention import flex_attention as flex
+        >>> flex.AuxOutput()._fields
+        ('lse', 'max_scores')
+    """
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
-    """A mask that leaves everything in."""
+    """A mask that leaves every score in.
+
+    Args:
+        batch, head, token_q, token_kv: the position of a score.
+
+    Example:
+        >>> from rushlight.nn.attention import flex_attention as flex
+        >>> zero = torch.tensor(0)
+        >>> flex.noop_mask(zero, zero, zero, zero)
+        tensor(True)
+    """
     return batch.new_ones((), dtype=_bool())
 
 
@@ -47,7 +69,20 @@ def _bool() -> Any:
 
 
 def and_masks(*mask_mods: Callable) -> Callable:
-    """What all masks leave in."""
+    """Return the mask that leaves in what all given masks leave in.
+
+    Args:
+        mask_mods: functions of the positions (b, h, q, kv).
+
+    Example:
+        >>> from rushlight.nn.attention import flex_attention as flex
+        >>> near = lambda b, h, q, kv: q - kv < 2
+        >>> causal = lambda b, h, q, kv: q >= kv
+        >>> flex.create_mask(flex.and_masks(near, causal), None, None, 3, 3, device="cpu")
+        tensor([[[[ True, False, False],
+                  [ True,  True, False],
+                  [False,  True,  True]]]])
+    """
 
     def both(b: Tensor, h: Tensor, q: Tensor, kv: Tensor) -> Tensor:
         result = noop_mask(b, h, q, kv)
@@ -59,7 +94,20 @@ def and_masks(*mask_mods: Callable) -> Callable:
 
 
 def or_masks(*mask_mods: Callable) -> Callable:
-    """What one of the masks leaves in."""
+    """Return the mask that leaves in what at least one of the given masks leaves in.
+
+    Args:
+        mask_mods: functions of the positions (b, h, q, kv).
+
+    Example:
+        >>> from rushlight.nn.attention import flex_attention as flex
+        >>> first = lambda b, h, q, kv: kv == 0
+        >>> same = lambda b, h, q, kv: q == kv
+        >>> flex.create_mask(flex.or_masks(first, same), None, None, 3, 3, device="cpu")
+        tensor([[[[ True, False, False],
+                  [ True,  True, False],
+                  [ True, False,  True]]]])
+    """
 
     def either(b: Tensor, h: Tensor, q: Tensor, kv: Tensor) -> Tensor:
         result = ~noop_mask(b, h, q, kv)
@@ -81,13 +129,29 @@ def _indices(sizes: tuple[int, ...], device: Any) -> list[Tensor]:
 def create_mask(
     mod_fn: Callable, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
 ) -> Tensor:  # fmt: skip
-    """The mask of every score: (B, H, Q_LEN, KV_LEN)."""
+    """Return the mask of every score as a tensor of bools, (B, H, Q_LEN, KV_LEN).
+
+    Args:
+        mod_fn: `mod_fn(b, h, q, kv)` is true where a score counts.
+        B, H: batch and heads; 1 if None.
+        Q_LEN, KV_LEN: numbers of queries and keys.
+
+    Example:
+        >>> from rushlight.nn.attention import flex_attention as flex
+        >>> causal = lambda b, h, q, kv: q >= kv
+        >>> flex.create_mask(causal, None, None, 2, 2, device="cpu")
+        tensor([[[[ True, False],
+                  [ True,  True]]]])
+    """
     sizes = (B or 1, H or 1, Q_LEN, KV_LEN)
     return mod_fn(*_indices(sizes, device or "cpu")).expand(sizes)
 
 
 class BlockMask:
-    """A mask as a function of the positions, with the sizes it was made for."""
+    """A mask as a function of the positions, with the sizes it was made for.
+
+    `create_block_mask` makes it.
+    """
 
     def __init__(self, mask_mod: Callable, shape: tuple[int, ...], block: Any, device: Any) -> None:
         self.mask_mod = mask_mod
@@ -97,7 +161,7 @@ class BlockMask:
         self.device = device
 
     def to_dense(self) -> Tensor:
-        """Which blocks have a score that the mask leaves in, as ones and zeros."""
+        """Return which blocks have a score that the mask leaves in, as ones and zeros."""
         b, h, q, kv = self.shape
         full = create_mask(self.mask_mod, b, h, q, kv, self.device)
         rows, columns = self.BLOCK_SIZE
@@ -109,7 +173,7 @@ class BlockMask:
         return blocks.amax((3, 5))
 
     def to(self, device: Any) -> BlockMask:
-        """The same mask for another device."""
+        """Return the same mask for another device."""
         return BlockMask(self.mask_mod, self.shape, self.BLOCK_SIZE, device)
 
     def __repr__(self) -> str:
@@ -126,7 +190,22 @@ def create_block_mask(
     BLOCK_SIZE: Any = _DEFAULT_SPARSE_BLOCK_SIZE,
     _compile: bool = False,
 ) -> BlockMask:
-    """A mask for `flex_attention`: `mask_mod(b, h, q, kv)` is true where a score counts."""
+    """Return a mask for `flex_attention`.
+
+    Args:
+        mask_mod: `mask_mod(b, h, q, kv)` is true where a score counts.
+        B, H: batch and heads; None if the mask is the same for all.
+        Q_LEN, KV_LEN: numbers of queries and keys.
+        BLOCK_SIZE: size of the blocks that `to_dense` shows.
+
+    Example:
+        >>> from rushlight.nn.attention import flex_attention as flex
+        >>> causal = lambda b, h, q, kv: q >= kv
+        >>> mask = flex.create_block_mask(causal, None, None, 256, 256, device="cpu")
+        >>> mask.to_dense()
+        tensor([[[[1, 0],
+                  [1, 1]]]], dtype=rushlight.int32)
+    """
     return BlockMask(mask_mod, (B or 1, H or 1, Q_LEN, KV_LEN), BLOCK_SIZE, device or "cpu")
 
 
@@ -143,7 +222,27 @@ def flex_attention(
     *,
     return_aux: Any = None,
 ) -> Any:
-    """Attention with `score_mod(score, b, h, q, kv)` in place of each score before the softmax."""
+    """Attention whose scores a function of the positions may change.
+
+    Args:
+        query: (B, H, L, E).
+        key: (B, H, S, E).
+        value: (B, H, S, Ev).
+        score_mod: `score_mod(score, b, h, q, kv)` gives what is used in place of each score.
+        block_mask: which scores count, from `create_block_mask`.
+        scale: factor of the scores; 1 / sqrt(E) if None.
+        enable_gqa: the query may have several times as many heads as key and value.
+        return_lse: also return the log of the sum of exponentials; `return_aux` is the newer form.
+        kernel_options: accepted, and not used.
+        return_aux: an `AuxRequest`; the result is then a pair with an `AuxOutput`.
+
+    Example:
+        >>> from rushlight.nn.attention import flex_attention as flex
+        >>> q = torch.zeros(1, 1, 3, 4)
+        >>> far = lambda score, b, h, q, kv: score - (q - kv).abs()
+        >>> flex.flex_attention(q, q, q, score_mod=far).shape
+        rushlight.Size([1, 1, 3, 4])
+    """
     if enable_gqa and key.shape[1] != query.shape[1]:
         many = query.shape[1] // key.shape[1]
         key, value = key.repeat_interleave(many, 1), value.repeat_interleave(many, 1)

@@ -11,10 +11,26 @@ __all__ = ["DataParallel"]
 
 
 class DataParallel(Module):
-    """Calls the wrapped module on its own device.
+    """Call a module on its own device: the form of PyTorch's wrapper for several GPUs in one process.
 
-    PyTorch splits the batch over several GPUs in one process. rushlight trains on several GPUs with
-    one process each, so asking for more than one device here raises instead of quietly using one.
+    PyTorch splits the batch over the GPUs. rushlight trains on several GPUs with one process for
+    each (`DistributedDataParallel`), so more than one device is an error.
+
+    Args:
+        module: the module.
+        device_ids: at most one device.
+        output_device: accepted, and not used.
+        dim: the dimension of the batch; not used.
+
+    Raises:
+        NotImplementedError: if several devices are given.
+
+    Example:
+        >>> net = nn.DataParallel(nn.Linear(2, 3))
+        >>> net(torch.zeros(4, 2)).shape
+        rushlight.Size([4, 3])
+        >>> list(net.state_dict())
+        ['module.weight', 'module.bias']
     """
 
     def __init__(

@@ -26,7 +26,43 @@ _SYNC_BYTES = 250 << 20  # parameters travel in pieces of this size when the mod
 
 
 class DistributedDataParallel(Module, Joinable):
-    """Calls the wrapped module; every rank ends a backward pass with the average of all gradients."""
+    """Train one model in several processes: gradients are averaged over all of them in backward.
+
+    Every process has the model and its own part of the data. Gradients are exchanged in buckets as
+    soon as they are known, while backward goes on.
+
+    Args:
+        module: the model; all processes make the same one, and begin with the values of rank 0.
+        device_ids, output_device: the one device of this process, or nothing.
+        dim: the dimension of the batch; not used.
+        broadcast_buffers: take the buffers of rank 0 before every forward; yes if None.
+        init_sync: check that all models are alike and take the values of rank 0.
+        process_group: the processes; all if None.
+        bucket_cap_mb: size of a bucket; 25 if None.
+        find_unused_parameters: parameters may get no gradient in a pass.
+        check_reduction, delay_all_reduce_named_params, param_to_hook_all_reduce: accepted, and not
+            used.
+        gradient_as_bucket_view: gradients live in the buckets, which saves memory.
+        static_graph: every pass uses the same parameters.
+        mixed_precision: not supported; use autocast.
+        device_mesh: in place of `process_group`.
+        options: settings of newer versions; not used.
+
+    Attributes:
+        module: the model.
+
+    Raises:
+        RuntimeError: if the models of two processes differ, or no parameter needs a gradient.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> net = nn.parallel.DistributedDataParallel(nn.Linear(2, 1))
+        >>> net(torch.ones(3, 2)).sum().backward()
+        >>> net.module.weight.grad
+        tensor([[3., 3.]])
+        >>> dist.destroy_process_group()
+    """
 
     reduces_alone = False  # one rank has nothing to exchange; benchmarks measure what it would cost
 
@@ -168,7 +204,10 @@ class DistributedDataParallel(Module, Joinable):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Inside, gradients are added up on each rank and not averaged."""
+        """Add gradients up on each process inside the block, without an exchange.
+
+        The first backward after the block exchanges what was added up.
+        """
         before = self.require_backward_grad_sync
         self.require_backward_grad_sync = False
         try:
@@ -177,7 +216,12 @@ class DistributedDataParallel(Module, Joinable):
             self.require_backward_grad_sync = before
 
     def register_comm_hook(self, state: object, hook: Any) -> None:
-        """Let `hook(state, bucket)` exchange the buckets; it returns a Future of the result."""
+        """Let a function exchange the buckets.
+
+        Args:
+            state: handed to the hook.
+            hook: `hook(state, bucket)` returns a Future of the averaged tensor.
+        """
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
         self._start()
@@ -216,21 +260,31 @@ class DistributedDataParallel(Module, Joinable):
         enable: bool = True,
         throw_on_early_termination: bool = False,
     ) -> Join:
-        """Inside, ranks may have different numbers of batches."""
+        """Allow processes to have different numbers of batches inside the block.
+
+        Args:
+            divide_by_initial_world_size: average over all processes; False averages over those that
+                still have batches.
+            enable: False does nothing.
+            throw_on_early_termination: raise an error in all processes when one has no more batches.
+        """
         return Join(
             [self], enable, throw_on_early_termination,
             divide_by_initial_world_size=divide_by_initial_world_size,
         )  # fmt: skip
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
+        """Return what a process without batches does for this model; `Join` calls it."""
         return _DdpJoinHook(self, kwargs.get("divide_by_initial_world_size", True))
 
     @property
     def join_device(self) -> Any:
+        """The device of the model's parameters."""
         return self._shared[0][1].device
 
     @property
     def join_process_group(self) -> Any:
+        """The processes that train together."""
         return self.process_group
 
     def _tell_sync(self, sync: bool, reducer: Reducer) -> None:

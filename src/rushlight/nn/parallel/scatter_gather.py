@@ -21,20 +21,59 @@ def _one(devices: Sequence[Any], name: str) -> Any:
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
-    """The inputs on the one target device, as a list of one share."""
+    """Move inputs to a device; with one device, the list has one entry.
+
+    Args:
+        inputs: a tensor, or a structure of tensors.
+        target_gpus: one device.
+        dim: the dimension of the batch; not used with one device.
+
+    Raises:
+        NotImplementedError: if several devices are given.
+
+    Example:
+        >>> nn.parallel.scatter(torch.tensor([1, 2]), ["cpu"])
+        [tensor([1, 2])]
+    """
     device = _one(target_gpus, "scatter")
     return [tree_map(lambda t: t.to(device) if isinstance(t, Tensor) else t, inputs)]
 
 
 def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
-    """The one share of the outputs on the target device."""
+    """Move outputs to a device; with one device, there is one of them.
+
+    Args:
+        outputs: a list of one output.
+        target_device: where it goes.
+        dim: the dimension of the batch; not used with one device.
+
+    Raises:
+        NotImplementedError: if there are several outputs.
+
+    Example:
+        >>> nn.parallel.gather([torch.tensor([1, 2])], "cpu")
+        tensor([1, 2])
+    """
     outputs = list(outputs)
     _one(outputs, "gather")
     return tree_map(lambda t: t.to(target_device) if isinstance(t, Tensor) else t, outputs[0])
 
 
 def replicate(network: Any, devices: Sequence[Any], detach: bool = False) -> list[Any]:
-    """The network itself for the one device it lives on."""
+    """Copy a module to devices; with one device it is the module itself, in a list.
+
+    Args:
+        network: the module.
+        devices: one device.
+        detach: accepted, and not used.
+
+    Raises:
+        NotImplementedError: if several devices are given.
+
+    Example:
+        >>> nn.parallel.replicate(nn.ReLU(), ["cpu"])
+        [ReLU()]
+    """
     _one(devices, "replicate")
     return [network]
 
@@ -42,7 +81,18 @@ def replicate(network: Any, devices: Sequence[Any], detach: bool = False) -> lis
 def parallel_apply(
     modules: Sequence[Any], inputs: Sequence[Any], kwargs_tup: Any = None, devices: Any = None
 ) -> list[Any]:
-    """Each module called with its own inputs."""
+    """Call each module with its own inputs, and return the list of outputs.
+
+    Args:
+        modules: the modules.
+        inputs: for each a tuple of arguments, or one argument.
+        kwargs_tup: for each a dict of keyword arguments.
+        devices: accepted, and not used.
+
+    Example:
+        >>> nn.parallel.parallel_apply([nn.ReLU(), nn.Tanh()], [torch.tensor([-1.0])] * 2)
+        [tensor([0.]), tensor([-0.7616])]
+    """
     named = kwargs_tup or [{}] * len(modules)
     if not len(modules) == len(inputs) == len(named):
         raise AssertionError("The number of modules is not equal to the number of inputs")

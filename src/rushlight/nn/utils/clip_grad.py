@@ -31,7 +31,21 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of all tensors together, as if they were one vector."""
+    """Return the norm of all tensors together, as if they were one vector.
+
+    Args:
+        tensors: a tensor, or several.
+        norm_type: which norm; infinity is the largest absolute value.
+        error_if_nonfinite: raise an error if the norm is infinite or nan.
+        foreach: accepted, and not used.
+
+    Raises:
+        RuntimeError: if the norm is not finite and `error_if_nonfinite` is True.
+
+    Example:
+        >>> nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+        tensor(5.)
+    """
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     norm_type = float(norm_type)
     if not tensors:
@@ -65,7 +79,21 @@ def clip_grads_with_norm_(
     total_norm: Tensor,
     foreach: bool | None = None,
 ) -> None:
-    """Scale gradients in place by `max_norm / total_norm` where that is less than one."""
+    """Scale gradients by `max_norm / total_norm`, in place, if that is less than 1.
+
+    Args:
+        parameters: a tensor, or several; those without a gradient do not count.
+        max_norm: the largest norm.
+        total_norm: the norm that the gradients have, from `get_total_norm`.
+        foreach: accepted, and not used.
+
+    Example:
+        >>> w = torch.zeros(2, requires_grad=True)
+        >>> w.grad = torch.tensor([3.0, 4.0])
+        >>> nn.utils.clip_grads_with_norm_(w, 1.0, nn.utils.get_total_norm([w.grad]))
+        >>> w.grad
+        tensor([0.6000, 0.8000])
+    """
     grads = _gradients(parameters)
     with no_grad():
         if grads and not total_norm.dim() and one_kind([*grads, total_norm]):
@@ -83,7 +111,31 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale gradients in place so that their joint norm is at most `max_norm`; returns it."""
+    """Scale gradients, in place, so that their norm together is at most `max_norm`.
+
+    Call it between `backward()` and `optimizer.step()`.
+
+    Args:
+        parameters: a tensor, or several; those without a gradient do not count.
+        max_norm: the largest norm.
+        norm_type: which norm; infinity is the largest absolute value.
+        error_if_nonfinite: raise an error if the norm is infinite or nan.
+        foreach: accepted, and not used.
+
+    Returns:
+        the norm before scaling.
+
+    Raises:
+        RuntimeError: if the norm is not finite and `error_if_nonfinite` is True.
+
+    Example:
+        >>> w = torch.zeros(2, requires_grad=True)
+        >>> w.grad = torch.tensor([3.0, 4.0])
+        >>> nn.utils.clip_grad_norm_([w], max_norm=1.0)
+        tensor(5.)
+        >>> w.grad
+        tensor([0.6000, 0.8000])
+    """
     if not isinstance(parameters, Tensor):
         is_generator = not isinstance(parameters, (list, tuple))
         parameters = list(parameters)
@@ -124,7 +176,7 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Deprecated name of `clip_grad_norm_`."""
+    """As `clip_grad_norm_`, under its old name; deprecated."""
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`torch.nn.utils.clip_grad_norm_`.",
@@ -137,7 +189,20 @@ def clip_grad_norm(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Limit every gradient element in place to [-clip_value, clip_value]."""
+    """Limit every element of gradients to [-clip_value, clip_value], in place.
+
+    Args:
+        parameters: a tensor, or several; those without a gradient do not count.
+        clip_value: the limit.
+        foreach: accepted, and not used.
+
+    Example:
+        >>> w = torch.zeros(2, requires_grad=True)
+        >>> w.grad = torch.tensor([-3.0, 0.5])
+        >>> nn.utils.clip_grad_value_([w], 1.0)
+        >>> w.grad
+        tensor([-1.0000,  0.5000])
+    """
     clip_value = float(clip_value)
     with no_grad():
         for g in _gradients(parameters):

@@ -20,7 +20,15 @@ def _check_device(param: Tensor, first: Tensor | None) -> Tensor:
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Every parameter flattened, one after another."""
+    """Return all parameters as one vector, flattened and one after another.
+
+    Args:
+        parameters: tensors on one device.
+
+    Example:
+        >>> nn.utils.parameters_to_vector(nn.Linear(2, 3).parameters()).shape
+        rushlight.Size([9])
+    """
     first = None
     parts = []
     for param in parameters:
@@ -30,7 +38,18 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Give the parameters the values of a vector, as slices of it."""
+    """Give parameters the values of a vector, in order.
+
+    Args:
+        vec: as long as all parameters together.
+        parameters: tensors on one device.
+
+    Example:
+        >>> net = nn.Linear(2, 1)
+        >>> nn.utils.vector_to_parameters(torch.tensor([1.0, 2.0, 3.0]), net.parameters())
+        >>> net.weight.detach(), net.bias.detach()
+        (tensor([[1., 2.]]), tensor([3.]))
+    """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     first = None

@@ -33,7 +33,25 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Reparametrize a weight by its norm and direction."""
+    """Split a weight into its length and its direction, and train both.
+
+    Args:
+        module: a module with the weight.
+        name: the weight's name.
+        dim: lengths are taken over all other dimensions; None for one length.
+
+    Returns:
+        the module; `module.parametrizations.weight` has `original0` (lengths) and `original1`
+        (directions).
+
+    Example:
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(4, 2))
+        >>> for name, p in layer.named_parameters():
+        ...     print(name, tuple(p.shape))
+        bias (2,)
+        parametrizations.weight.original0 (2, 1)
+        parametrizations.weight.original1 (2, 4)
+    """
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def take_old_names(
@@ -102,7 +120,20 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Module:
-    """Keep a weight's largest singular value at one."""
+    """Divide a weight by its largest singular value, so that this becomes 1.
+
+    Args:
+        module: a module with the weight.
+        name: the weight's name.
+        n_power_iterations: steps by which the estimate gets better in every training call.
+        eps: the smallest norm that is divided by.
+        dim: the dimension of outputs; 1 for transposed convolutions, else 0, if None.
+
+    Example:
+        >>> layer = nn.utils.parametrizations.spectral_norm(nn.Linear(4, 4), n_power_iterations=20)
+        >>> bool((torch.linalg.matrix_norm(layer.weight, 2) - 1).abs() < 0.1)
+        True
+    """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
@@ -120,7 +151,23 @@ def orthogonal(
     *,
     use_trivialization: bool = True,
 ) -> Module:
-    """Keep a weight's rows (or columns, whichever are fewer) orthonormal."""
+    """Keep the rows of a weight (or its columns, if they are fewer) orthonormal.
+
+    Args:
+        module: a module with the weight.
+        name: the weight's name.
+        orthogonal_map: how a free matrix becomes an orthogonal one: "matrix_exp", "cayley" or
+            "householder"; if None, "matrix_exp" for square matrices, else "householder".
+        use_trivialization: begin at the weight as it is, for the first two maps.
+
+    Raises:
+        ValueError: if the weight has less than two dimensions, or the map is not known.
+
+    Example:
+        >>> layer = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))
+        >>> bool((layer.weight @ layer.weight.T - torch.eye(3)).abs().max() < 1e-5)
+        True
+    """
     weight: Any = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")

@@ -29,7 +29,14 @@ class _Cache:
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Inside, every parametrized tensor is computed once."""
+    """Compute every parametrized tensor only once inside the block.
+
+    Example:
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> with nn.utils.parametrize.cached():
+        ...     layer.weight is layer.weight
+        True
+    """
     _Cache.depth += 1
     try:
         yield
@@ -51,7 +58,23 @@ def _as_sequence(value: Any) -> tuple:
 
 
 class ParametrizationList(ModuleList):
-    """The original tensor(s) of one name, and the modules that turn them into its value."""
+    """The tensors behind one parametrized name, and the modules that compute its value from them.
+
+    Args:
+        modules: the parametrizations, in the order in which they are applied.
+        original: the tensor as it was.
+        unsafe: do not check shape and dtype of results.
+
+    Attributes:
+        original: the tensor; `original0`, `original1` and so on if there are several.
+
+    Example:
+        >>> layer = nn.utils.parametrizations.orthogonal(nn.Linear(2, 2))
+        >>> type(layer.parametrizations.weight).__name__
+        'ParametrizationList'
+        >>> layer.parametrizations.weight.original.shape
+        rushlight.Size([2, 2])
+    """
 
     original: Tensor
 
@@ -96,7 +119,11 @@ class ParametrizationList(ModuleList):
         _register(self, "original", original)
 
     def right_inverse(self, value: Tensor) -> None:
-        """Set the original tensors so that the parametrized one becomes `value`."""
+        """Set the original tensors so that the parametrized one becomes `value`.
+
+        Args:
+            value: the wanted value.
+        """
         with no_grad():
             new = _inverted_strictly(self, value)
             if self.is_tensor:
@@ -115,7 +142,7 @@ class ParametrizationList(ModuleList):
                 getattr(self, f"original{i}").data = t.detach().clone()
 
     def forward(self) -> Tensor:
-        """The parametrized value."""
+        """Return the parametrized value."""
         if self.is_tensor:
             x = self[0](self.original)
         else:
@@ -203,7 +230,27 @@ def _inject_property(module: Module, tensor_name: str) -> None:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Compute `module.<tensor_name>` by `parametrization` from now on."""
+    """Compute a tensor of a module by another module, from now on, at every use.
+
+    Args:
+        module: the module that has the tensor.
+        tensor_name: name of the parameter or buffer.
+        parametrization: a module whose `forward` gives the tensor from a free one; its
+            `right_inverse`, if there is one, gives the free tensor of a value.
+        unsafe: do not check that the parametrization keeps shape and dtype.
+
+    Raises:
+        ValueError: if the module has no such tensor, or the result does not fit.
+
+    Example:
+        >>> class Symmetric(nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).T
+        >>> layer = nn.Linear(3, 3)
+        >>> _ = nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+        >>> bool((layer.weight == layer.weight.T).all())
+        True
+    """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         held = module.parametrizations[tensor_name]
@@ -243,7 +290,19 @@ def _check_appended(module: Module, tensor_name: str, parametrization: Module) -
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module (or one of its tensors) is parametrized."""
+    """Return whether a module, or one of its tensors, is parametrized.
+
+    Args:
+        module: the module.
+        tensor_name: name of the tensor; any of them if None.
+
+    Example:
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> nn.utils.parametrize.is_parametrized(layer, "weight")
+        True
+        >>> nn.utils.parametrize.is_parametrized(layer, "bias")
+        False
+    """
     parametrizations = getattr(module, "parametrizations", None)
     if parametrizations is None or not isinstance(parametrizations, ModuleDict):
         return False
@@ -255,7 +314,22 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def remove_parametrizations(
     module: Module, tensor_name: str, leave_parametrized: bool = True
 ) -> Module:
-    """Make `module.<tensor_name>` a plain tensor again: the value it has, or the original."""
+    """Make a parametrized tensor a plain one again, and return the module.
+
+    Args:
+        module: the module.
+        tensor_name: name of the tensor.
+        leave_parametrized: True keeps the value it has, False goes back to the original tensor.
+
+    Raises:
+        ValueError: if the tensor is not parametrized.
+
+    Example:
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> layer = nn.utils.parametrize.remove_parametrizations(layer, "weight")
+        >>> sorted(name for name, _ in layer.named_parameters())
+        ['bias', 'weight']
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     held = module.parametrizations[tensor_name]
@@ -282,14 +356,35 @@ def remove_parametrizations(
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class of a module as it was before it was parametrized."""
+    """Return the class a module had before it was parametrized.
+
+    Args:
+        module: any module.
+
+    Example:
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> type(layer).__name__, nn.utils.parametrize.type_before_parametrizations(layer).__name__
+        ('ParametrizedLinear', 'Linear')
+    """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Give `to_module` the parametrizations of `from_module`, and the tensors under them."""
+    """Give a module the parametrizations of another, and the tensors behind them; return it.
+
+    Args:
+        from_module: where they come from.
+        to_module: a module of the same kind.
+        tensor_name: name of one tensor; all parametrized ones if None.
+
+    Example:
+        >>> a = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> b = nn.utils.parametrize.transfer_parametrizations_and_params(a, nn.Linear(2, 2))
+        >>> bool((a.weight == b.weight).all())
+        True
+    """
     if not is_parametrized(from_module):
         return to_module
     names = [tensor_name] if tensor_name is not None else list(from_module.parametrizations)

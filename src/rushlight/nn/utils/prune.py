@@ -17,7 +17,24 @@ __all__ = [
 
 
 class BasePruningMethod:
-    """A forward pre-hook that sets `name` to `name_orig` times `name_mask`; subclasses compute masks."""
+    """The base class of prunings: before every call, `name` becomes `name_orig` times `name_mask`.
+
+    A subclass says in `compute_mask` what is pruned.
+
+    Attributes:
+        PRUNING_TYPE: "unstructured" (single elements), "structured" (slices) or "global".
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> class Negative(prune.BasePruningMethod):
+        ...     def compute_mask(self, t, default_mask):
+        ...         return default_mask * (t > 0)
+        >>> layer = nn.Linear(2, 1, bias=False)
+        >>> layer.weight = nn.Parameter(torch.tensor([[-1.0, 2.0]]))
+        >>> _ = Negative.apply(layer, "weight")
+        >>> layer.weight_mask
+        tensor([[0., 1.]])
+    """
 
     PRUNING_TYPE = "unstructured"
     _tensor_name: str
@@ -26,11 +43,16 @@ class BasePruningMethod:
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The new mask, of what `default_mask` still lets through."""
+        """Return the new mask; subclasses define it.
+
+        Args:
+            t: the tensor, or the scores of its elements.
+            default_mask: what earlier prunings left.
+        """
         raise NotImplementedError
 
     def apply_mask(self, module: Any) -> Tensor:
-        """The pruned tensor."""
+        """Return the tensor times its mask."""
         name = self._tensor_name
         mask, orig = getattr(module, f"{name}_mask"), getattr(module, f"{name}_orig")
         return mask.to(dtype=orig.dtype) * orig
@@ -44,7 +66,14 @@ class BasePruningMethod:
         importance_scores: Tensor | None = None,
         **kwargs: Any,
     ) -> BasePruningMethod:
-        """Prune a parameter of a module, on top of what pruned it before."""
+        """Prune a parameter of a module, on top of earlier prunings; return the hook.
+
+        Args:
+            module: the module.
+            name: the parameter's name.
+            args, kwargs: handed to the class.
+            importance_scores: what decides in place of the parameter's values; of the same shape.
+        """
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
         before = _hook_of(module, name)
@@ -76,13 +105,24 @@ class BasePruningMethod:
     def prune(
         self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
     ) -> Tensor:
-        """A pruned copy of a tensor that belongs to no module."""
+        """Return a pruned copy of a tensor that belongs to no module.
+
+        Args:
+            t: the tensor.
+            default_mask: what is left already; all if None.
+            importance_scores: what decides in place of the tensor's values.
+
+        Example:
+            >>> from rushlight.nn.utils import prune
+            >>> prune.L1Unstructured(amount=2).prune(torch.tensor([3.0, -1.0, 2.0, -4.0]))
+            tensor([ 3., -0.,  0., -4.])
+        """
         default = NAMESPACES["torch"]["ones_like"](t) if default_mask is None else default_mask
         scores = t if importance_scores is None else importance_scores
         return t * self.compute_mask(scores, default_mask=default)
 
     def remove(self, module: Any) -> None:
-        """Make the pruning permanent: the masked numbers are the parameter again."""
+        """Make the pruning permanent: the masked values become the parameter."""
         name = self._tensor_name
         weight, orig = self.apply_mask(module), module._parameters.pop(f"{name}_orig")
         orig.data = weight.data
@@ -93,7 +133,19 @@ class BasePruningMethod:
 
 
 class PruningContainer(BasePruningMethod):
-    """Several prunings one after the other; each sees only what the others left."""
+    """Several prunings of one parameter; each decides about what the ones before left.
+
+    Args:
+        args: the prunings.
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> layer = nn.Linear(4, 4)
+        >>> _ = prune.l1_unstructured(layer, "weight", amount=4)
+        >>> _ = prune.random_unstructured(layer, "weight", amount=3)
+        >>> int((layer.weight == 0).sum())
+        7
+    """
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple = tuple(args)
@@ -110,7 +162,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[at]
 
     def add_pruning_method(self, method: Any) -> None:
-        """Put one more pruning of the same tensor on top."""
+        """Add a pruning of the same tensor on top."""
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if method._tensor_name != self._tensor_name:
@@ -121,7 +173,7 @@ class PruningContainer(BasePruningMethod):
         self._pruning_methods += (method,)
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The old mask with the newest pruning of what it lets through."""
+        """Return the old mask, less what the newest pruning takes from it."""
         method, old = self._pruning_methods[-1], default_mask.to(dtype=t.dtype)
         if method.PRUNING_TYPE == "unstructured":
             keep: Any = old == 1
@@ -137,14 +189,30 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, but makes the names that pruning makes."""
+    """Prunes nothing, but makes the names that pruning makes.
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> prune.Identity().prune(torch.tensor([1.0, -2.0]))
+        tensor([ 1., -2.])
+    """
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         return default_mask
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a mask of one's own."""
+    """Prunes by a mask of your own.
+
+    Args:
+        mask: 1 where elements stay, 0 where they are pruned.
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> mask = torch.tensor([1.0, 0.0])
+        >>> prune.CustomFromMask(mask).prune(torch.tensor([3.0, 4.0]))
+        tensor([3., 0.])
+    """
 
     PRUNING_TYPE = "global"
 
@@ -164,7 +232,17 @@ class _ByAmount(BasePruningMethod):
 
 
 class RandomUnstructured(_ByAmount):
-    """Prunes entries drawn at random."""
+    """Prunes elements drawn at random.
+
+    Args:
+        amount: how many, or which part of all (between 0 and 1).
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> pruned = prune.RandomUnstructured(0.5).prune(torch.ones(10))
+        >>> int(pruned.sum())
+        5
+    """
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         n = _how_many(self.amount, t.numel())
@@ -176,7 +254,16 @@ class RandomUnstructured(_ByAmount):
 
 
 class L1Unstructured(_ByAmount):
-    """Prunes the entries nearest to zero."""
+    """Prunes the elements with the smallest absolute values.
+
+    Args:
+        amount: how many, or which part of all (between 0 and 1).
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> prune.L1Unstructured(0.5).prune(torch.tensor([3.0, -1.0, 2.0, -4.0]))
+        tensor([ 3., -0.,  0., -4.])
+    """
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         n = _how_many(self.amount, t.numel())
@@ -187,7 +274,17 @@ class L1Unstructured(_ByAmount):
 
 
 class RandomStructured(BasePruningMethod):
-    """Prunes whole slices along `dim`, drawn at random."""
+    """Prunes slices drawn at random.
+
+    Args:
+        amount: how many slices, or which part of all (between 0 and 1).
+        dim: slices are taken along this dimension.
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> prune.RandomStructured(1, dim=0).prune(torch.ones(3, 2)).sum()
+        tensor(4.)
+    """
 
     PRUNING_TYPE = "structured"
 
@@ -205,7 +302,19 @@ class RandomStructured(BasePruningMethod):
 
 
 class LnStructured(BasePruningMethod):
-    """Prunes the slices along `dim` whose norm is smallest."""
+    """Prunes the slices with the smallest norms.
+
+    Args:
+        amount: how many slices, or which part of all (between 0 and 1).
+        n: which norm, as `torch.linalg.norm` takes it.
+        dim: slices are taken along this dimension.
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> prune.LnStructured(1, n=2, dim=0).prune(torch.tensor([[3.0, 3.0], [1.0, 1.0]]))
+        tensor([[3., 3.],
+                [0., 0.]])
+    """
 
     PRUNING_TYPE = "structured"
 
@@ -224,13 +333,36 @@ class LnStructured(BasePruningMethod):
 
 
 def identity(module: Any, name: str) -> Any:
-    """Give a parameter the names that pruning makes, and prune nothing."""
+    """Give a parameter the names that pruning makes, prune nothing, and return the module.
+
+    Args:
+        module: the module.
+        name: the parameter's name.
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> layer = prune.identity(nn.Linear(2, 1), "bias")
+        >>> layer.bias_mask
+        tensor([1.])
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Any, name: str, amount: Any) -> Any:
-    """Prune entries at random."""
+    """Prune elements of a parameter drawn at random, and return the module.
+
+    Args:
+        module: the module.
+        name: the parameter's name.
+        amount: how many, or which part of all (between 0 and 1).
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> layer = prune.random_unstructured(nn.Linear(4, 2), "weight", amount=3)
+        >>> int((layer.weight_mask == 0).sum())
+        3
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
@@ -238,13 +370,42 @@ def random_unstructured(module: Any, name: str, amount: Any) -> Any:
 def l1_unstructured(
     module: Any, name: str, amount: Any, importance_scores: Tensor | None = None
 ) -> Any:
-    """Prune the entries nearest to zero."""
+    """Prune the elements of a parameter with the smallest absolute values, and return the module.
+
+    Args:
+        module: the module.
+        name: the parameter's name.
+        amount: how many, or which part of all (between 0 and 1).
+        importance_scores: what decides in place of the values; of the same shape.
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> layer = nn.Linear(4, 1, bias=False)
+        >>> layer.weight = nn.Parameter(torch.tensor([[3.0, -1.0, 2.0, -4.0]]))
+        >>> prune.l1_unstructured(layer, "weight", amount=0.5).weight.detach()
+        tensor([[ 3., -0.,  0., -4.]])
+        >>> sorted(layer.state_dict())
+        ['weight_mask', 'weight_orig']
+    """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
-    """Prune slices along `dim` at random."""
+    """Prune slices of a parameter drawn at random, and return the module.
+
+    Args:
+        module: the module.
+        name: the parameter's name.
+        amount: how many slices, or which part of all (between 0 and 1).
+        dim: slices are taken along this dimension.
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> layer = prune.random_structured(nn.Linear(4, 3), "weight", amount=1, dim=0)
+        >>> int((layer.weight_mask == 0).sum())
+        4
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -252,13 +413,42 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
 def ln_structured(
     module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> Any:
-    """Prune the slices along `dim` with the smallest norm."""
+    """Prune the slices of a parameter with the smallest norms, and return the module.
+
+    Args:
+        module: the module.
+        name: the parameter's name.
+        amount: how many slices, or which part of all (between 0 and 1).
+        n: which norm, as `torch.linalg.norm` takes it.
+        dim: slices are taken along this dimension.
+        importance_scores: what decides in place of the values; of the same shape.
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> layer = nn.Linear(2, 2)
+        >>> layer.weight = nn.Parameter(torch.tensor([[3.0, 3.0], [1.0, 1.0]]))
+        >>> prune.ln_structured(layer, "weight", amount=1, n=2, dim=0).weight_mask
+        tensor([[1., 1.],
+                [0., 0.]])
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
-    """Prune by a mask of one's own."""
+    """Prune a parameter by a mask of your own, and return the module.
+
+    Args:
+        module: the module.
+        name: the parameter's name.
+        mask: 1 where elements stay, 0 where they are pruned.
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> layer = prune.custom_from_mask(nn.Linear(2, 1), "bias", torch.tensor([0.0]))
+        >>> layer.bias.detach()
+        tensor([-0.])
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -266,7 +456,23 @@ def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
 def global_unstructured(
     parameters: Iterable, pruning_method: Any, importance_scores: Any = None, **kwargs: Any
 ) -> None:
-    """Prune several parameters as if they were one long tensor."""
+    """Prune several parameters as if they were one long tensor.
+
+    Args:
+        parameters: pairs of module and name.
+        pruning_method: the class, such as `L1Unstructured`.
+        importance_scores: a dict of scores by such pairs, which decide in place of the values.
+        kwargs: arguments of the class.
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+        >>> prune.global_unstructured(
+        ...     [(net[0], "weight"), (net[1], "weight")], prune.L1Unstructured, amount=6
+        ... )
+        >>> sum(int((layer.weight == 0).sum()) for layer in net)
+        6
+    """
     pairs, given = list(parameters), importance_scores or {}
     cat = NAMESPACES["torch"]["cat"]
     values = [getattr(m, name) for m, name in pairs]
@@ -290,7 +496,21 @@ def global_unstructured(
 
 
 def remove(module: Any, name: str) -> Any:
-    """Make the pruning of a parameter permanent."""
+    """Make the pruning of a parameter permanent, and return the module.
+
+    Args:
+        module: the module.
+        name: the parameter's name.
+
+    Raises:
+        ValueError: if the parameter is not pruned.
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> layer = prune.l1_unstructured(nn.Linear(4, 2), "weight", amount=3)
+        >>> sorted(prune.remove(layer, "weight").state_dict())
+        ['bias', 'weight']
+    """
     hook = _hook_of(module, name)
     if hook is None:
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")  # fmt: skip
@@ -300,7 +520,19 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Whether a module or one below it is pruned."""
+    """Return whether a module, or one in it, is pruned.
+
+    Args:
+        module: the module.
+
+    Example:
+        >>> from rushlight.nn.utils import prune
+        >>> layer = nn.Linear(4, 2)
+        >>> prune.is_pruned(layer)
+        False
+        >>> prune.is_pruned(prune.l1_unstructured(layer, "weight", amount=3))
+        True
+    """
     hooks = (h for _, m in module.named_modules() for h in m._forward_pre_hooks.values())
     return any(isinstance(h, BasePruningMethod) for h in hooks)
 

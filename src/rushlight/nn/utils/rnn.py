@@ -19,7 +19,12 @@ __all__ = [
 
 
 class PackedSequence_(NamedTuple):  # noqa: N801 - PyTorch's name
-    """The fields of a packed sequence."""
+    """The fields of a packed sequence, as a named tuple; `PackedSequence` is made of it.
+
+    Example:
+        >>> nn.utils.rnn.PackedSequence_._fields
+        ('data', 'batch_sizes', 'sorted_indices', 'unsorted_indices')
+    """
 
     data: Tensor
     batch_sizes: Tensor
@@ -28,7 +33,27 @@ class PackedSequence_(NamedTuple):  # noqa: N801 - PyTorch's name
 
 
 class PackedSequence(PackedSequence_):
-    """Sequences as one run of steps: step t holds the first `batch_sizes[t]` sequences."""
+    """A batch of sequences of different lengths without padding, which recurrent layers take.
+
+    `pack_padded_sequence` and `pack_sequence` make it; nobody has to call it.
+
+    Attributes:
+        data: all elements, (sum of lengths, *): first the first element of every sequence, then the
+            second of all that have one, and so on.
+        batch_sizes: how many sequences have a first element, a second, and so on.
+        sorted_indices: the order, longest first, in which sequences stand; None if they were
+            sorted.
+        unsorted_indices: the order that undoes it.
+
+    Example:
+        >>> a, b = torch.tensor([1, 2, 3]), torch.tensor([4, 5])
+        >>> packed = nn.utils.rnn.pack_sequence([a, b])
+        >>> packed.data, packed.batch_sizes
+        (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
+        >>> _, h = nn.GRU(1, 4)(nn.utils.rnn.pack_sequence([torch.zeros(3, 1), torch.zeros(2, 1)]))
+        >>> h.shape
+        rushlight.Size([1, 2, 4])
+    """
 
     _known: tuple[int, ...] | None = None  # the batch sizes, where Python knows them
 
@@ -52,21 +77,27 @@ class PackedSequence(PackedSequence_):
         return PackedSequence_.__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)  # type: ignore[return-value]
 
     def counts(self) -> tuple[int, ...]:
-        """The batch sizes as numbers, without a look at the tensor where they were given as numbers.
+        """Return the batch sizes as Python numbers.
 
-        A compiled function can have packed sequences then: a look at a tensor's values would end its program.
+        Where they were given as numbers, the tensor is not read: reading a tensor's values would end a
+        compiled program.
         """
         if self._known is None:
             return tuple([int(n) for n in self.batch_sizes.tolist()])
         return self._known
 
     def knowing(self, counts: tuple[int, ...] | None) -> PackedSequence:
-        """Itself, with its batch sizes as numbers."""
+        """Keep the batch sizes as Python numbers as well, and return itself."""
         self._known = counts
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The same sequences in another dtype or on another device."""
+        """Return the same sequences in another dtype or on another device.
+
+        Example:
+            >>> nn.utils.rnn.pack_sequence([torch.ones(2)]).to(torch.float64).data.dtype
+            rushlight.float64
+        """
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -77,48 +108,69 @@ class PackedSequence(PackedSequence_):
         return type(self)(data, self.batch_sizes, *moved).knowing(self._known)
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """Return the same sequences on a GPU."""
         return self.to(self.data.cuda(*args, **kwargs).device)
 
     def cpu(self) -> PackedSequence:
+        """Return the same sequences in host memory."""
         return self.to("cpu")
 
     def pin_memory(self) -> PackedSequence:
+        """Return the same sequences in page-locked memory."""
         return type(self)(self.data.pin_memory(), *self[1:]).knowing(self._known)
 
     def double(self) -> PackedSequence:
+        """Return the same sequences in float64."""
         return self.to(dtype=dtypes.float64)
 
     def float(self) -> PackedSequence:
+        """Return the same sequences in float32."""
         return self.to(dtype=dtypes.float32)
 
     def half(self) -> PackedSequence:
+        """Return the same sequences in float16."""
         return self.to(dtype=dtypes.float16)
 
     def long(self) -> PackedSequence:
+        """Return the same sequences in int64."""
         return self.to(dtype=dtypes.int64)
 
     def int(self) -> PackedSequence:
+        """Return the same sequences in int32."""
         return self.to(dtype=dtypes.int32)
 
     def short(self) -> PackedSequence:
+        """Return the same sequences in int16."""
         return self.to(dtype=dtypes.int16)
 
     def char(self) -> PackedSequence:
+        """Return the same sequences in int8."""
         return self.to(dtype=dtypes.int8)
 
     def byte(self) -> PackedSequence:
+        """Return the same sequences in uint8."""
         return self.to(dtype=dtypes.uint8)
 
     @property
     def is_cuda(self) -> bool:
+        """Whether the sequences are on a GPU."""
         return self.data.is_cuda
 
     def is_pinned(self) -> bool:
+        """Return whether the sequences are in page-locked memory."""
         return self.data.is_pinned()
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that puts everything back."""
+    """Return the permutation that undoes another.
+
+    Args:
+        permutation: (n,) of the numbers 0 to n - 1; None gives None.
+
+    Example:
+        >>> nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+        tensor([1, 2, 0])
+    """
     if permutation is None:
         return None
     order = permutation.cpu().numpy()
@@ -161,7 +213,24 @@ def _step_rows(sizes: np.ndarray, batch: int) -> tuple[np.ndarray, np.ndarray]:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Pack a padded batch (T, B, *), leaving the padding out."""
+    """Pack a padded batch: leave the padding out.
+
+    Args:
+        input: (T, N, *), or (N, T, *) if `batch_first`.
+        lengths: (N,), the length of each sequence, as a list or a tensor on the CPU.
+        batch_first: which dimension of the input is the batch.
+        enforce_sorted: the sequences are sorted, longest first; False sorts them.
+
+    Raises:
+        RuntimeError: if a length is not positive, or the order is wrong and `enforce_sorted` is
+            True.
+
+    Example:
+        >>> padded = torch.tensor([[1, 2, 3], [4, 5, 0]])
+        >>> packed = nn.utils.rnn.pack_padded_sequence(padded, [3, 2], batch_first=True)
+        >>> packed.data
+        tensor([1, 4, 2, 5, 3])
+    """
     batch = input.size(0 if batch_first else 1)
     sizes = _lengths_of(lengths, batch)
     order = back = None
@@ -198,7 +267,23 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The padded batch of a packed one, and the lengths."""
+    """Undo `pack_padded_sequence`: return the padded batch and the lengths.
+
+    Args:
+        sequence: a packed sequence.
+        batch_first: return (N, T, *) instead of (T, N, *).
+        padding_value: what is put behind shorter sequences.
+        total_length: T; the longest sequence's length if None.
+
+    Raises:
+        ValueError: if `total_length` is less than the longest sequence.
+
+    Example:
+        >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])])
+        >>> nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+        (tensor([[1, 2, 3],
+                [4, 5, 0]]), tensor([3, 2]))
+    """
     data, _, _, back = sequence
     counts = np.asarray(sequence.counts())
     steps = len(counts)
@@ -232,7 +317,20 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Stack sequences of different lengths, padding the shorter ones."""
+    """Stack sequences of different lengths, with padding.
+
+    Args:
+        sequences: tensors (L, *) that differ in L only.
+        batch_first: return (N, T, *) instead of (T, N, *).
+        padding_value: what is put behind shorter sequences.
+        padding_side: "right" (behind) or "left" (before).
+
+    Example:
+        >>> a, b = torch.tensor([1, 2, 3]), torch.tensor([4, 5])
+        >>> nn.utils.rnn.pad_sequence([a, b], batch_first=True)
+        tensor([[1, 2, 3],
+                [4, 5, 0]])
+    """
     if isinstance(sequences, Tensor):
         sequences = sequences.unbind(0)
     elif not isinstance(sequences, Iterable):
@@ -261,7 +359,18 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """The sequences of a padded batch, without their padding."""
+    """Undo `pad_sequence`: return the sequences as a list.
+
+    Args:
+        padded_sequences: (T, N, *), or (N, T, *) if `batch_first`.
+        lengths: (N,), the length of each sequence.
+        batch_first: which dimension is the batch.
+
+    Example:
+        >>> padded = torch.tensor([[1, 2, 3], [4, 5, 0]])
+        >>> nn.utils.rnn.unpad_sequence(padded, torch.tensor([3, 2]), batch_first=True)
+        [tensor([1, 2, 3]), tensor([4, 5])]
+    """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     sizes = as_tensor(lengths).tolist()
@@ -269,12 +378,31 @@ def unpad_sequence(
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack a list of sequences of different lengths."""
+    """Pack a list of sequences of different lengths.
+
+    Args:
+        sequences: tensors (L, *) that differ in L only.
+        enforce_sorted: the sequences are sorted, longest first; False sorts them.
+
+    Example:
+        >>> a, b = torch.tensor([1, 2, 3]), torch.tensor([4, 5])
+        >>> nn.utils.rnn.pack_sequence([a, b]).data
+        tensor([1, 4, 2, 5, 3])
+    """
     lengths = [s.size(0) for s in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences of a packed batch."""
+    """Undo `pack_sequence`: return the sequences as a list.
+
+    Args:
+        packed_sequences: a packed sequence.
+
+    Example:
+        >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])])
+        >>> nn.utils.rnn.unpack_sequence(packed)
+        [tensor([1, 2, 3]), tensor([4, 5])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -17,7 +17,7 @@ _TRANSPOSED = (conv.ConvTranspose1d, conv.ConvTranspose2d, conv.ConvTranspose3d)
 
 
 class SpectralNorm:
-    """The hook that divides a weight by its largest singular value."""
+    """The hook that divides a weight by an estimate of its largest singular value."""
 
     _version = 1
 
@@ -35,9 +35,11 @@ class SpectralNorm:
         self.eps = eps
 
     def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
+        """Return the weight as a matrix whose rows run along `dim`."""
         return as_matrix(weight, self.dim)
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Tensor:
+        """Return the divided weight; in training the estimate gets better first."""
         weight = getattr(module, self.name + "_orig")
         u = getattr(module, self.name + "_u")
         v = getattr(module, self.name + "_v")
@@ -54,6 +56,7 @@ class SpectralNorm:
         return weight / sigma
 
     def remove(self, module: Any) -> None:
+        """Make the weight a plain parameter again."""
         with no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         delattr(module, self.name)
@@ -69,7 +72,7 @@ class SpectralNorm:
     def apply(
         module: Any, name: str, n_power_iterations: int, dim: int, eps: float
     ) -> SpectralNorm:
-        """Split `module.<name>` and register the hook."""
+        """Split `module.<name>` and register the hook; return it."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, SpectralNorm) and hook.name == name:
                 raise RuntimeError(
@@ -104,7 +107,25 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Any:
-    """Keep a weight's largest singular value at one."""
+    """Divide a weight by its largest singular value, by a hook.
+
+    `nn.utils.parametrizations.spectral_norm` is the newer form.
+
+    Args:
+        module: a module with the weight.
+        name: the weight's name.
+        n_power_iterations: steps by which the estimate gets better in every training call.
+        eps: the smallest norm that is divided by.
+        dim: the dimension of outputs; 1 for transposed convolutions, else 0, if None.
+
+    Returns:
+        the module; the weight is computed from `name_orig` before every call.
+
+    Example:
+        >>> layer = nn.utils.spectral_norm(nn.Linear(4, 2))
+        >>> sorted(layer.state_dict())
+        ['bias', 'weight_orig', 'weight_u', 'weight_v']
+    """
     if dim is None:
         dim = 1 if isinstance(module, _TRANSPOSED) else 0
     SpectralNorm.apply(module, name, n_power_iterations, dim, eps)
@@ -112,7 +133,20 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """Make the weight a plain parameter again."""
+    """Make a weight that `spectral_norm` divided a plain parameter again; return the module.
+
+    Args:
+        module: the module.
+        name: the weight's name.
+
+    Raises:
+        ValueError: if there is no such spectral norm.
+
+    Example:
+        >>> layer = nn.utils.remove_spectral_norm(nn.utils.spectral_norm(nn.Linear(4, 2)))
+        >>> sorted(layer.state_dict())
+        ['bias', 'weight']
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:
             hook.remove(module)

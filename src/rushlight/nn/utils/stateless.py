@@ -22,7 +22,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """The older name of `func.functional_call`."""
+    """As `torch.func.functional_call`, under its old name; deprecated."""
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be "
         "removed in a future version of PyTorch. Please use `torch.func.functional_call` instead "
@@ -44,20 +44,27 @@ def call_with(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """What `module(*args, **kwargs)` would return if its tensors were the given ones.
+    """Call a module with other tensors in place of its own parameters and buffers.
 
     Args:
-        module: is left as it was.
-        parameters_and_buffers: tensors by the names of `named_parameters()`, or several such dicts.
-        args, kwargs: what the module is called with; one argument need not be in a tuple.
-        tie_weights: give a replacement to the other names of the same tensor, too.
-        strict: raise if a name is missing or unknown.
+        module: the module; it stays as it is.
+        parameters_and_buffers: tensors by dotted path, or several such dicts.
+        args: positional arguments, a tuple or one value.
+        kwargs: keyword arguments.
+        tie_weights: a tensor also stands for other names of the same parameter.
+        strict: raise an error if names are missing or not known.
+
+    Returns:
+        what `module(*args, **kwargs)` returns with these tensors.
+
+    Raises:
+        RuntimeError: if `strict` is True and names do not match.
 
     Example:
-        >>> net = nn.Linear(2, 1)
-        >>> given = {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}
-        >>> torch.func.functional_call(net, given, torch.tensor([[3.0, 4.0]]))
-        tensor([[7.]])
+        >>> net = nn.Linear(2, 1, bias=False)
+        >>> weight = torch.tensor([[1.0, 10.0]])
+        >>> torch.func.functional_call(net, {"weight": weight}, torch.ones(1, 2))
+        tensor([[11.]])
     """
     tensors = _merged(parameters_and_buffers)
     args = () if args is None else args if isinstance(args, tuple) else (args,)

@@ -13,20 +13,21 @@ __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
 
 class WeightNorm:
-    """The hook that recomputes a weight from its norm `_g` and its direction `_v`."""
+    """The hook that computes a weight from its length `name_g` and its direction `name_v`."""
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name = name
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module: Any) -> Tensor:
+        """Return the weight, from length and direction."""
         g = getattr(module, self.name + "_g")
         v = getattr(module, self.name + "_v")
         return scaled_to_norm(v, g, self.dim)
 
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
-        """Split `module.<name>` and register the hook."""
+        """Split `module.<name>` and register the hook; return it."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:
                 raise RuntimeError(
@@ -48,6 +49,7 @@ class WeightNorm:
         return fn
 
     def remove(self, module: Any) -> None:
+        """Make the weight a plain parameter again."""
         weight = self.compute_weight(module)
         delattr(module, self.name)
         del module._parameters[self.name + "_g"]
@@ -59,7 +61,26 @@ class WeightNorm:
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Reparametrize a weight by its norm and direction."""
+    """Split a weight into its length and its direction, by a hook; deprecated.
+
+    `nn.utils.parametrizations.weight_norm` is the newer form.
+
+    Args:
+        module: a module with the weight.
+        name: the weight's name.
+        dim: lengths are taken over all other dimensions; None for one length.
+
+    Returns:
+        the module; the weight is computed from `name_g` and `name_v` before every call.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     layer = nn.utils.weight_norm(nn.Linear(4, 2))
+        >>> layer.weight_g.shape, layer.weight_v.shape
+        (rushlight.Size([2, 1]), rushlight.Size([2, 4]))
+    """
     warnings.warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of "
         "`torch.nn.utils.parametrizations.weight_norm`.",
@@ -71,7 +92,23 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """Make the weight a plain parameter again."""
+    """Make a weight that `weight_norm` split a plain parameter again; return the module.
+
+    Args:
+        module: the module.
+        name: the weight's name.
+
+    Raises:
+        ValueError: if there is no such weight norm.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     layer = nn.utils.weight_norm(nn.Linear(4, 2))
+        >>> [name for name, _ in nn.utils.remove_weight_norm(layer).named_parameters()]
+        ['bias', 'weight']
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             hook.remove(module)
