@@ -16,7 +16,7 @@ from ..operators.shape.join import stack
 from ..runtime.thread import here
 
 
-class _Inputs:
+class Inputs:
     """Arguments made differentiable for one transform: the chosen ones get leaves of their own."""
 
     def __init__(self, args: tuple, argnums: int | Sequence[int]) -> None:
@@ -114,7 +114,7 @@ def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> C
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        inputs = _Inputs(args, argnums)
+        inputs = Inputs(args, argnums)
         with enable_grad():
             out, aux = _with_aux(func(*inputs.args, **kwargs), has_aux)
         where = "grad_and_value(f)(*args): Expected f(*args) to return a "
@@ -174,7 +174,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
         >>> pull(torch.tensor([1.0, 2.0]))
         (tensor([1., 2.]),)
     """
-    inputs = _Inputs(primals, tuple(range(len(primals))))
+    inputs = Inputs(primals, tuple(range(len(primals))))
     with enable_grad():
         out, aux = _with_aux(func(*inputs.args), has_aux)
     outputs, spec = tree_flatten(out)
@@ -226,7 +226,7 @@ def jvp(
             "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call "
             "f(*primals)."
         )
-    inputs = _Inputs(primals, tuple(range(len(primals))))
+    inputs = Inputs(primals, tuple(range(len(primals))))
     directions, shape = tree_flatten(tangents)
     if shape != inputs.spec:
         raise RuntimeError(
@@ -237,13 +237,13 @@ def jvp(
         out, aux = _with_aux(func(*inputs.args), has_aux)
         outputs, spec = tree_flatten(out)
         _tensors_only("jvp", outputs)
-        products = _pushed(inputs.leaves, outputs, directions)
-    pushed = tree_unflatten(inputs.plain(products), spec)
+        products = pushed(inputs.leaves, outputs, directions)
+    tangent = tree_unflatten(inputs.plain(products), spec)
     result = tree_unflatten(inputs.plain(outputs), spec)
-    return (result, pushed, aux) if has_aux else (result, pushed)
+    return (result, tangent, aux) if has_aux else (result, tangent)
 
 
-def _pushed(leaves: list[Tensor], outputs: list[Tensor], directions: list[Tensor]) -> list[Tensor]:
+def pushed(leaves: list[Tensor], outputs: list[Tensor], directions: list[Tensor]) -> list[Tensor]:
     """The Jacobian times a direction: the gradient, in a dummy v, of (v J) . direction."""
     dummies = [o.detach().new_zeros(o.shape).requires_grad_() for o in outputs]
     live = [i for i, o in enumerate(outputs) if o.requires_grad]
@@ -257,7 +257,7 @@ def _pushed(leaves: list[Tensor], outputs: list[Tensor], directions: list[Tensor
         allow_unused=True,
         materialize_grads=True,
     )
-    total = sum((g * d).sum() for g, d in zip(pulled, directions))
+    total = sum(_inner(g, d) for g, d in zip(pulled, directions))
     if not total.requires_grad:  # type: ignore[union-attr]
         return [d.detach() for d in dummies]
     return list(
@@ -265,6 +265,11 @@ def _pushed(leaves: list[Tensor], outputs: list[Tensor], directions: list[Tensor
             total, dummies, create_graph=True, allow_unused=True, materialize_grads=True
         )
     )
+
+
+def _inner(g: Tensor, d: Tensor) -> Tensor:
+    """A product whose gradient in v is J d, where g = v J (for complex numbers: the adjoint of J times v)."""
+    return (g.conj() * d).sum().real if g.is_complex() else (g * d).sum()
 
 
 def linearize(func: Callable, *primals: Any) -> Any:
@@ -307,7 +312,7 @@ def jacrev(
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        inputs = _Inputs(args, argnums)
+        inputs = Inputs(args, argnums)
         with enable_grad():
             out, aux = _with_aux(func(*inputs.args, **kwargs), has_aux)
             outputs, spec = tree_flatten(out)
@@ -322,7 +327,7 @@ def jacrev(
     return wrapper
 
 
-def _rows(inputs: _Inputs, out: Tensor) -> list[Tensor]:
+def _rows(inputs: Inputs, out: Tensor) -> list[Tensor]:
     rows: list[list[Tensor]] = [[] for _ in inputs.leaves]
     flat = out.reshape(-1)
     for i in range(flat.numel()):

@@ -255,29 +255,43 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward and put it on the tape."""
-        if "vjp" in cls.__dict__ and "backward" not in cls.__dict__:
-            cls.backward = cls.vjp  # type: ignore[attr-defined, method-assign]
-        edges = tuple(current_edge(a) if isinstance(a, Tensor) else None for a in args)
-        recording = here.grad and any(e is not None for e in edges)
-        ctx = FunctionCtx()
-        ctx.needs_input_grad = tuple(e is not None for e in edges)
-        with no_grad():
-            if cls.setup_context is not Function.setup_context:
-                result = cls.forward(*args, **kwargs)
-                cls.setup_context(ctx, args, result)
-            else:
-                result = cls.forward(ctx, *args, **kwargs)
-        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
-        for i, out in enumerate(outputs):
-            dirty = any(out is d for d in ctx._dirty)
-            if not dirty and isinstance(out, Tensor) and any(out is a for a in args):
-                outputs[i] = out.detach()  # an input returned as it is gets a new identity
-        if recording:
-            _record(cls, ctx, edges, args, outputs)
-        ctx._to_save = ()
-        if not isinstance(result, (tuple, list)):
-            return outputs[0]
-        return type(result)(outputs) if isinstance(result, list) else tuple(outputs)
+        for mode in here.function_modes:
+            if hasattr(mode, "_apply_dual"):  # forward mode: the class has to say its tangents
+                answer = mode._apply_dual(cls, args, kwargs)
+                if answer is not NotImplemented:
+                    return answer
+        return run_function(cls, args, kwargs)
+
+
+def run_function(
+    cls: Any, args: tuple, kwargs: dict, then: Callable[[FunctionCtx], Any] | None = None
+) -> Any:
+    """What `apply` does; `then` is given the context while it still has what forward saved."""
+    if "vjp" in cls.__dict__ and "backward" not in cls.__dict__:
+        cls.backward = cls.vjp  # type: ignore[attr-defined, method-assign]
+    edges = tuple(current_edge(a) if isinstance(a, Tensor) else None for a in args)
+    recording = here.grad and any(e is not None for e in edges)
+    ctx = FunctionCtx()
+    ctx.needs_input_grad = tuple(e is not None for e in edges)
+    with no_grad():
+        if cls.setup_context is not Function.setup_context:
+            result = cls.forward(*args, **kwargs)
+            cls.setup_context(ctx, args, result)
+        else:
+            result = cls.forward(ctx, *args, **kwargs)
+    if then is not None:
+        then(ctx)
+    outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+    for i, out in enumerate(outputs):
+        dirty = any(out is d for d in ctx._dirty)
+        if not dirty and isinstance(out, Tensor) and any(out is a for a in args):
+            outputs[i] = out.detach()  # an input returned as it is gets a new identity
+    if recording:
+        _record(cls, ctx, edges, args, outputs)
+    ctx._to_save = ()
+    if not isinstance(result, (tuple, list)):
+        return outputs[0]
+    return type(result)(outputs) if isinstance(result, list) else tuple(outputs)
 
 
 def _record(cls: Any, ctx: FunctionCtx, edges: tuple, args: tuple, outputs: list[Any]) -> None:

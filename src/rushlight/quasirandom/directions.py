@@ -7,7 +7,6 @@ and the bits of each number, the lowest first; bits that are always one are left
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 
 import numpy as np
@@ -18,22 +17,18 @@ _OF_DEGREE = (1, 1, 2, 2, 6, 6, 18, 16, 48, 60, 176, 144, 630, 756, 1800, 2048, 
 DIMENSIONS = 1 + sum(_OF_DEGREE)
 
 
-@functools.cache
-def _table() -> np.ndarray:
-    packed = np.fromfile(Path(__file__).with_name("directions.bin"), np.uint8)
-    return np.unpackbits(packed)
-
-
 def direction_numbers(dimensions: int) -> np.ndarray:
     """Of each dimension the numbers that are xor-ed into a point, (dimensions, BITS) in int64."""
     made = np.ones((dimensions, BITS), np.int64)
+    packed = np.fromfile(Path(__file__).with_name("directions.bin"), np.uint8)
+    table = np.unpackbits(packed)
     start, row = 0, 1
     for degree, count in enumerate(_OF_DEGREE, 1):
         width = degree - 1 + degree * (degree - 1) // 2
         count = min(count, dimensions - row)
         if count <= 0:
             break
-        bits = _table()[start : start + count * width].reshape(count, width).astype(np.int64)
+        bits = table[start : start + count * width].reshape(count, width).astype(np.int64)
         made[row : row + count] = _recurrence(bits, degree)
         start, row = start + count * width, row + count
     return made << np.arange(BITS - 1, -1, -1)
