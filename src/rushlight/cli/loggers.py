@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from importlib.util import find_spec
 from typing import Any
 
-from .errors import UsageError
+from .errors import UsageError, printable
 
 KINDS = ("wandb", "mlflow")
 
@@ -29,12 +30,23 @@ class Loggers:
             self.open.append(self.stack.enter_context(board))
         if self.args.log is not None:
             kind: Any = {"wandb": _Wandb, "mlflow": _Mlflow}[self.args.log]
-            self.open.append(self.stack.enter_context(kind(self.args)))
+            try:
+                self.open.append(_Outside(self.stack.enter_context(kind(self.args)), self.args.log))
+            except (
+                Exception
+            ) as error:  # theirs are of many kinds: no account, no server, no permission
+                self.stack.close()
+                raise UsageError(f"--log {self.args.log}: {' '.join(str(error).split())}") from None
         return self
 
     def __exit__(self, *error: Any) -> None:
         self.open.clear()
-        self.stack.close()
+        try:
+            self.stack.close()
+        except Exception as failed:
+            if self.args.log is None:
+                raise
+            _tell(self.args.log, failed)
 
     def _tensorboard(self) -> Any:
         """The TensorBoard writer, or none where that part of rushlight is missing."""
@@ -52,6 +64,33 @@ class Loggers:
             for name, value in numbers.items():
                 one.add_scalar(name, value, line["epoch"])
             one.flush()
+
+
+class _Outside:
+    """A logger that may lose its server: training goes on without it, after a word."""
+
+    def __init__(self, inner: Any, name: str) -> None:
+        self.inner, self.name, self.lost = inner, name, False
+
+    def add_scalar(self, name: str, value: float, epoch: int) -> None:
+        self._try(self.inner.add_scalar, name, value, epoch)
+
+    def flush(self) -> None:
+        self._try(self.inner.flush)
+
+    def _try(self, call: Any, *args: Any) -> None:
+        if self.lost:
+            return
+        try:
+            call(*args)
+        except Exception as error:
+            self.lost = True
+            _tell(self.name, error)
+
+
+def _tell(name: str, error: Exception) -> None:
+    said = printable(" ".join(str(error).split()))
+    print(f"Warning: --log {name} failed, and training goes on without it: {said}", file=sys.stderr)
 
 
 def _settings(args: Any) -> dict[str, Any]:

@@ -1,0 +1,159 @@
+"""Weights from a web server of this machine: hashes, broken and continued transfers, redirections, the trainer's `--weights`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import rushlight as rl
+from cli_help import write_pictures
+from rushlight import hub
+from rushlight.cli import main, weights
+from rushlight.vision import models
+
+
+class Files(BaseHTTPRequestHandler):
+    """Sends the server's files; `/cut/NAME` breaks off in the middle once, `/moved/NAME` points to the file."""
+
+    def _answer(self, body: bool) -> None:
+        kind, _, name = self.path.strip("/").partition("/")
+        content = self.server.files.get(name or kind)
+        self.server.asked.append((self.command, self.path, self.headers.get("Range")))
+        if content is None:
+            self.send_error(404)
+            return
+        if kind == "moved":
+            self.send_response(302)
+            self.send_header("Location", f"/{name}")
+            self.send_header("X-Linked-Etag", f'"{hashlib.sha256(content).hexdigest()}"')
+            self.end_headers()
+            return
+        begin = int((self.headers.get("Range") or "bytes=0-")[6:].partition("-")[0])
+        part = content[begin:]
+        self.send_response(206 if begin else 200)
+        self.send_header("Content-Length", str(len(part)))
+        if begin:
+            self.send_header("Content-Range", f"bytes {begin}-{len(content) - 1}/{len(content)}")
+        self.end_headers()
+        if body:
+            cut = kind == "cut" and len([a for a in self.server.asked if a[1] == self.path]) == 1
+            self.wfile.write(part[: len(part) // 2] if cut else part)
+
+    def do_GET(self) -> None:
+        self._answer(True)
+
+    def do_HEAD(self) -> None:
+        self._answer(False)
+
+    def log_message(self, *args) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Files)
+    made.files, made.asked, made.url = {}, [], f"http://127.0.0.1:{made.server_address[1]}"
+    thread = threading.Thread(target=made.serve_forever, daemon=True)
+    thread.start()
+    monkeypatch.setattr(hub, "_own_dir", str(tmp_path / "hub"))
+    yield made
+    made.shutdown()
+    made.server_close()
+    thread.join()
+
+
+def put(server, net, name: str) -> str:
+    """A network's weights on the server, with the beginning of their hash in the name."""
+    path = Path(hub.get_dir()) / "made.pth"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rl.save(net.state_dict(), path)
+    content = path.read_bytes()
+    path.unlink()
+    full = f"{name}-{hashlib.sha256(content).hexdigest()[:8]}.pth"
+    server.files[full] = content
+    return full
+
+
+def left() -> list[str]:
+    return sorted(os.listdir(Path(hub.get_dir()) / "checkpoints"))
+
+
+def test_a_hash_that_fits_and_one_that_does_not(server) -> None:
+    net = models.get_model("lenet")
+    name = put(server, net, "lenet")
+    found = hub.load_state_dict_from_url(f"{server.url}/{name}", progress=False, check_hash=True)
+    assert all(rl.equal(found[k], v) for k, v in net.state_dict().items())
+    asked = len(server.asked)
+    hub.load_state_dict_from_url(f"{server.url}/{name}", progress=False, check_hash=True)
+    assert len(server.asked) == asked and left() == [name]  # from the cache
+    server.files["lenet-00000000.pth"] = server.files[name]
+    with pytest.raises(RuntimeError, match="checksum|hash"):
+        hub.load_state_dict_from_url(
+            f"{server.url}/lenet-00000000.pth", progress=False, check_hash=True
+        )
+    assert left() == [name]
+
+
+def test_a_transfer_that_breaks_off(server) -> None:
+    name = put(server, models.get_model("lenet"), "lenet")
+    address = f"{server.url}/cut/{name}"
+    try:
+        hub.load_state_dict_from_url(address, progress=False, check_hash=True)
+    except RuntimeError:
+        assert name not in left()  # nothing that looks whole
+        hub.load_state_dict_from_url(address, progress=False, check_hash=True)
+    assert left() == [name]
+    assert (Path(hub.get_dir()) / "checkpoints" / name).read_bytes() == server.files[name]
+
+
+def test_a_file_that_is_not_there(server) -> None:
+    with pytest.raises(RuntimeError, match="404"):
+        hub.load_state_dict_from_url(f"{server.url}/none-12345678.pth", progress=False)
+
+
+def serve_imagenet(server, monkeypatch, damage: bool = False) -> None:
+    """SqueezeNet's ImageNet weights come from this server."""
+    name = put(server, models.squeezenet1_1(), "squeezenet1_1")
+    if damage:
+        content = bytearray(server.files[name])
+        content[len(content) // 2] ^= 1
+        server.files[name] = bytes(content)
+    kind = type(models.SqueezeNet1_1_Weights.DEFAULT.value)
+    entry = models.SqueezeNet1_1_Weights.DEFAULT.value
+    made = kind(f"{server.url}/{name}", entry.transforms, entry.meta)
+    monkeypatch.setattr(models.SqueezeNet1_1_Weights.DEFAULT, "_value_", made)
+
+
+@pytest.mark.parametrize("damage", [False, True], ids=["whole", "damaged"])
+def test_train_from_imagenet(damage: bool, server, tmp_path, monkeypatch, capsys) -> None:
+    pytest.importorskip("PIL")
+    monkeypatch.chdir(tmp_path)
+    serve_imagenet(server, monkeypatch, damage)
+    write_pictures(tmp_path / "photos", 6)
+    code = main(["train", "--data", "photos", "--model", "squeezenet1_1", "--weights", "imagenet", "--freeze",
+                 "--epochs", "1", "--size", "32", "--out", "run"])  # fmt: skip
+    out, err = capsys.readouterr()
+    if damage:
+        assert code == 2 and "--weights imagenet: " in err and "checksum is wrong" in err
+        assert not (tmp_path / "run/last.pth").exists()
+    else:
+        assert code == 0 and "the head is new" in out, err
+
+
+def test_the_hub_tells_the_hash_with_its_redirection(server) -> None:
+    name = put(server, models.get_model("lenet"), "lenet")
+    promised = weights._promised_hash(f"{server.url}/moved/{name}")
+    assert promised == hashlib.sha256(server.files[name]).hexdigest()
+    target = str(Path(hub.get_dir()) / "lenet.pth")
+    hub.download_url_to_file(f"{server.url}/moved/{name}", target, promised, progress=False)
+    assert Path(target).read_bytes() == server.files[name]
+    with pytest.raises(RuntimeError, match="checksum|hash"):
+        hub.download_url_to_file(
+            f"{server.url}/moved/{name}", target + "2", "0" * 64, progress=False
+        )
+    assert not os.path.exists(target + "2")
