@@ -120,9 +120,14 @@ def _dlpack(
         raise BufferError("Can't export meta tensors: they have no data")
     settle()
     exposed.add(self._a)
-    if self.is_cpu:
+    if not self.is_cpu:
+        return self._a.__dlpack__(stream=stream)
+    if _TAKES_VERSIONS:
         return self._a.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
-    return self._a.__dlpack__(stream=stream)
+    return (self._a.copy() if copy else self._a).__dlpack__()
+
+
+_TAKES_VERSIONS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # 2.0 has DLPack without versions
 
 
 @public("torch")
