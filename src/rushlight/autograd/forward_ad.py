@@ -33,7 +33,12 @@ _VIEWS = [vars(Tensor)[name].__get__ for name in ("T", "mT", "H", "mH", "real", 
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A tensor and the tangent it carries, None for none."""
+    """A tensor and the tangent it carries; None where it carries none.
+
+    Example:
+        >>> torch.autograd.forward_ad.unpack_dual(torch.tensor(1.0)).tangent is None
+        True
+    """
 
     primal: Any
     tangent: Any
@@ -229,7 +234,19 @@ def _current() -> _Level | None:
 
 
 def enter_dual_level() -> int:
-    """Let tensors carry tangents from here on, in this thread; its number, which is 0."""
+    """Let tensors carry tangents from here on, in this thread; `dual_level` is the same as a block.
+
+    Returns:
+        The number of the level, 0.
+
+    Raises:
+        RuntimeError: if there is a level already.
+
+    Example:
+        >>> torch.autograd.forward_ad.enter_dual_level()
+        0
+        >>> torch.autograd.forward_ad.exit_dual_level()
+    """
     if _current() is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     _Level().__enter__()
@@ -237,7 +254,18 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Forget all tangents of the level."""
+    """End the level and forget all of its tangents.
+
+    Args:
+        level: its number; the current one if not given.
+
+    Raises:
+        RuntimeError: if there is no level.
+
+    Example:
+        >>> level = torch.autograd.forward_ad.enter_dual_level()
+        >>> torch.autograd.forward_ad.exit_dual_level(level=level)
+    """
     found = _current()
     if found is None:
         raise RuntimeError("Dual level must be a positive number.")
@@ -272,9 +300,19 @@ class dual_level(ContextDecorator):  # noqa: N801 - PyTorch's name
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """The tensor with a tangent: another one over the same memory.
 
+    Args:
+        tensor, tangent: of one shape, of floating point or complex numbers.
+        level: accepted and not needed.
+
     Raises:
         RuntimeError: outside of a `dual_level`, for a tangent of another size, or for a tensor that has one.
         ValueError: if one of the two does not hold floating point or complex numbers.
+
+    Example:
+        >>> with torch.autograd.forward_ad.dual_level():
+        ...     x = torch.autograd.forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+        ...     torch.autograd.forward_ad.unpack_dual(x * x)
+        UnpackedDualTensor(primal=tensor(9.), tangent=tensor(6.))
     """
     found = _current()
     if found is None:
@@ -304,7 +342,18 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """A tensor without its tangent, and the tangent."""
+    """A tensor without its tangent, and the tangent.
+
+    Args:
+        tensor: any tensor.
+        level: accepted and not needed.
+
+    Example:
+        >>> with torch.autograd.forward_ad.dual_level():
+        ...     x = torch.autograd.forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+        ...     torch.autograd.forward_ad.unpack_dual(x.sin()).tangent
+        tensor(-0.9900)
+    """
     found = _current()
     if found is None:
         return UnpackedDualTensor(tensor, None)

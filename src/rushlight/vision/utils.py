@@ -105,7 +105,8 @@ def save_image(tensor: Any, fp: Any, format: str | None = None, **kwargs: Any) -
         >>> from rushlight.vision.utils import save_image
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save_image(torch.ones(4, 3, 8, 8), folder + "/grid.png")
-        ...     PIL.Image.open(folder + "/grid.png").size
+        ...     with PIL.Image.open(folder + "/grid.png") as grid:
+        ...         grid.size
         (42, 12)
     """
     grid = make_grid(tensor, **kwargs)

@@ -102,7 +102,7 @@ class DatasetFolder(VisionDataset):
         ...     for name in ("cat", "dog"):
         ...         os.mkdir(f"{folder}/{name}")
         ...         _ = pathlib.Path(folder, name, "a.txt").write_text(name)
-        ...     data = datasets.DatasetFolder(folder, lambda path: open(path).read(), (".txt",))
+        ...     data = datasets.DatasetFolder(folder, lambda path: pathlib.Path(path).read_text(), (".txt",))
         ...     data.classes, data[1]
         (['cat', 'dog'], ('dog', 1))
     """

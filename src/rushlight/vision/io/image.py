@@ -85,11 +85,11 @@ def write_file(filename: str, data: Tensor) -> None:
         data: uint8, of one dimension.
 
     Example:
-        >>> import tempfile
+        >>> import pathlib, tempfile
         >>> from rushlight.vision import io
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     io.write_file(folder + "/a", torch.tensor([104, 105], dtype=torch.uint8))
-        ...     open(folder + "/a").read()
+        ...     pathlib.Path(folder, "a").read_text()
         'hi'
     """
     with atomic_write(filename) as f:

@@ -30,8 +30,8 @@ def sigmoid_focal_loss(
 
     Example:
         >>> from rushlight.vision import ops
-        >>> ops.sigmoid_focal_loss(torch.tensor([0.0, 4.0]), torch.tensor([1.0, 1.0]))
-        tensor([4.3322e-02, 1.4681e-06])
+        >>> ops.sigmoid_focal_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 1.0]))
+        tensor([0.0433, 0.0057])
     """
     if not 0 <= alpha <= 1 and alpha != -1:
         raise ValueError(
