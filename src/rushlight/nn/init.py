@@ -25,7 +25,7 @@ _LINEAR = (
 )  # fmt: skip
 
 
-# PyTorch draws normal values until they fit when at least this share of them does.
+# If at least this share of normal values lies in [a, b], PyTorch draws them again until they do.
 _ENOUGH_INSIDE = 0.3
 
 
@@ -92,7 +92,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 
     Example:
         >>> nn.init.normal_(torch.empty(3, 5), std=0.02).shape
-        rushlight.Size([3, 5])
+        torch.Size([3, 5])
     """
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
@@ -127,7 +127,7 @@ def trunc_normal_(
             stacklevel=2,
         )
 
-    if tensor.is_meta:  # no values: none is outside
+    if tensor.is_meta:  # no values, so none is outside
         return tensor
     low, high = (a - mean) / std, (b - mean) / std
     inside = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
@@ -135,7 +135,7 @@ def trunc_normal_(
     with no_grad():
         waiting = None
         while waiting is None or bool(waiting.any()):
-            # All are drawn anew each time and only the missing ones taken: PyTorch's order.
+            # As PyTorch: draw all again each time, and take only those that are missing.
             values, good = draw(tensor, mean, std, a, b, generator)
             if waiting is None:
                 tensor.copy_(values)
@@ -301,7 +301,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 
     Example:
         >>> nn.init.xavier_normal_(torch.empty(3, 5)).shape
-        rushlight.Size([3, 5])
+        torch.Size([3, 5])
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
@@ -433,7 +433,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 
 
 def _make_deprecate(meth: Callable) -> Callable:
-    """The old name without the underscore, which warns."""
+    """Make the old name, without the underscore, which warns."""
     new_name = meth.__name__
     old_name = new_name[:-1]
 

@@ -26,7 +26,7 @@ __all__ = [
 
 
 class _ParameterMeta(type):
-    """`isinstance(t, Parameter)` also holds for tensors of users' own classes made parameters."""
+    """Makes `isinstance(t, Parameter)` true for parameters that are of a user's tensor class."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if type.__instancecheck__(cls, instance):
@@ -91,7 +91,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 
 def _over(cls: type, array: Any, requires_grad: bool) -> Any:
-    """A leaf of class `cls` over an array, sharing its memory."""
+    """Make a leaf tensor of class `cls` that shares the memory of an array."""
     notice(cls)
     p: Any = object.__new__(cls)
     p._a = array
@@ -117,7 +117,7 @@ def _clone(t: Tensor) -> Tensor:
 
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
-    """What a pickled parameter calls to come back."""
+    """Make a parameter again from its pickle."""
     return Parameter(data, requires_grad)
 
 
@@ -130,7 +130,7 @@ def _rebuild_parameter_with_state(
 
 
 class _BufferMeta(type):
-    """A Buffer is any tensor marked as one."""
+    """Makes `isinstance(t, Buffer)` true for every tensor that is marked as a buffer."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if cls is not Buffer:
@@ -238,14 +238,15 @@ class UninitializedTensorMixin:
             >>> p = nn.UninitializedParameter()
             >>> p.materialize((2, 3))
             >>> p.shape
-            rushlight.Size([2, 3])
+            torch.Size([2, 3])
         """
         device = self.device if device is None else device
         dtype = self.dtype if dtype is None else dtype
         array = empty(tuple(shape), device=device, dtype=dtype)._a
         del self.__dict__["_waiting"]
         self.__class__ = self.cls_to_become
-        setattr(self, "_a", array)  # the class, and with it the attribute, is another one by now
+        # The class has changed by now, and `_a` is no longer its property.
+        setattr(self, "_a", array)
 
     def __deepcopy__(self: Any, memo: dict) -> Any:
         if id(self) not in memo:
@@ -290,7 +291,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
         >>> b = nn.UninitializedBuffer()
         >>> b.materialize((3,))
         >>> b.shape
-        rushlight.Size([3])
+        torch.Size([3])
     """
 
     __slots__ = ()

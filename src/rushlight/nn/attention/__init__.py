@@ -34,7 +34,7 @@ _chosen = _Chosen()
 
 
 def _cur_sdpa_kernel_backends() -> list[SDPBackend]:
-    """The ways allowed in this thread."""
+    """The ways of computing attention that are allowed in this thread."""
     return list(_chosen.backends)
 
 
@@ -59,7 +59,7 @@ def sdpa_kernel(
         >>> with nn.attention.sdpa_kernel(nn.attention.SDPBackend.MATH):
         ...     y = F.scaled_dot_product_attention(q, q, q)
         >>> y.shape
-        rushlight.Size([1, 2, 4])
+        torch.Size([1, 2, 4])
     """
     chosen = (backends,) if isinstance(backends, SDPBackend) else tuple(backends)
     if not chosen:

@@ -119,7 +119,7 @@ def or_masks(*mask_mods: Callable) -> Callable:
 
 
 def _indices(sizes: tuple[int, ...], device: Any) -> list[Tensor]:
-    """The index of every score along each of four dims, ready to be broadcast."""
+    """The indices of all scores along four dimensions, with shapes that broadcast."""
     return [
         arange(n, device=device).reshape([n if i == at else 1 for i in range(4)])
         for at, n in enumerate(sizes)
@@ -204,7 +204,7 @@ def create_block_mask(
         >>> mask = flex.create_block_mask(causal, None, None, 256, 256, device="cpu")
         >>> mask.to_dense()
         tensor([[[[1, 0],
-                  [1, 1]]]], dtype=rushlight.int32)
+                  [1, 1]]]], dtype=torch.int32)
     """
     return BlockMask(mask_mod, (B or 1, H or 1, Q_LEN, KV_LEN), BLOCK_SIZE, device or "cpu")
 
@@ -241,7 +241,7 @@ def flex_attention(
         >>> q = torch.zeros(1, 1, 3, 4)
         >>> far = lambda score, b, h, q, kv: score - (q - kv).abs()
         >>> flex.flex_attention(q, q, q, score_mod=far).shape
-        rushlight.Size([1, 1, 3, 4])
+        torch.Size([1, 1, 3, 4])
     """
     if enable_gqa and key.shape[1] != query.shape[1]:
         many = query.shape[1] // key.shape[1]
@@ -254,7 +254,7 @@ def flex_attention(
     if block_mask is not None:
         scores = scores.masked_fill(~block_mask.mask_mod(*at), -math.inf)
     lse = scores.logsumexp(-1, keepdim=True)
-    empty = lse == -math.inf  # nothing to attend to: zeros, where a softmax would give NaN
+    empty = lse == -math.inf  # a query that may look at nothing gets zeros; softmax would give NaN
     weights = (scores - lse.masked_fill(empty, 0.0)).exp()
     out = (weights @ value).to(query.dtype)
     lse = lse.squeeze(-1)

@@ -1,4 +1,4 @@
-"""Full backward hooks: gates on a module's inputs and outputs that gradients must pass."""
+"""Full backward hooks: nodes at a module's inputs and outputs that all its gradients go through."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...runtime.thread import here
 
 
 class BackwardHookFunctionBackward(Node):
-    """A node that hands every gradient on unchanged; its hooks are the reason it exists."""
+    """A node that passes every gradient on unchanged; it exists to call hooks."""
 
     __slots__ = ("like", "n_outputs")
 
@@ -25,7 +25,7 @@ class BackwardHookFunctionBackward(Node):
         self.like = [(t._a.shape, t.dtype, t.device) for t in tensors]
 
     def apply(self, gs: list[Any]) -> Sequence[Any]:
-        """The gradients; as in PyTorch, zeros where none arrived."""
+        """Return the gradients, with zeros where none arrived, as PyTorch does."""
         return [
             zeros(shape, dtype=dtype, device=device) if g is None else g
             for g, (shape, dtype, device) in zip(gs, self.like)
@@ -33,7 +33,7 @@ class BackwardHookFunctionBackward(Node):
 
 
 def _through_gate(tensors: list[Tensor]) -> tuple[list[Tensor], Node]:
-    """The same values behind one node."""
+    """Return tensors with the same values whose gradients all go through one new node."""
     node = BackwardHookFunctionBackward(tensors)
     passed = []
     for i, t in enumerate(tensors):
@@ -48,7 +48,7 @@ def _through_gate(tensors: list[Tensor]) -> tuple[list[Tensor], Node]:
 
 
 class BackwardHook:
-    """One call of a module with full backward hooks."""
+    """What one call of a module needs to call its full backward hooks later."""
 
     def __init__(self, module: Any, hooks: list[Callable], pre_hooks: list[Callable]) -> None:
         self.module = module
@@ -72,7 +72,7 @@ class BackwardHook:
         return tuple(replaced), node, index
 
     def setup_input_hook(self, args: tuple) -> tuple:
-        """Gate the inputs: what passes here backwards is the module's grad_input."""
+        """Put a node at the inputs: the gradients that reach it are the module's grad_input."""
         self.n_inputs = len(args)
         args, node, self.input_index = self._gated(args)
         if node is not None:
@@ -80,7 +80,7 @@ class BackwardHook:
         return args
 
     def setup_output_hook(self, result: Any) -> Any:
-        """Gate the outputs: what arrives here is the module's grad_output."""
+        """Put a node at the outputs: the gradients that reach it are the module's grad_output."""
         single = not isinstance(result, tuple)
         values = (result,) if single else result
         self.n_outputs = len(values)
@@ -114,7 +114,7 @@ class BackwardHook:
         return tuple(grad_output[i] for i in self.output_index or ())
 
     def _call_without_inputs(self, grad_output: tuple) -> None:
-        """No input wants a gradient, so the hooks run as soon as grad_output is known."""
+        """Call the hooks when grad_output is known, because no input needs a gradient."""
         warnings.warn(
             "Full backward hook is firing when gradients are computed with respect to module "
             "outputs since no inputs require gradients. See "
@@ -159,7 +159,7 @@ class BackwardHook:
 
 
 def _spread(index: list[int] | None, grads: Sequence[Any], n: int) -> tuple:
-    """The gradients at the positions of their tensors, None elsewhere."""
+    """Put gradients at the positions of their tensors, None at the others."""
     full: list[Any] = [None] * n
     for i, g in zip(index or (), grads):
         full[i] = g
@@ -167,7 +167,7 @@ def _spread(index: list[int] | None, grads: Sequence[Any], n: int) -> tuple:
 
 
 def watch_last_node(module: Any, hooks: list[Callable], args: tuple, result: Any) -> None:
-    """The deprecated, non-full backward hook: it sees the module's last node only."""
+    """Call a deprecated (not full) backward hook, which sees only the module's last node."""
     outputs = result if isinstance(result, tuple) else (result,)
     first = next((t for t in outputs if isinstance(t, Tensor)), None)
     if first is None or first.grad_fn is None:
@@ -187,7 +187,7 @@ def watch_last_node(module: Any, hooks: list[Callable], args: tuple, result: Any
 
 
 def _what_is_missed(args: tuple, outputs: tuple) -> tuple[str, str] | None:
-    """Why a non-full hook does not see everything, in PyTorch's words."""
+    """The warning, as PyTorch words it, that such a hook does not see all gradients."""
     using = "Using non-full backward hooks on a Module that does not"
     if not all(isinstance(t, Tensor) for t in outputs):
         return f"{using} return a single Tensor or a tuple of Tensors", "of the grad_output"

@@ -74,9 +74,9 @@ class Convert(Members):
         Example:
             >>> net = nn.Linear(2, 3).to(torch.float64)
             >>> net.weight.dtype
-            rushlight.float64
+            torch.float64
             >>> net.to("cpu", torch.float32).weight.dtype
-            rushlight.float32
+            torch.float32
         """
         device, dtype = _parse_to(args, kwargs)
         non_blocking = kwargs.get("non_blocking", any(a is True for a in args))
@@ -118,7 +118,7 @@ class Convert(Members):
         Example:
             >>> net = nn.Linear(2, 3, device="meta").to_empty(device="cpu")
             >>> net.weight.device, net.weight.shape
-            (device(type='cpu'), rushlight.Size([3, 2]))
+            (device(type='cpu'), torch.Size([3, 2]))
         """
         return self._apply(
             lambda t: empty(tuple(t.shape), dtype=t.dtype, device=device), recurse=recurse
@@ -146,7 +146,7 @@ class Convert(Members):
         return self._apply(lambda t: t.cuda(device))
 
     def xpu(self, device: Any = None) -> Any:
-        """rushlight has no such device; the error says which there are."""
+        """Raise an error that names the devices there are: rushlight has no XPU."""
         return self._apply(lambda t: t.to("xpu" if device is None else device))
 
     def type(self, dst_type: Any) -> Any:
@@ -157,7 +157,7 @@ class Convert(Members):
 
         Example:
             >>> nn.Linear(2, 2).type(torch.float64).bias.dtype
-            rushlight.float64
+            torch.float64
         """
         return self._apply(lambda t: t.type(dst_type))
 
@@ -166,7 +166,7 @@ class Convert(Members):
 
         Example:
             >>> nn.Linear(2, 2, dtype=torch.float64).float().weight.dtype
-            rushlight.float32
+            torch.float32
         """
         return self._cast_floats(dtypes.float32)
 
@@ -175,7 +175,7 @@ class Convert(Members):
 
         Example:
             >>> nn.Linear(2, 2).double().weight.dtype
-            rushlight.float64
+            torch.float64
         """
         return self._cast_floats(dtypes.float64)
 
@@ -184,7 +184,7 @@ class Convert(Members):
 
         Example:
             >>> nn.Linear(2, 2).half().weight.dtype
-            rushlight.float16
+            torch.float16
         """
         return self._cast_floats(dtypes.float16)
 
@@ -193,7 +193,7 @@ class Convert(Members):
 
         Example:
             >>> nn.Linear(2, 2).bfloat16().weight.dtype
-            rushlight.bfloat16
+            torch.bfloat16
         """
         return self._cast_floats(dtypes.bfloat16)
 
@@ -251,7 +251,7 @@ class Convert(Members):
 
 
 def _replace(t: Any, fn: Callable[[Tensor], Tensor]) -> None:
-    """Give a parameter new data; one that waits for its shape gets a new placeholder."""
+    """Give a parameter new data; one without a shape yet gets a new placeholder."""
     if is_lazy(t):
         t._wait_as(fn(t._placeholder()))
         return

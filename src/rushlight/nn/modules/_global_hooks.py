@@ -10,7 +10,7 @@ from ...core.tape import RemovableHandle
 
 
 class HookHandle(RemovableHandle):
-    """A handle that also forgets what companion tables say about its hook."""
+    """A handle that also removes its hook from other tables that mention it."""
 
     def __init__(
         self, hooks: Any, fn: Any, companions: tuple[dict, ...] = (), prepend: bool = False
@@ -27,7 +27,7 @@ class HookHandle(RemovableHandle):
 
 
 class GlobalHooks:
-    """The process-wide tables; `calls` holds every hook around calls, one test for the call path."""
+    """Hooks of the whole process. `calls` has all that run around calls, so that a call tests one table."""
 
     __slots__ = (
         "backward", "backward_pre", "calls", "forward", "forward_always", "forward_pre",
@@ -56,14 +56,14 @@ GLOBAL = GlobalHooks()
 def _around_calls(
     table: dict[int, Callable], hook: Callable, flags: tuple[dict, ...] = ()
 ) -> HookHandle:
-    """Register a hook that calls must look for."""
+    """Register a hook that runs around calls."""
     handle = HookHandle(table, hook, (GLOBAL.calls, *flags))
     GLOBAL.calls[handle.id] = hook
     return handle
 
 
 def on_registration(kind: str, owner: Any, name: str, value: Any) -> Any:
-    """Let the registration hooks see, and perhaps replace, what is being registered."""
+    """Show the registration hooks what is registered; return it, or what they put in its place."""
     for hook in GLOBAL.registration[kind].values():
         replaced = hook(owner, name, value)
         if replaced is not None:

@@ -80,7 +80,7 @@ class Hooks:
             >>> handle = net[0].register_forward_hook(lambda module, args, out: seen.append(out.shape))
             >>> _ = net(torch.zeros(5, 2))
             >>> seen
-            [rushlight.Size([5, 3])]
+            [torch.Size([5, 3])]
         """
         companions = (self._forward_hooks_with_kwargs, self._forward_hooks_always_called)
         handle = HookHandle(self._forward_hooks, hook, companions, prepend)
@@ -155,7 +155,7 @@ class Hooks:
     # -- the call -------------------------------------------------------------------------------
 
     def _hooked_call(self, args: tuple, kwargs: dict) -> Any:
-        """Forward with every hook around it."""
+        """Call `forward` with all hooks before and after it."""
         called: set[int] = set()
         result: Any = None
         try:
@@ -206,7 +206,7 @@ class Hooks:
         return result
 
     def _run_always_called(self, args: tuple, kwargs: dict, result: Any, called: set[int]) -> None:
-        """After a failure: the hooks that asked to be called whatever happens."""
+        """After an error in `forward`, call the hooks that were registered with `always_call`."""
         always = (*GLOBAL.forward_always, *self._forward_hooks_always_called)
         for key, hook in (*GLOBAL.forward.items(), *self._forward_hooks.items()):
             if key not in always or key in called:
@@ -215,7 +215,7 @@ class Hooks:
                 changed = self._call_forward_hook(key, hook, args, kwargs, result)
                 if changed is not None:
                     result = changed
-            except Exception as e:  # noqa: BLE001 - the first failure is the one to be told
+            except Exception as e:  # noqa: BLE001 - the first error is the one that is raised
                 where = "global module forward hook" if key in GLOBAL.forward else "forward hook"
                 warnings.warn(
                     f"{where} with ``always_call=True`` raised an exception that was silenced as "

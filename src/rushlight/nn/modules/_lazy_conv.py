@@ -10,7 +10,7 @@ from .lazy import LazyModuleMixin
 
 
 class _LazyConvNd(LazyModuleMixin):
-    """Waits with weight and bias until `in_channels` is known."""
+    """Makes weight and bias when `in_channels` is known, at the first call."""
 
     _n: int
 
@@ -47,7 +47,7 @@ class _LazyConvNd(LazyModuleMixin):
 
 
 class LazyConv(_LazyConvNd):
-    """Mixed in before a convolution."""
+    """The first base class of lazy convolutions."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class LazyConv(_LazyConvNd):
 
 
 class LazyConvTranspose(_LazyConvNd):
-    """Mixed in before a transposed convolution."""
+    """The first base class of lazy transposed convolutions."""
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from .module import Module
 
 
 class _Loss(Module):
-    """Holds how the losses of a batch become one."""
+    """The base class of losses: holds `reduction`."""
 
     reduction: str
 

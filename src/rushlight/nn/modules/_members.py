@@ -36,14 +36,14 @@ def _check_name(owner: Any, kind: str, name: Any, taken: dict) -> None:
         raise KeyError(f"attribute '{name}' already exists")
 
 
-DEEPEST = 10_000  # levels of modules; more of them are a module that contains itself
+DEEPEST = 10_000  # levels of modules; if there are more, a module contains itself
 
 
 def children_first(root: Any, method: str, plain: Callable) -> Iterator[tuple[Any, bool]]:
-    """`root` and what is below it, children before their parents, without recursion.
+    """Yield (module, False) for `root` and all modules in it, children first, without recursion.
 
-    A module whose `method` is not the `plain` one comes with True, and what is below it does not come:
-    the caller calls that method, which sees to them.
+    A module whose class has a `method` of its own (not `plain`) comes as (module, True), without the
+    modules in it: the caller calls that method, which handles them.
     """
     stack = [(root, root.children())]
     while stack:
@@ -62,7 +62,7 @@ def children_first(root: Any, method: str, plain: Callable) -> Iterator[tuple[An
 
 
 class Members:
-    """The part of Module that knows what it consists of."""
+    """The part of Module that registers and finds parameters, buffers and child modules."""
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
@@ -248,7 +248,7 @@ class Members:
         Example:
             >>> net = nn.Sequential(nn.Linear(2, 3))
             >>> net.get_parameter("0.weight").shape
-            rushlight.Size([3, 2])
+            torch.Size([3, 2])
         """
         _, found = self._get_leaf(target)
         if not isinstance(found, Parameter):
@@ -281,7 +281,7 @@ class Members:
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """Every (path, member) that `get_members_fn` yields for this module and those below."""
+        """Yield (path, member) for what `get_members_fn` gives of this module and all modules in it."""
         seen: set[int] = set()
         modules = (
             self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
@@ -338,7 +338,7 @@ class Members:
 
         Example:
             >>> [b.shape for b in nn.BatchNorm1d(3).buffers()]
-            [rushlight.Size([3]), rushlight.Size([3]), rushlight.Size([])]
+            [torch.Size([3]), torch.Size([3]), torch.Size([])]
         """
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer

@@ -41,7 +41,7 @@ class MultiheadAttention(Module):
         >>> x = torch.zeros(3, 5, 8)
         >>> output, weights = attention(x, x, x)
         >>> output.shape, weights.shape
-        (rushlight.Size([3, 5, 8]), rushlight.Size([3, 5, 5]))
+        (torch.Size([3, 5, 8]), torch.Size([3, 5, 5]))
     """
 
     __constants__ = ["batch_first"]
@@ -88,7 +88,7 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _make_in_proj(self, where: dict) -> None:
-        """One matrix for all three projections when they have the same width, else three."""
+        """Make one matrix for all three maps if their widths are equal, else three."""
         names = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
         if self._qkv_same_embed_dim:
             self.in_proj_weight = Parameter(empty((3 * self.embed_dim, self.embed_dim), **where))
@@ -190,7 +190,7 @@ class MultiheadAttention(Module):
 
 
 def _turned(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Time before batch, without turning one tensor twice when it plays several parts."""
+    """Swap batch and time of all three; a tensor that is given twice is swapped once."""
     turned = {id(t): t.transpose(1, 0) for t in (query, key, value)}
     return turned[id(query)], turned[id(key)], turned[id(value)]
 

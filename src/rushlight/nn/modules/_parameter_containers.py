@@ -198,7 +198,7 @@ class ParameterDict(Module):
     def popitem(self) -> tuple[str, Any]:
         """Take the newest pair out and return it."""
         key, _ = self._keys.popitem()
-        self._keys[key] = None  # so that it is deleted the usual way
+        self._keys[key] = None  # `pop` below deletes it
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:

@@ -29,7 +29,7 @@ class RNNCellBase(Module):
 
     Example:
         >>> nn.RNNCellBase(4, 8, True, num_chunks=3).weight_ih.shape
-        rushlight.Size([24, 4])
+        torch.Size([24, 4])
     """
 
     __constants__ = ["input_size", "hidden_size", "bias"]
@@ -85,7 +85,7 @@ class RNNCellBase(Module):
                 )
 
     def _step(self, function: str, input: Tensor, states: tuple, default: int) -> Any:
-        """Call the function with a batch, adding and removing one where there is none."""
+        """Call the function; an input without a batch dimension gets one, and the result loses it."""
         self._check(input, *states)
         unbatched = input.dim() == 1
         if unbatched:
@@ -123,7 +123,7 @@ class RNNCell(RNNCellBase):
         >>> for x in torch.zeros(6, 3, 10):
         ...     h = cell(x, h)
         >>> h.shape
-        rushlight.Size([3, 20])
+        torch.Size([3, 20])
     """
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
@@ -161,7 +161,7 @@ class LSTMCell(RNNCellBase):
     Example:
         >>> h, c = nn.LSTMCell(10, 20)(torch.zeros(3, 10))
         >>> h.shape, c.shape
-        (rushlight.Size([3, 20]), rushlight.Size([3, 20]))
+        (torch.Size([3, 20]), torch.Size([3, 20]))
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class GRUCell(RNNCellBase):
 
     Example:
         >>> nn.GRUCell(10, 20)(torch.zeros(3, 10)).shape
-        rushlight.Size([3, 20])
+        torch.Size([3, 20])
     """
 
     def __init__(

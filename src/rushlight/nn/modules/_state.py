@@ -1,4 +1,4 @@
-"""A module's state as a dictionary: writing it, reading it back, and the words when it does not fit."""
+"""A module's state as a dictionary: making it, loading it, and the errors if it does not fit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 class _WrappedHook:
-    """A load hook, with the module put before its arguments where it asked for that."""
+    """A load hook; if it wants the module, that is its first argument."""
 
     def __init__(self, hook: Callable, module: Any = None) -> None:
         self.hook = hook
@@ -236,7 +236,7 @@ class State(Members):
                     return result
 
     def _state_begun(self, destination: Any, prefix: str, keep_vars: bool) -> tuple[dict, Any]:
-        """Save what this module holds itself; its metadata, and the children still to be saved."""
+        """Save this module's own tensors; return its metadata and the children still to be saved."""
         local_metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
@@ -246,7 +246,7 @@ class State(Members):
         return local_metadata, iter(self._modules.items())
 
     def _state_ended(self, destination: Any, prefix: str, local_metadata: dict) -> Any:
-        """Run the hooks that want to see a module saved with its children."""
+        """Run the hooks that come after a module and its children were saved."""
         for hook in self._state_dict_hooks.values():
             result = hook(self, destination, prefix, local_metadata)
             if not getattr(hook, "_from_public_api", False):
@@ -311,7 +311,7 @@ class State(Members):
     def _load_one(
         self, name: str, key: str, param: Any, value: Any, assign: bool, errors: list
     ) -> None:
-        """Copy or assign one tensor, or say why not."""
+        """Copy or assign one tensor; add a message to `errors` if it does not fit."""
         if not isinstance(value, Tensor):
             errors.append(
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
@@ -449,7 +449,7 @@ def _load_own(
     found: _IncompatibleKeys,
     errors: list[str],
 ) -> None:
-    """Load what one module holds itself, and put it on the stack for its children."""
+    """Load one module's own tensors, and put it on the stack for its children."""
     local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
     if assign:
         local_metadata["assign_to_params_buffers"] = assign
@@ -459,7 +459,7 @@ def _load_own(
 
 
 def _loaded(module: Any, found: _IncompatibleKeys) -> None:
-    """Run the hooks that want to see a module loaded with its children."""
+    """Run the hooks that come after a module and its children were loaded."""
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, found) is not None:
             raise AssertionError(

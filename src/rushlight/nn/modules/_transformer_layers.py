@@ -23,10 +23,10 @@ def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
 
 
 class _TransformerLayer(Module):
-    """Self attention and a two-layer network, each with a residual path."""
+    """Self attention and two Linear layers, each added to its input."""
 
     __constants__ = ["norm_first"]
-    _attentions: int  # how many attentions precede the network
+    _attentions: int  # number of attentions before the two Linear layers
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class _TransformerLayer(Module):
         self.activation = activation
 
     def __getstate__(self) -> dict:
-        """With the number by which PyTorch's own layers know two activations."""
+        """The state, with the number that PyTorch's layers keep for two known activations."""
         known = {F.relu: 1, F.gelu: 2}
         kind = known.get(self.activation, 0) if callable(self.activation) else 0
         return {**super().__getstate__(), "activation_relu_or_gelu": kind}
@@ -110,7 +110,7 @@ class TransformerEncoderLayer(_TransformerLayer):
     Example:
         >>> layer = nn.TransformerEncoderLayer(d_model=16, nhead=2, dim_feedforward=32)
         >>> layer(torch.rand(10, 4, 16)).shape
-        rushlight.Size([10, 4, 16])
+        torch.Size([10, 4, 16])
     """
 
     _attentions = 1
@@ -162,7 +162,7 @@ class TransformerDecoderLayer(_TransformerLayer):
     Example:
         >>> layer = nn.TransformerDecoderLayer(d_model=16, nhead=2, dim_feedforward=32)
         >>> layer(torch.rand(7, 4, 16), torch.rand(10, 4, 16)).shape
-        rushlight.Size([7, 4, 16])
+        torch.Size([7, 4, 16])
     """
 
     _attentions = 2

@@ -42,9 +42,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         >>> net = nn.AdaptiveLogSoftmaxWithLoss(16, 100, cutoffs=[10, 50])
         >>> output, loss = net(torch.zeros(4, 16), torch.tensor([0, 5, 20, 99]))
         >>> output.shape
-        rushlight.Size([4])
+        torch.Size([4])
         >>> net.log_prob(torch.zeros(4, 16)).shape
-        rushlight.Size([4, 100])
+        torch.Size([4, 100])
     """
 
     def __init__(

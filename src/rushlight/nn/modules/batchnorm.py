@@ -195,7 +195,7 @@ class BatchNorm2d(_BatchNorm):
         >>> layer = nn.BatchNorm2d(3)
         >>> y = layer(torch.rand(8, 3, 4, 4))
         >>> y.shape, bool(y.mean((0, 2, 3)).abs().max() < 1e-5)
-        (rushlight.Size([8, 3, 4, 4]), True)
+        (torch.Size([8, 3, 4, 4]), True)
         >>> layer.num_batches_tracked
         tensor(1)
     """
@@ -220,7 +220,7 @@ class BatchNorm3d(_BatchNorm):
 
     Example:
         >>> nn.BatchNorm3d(2)(torch.rand(4, 2, 3, 3, 3)).shape
-        rushlight.Size([4, 2, 3, 3, 3])
+        torch.Size([4, 2, 3, 3, 3])
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -304,7 +304,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _LazyNormBase(LazyModuleMixin):
-    """Mixed in before a norm: `num_features` comes from the first input."""
+    """The first base class of lazy norms: `num_features` comes from the first input."""
 
     def __init__(
         self: Any,
@@ -317,7 +317,7 @@ class _LazyNormBase(LazyModuleMixin):
         *,
         bias: bool = True,
     ) -> None:
-        # nothing to allocate yet, so affine and track_running_stats are off while making the base
+        # no sizes yet: affine and track_running_stats stay off while the base class is made
         super().__init__(0, eps, momentum, False, False, device, dtype)
         self.affine = affine
         self.track_running_stats = track_running_stats
@@ -354,7 +354,7 @@ class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
     Example:
         >>> layer = nn.LazyBatchNorm1d()
         >>> layer(torch.zeros(4, 5)).shape
-        rushlight.Size([4, 5])
+        torch.Size([4, 5])
         >>> layer.num_features
         5
     """
@@ -371,7 +371,7 @@ class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
     Example:
         >>> layer = nn.LazyBatchNorm2d()
         >>> layer(torch.zeros(4, 5, 2, 2)).shape
-        rushlight.Size([4, 5, 2, 2])
+        torch.Size([4, 5, 2, 2])
         >>> layer.num_features
         5
     """
@@ -388,7 +388,7 @@ class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
     Example:
         >>> layer = nn.LazyBatchNorm3d()
         >>> layer(torch.zeros(4, 5, 2, 2, 2)).shape
-        rushlight.Size([4, 5, 2, 2, 2])
+        torch.Size([4, 5, 2, 2, 2])
         >>> layer.num_features
         5
     """

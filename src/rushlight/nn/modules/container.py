@@ -32,7 +32,7 @@ class Container(Module):
 
 
 def _position(container: Any, idx: Any) -> int:
-    """A non-negative index."""
+    """The index counted from the start; IndexError if it is out of range."""
     size = len(container)
     idx = operator.index(idx)
     if not -size <= idx < size:
@@ -55,7 +55,7 @@ class Sequential(Module):
     Example:
         >>> net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
         >>> net(torch.zeros(3, 4)).shape
-        rushlight.Size([3, 2])
+        torch.Size([3, 2])
         >>> net[:2]
         Sequential(
           (0): Linear(in_features=4, out_features=8, bias=True)
@@ -229,7 +229,7 @@ class ModuleList(Module):
         ...             x = x + layer(x)
         ...         return x
         >>> Deep()(torch.zeros(2, 4)).shape
-        rushlight.Size([2, 4])
+        torch.Size([2, 4])
         >>> Deep().layers
         ModuleList(
           (0-2): 3 x Linear(in_features=4, out_features=4, bias=True)
@@ -328,7 +328,7 @@ class ModuleList(Module):
         return self
 
     def __repr__(self) -> str:
-        """Equal neighbours are printed once, with how often they follow each other."""
+        """The list as text; equal neighbours are printed once, with their number."""
         texts = [repr(m) for m in self]
         if not texts:
             return f"{self._get_name()}()"
@@ -358,7 +358,7 @@ class ModuleDict(Module):
     Example:
         >>> heads = nn.ModuleDict({"class": nn.Linear(8, 10), "box": nn.Linear(8, 4)})
         >>> heads["box"](torch.zeros(2, 8)).shape
-        rushlight.Size([2, 4])
+        torch.Size([2, 4])
         >>> list(heads)
         ['class', 'box']
     """

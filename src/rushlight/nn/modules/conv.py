@@ -24,7 +24,7 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What all convolutions hold: their numbers, a weight and perhaps a bias."""
+    """The base class of convolutions: sizes, a weight, and a bias or None."""
 
     __constants__ = [
         "stride", "padding", "dilation", "groups", "padding_mode", "output_padding",
@@ -71,7 +71,7 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def _both_sides(self) -> Any:
-        """The padding as `F.pad` takes it: last dimension first, both of its sides."""
+        """The padding as `F.pad` takes it: both sides of the last dimension, then of the one before."""
         if not isinstance(self.padding, str):
             return _reverse_repeat_tuple(self.padding, 2)
         sides = []
@@ -203,7 +203,7 @@ class Conv1d(_Conv):
 
     Example:
         >>> nn.Conv1d(16, 33, 3, stride=2)(torch.zeros(20, 16, 50)).shape
-        rushlight.Size([20, 33, 24])
+        torch.Size([20, 33, 24])
     """
 
     _n = 1
@@ -241,11 +241,11 @@ class Conv2d(_Conv):
     Example:
         >>> layer = nn.Conv2d(3, 16, kernel_size=3, padding=1)
         >>> layer(torch.zeros(8, 3, 32, 32)).shape
-        rushlight.Size([8, 16, 32, 32])
+        torch.Size([8, 16, 32, 32])
         >>> layer.weight.shape
-        rushlight.Size([16, 3, 3, 3])
+        torch.Size([16, 3, 3, 3])
         >>> nn.Conv2d(3, 16, 3, stride=2, padding=1)(torch.zeros(8, 3, 32, 32)).shape
-        rushlight.Size([8, 16, 16, 16])
+        torch.Size([8, 16, 16, 16])
     """
 
     _n = 2
@@ -269,7 +269,7 @@ class Conv3d(_Conv):
 
     Example:
         >>> nn.Conv3d(2, 4, (3, 5, 2))(torch.zeros(1, 2, 10, 9, 8)).shape
-        rushlight.Size([1, 4, 8, 5, 7])
+        torch.Size([1, 4, 8, 5, 7])
     """
 
     _n = 3
@@ -317,7 +317,7 @@ class _ConvTransposeNd(_ConvNd):
         )
 
     def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
-        """The padding that makes the result `output_size`, one of the sizes that fit."""
+        """The output padding with which the result has `output_size`; ValueError if there is none."""
         if output_size is None:
             return self.output_padding
         n = self._n
@@ -376,7 +376,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 
     Example:
         >>> nn.ConvTranspose1d(16, 8, 4, stride=2, padding=1)(torch.zeros(2, 16, 10)).shape
-        rushlight.Size([2, 8, 20])
+        torch.Size([2, 8, 20])
     """
 
     _n = 1
@@ -411,10 +411,10 @@ class ConvTranspose2d(_ConvTransposeNd):
     Example:
         >>> up = nn.ConvTranspose2d(16, 8, 4, stride=2, padding=1)
         >>> up(torch.zeros(1, 16, 14, 14)).shape
-        rushlight.Size([1, 8, 28, 28])
+        torch.Size([1, 8, 28, 28])
         >>> up = nn.ConvTranspose2d(16, 8, 3, stride=2, padding=1)
         >>> up(torch.zeros(1, 16, 6, 6), output_size=(12, 12)).shape
-        rushlight.Size([1, 8, 12, 12])
+        torch.Size([1, 8, 12, 12])
     """
 
     _n = 2
@@ -438,7 +438,7 @@ class ConvTranspose3d(_ConvTransposeNd):
 
     Example:
         >>> nn.ConvTranspose3d(4, 2, 2, stride=2)(torch.zeros(1, 4, 3, 4, 5)).shape
-        rushlight.Size([1, 2, 6, 8, 10])
+        torch.Size([1, 2, 6, 8, 10])
     """
 
     _n = 3
@@ -455,7 +455,7 @@ class LazyConv1d(LazyConv, Conv1d):
     Example:
         >>> layer = nn.LazyConv1d(8, 3)
         >>> layer(torch.zeros(2, 4, 10)).shape
-        rushlight.Size([2, 8, 8])
+        torch.Size([2, 8, 8])
         >>> layer.in_channels
         4
     """
@@ -473,7 +473,7 @@ class LazyConv2d(LazyConv, Conv2d):
     Example:
         >>> layer = nn.LazyConv2d(8, kernel_size=3)
         >>> layer(torch.zeros(2, 4, 10, 10)).shape
-        rushlight.Size([2, 8, 8, 8])
+        torch.Size([2, 8, 8, 8])
         >>> layer
         Conv2d(4, 8, kernel_size=(3, 3), stride=(1, 1))
     """
@@ -491,7 +491,7 @@ class LazyConv3d(LazyConv, Conv3d):
     Example:
         >>> layer = nn.LazyConv3d(8, 3)
         >>> layer(torch.zeros(2, 4, 5, 5, 5)).shape
-        rushlight.Size([2, 8, 3, 3, 3])
+        torch.Size([2, 8, 3, 3, 3])
         >>> layer.in_channels
         4
     """
@@ -509,7 +509,7 @@ class LazyConvTranspose1d(LazyConvTranspose, ConvTranspose1d):
     Example:
         >>> layer = nn.LazyConvTranspose1d(8, 3)
         >>> layer(torch.zeros(2, 4, 10)).shape
-        rushlight.Size([2, 8, 12])
+        torch.Size([2, 8, 12])
         >>> layer.in_channels
         4
     """
@@ -527,7 +527,7 @@ class LazyConvTranspose2d(LazyConvTranspose, ConvTranspose2d):
     Example:
         >>> layer = nn.LazyConvTranspose2d(8, 2, stride=2)
         >>> layer(torch.zeros(2, 4, 10, 10)).shape
-        rushlight.Size([2, 8, 20, 20])
+        torch.Size([2, 8, 20, 20])
         >>> layer.in_channels
         4
     """
@@ -545,7 +545,7 @@ class LazyConvTranspose3d(LazyConvTranspose, ConvTranspose3d):
     Example:
         >>> layer = nn.LazyConvTranspose3d(8, 2)
         >>> layer(torch.zeros(2, 4, 3, 3, 3)).shape
-        rushlight.Size([2, 8, 4, 4, 4])
+        torch.Size([2, 8, 4, 4, 4])
         >>> layer.in_channels
         4
     """

@@ -10,7 +10,7 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 
 
 class _DropoutNd(Module):
-    """Holds p; the function of the same name does the rest, in training mode only."""
+    """Holds `p`, and calls the function of the same name."""
 
     __constants__ = ["p", "inplace"]
     _name: str

@@ -22,7 +22,7 @@ class Flatten(Module):
 
     Example:
         >>> nn.Flatten()(torch.zeros(32, 8, 5, 5)).shape
-        rushlight.Size([32, 200])
+        torch.Size([32, 200])
     """
 
     __constants__ = ["start_dim", "end_dim"]
@@ -54,7 +54,7 @@ class Unflatten(Module):
 
     Example:
         >>> nn.Unflatten(1, (2, 5, 5))(torch.zeros(32, 50)).shape
-        rushlight.Size([32, 2, 5, 5])
+        torch.Size([32, 2, 5, 5])
     """
 
     __constants__ = ["dim", "unflattened_size"]

@@ -76,7 +76,7 @@ class Unfold(Module):
 
     Example:
         >>> nn.Unfold(kernel_size=(2, 3))(torch.zeros(2, 5, 3, 4)).shape
-        rushlight.Size([2, 30, 4])
+        torch.Size([2, 30, 4])
     """
 
     __constants__ = ["kernel_size", "dilation", "padding", "stride"]

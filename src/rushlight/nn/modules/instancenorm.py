@@ -138,7 +138,7 @@ class InstanceNorm2d(_InstanceNorm):
     Example:
         >>> y = nn.InstanceNorm2d(3)(torch.rand(2, 3, 8, 8))
         >>> y.shape, bool(y.mean((2, 3)).abs().max() < 1e-5)
-        (rushlight.Size([2, 3, 8, 8]), True)
+        (torch.Size([2, 3, 8, 8]), True)
     """
 
     _n = 2
@@ -155,14 +155,14 @@ class InstanceNorm3d(_InstanceNorm):
 
     Example:
         >>> nn.InstanceNorm3d(2)(torch.rand(1, 2, 3, 3, 3)).shape
-        rushlight.Size([1, 2, 3, 3, 3])
+        torch.Size([1, 2, 3, 3, 3])
     """
 
     _n = 3
 
 
 class _LazyInstanceNorm(_LazyNormBase):
-    """Mixed in before an instance norm; an unbatched first input has its channels in front."""
+    """The first base class of lazy instance norms; an input without batch has channels first."""
 
     _n: int
 
@@ -180,7 +180,7 @@ class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
     Example:
         >>> layer = nn.LazyInstanceNorm1d()
         >>> layer(torch.zeros(2, 3, 4)).shape
-        rushlight.Size([2, 3, 4])
+        torch.Size([2, 3, 4])
         >>> layer.num_features
         3
     """
@@ -197,7 +197,7 @@ class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d):
     Example:
         >>> layer = nn.LazyInstanceNorm2d()
         >>> layer(torch.zeros(2, 3, 4, 4)).shape
-        rushlight.Size([2, 3, 4, 4])
+        torch.Size([2, 3, 4, 4])
         >>> layer.num_features
         3
     """
@@ -214,7 +214,7 @@ class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d):
     Example:
         >>> layer = nn.LazyInstanceNorm3d()
         >>> layer(torch.zeros(2, 3, 4, 4, 4)).shape
-        rushlight.Size([2, 3, 4, 4, 4])
+        torch.Size([2, 3, 4, 4, 4])
         >>> layer.num_features
         3
     """

@@ -45,7 +45,7 @@ class LazyModuleMixin:
         unexpected_keys: list,
         error_msgs: list,
     ) -> None:
-        """Take the shapes of a checkpoint that is about to be loaded."""
+        """Give parameters the shapes that they have in a checkpoint, before it is loaded."""
         for name, param in itertools.chain(self._parameters.items(), self._buffers.items()):
             key = prefix + name
             if key in state_dict and param is not None and is_lazy(param):

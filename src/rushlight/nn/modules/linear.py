@@ -56,9 +56,9 @@ class Linear(Module):
     Example:
         >>> layer = nn.Linear(20, 30)
         >>> layer(torch.zeros(128, 20)).shape
-        rushlight.Size([128, 30])
+        torch.Size([128, 30])
         >>> layer.weight.shape, layer.bias.shape
-        (rushlight.Size([30, 20]), rushlight.Size([30]))
+        (torch.Size([30, 20]), torch.Size([30]))
     """
 
     __constants__ = ["in_features", "out_features"]
@@ -129,7 +129,7 @@ class Bilinear(Module):
 
     Example:
         >>> nn.Bilinear(5, 6, 4)(torch.zeros(8, 5), torch.zeros(8, 6)).shape
-        rushlight.Size([8, 4])
+        torch.Size([8, 4])
     """
 
     __constants__ = ["in1_features", "in2_features", "out_features"]
@@ -187,7 +187,7 @@ class LazyLinear(LazyModuleMixin, Linear):
     Example:
         >>> layer = nn.LazyLinear(3)
         >>> layer(torch.zeros(2, 5)).shape
-        rushlight.Size([2, 3])
+        torch.Size([2, 3])
         >>> layer
         Linear(in_features=5, out_features=3, bias=True)
     """

@@ -196,7 +196,8 @@ class CrossEntropyLoss(_WeightedLoss):
 
     Raises:
         IndexError: if a class number is out of range.
-        RuntimeError: if shapes or dtypes do not fit.
+        ValueError: if the batch sizes of input and target differ.
+        RuntimeError: if dtypes or other sizes do not fit.
 
     Example:
         >>> scores = torch.tensor([[2.0, 0.0, 0.0], [0.0, 3.0, 0.0]])

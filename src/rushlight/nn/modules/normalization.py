@@ -117,7 +117,7 @@ class LayerNorm(Module):
         >>> nn.LayerNorm(4)(torch.tensor([[1.0, 1.0, 3.0, 3.0]])).detach()
         tensor([[-1.0000, -1.0000,  1.0000,  1.0000]])
         >>> nn.LayerNorm((3, 8))(torch.rand(2, 5, 3, 8)).shape
-        rushlight.Size([2, 5, 3, 8])
+        torch.Size([2, 5, 3, 8])
     """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
@@ -187,7 +187,7 @@ class GroupNorm(Module):
         >>> nn.GroupNorm(2, 4, eps=0.0)(torch.tensor([[1.0, 3.0, 10.0, 30.0]])).detach()
         tensor([[-1.,  1., -1.,  1.]])
         >>> nn.GroupNorm(3, 6)(torch.rand(2, 6, 8, 8)).shape
-        rushlight.Size([2, 6, 8, 8])
+        torch.Size([2, 6, 8, 8])
     """
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]

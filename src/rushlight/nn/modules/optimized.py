@@ -11,7 +11,7 @@ _OWN = frozenset(("_orig_mod", "_compiled", "_modules", "_parameters", "_buffers
 
 
 class OptimizedModule(Module):
-    """Owns a module as `_orig_mod`, replays its calls, and answers every other question as it would."""
+    """A module whose calls are compiled; all else is passed on to the module in `_orig_mod`."""
 
     def __init__(self, model: Any, compiled: Any) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class OptimizedModule(Module):
         return self.__reduce__()
 
     def program(self) -> Any:
-        """The newest program, printable."""
+        """Return the newest program; it can be printed."""
         return self._compiled.program()
 
     def draw(self, path: str) -> None:

@@ -102,7 +102,7 @@ class ConstantPad3d(_ConstantPadNd):
 
     Example:
         >>> nn.ConstantPad3d(1, 9.0)(torch.ones(1, 2, 2, 2, 2)).shape
-        rushlight.Size([1, 2, 4, 4, 4])
+        torch.Size([1, 2, 4, 4, 4])
     """
 
     _n = 3
@@ -160,7 +160,7 @@ class ZeroPad3d(_ZeroPad, ConstantPad3d):
 
     Example:
         >>> nn.ZeroPad3d(1)(torch.ones(1, 2, 2, 2, 2)).shape
-        rushlight.Size([1, 2, 4, 4, 4])
+        torch.Size([1, 2, 4, 4, 4])
     """
 
 
@@ -225,7 +225,7 @@ class ReflectionPad3d(_ReflectionPadNd):
 
     Example:
         >>> nn.ReflectionPad3d(1)(torch.ones(1, 2, 2, 2, 2)).shape
-        rushlight.Size([1, 2, 4, 4, 4])
+        torch.Size([1, 2, 4, 4, 4])
     """
 
     _n = 3
@@ -283,7 +283,7 @@ class ReplicationPad3d(_ReplicationPadNd):
 
     Example:
         >>> nn.ReplicationPad3d(1)(torch.ones(1, 2, 2, 2, 2)).shape
-        rushlight.Size([1, 2, 4, 4, 4])
+        torch.Size([1, 2, 4, 4, 4])
     """
 
     _n = 3
@@ -356,7 +356,7 @@ class CircularPad3d(_CircularPadNd):
 
     Example:
         >>> nn.CircularPad3d(1)(torch.ones(1, 2, 2, 2, 2)).shape
-        rushlight.Size([1, 2, 4, 4, 4])
+        torch.Size([1, 2, 4, 4, 4])
     """
 
     _n = 3

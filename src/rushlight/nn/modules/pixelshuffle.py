@@ -1,4 +1,4 @@
-"""Trading channels for resolution."""
+"""Layers that turn channels into pixels, and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PixelShuffle(Module):
 
     Example:
         >>> nn.PixelShuffle(3)(torch.zeros(1, 9, 4, 4)).shape
-        rushlight.Size([1, 1, 12, 12])
+        torch.Size([1, 1, 12, 12])
     """
 
     __constants__ = ["upscale_factor"]
@@ -47,7 +47,7 @@ class PixelUnshuffle(Module):
 
     Example:
         >>> nn.PixelUnshuffle(3)(torch.zeros(1, 1, 12, 12)).shape
-        rushlight.Size([1, 9, 4, 4])
+        torch.Size([1, 9, 4, 4])
     """
 
     __constants__ = ["downscale_factor"]

@@ -96,7 +96,7 @@ class MaxPool2d(_MaxPoolNd):
         tensor([[[[ 5.,  7.],
                   [13., 15.]]]])
         >>> nn.MaxPool2d(3, stride=2, padding=1)(torch.zeros(1, 64, 112, 112)).shape
-        rushlight.Size([1, 64, 56, 56])
+        torch.Size([1, 64, 56, 56])
     """
 
     _name = "max_pool2d"
@@ -114,7 +114,7 @@ class MaxPool3d(_MaxPoolNd):
 
     Example:
         >>> nn.MaxPool3d(2)(torch.zeros(1, 4, 8, 8, 8)).shape
-        rushlight.Size([1, 4, 4, 4, 4])
+        torch.Size([1, 4, 4, 4, 4])
     """
 
     _name = "max_pool3d"
@@ -198,7 +198,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
     Example:
         >>> y, where = nn.MaxPool3d(2, return_indices=True)(torch.rand(1, 2, 4, 4, 4))
         >>> nn.MaxUnpool3d(2)(y, where).shape
-        rushlight.Size([1, 2, 4, 4, 4])
+        torch.Size([1, 2, 4, 4, 4])
     """
 
     _name = "max_unpool3d"
@@ -319,7 +319,7 @@ class AvgPool3d(_AvgPoolWithDivisor):
 
     Example:
         >>> nn.AvgPool3d(2)(torch.ones(1, 4, 8, 8, 8)).shape
-        rushlight.Size([1, 4, 4, 4, 4])
+        torch.Size([1, 4, 4, 4, 4])
     """
 
     _name = "avg_pool3d"
@@ -383,9 +383,9 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
     Example:
         >>> nn.FractionalMaxPool2d(2, output_size=5)(torch.rand(2, 4, 9, 9)).shape
-        rushlight.Size([2, 4, 5, 5])
+        torch.Size([2, 4, 5, 5])
         >>> nn.FractionalMaxPool2d(2, output_ratio=0.5)(torch.rand(2, 4, 9, 9)).shape
-        rushlight.Size([2, 4, 4, 4])
+        torch.Size([2, 4, 4, 4])
     """
 
     _name = "fractional_max_pool2d"
@@ -410,9 +410,9 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 
     Example:
         >>> nn.FractionalMaxPool3d(2, output_size=5)(torch.rand(2, 4, 9, 9, 9)).shape
-        rushlight.Size([2, 4, 5, 5, 5])
+        torch.Size([2, 4, 5, 5, 5])
         >>> nn.FractionalMaxPool3d(2, output_ratio=0.5)(torch.rand(2, 4, 9, 9, 9)).shape
-        rushlight.Size([2, 4, 4, 4, 4])
+        torch.Size([2, 4, 4, 4, 4])
     """
 
     _name = "fractional_max_pool3d"
@@ -548,9 +548,9 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
     Example:
         >>> nn.AdaptiveAvgPool2d(1)(torch.ones(8, 512, 7, 7)).shape
-        rushlight.Size([8, 512, 1, 1])
+        torch.Size([8, 512, 1, 1])
         >>> nn.AdaptiveAvgPool2d((None, 3))(torch.ones(1, 8, 7, 7)).shape
-        rushlight.Size([1, 8, 7, 3])
+        torch.Size([1, 8, 7, 3])
     """
 
     _name = "adaptive_avg_pool2d"
@@ -568,7 +568,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
 
     Example:
         >>> nn.AdaptiveAvgPool3d(2)(torch.ones(1, 4, 5, 6, 7)).shape
-        rushlight.Size([1, 4, 2, 2, 2])
+        torch.Size([1, 4, 2, 2, 2])
     """
 
     _name = "adaptive_avg_pool3d"
@@ -622,7 +622,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
         >>> nn.AdaptiveMaxPool2d(1)(torch.arange(9.0).reshape(1, 1, 3, 3))
         tensor([[[[8.]]]])
         >>> nn.AdaptiveMaxPool2d((2, 3))(torch.ones(1, 8, 7, 7)).shape
-        rushlight.Size([1, 8, 2, 3])
+        torch.Size([1, 8, 2, 3])
     """
 
     _name = "adaptive_max_pool2d"
@@ -641,7 +641,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
     Example:
         >>> nn.AdaptiveMaxPool3d(2)(torch.ones(1, 4, 5, 6, 7)).shape
-        rushlight.Size([1, 4, 2, 2, 2])
+        torch.Size([1, 4, 2, 2, 2])
     """
 
     _name = "adaptive_max_pool3d"

@@ -114,7 +114,8 @@ class RNNBase(Module):
         return [getattr(self, name) for name in self._flat_weights_names]
 
     def __getstate__(self) -> dict:
-        return {**super().__getstate__(), "_flat_weights": self._flat_weights}  # as PyTorch's have
+        # PyTorch's pickles have `_flat_weights`.
+        return {**super().__getstate__(), "_flat_weights": self._flat_weights}
 
     def __setstate__(self, state: dict) -> None:
         super().__setstate__({k: v for k, v in state.items() if k != "_flat_weights"})
@@ -192,7 +193,7 @@ class RNNBase(Module):
         return self._zeros(input, batch, self.hidden_size)
 
     def _batched(self, hx: Any, name: str) -> Any:
-        """An unbatched state with a batch dimension; RuntimeError when it has one already."""
+        """Add a batch dimension to a state; RuntimeError if it has one already."""
         if hx is None:
             return None
         if hx.dim() != 2:
@@ -257,7 +258,7 @@ class RNNBase(Module):
         counts = BatchSizes(packed.counts())
         if hx is None:
             hx = self._initial(data, counts[0])
-        else:  # the user's states are in the user's order
+        else:  # the given states have the order of the sequences before sorting
             hx = self.permute_hidden(hx, order)
         self.check_forward_args(data, hx, counts)
         out, state = self._run(data, counts, hx)
@@ -342,7 +343,7 @@ class RNN(RNNBase):
         >>> rnn = nn.RNN(10, 20, num_layers=2)
         >>> output, h = rnn(torch.zeros(5, 3, 10))
         >>> output.shape, h.shape
-        (rushlight.Size([5, 3, 20]), rushlight.Size([2, 3, 20]))
+        (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -386,7 +387,7 @@ class GRU(RNNBase):
         >>> gru = nn.GRU(10, 20, batch_first=True, bidirectional=True)
         >>> output, h = gru(torch.zeros(3, 5, 10))
         >>> output.shape, h.shape
-        (rushlight.Size([3, 5, 40]), rushlight.Size([2, 3, 20]))
+        (torch.Size([3, 5, 40]), torch.Size([2, 3, 20]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -423,7 +424,7 @@ class LSTM(RNNBase):
         >>> lstm = nn.LSTM(10, 20, num_layers=2)
         >>> output, (h, c) = lstm(torch.zeros(5, 3, 10))
         >>> output.shape, h.shape, c.shape
-        (rushlight.Size([5, 3, 20]), rushlight.Size([2, 3, 20]), rushlight.Size([2, 3, 20]))
+        (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]), torch.Size([2, 3, 20]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -16,7 +16,7 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 def _wrapped(padding_idx: int | None, rows: int) -> int | None:
-    """A non-negative padding index."""
+    """The padding index counted from the start; AssertionError if it is out of range."""
     if padding_idx is None:
         return None
     if padding_idx > 0 and padding_idx >= rows:
@@ -29,7 +29,7 @@ def _wrapped(padding_idx: int | None, rows: int) -> int | None:
 
 
 class _Table(Module):
-    """A weight of one row per index."""
+    """The base class of tables: a weight with one row per index."""
 
     def _make_weight(self, given: Any, device: Any, dtype: Any, freeze: bool = False) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
@@ -77,7 +77,7 @@ class Embedding(_Table):
     Example:
         >>> table = nn.Embedding(10, 3, padding_idx=0)
         >>> table(torch.tensor([[1, 2, 4, 0]])).shape
-        rushlight.Size([1, 4, 3])
+        torch.Size([1, 4, 3])
         >>> table(torch.tensor([0])).detach()
         tensor([[0., 0., 0.]])
     """

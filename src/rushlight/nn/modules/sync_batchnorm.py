@@ -13,10 +13,10 @@ __all__ = ["normalised"]
 
 
 def normalised(layer: Any, x: Tensor, group: Any) -> Tensor:
-    """`x` by the mean and variance of all ranks' batches; ranks may have batches of different sizes.
+    """Normalise `x` by the mean and variance of the batches of all ranks, whose sizes may differ.
 
-    The mean comes first and the squares of distances from it second: sums of squares alone would
-    lose digits where the mean is large.
+    The mean is computed first, then the squared distances from it: a sum of squares alone would
+    lose digits if the mean is large.
     """
     axes = [d for d in range(x.dim()) if d != 1]
     wide = x.float() if x.element_size() < 4 else x
@@ -37,7 +37,7 @@ def normalised(layer: Any, x: Tensor, group: Any) -> Tensor:
 
 
 def _remember(layer: Any, mean: Tensor, var: Tensor, total: Tensor) -> None:
-    """Move the running statistics, with the unbiased variance, as BatchNorm does."""
+    """Update the running statistics, with the unbiased variance, as BatchNorm does."""
     if not (layer.training and layer.track_running_stats):
         return
     with no_grad():

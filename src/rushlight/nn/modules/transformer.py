@@ -25,7 +25,7 @@ __all__ = [
 
 
 def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """-inf above the diagonal: no position sees a later one."""
+    """A mask with -inf above the diagonal, so that no position looks at a later one."""
     return full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(1)
 
 
@@ -42,7 +42,7 @@ class TransformerEncoder(Module):
         norm: a module called at the end, such as a layer norm.
         enable_nested_tensor: in evaluation, outputs at padded places are zero, as where PyTorch
             leaves them out of the computation; rushlight computes them and sets them to zero.
-        mask_check: accepted, and not used.
+        mask_check: do so only if all padding is at the end of its row.
 
     Shape:
         src (S, N, E), or without N -> the same.
@@ -51,7 +51,7 @@ class TransformerEncoder(Module):
         >>> layer = nn.TransformerEncoderLayer(16, 2, dim_feedforward=32, batch_first=True)
         >>> encoder = nn.TransformerEncoder(layer, num_layers=2)
         >>> encoder(torch.rand(4, 10, 16)).shape
-        rushlight.Size([4, 10, 16])
+        torch.Size([4, 10, 16])
     """
 
     __constants__ = ["norm"]
@@ -85,7 +85,7 @@ class TransformerEncoder(Module):
             src: (S, N, E), (N, S, E) if `batch_first`, or (S, E).
             mask: (S, S) or (N nhead, S, S), True (or -inf) where a place may not look.
             src_key_padding_mask: (N, S), True (or -inf) at places that are padding.
-            is_causal: `mask` is the causal mask; found out if None.
+            is_causal: `mask` is the causal mask: a hint, the result is the same.
         """
         output = src
         for layer in self.layers:
@@ -108,13 +108,14 @@ class TransformerEncoder(Module):
 
     def _without_padding(self, output: Tensor, padding: Tensor) -> Tensor:
         padded = padding.ne(0)
-        if self.mask_check:  # only where every row's padding is at its end; no host read for that
+        # Only if all padding is at the end of its row; decided without waiting for the device.
+        if self.mask_check:
             padded = padded & (padded[:, 1:] | ~padded[:, :-1]).all()
         return output.masked_fill(padded.unsqueeze(-1), 0.0)
 
 
 def _could_be_nested(layer: Any) -> bool:
-    """Whether PyTorch has its quick path for this kind of layer."""
+    """Whether PyTorch would leave padding out of the computation for this kind of layer."""
     if not isinstance(layer, TransformerEncoderLayer):
         return False
     attention = layer.self_attn
@@ -145,7 +146,7 @@ class TransformerDecoder(Module):
         >>> layer = nn.TransformerDecoderLayer(16, 2, dim_feedforward=32)
         >>> decoder = nn.TransformerDecoder(layer, num_layers=2)
         >>> decoder(torch.rand(7, 4, 16), torch.rand(10, 4, 16)).shape
-        rushlight.Size([7, 4, 16])
+        torch.Size([7, 4, 16])
     """
 
     __constants__ = ["norm"]
@@ -176,8 +177,8 @@ class TransformerDecoder(Module):
             memory: the encoder's output, (S, N, E).
             tgt_mask, memory_mask: (T, T) and (T, S), True (or -inf) where a place may not look.
             tgt_key_padding_mask, memory_key_padding_mask: (N, T) and (N, S), True (or -inf) at padding.
-            tgt_is_causal, memory_is_causal: the mask is the causal mask; found out if
-                `tgt_is_causal` is None.
+            tgt_is_causal, memory_is_causal: the mask is the causal mask: a hint, the result is
+                the same.
         """
         output = tgt
         for layer in self.layers:
@@ -212,7 +213,7 @@ class Transformer(Module):
         >>> net = nn.Transformer(16, 2, 1, 1, dim_feedforward=32, batch_first=True)
         >>> mask = nn.Transformer.generate_square_subsequent_mask(7)
         >>> net(torch.rand(4, 10, 16), torch.rand(4, 7, 16), tgt_mask=mask).shape
-        rushlight.Size([4, 7, 16])
+        torch.Size([4, 7, 16])
     """
 
     def __init__(
@@ -280,8 +281,8 @@ class Transformer(Module):
                 not look.
             src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask: (N, S), (N, T) and
                 (N, S), True (or -inf) at padding.
-            src_is_causal, tgt_is_causal, memory_is_causal: the mask is the causal mask; found out if
-                None.
+            src_is_causal, tgt_is_causal, memory_is_causal: the mask is the causal mask: a hint, the
+                result is the same.
         """
         self._check(src, tgt)
         memory = self.encoder(

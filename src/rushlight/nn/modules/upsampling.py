@@ -30,7 +30,7 @@ class Upsample(Module):
         >>> nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 3.0]]]))
         tensor([[[1., 1., 3., 3.]]])
         >>> nn.Upsample(size=(10, 12), mode="bilinear")(torch.zeros(1, 3, 5, 6)).shape
-        rushlight.Size([1, 3, 10, 12])
+        torch.Size([1, 3, 10, 12])
     """
 
     __constants__ = [

@@ -1,4 +1,4 @@
-"""Spreading one number over the dimensions of a layer."""
+"""Arguments of layers: one number for all dimensions, or one for each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _quadruple = _ntuple(4, "_quadruple")
 
 
 def _reverse_repeat_tuple(t: tuple, n: int) -> tuple:
-    """Each entry n times, last entry first: the order `pad` takes."""
+    """Each entry n times, the last entry first: the order of `F.pad`."""
     return tuple(x for x in reversed(t) for _ in range(n))
 
 

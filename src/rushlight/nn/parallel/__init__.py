@@ -14,7 +14,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What needs other processes is loaded when it is asked for."""
+    """Import what needs other processes on first use."""
     from importlib import import_module
 
     if name == "DistributedDataParallel":

@@ -12,12 +12,12 @@ from ...operators.create.filled import zeros
 
 __all__ = ["Bucket", "divide"]
 
-FIRST_MB = 1.0  # a small first bucket is soon under way
-_tokens = itertools.count(1 << 32)  # apart from those that `calls.begin` gives
+FIRST_MB = 1.0  # small, so that the first exchange starts early
+_tokens = itertools.count(1 << 32)  # numbers that `calls.begin` does not use
 
 
 def divide(params: list[Any], limit_mb: float, first_mb: float = FIRST_MB) -> list[list[int]]:
-    """Which parameters, by number, share a bucket: neighbours of one dtype and device up to a size."""
+    """Divide parameters, by number, into buckets: neighbours of one dtype and device, up to a size."""
     found: list[list[int]] = []
     open_: dict[Any, tuple[list[int], int]] = {}
     limits: dict[Any, float] = {}
@@ -36,7 +36,7 @@ def divide(params: list[Any], limit_mb: float, first_mb: float = FIRST_MB) -> li
 
 
 class Bucket:
-    """Gradients of some parameters in one flat tensor, and what became of them in this pass."""
+    """The gradients of some parameters in one flat tensor, and which of them arrived in this pass."""
 
     def __init__(self, index: int, numbers: list[int], params: list[Any]) -> None:
         self.index = index
@@ -53,13 +53,13 @@ class Bucket:
                 self.views.append(self.flat[at : at + p.numel()].view(p.shape))
                 at += p.numel()
         self.token = next(_tokens)
-        self.call: Call | None = None  # under way
-        self.future: Any = None  # of a communication hook
+        self.call: Call | None = None  # the exchange, once it has started
+        self.future: Any = None  # the result of a communication hook
         self.missing = len(params)
         self.filled: set[int] = set()
 
     def reset(self) -> None:
-        """Before a pass: nothing has arrived."""
+        """Begin a new pass: no gradient has arrived."""
         self.call = self.future = None
         self.missing = len(self.params)
         self.filled.clear()

@@ -1,4 +1,4 @@
-"""DataParallel on one device: PyTorch's wrapper, which passes everything through."""
+"""DataParallel on one device: PyTorch's wrapper, which only calls the module."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DataParallel(Module):
     Example:
         >>> net = nn.DataParallel(nn.Linear(2, 3))
         >>> net(torch.zeros(4, 2)).shape
-        rushlight.Size([4, 3])
+        torch.Size([4, 3])
         >>> list(net.state_dict())
         ['module.weight', 'module.bias']
     """

@@ -1,4 +1,4 @@
-"""DistributedDataParallel: one model in every process, whose gradients are averaged as they arise."""
+"""DistributedDataParallel: one model in every process, whose gradients are averaged during backward."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .reducer import Reducer
 
 __all__ = ["DistributedDataParallel"]
 
-_SYNC_BYTES = 250 << 20  # parameters travel in pieces of this size when the model is made
+_SYNC_BYTES = 250 << 20  # parameters are sent in pieces of this size when the model is made
 
 
 class DistributedDataParallel(Module, Joinable):
@@ -64,7 +64,8 @@ class DistributedDataParallel(Module, Joinable):
         >>> dist.destroy_process_group()
     """
 
-    reduces_alone = False  # one rank has nothing to exchange; benchmarks measure what it would cost
+    # True makes a group of one exchange, too, so that benchmarks can measure its cost.
+    reduces_alone = False
 
     def __init__(
         self,
@@ -110,7 +111,7 @@ class DistributedDataParallel(Module, Joinable):
         self._shared = [(n, p) for n, p in named if p.requires_grad]
         self._reducer: Reducer | None = None
         self._exchange: Any = (
-            None  # the communication hook, where a compiled step looks for changes
+            None  # the communication hook; a compiled step checks whether it has changed
         )
         if group.size() > 1:
             self._check_same([(n, tuple(p.shape), str(p.dtype)) for n, p in named])
@@ -128,7 +129,7 @@ class DistributedDataParallel(Module, Joinable):
             )  # fmt: skip
 
     def _check_same(self, mine: list[Any]) -> None:
-        """The models of all ranks must have the same parameters; a difference is named."""
+        """Raise an error that names the first difference if two ranks have different parameters."""
         found: list[Any] = [None] * self.process_group.size()
         all_gather_object(found, mine, self.process_group)
         for rank, theirs in enumerate(found):
@@ -149,7 +150,7 @@ class DistributedDataParallel(Module, Joinable):
         return [b for n, b in self.module.named_buffers() if n not in self.parameters_to_ignore]
 
     def _send_state(self) -> None:
-        """All ranks begin with rank 0's parameters and buffers."""
+        """Send rank 0's parameters and buffers to all ranks."""
         params = [
             p for n, p in self.module.named_parameters() if n not in self.parameters_to_ignore
         ]
@@ -192,7 +193,7 @@ class DistributedDataParallel(Module, Joinable):
         return out
 
     def _sender(self) -> int:
-        """Whose buffers all take over: rank 0's, or under `join` the last rank's that has a batch."""
+        """The rank whose buffers all take: rank 0, or under `join` the last rank that has a batch."""
         if not self._join_config.enable:
             return 0
         return self._last_with_a_batch(True)
@@ -288,19 +289,19 @@ class DistributedDataParallel(Module, Joinable):
         return self.process_group
 
     def _tell_sync(self, sync: bool, reducer: Reducer) -> None:
-        """Under `join`: whether this batch exchanges gradients, and how many ranks have one."""
-        told = zeros(2, device=self.join_device)
-        told[0] = 1.0
-        told[1] = float(sync)
-        all_reduce(told, group=self.process_group)
-        active = told[0].item()
+        """Under `join`: tell all ranks whether this batch exchanges gradients; count who has a batch."""
+        flags = zeros(2, device=self.join_device)
+        flags[0] = 1.0
+        flags[1] = float(sync)
+        all_reduce(flags, group=self.process_group)
+        active = flags[0].item()
         reducer.factor = None if self._divide_by_initial else float(active)
 
     _divide_by_initial = True
 
 
 class _DdpJoinHook(JoinHook):
-    """What a rank without batches does for a DDP model."""
+    """What a rank that has no more batches does for the model."""
 
     def __init__(self, ddp: DistributedDataParallel, divide_by_initial: bool) -> None:
         self.ddp = ddp
@@ -311,9 +312,9 @@ class _DdpJoinHook(JoinHook):
         reducer = ddp._reducer
         if reducer is None:
             return
-        told = zeros(2, device=ddp.join_device)
-        all_reduce(told, group=ddp.process_group)
-        active, sync = (float(v) for v in told.tolist())
+        flags = zeros(2, device=ddp.join_device)
+        all_reduce(flags, group=ddp.process_group)
+        active, sync = (float(v) for v in flags.tolist())
         reducer.factor = None if ddp._divide_by_initial else active
         if not sync:
             return
@@ -323,7 +324,7 @@ class _DdpJoinHook(JoinHook):
         reducer.shadow()
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """All ranks end with the model of one that had the most batches."""
+        """Send the model of a rank that had the most batches to all ranks."""
         ddp = self.ddp
         if ddp._reducer is not None:
             source = ddp._last_with_a_batch(is_last_joiner)

@@ -26,7 +26,7 @@ __all__ = ["Reducer"]
 
 
 class Reducer:
-    """The gradients of one wrapped model."""
+    """Exchanges the gradients of one model."""
 
     def __init__(
         self,
@@ -43,16 +43,18 @@ class Reducer:
         self.find_unused, self.as_view, self.static_graph = find_unused, as_view, static_graph
         self.hook: Callable[[Any, GradBucket], Any] | None = None
         self.hook_state: Any = None
-        self.factor: float | None = None  # what `join` divides by instead of the number of ranks
-        self.order: list[int] = []  # in which gradients became ready
+        # Under `join`: what to divide by instead of the number of ranks.
+        self.factor: float | None = None
+        self.order: list[int] = []  # the order in which gradients became ready
         self.rebuilt = False
         self.passes = 0
-        self.expects = False  # a pass with exchange is under way or due
-        self.open = False  # it has begun: its end is a callback of the tape
-        self.next = 0  # the bucket whose turn it is
+        self.expects = False  # a backward pass with an exchange runs or will come
+        self.open = False  # that pass has begun, and the tape will call `_finish` at its end
+        self.next = 0  # the next bucket to be sent
         self.used: set[int] = set()
-        self.static_used: set[int] | None = None  # of the first pass, with static_graph
-        # the order of the parameters, backwards, is the likeliest order of their gradients
+        # With static_graph: the parameters that the first pass used.
+        self.static_used: set[int] | None = None
+        # gradients most likely arrive in the reverse order of the parameters
         last_first = list(range(len(params)))[::-1]
         self._make([[last_first[i] for i in part] for part in divide(params[::-1], limit_mb)])
         self._handles = [
@@ -71,7 +73,7 @@ class Reducer:
     # -- one pass ---------------------------------------------------------------------------------
 
     def prepare(self, outputs: list[Tensor]) -> None:
-        """Called when forward is done: a backward pass with exchange comes next."""
+        """Get ready for a backward pass with an exchange; called at the end of forward."""
         if self.open:
             raise RuntimeError(self._unfinished())
         self._rebuild()
@@ -127,7 +129,7 @@ class Reducer:
         self._arrived(number)
 
     def _fill(self, bucket: Bucket, k: int, param: Any) -> None:
-        """Copy a gradient into its place; with `gradient_as_bucket_view` it lives there from now on."""
+        """Copy a gradient into its bucket; with `gradient_as_bucket_view` it stays there."""
         view, grad = bucket.views[k], param.grad
         if grad.is_sparse:
             raise RuntimeError("DistributedDataParallel does not exchange sparse gradients")
@@ -146,7 +148,7 @@ class Reducer:
             self.next += 1
 
     def _launch(self, bucket: Bucket) -> None:
-        """Send a full bucket on its way."""
+        """Start the exchange of a full bucket."""
         if len(bucket.filled) < len(bucket.params):
             with no_grad():
                 for k, view in enumerate(bucket.views):
@@ -168,12 +170,12 @@ class Reducer:
     # -- its end ----------------------------------------------------------------------------------
 
     def _finish(self) -> None:
-        """The backward pass is over: wait for all buckets and give the averages back."""
+        """End of backward: wait for all buckets and write the averages to the gradients."""
         if self.next < len(self.buckets) and self.static_graph and self.static_used is None:
             for i in sorted(set(range(len(self.params))) - self.used):
                 self._arrived(i)
         if self.next < len(self.buckets):
-            return  # `prepare` tells, as PyTorch does: not every parameter took part
+            return  # not all parameters took part: the next `prepare` raises the error, as PyTorch does
         self.open = self.expects = False
         if self.static_graph and self.static_used is None:
             self.static_used = set(self.used)
@@ -184,7 +186,7 @@ class Reducer:
                 self._give_back(bucket, anywhere)
 
     def _used_anywhere(self) -> set[int] | None:
-        """Parameters that some rank used; None where all are."""
+        """The parameters that at least one rank used; None if all were used."""
         if not self.find_unused:
             return None
         flags = np.zeros(len(self.params), np.int32)
@@ -208,7 +210,7 @@ class Reducer:
         for i, param, view in zip(bucket.numbers, bucket.params, bucket.views):
             if i not in self.used:
                 if anywhere is None or i not in anywhere:
-                    continue  # nobody used it: its gradient stays what it was
+                    continue  # no rank used it: its gradient stays as it was
                 if self.as_view:
                     param._grad = view
                 elif param._grad is None:
@@ -221,7 +223,7 @@ class Reducer:
                 param._grad.copy_(view)
 
     def _rebuild(self) -> None:
-        """Before the second pass: buckets in the order in which gradients became ready on rank 0."""
+        """Before the second pass, make buckets in the order in which gradients arrived on rank 0."""
         self.passes += 1
         if self.rebuilt or self.find_unused or self.passes != 2:
             return
@@ -250,7 +252,7 @@ class Reducer:
         )
 
     def shadow(self) -> None:
-        """A rank that is through takes part in the exchange of the others, with zeros."""
+        """Take part in the exchange of the others with zeros, on a rank that has no more batches."""
         self._rebuild()
         with no_grad():
             for bucket in self.buckets:
@@ -267,7 +269,7 @@ class Reducer:
 
 
 def _same_memory(a: Any, b: Any) -> bool:
-    """Whether two tensors are over the very same memory."""
+    """Whether two tensors have the same memory."""
     x, y = a._a, b._a
     if x is y:
         return True

@@ -1,4 +1,4 @@
-"""Batches taken apart and put together for several devices, of which one process here uses one."""
+"""PyTorch's functions for several devices in one process, for the one device there is here."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class _Place:
         self.hide()
 
     def hide(self) -> None:
-        """The whole parameter keeps its shape and has no memory."""
+        """Free the memory of the whole parameter; its shape stays."""
         a = self.sharded._a
         xp = np if isinstance(a, np.ndarray) else __import__("cupy")
         self.full._a = xp.broadcast_to(xp.zeros((), a.dtype), self.shape)
@@ -81,9 +81,9 @@ class Shards:
             at += place.length
         self.length = at
         self.gathered = False
-        self.ahead: Any = None  # (work, arrays) of a gather that was started before it was needed
+        self.ahead: Any = None  # (work, arrays) of a gather that was started early
         self.sync = True
-        self.comes_back = False  # whether backward will ask for the whole parameters
+        self.comes_back = False  # whether backward will need the whole parameters
         self.waiting: set[int] = set()
         self.order: Order | None = None
         self.reshards = True
@@ -109,13 +109,13 @@ class Shards:
         return all_gather_into_tensor(out, mine, self.group, async_op), out
 
     def gather_ahead(self) -> None:
-        """Start to gather what will be needed next."""
+        """Start to gather these parameters before they are needed."""
         if self.places and not self.gathered and self.ahead is None and here.recorder is None:
             with no_grad():
                 self.ahead = self._start(True)
 
     def forget_ahead(self) -> None:
-        """Nobody asked for what was gathered ahead: the parameters change before the next use."""
+        """Drop what was gathered early and not used: the parameters change before they are needed."""
         if self.ahead is not None:
             if self.ahead[0] is not None:
                 self.ahead[0].wait()
@@ -152,7 +152,7 @@ class Shards:
     # -- gradients --------------------------------------------------------------------------------
 
     def expect(self) -> None:
-        """A forward pass was recorded: these gradients will come."""
+        """Expect gradients: a forward pass with these parameters was recorded."""
         self.waiting = {i for i, p in enumerate(self.places) if p.full.requires_grad}
 
     def _ready(self, i: int) -> None:
@@ -227,7 +227,7 @@ class Shards:
 
 
 class _Saved:
-    """Arrays that were taken out of a node, and how they come back."""
+    """Arrays that were taken out of a node, and the hook that puts them back."""
 
     def __init__(self, shards: Shards, node: OpNode, taken: list[tuple]) -> None:
         self.shards, self.node, self.taken = shards, node, taken
@@ -250,13 +250,13 @@ def _address(a: Any) -> int:
 
 
 def _view_of(a: Any, shape: tuple, strides: tuple) -> Any:
-    """Another view of the same, whole memory: a transposed weight."""
+    """Another view of the same memory, such as a transposed weight."""
     tricks = np.lib.stride_tricks if isinstance(a, np.ndarray) else __import__("cupy").lib.stride_tricks  # fmt: skip
     return tricks.as_strided(a, shape, strides)
 
 
 class Order:
-    """The groups of one root in the order of their forward passes, to gather the next one ahead."""
+    """The groups of one model in the order of their forward passes, to gather the next one early."""
 
     def __init__(self) -> None:
         self.all: list[Shards] = []
@@ -274,7 +274,7 @@ class Order:
         self.last, self.now = self.now, []
 
     def before_backward(self, shards: Shards) -> None:
-        """The group that was used before this one comes next."""
+        """Start to gather the group that comes next in backward: the one before this in forward."""
         if shards in self.last and not shards.gathered:
             at = self.last.index(shards)
             shards.unshard()
@@ -287,7 +287,7 @@ class Order:
             at_end(self._end)
 
     def _end(self) -> None:
-        """Backward is over: what did not get all of its gradients is reduced with what came."""
+        """End of backward: groups that did not get all gradients reduce those that came."""
         self.watched = False
         for shards in reversed(self.all):
             shards.forget_ahead()

@@ -7,7 +7,7 @@ from .. import functional as F
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norm over every dimension but `dim`, shaped to divide `v`; -1 means over all."""
+    """The norm over all dimensions but `dim` (-1: over all), with a shape that divides `v`."""
     if dim == -1:
         return v.norm(pow)
     dims = [d for d in range(v.dim()) if d != dim % v.dim()]
@@ -15,7 +15,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 
 
 def scaled_to_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
-    """`v` with the norms `g`."""
+    """Scale `v` so that its norms are `g`."""
     return v * (g / norm_except_dim(v, 2, dim))
 
 
@@ -30,7 +30,7 @@ def as_matrix(weight: Tensor, dim: int) -> Tensor:
 def power_steps(
     matrix: Tensor, u: Tensor, v: Tensor, steps: int, eps: float, v_first: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Better guesses of the first singular vectors."""
+    """Better estimates of the first singular vectors, by power iteration."""
     for _ in range(steps):
         if v_first:
             v = F.normalize(matrix.t().mv(u), dim=0, eps=eps)

@@ -29,7 +29,7 @@ def _eye(n: int, like: Tensor) -> Tensor:
 
 
 def _tall(x: Tensor) -> tuple[Tensor, bool]:
-    """The matrix with at least as many rows as columns, and whether it was turned."""
+    """The matrix, transposed if it has fewer rows than columns, and whether it was."""
     turned = x.size(-2) < x.size(-1)
     return (x.mT if turned else x), turned
 
@@ -79,7 +79,7 @@ class _Orthogonal(Module):
         a = x.tril(diagonal=-1)
         tau = 2.0 / (1.0 + (a * a).sum(dim=-2))
         q = _linalg("householder_product")(a, tau)
-        # the diagonal holds signs, which the reflections cannot make and training must not move
+        # the diagonal has signs, which reflections cannot produce and training must not change
         return q * x.detach().diagonal(dim1=-2, dim2=-1).unsqueeze(-2)
 
     def _from_skew(self, x: Tensor) -> Tensor:
@@ -98,7 +98,7 @@ class _Orthogonal(Module):
         return q[..., :k] if n != k else q
 
     def right_inverse(self, q: Tensor) -> Tensor:
-        """A free matrix whose image is (the orthogonal part of) `q`."""
+        """A free matrix that `forward` maps to `q`, or to its orthogonal part."""
         if q.shape != self.shape:
             raise ValueError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of "
@@ -109,15 +109,15 @@ class _Orthogonal(Module):
             if not hasattr(self, "base"):
                 return self._untrivialised(q, tall, turned)
             orthogonal = tall if _is_orthogonal(tall) else _make_orthogonal(tall)
-            # With a base, zero maps to the base: keep Q there and start from nothing.
+            # With a base, zero is mapped to the base: keep Q as the base and begin at zero.
             self.base = self._completed(orthogonal)
             start = tall.new_zeros(tall.shape)
             if self.orthogonal_map == _OrthMaps.householder:
-                start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)  # undoes the reflections' signs
+                start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)  # cancels the signs of the reflections
             return start.mT if turned else start
 
     def _completed(self, q: Tensor) -> Tensor:
-        """Columns added until the matrix is square, so that it can stand before any image."""
+        """Add columns until the matrix is square, so that it can be the base."""
         n, k = q.size(-2), q.size(-1)
         if n == k:
             return q.clone()
@@ -132,11 +132,11 @@ class _Orthogonal(Module):
                 "It is not possible to assign to the matrix exponential or the Cayley "
                 "parametrizations when use_trivialization=False."
             )
-        # once, when the weight is set: LAPACK's reflections, on the host
+        # runs once, when the weight is set: LAPACK's reflections, on the host
         packed, tau = np.linalg.qr(tall.detach().cpu().numpy(), mode="raw")
         a = packed.swapaxes(-2, -1).copy()
         k = np.arange(a.shape[-1])
-        # where LAPACK makes no reflection (tau is 0), forward makes one: turn its sign back
+        # where LAPACK makes no reflection (tau is 0), forward makes one: undo its sign
         a[..., k, k] = np.sign(a[..., k, k]) * np.where(tau == 0, -1, 1)
         a = from_numpy(a).to(tall.device)
         a = a.tril()

@@ -151,7 +151,7 @@ def clip_grad_norm_(
 
 
 def _norm_of_all(parameters: Any, norm_type: float, check: bool, foreach: Any) -> Tensor:
-    """The norm of the parameters' gradients; of sharded ones every rank has a part."""
+    """The norm of the parameters' gradients, over all ranks if the parameters are sharded."""
     everyone: list[Any] = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     sharded = [p for p in everyone if hasattr(p, "full_shape")]
     if not sharded:

@@ -27,7 +27,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
     Example:
         >>> nn.utils.parameters_to_vector(nn.Linear(2, 3).parameters()).shape
-        rushlight.Size([9])
+        torch.Size([9])
     """
     first = None
     parts = []

@@ -19,7 +19,7 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
 
     Example:
         >>> nn.utils.skip_init(nn.Linear, 5, 1).weight.shape
-        rushlight.Size([1, 5])
+        torch.Size([1, 5])
     """
     if not inspect.isclass(module_cls) or not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")

@@ -59,7 +59,8 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
         missing: list, unexpected: list, errors: list,
     ) -> None:  # fmt: skip
         g, v = f"{prefix}{name}_g", f"{prefix}{name}_v"
-        if g in state_dict and v in state_dict:  # a checkpoint of the hook-based weight_norm
+        # A checkpoint of the older weight_norm, which used hooks.
+        if g in state_dict and v in state_dict:
             state_dict[f"{prefix}parametrizations.{name}.original0"] = state_dict.pop(g)
             state_dict[f"{prefix}parametrizations.{name}.original1"] = state_dict.pop(v)
 

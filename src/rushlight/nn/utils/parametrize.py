@@ -73,7 +73,7 @@ class ParametrizationList(ModuleList):
         >>> type(layer.parametrizations.weight).__name__
         'ParametrizationList'
         >>> layer.parametrizations.weight.original.shape
-        rushlight.Size([2, 2])
+        torch.Size([2, 2])
     """
 
     original: Tensor
@@ -153,7 +153,7 @@ class ParametrizationList(ModuleList):
 
 
 def _inverted(modules: ParametrizationList, value: Any) -> Any:
-    """The original behind `value`; a module that cannot be inverted leaves it as it is."""
+    """The original tensor of a value; a module without `right_inverse` does not change it."""
     with no_grad():
         for module in reversed(list(modules)):
             if hasattr(module, "right_inverse"):
@@ -190,7 +190,7 @@ def _check_value(z: Any, shape: Any, dtype: Any) -> None:
 
 
 def _inject_new_class(module: Module) -> None:
-    """Give this one object a class of its own, where properties can be put."""
+    """Give this one object a new class, because properties belong to classes."""
     cls = type(module)
 
     def default_deepcopy(self: Any, memo: dict) -> Any:

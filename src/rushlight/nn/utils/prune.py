@@ -224,7 +224,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 class _ByAmount(BasePruningMethod):
-    """A pruning of so many entries, or of a share of them."""
+    """A pruning of a number of elements, or of a part of all."""
 
     def __init__(self, amount: Any) -> None:
         _check_amount(amount)
@@ -555,7 +555,7 @@ def _methods_of(hook: BasePruningMethod) -> tuple:
 
 
 def _is_count(amount: Any) -> bool:
-    """A number of entries, where other numbers are shares."""
+    """Whether the amount is a number of elements, and not a part of all."""
     return isinstance(amount, numbers.Integral)
 
 

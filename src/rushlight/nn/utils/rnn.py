@@ -52,10 +52,10 @@ class PackedSequence(PackedSequence_):
         (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
         >>> _, h = nn.GRU(1, 4)(nn.utils.rnn.pack_sequence([torch.zeros(3, 1), torch.zeros(2, 1)]))
         >>> h.shape
-        rushlight.Size([1, 2, 4])
+        torch.Size([1, 2, 4])
     """
 
-    _known: tuple[int, ...] | None = None  # the batch sizes, where Python knows them
+    _known: tuple[int, ...] | None = None  # the batch sizes as Python numbers, if known
 
     def __new__(
         cls,
@@ -96,7 +96,7 @@ class PackedSequence(PackedSequence_):
 
         Example:
             >>> nn.utils.rnn.pack_sequence([torch.ones(2)]).to(torch.float64).data.dtype
-            rushlight.float64
+            torch.float64
         """
         data = self.data.to(*args, **kwargs)
         if data is self.data:
@@ -203,7 +203,7 @@ def _lengths_of(lengths: Any, batch: int) -> np.ndarray:
 
 
 def _step_rows(sizes: np.ndarray, batch: int) -> tuple[np.ndarray, np.ndarray]:
-    """For lengths in falling order: how many run at each step, and the rows t * batch + b."""
+    """For lengths sorted longest first: the batch size of each step, and the rows t * batch + b."""
     steps = np.arange(int(sizes.max()))
     running = sizes[None, :] > steps[:, None]  # (time, sequence)
     t, b = np.nonzero(running)

@@ -51,7 +51,8 @@ class SpectralNorm:
                 )
                 u.copy_(new_u)
                 v.copy_(new_v)
-                u, v = u.clone(), v.clone()  # backward keeps these; the buffers change again
+                # Copies for backward, because the buffers change at the next call.
+                u, v = u.clone(), v.clone()
         sigma = u.dot(matrix.mv(v))
         return weight / sigma
 

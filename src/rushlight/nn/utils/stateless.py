@@ -98,7 +98,7 @@ def _named(module: Module) -> dict[str, Tensor]:
 
 
 def _with_ties(named: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The given tensors, also under the other names of the parameters they stand for."""
+    """The given tensors, also under the other names of the same parameters."""
     by_id: dict[int, list[str]] = {}
     for name, t in named.items():
         by_id.setdefault(id(t), []).append(name)
@@ -119,7 +119,7 @@ def _with_ties(named: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str
 def _replaced(
     module: Module, tensors: dict[str, Tensor], tie_weights: bool, strict: bool
 ) -> Iterator[None]:
-    """Put the tensors into the module's tables, and back out again whatever happens."""
+    """Replace the module's tensors inside the block, and put its own back at the end."""
     named = _named(module)
     if strict:
         unexpected = [k for k in tensors if k not in named]

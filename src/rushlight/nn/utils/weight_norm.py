@@ -79,7 +79,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
         ...     warnings.simplefilter("ignore")
         ...     layer = nn.utils.weight_norm(nn.Linear(4, 2))
         >>> layer.weight_g.shape, layer.weight_v.shape
-        (rushlight.Size([2, 1]), rushlight.Size([2, 4]))
+        (torch.Size([2, 1]), torch.Size([2, 4]))
     """
     warnings.warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of "

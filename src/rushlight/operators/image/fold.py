@@ -235,7 +235,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
     Example:
         >>> F.pixel_unshuffle(torch.ones(1, 3, 8, 8), 2).shape
-        rushlight.Size([1, 12, 4, 4])
+        torch.Size([1, 12, 4, 4])
     """
     r = downscale_factor
     _check_shuffle("pixel_unshuffle", input, r, "downscale_factor")

@@ -10,7 +10,7 @@ from ...core.public import public
 from ...core.tensor import Tensor, wrap
 from ..layers.pool_kernels import pool_take
 
-# Written with tensor ops all through: positions are differentiable, so both derivatives follow.
+# Written in tensor ops, so that the derivatives for input and grid follow by themselves.
 
 _MODES = {0: "bilinear", 1: "nearest", 2: "bicubic"}
 
@@ -93,14 +93,14 @@ def grid_sample(
         _warn_align()
     align = bool(align_corners)
     sizes = input._a.shape[2:]
-    # The grid lists x first, the tensor has it last.
+    # In the grid x comes first, in the input it is the last dimension.
     where = [_pixels(grid.select(-1, len(sizes) - 1 - i), n, align) for i, n in enumerate(sizes)]
     if mode == "bicubic":
         return _bicubic(input, where, padding_mode, align)
     where = [_bounded(p, n, padding_mode, align) for p, n in zip(where, sizes)]
     if mode == "nearest":
         picked = _read(input, [p.detach().round() for p in where], None)
-        # Moving the grid a little changes nothing: its gradient is zero, but it has one.
+        # A small change of the grid does not change the result: its gradient is zero, but not None.
         return picked + (where[0] * 0).unsqueeze(1) if grid.requires_grad else picked
     return _bilinear(input, where)
 
@@ -168,7 +168,7 @@ def _read(x: Tensor, at: list[Tensor], weight: Tensor | None) -> Tensor:
 
 
 def _bilinear(x: Tensor, where: list[Tensor]) -> Tensor:
-    """Also trilinear: every corner of the cell, weighted by closeness along each dim."""
+    """Bilinear or trilinear: the corners of the cell, weighted by their distance along each dim."""
     lows = [p.detach().floor() for p in where]
     parts = [p - low for p, low in zip(where, lows)]
     total = None

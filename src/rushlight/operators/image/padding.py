@@ -32,7 +32,7 @@ pad_constant = Op(
         x.dtype,
     ),
 )
-# What the padding added, the gradient cuts off, and what a negative width cut off gets zeros.
+# The gradient is cut where padding was added, and gets zeros where a negative width cut.
 pad_constant.derivative(
     x=lambda g, widths: pad_constant(g, widths=tuple([(-a, -b) for a, b in widths]), value=0)
 )

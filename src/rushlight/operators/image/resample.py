@@ -20,7 +20,7 @@ _KINDS = {"linear": "linear", "bilinear": "linear", "trilinear": "linear", "bicu
 def _sizes(
     x: Tensor, size: Any, scale_factor: Any, recompute: Any
 ) -> tuple[list[int], list[float] | None]:
-    """The output size, and the scales to compute positions with when they count."""
+    """The output size, and the scale factors if positions are computed with them."""
     spatial = list(x._a.shape[2:])
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -112,8 +112,8 @@ def interpolate(
         antialias: blur while shrinking; bilinear and bicubic.
 
     Raises:
-        ValueError: if both or none of `size` and `scale_factor` are given, or the mode does not
-            fit.
+        ValueError: if both or none of `size` and `scale_factor` are given.
+        NotImplementedError: if the mode does not fit the number of dimensions.
 
     Example:
         >>> x = torch.tensor([[[1.0, 3.0]]])
@@ -122,7 +122,7 @@ def interpolate(
         >>> F.interpolate(x, size=3, mode="linear", align_corners=True)
         tensor([[[1., 2., 3.]]])
         >>> F.interpolate(torch.zeros(1, 3, 64, 64), size=(32, 48), mode="bilinear").shape
-        rushlight.Size([1, 3, 32, 48])
+        torch.Size([1, 3, 32, 48])
     """
     _check_mode(input, mode, align_corners, antialias)
     out, scales = _sizes(input, size, scale_factor, recompute_scale_factor)
@@ -151,7 +151,7 @@ def _resized(
     for i, m in enumerate(out):
         n = x._a.shape[2 + i]
         step = _step(n, m, None if scales is None else scales[i], align)
-        # Of an axis that keeps its size PyTorch's trilinear mode ignores the scale.
+        # PyTorch's trilinear mode ignores the scale of an axis whose size stays the same.
         if n == m and (step == 1.0 or mode == "trilinear"):
             continue
         plan = Plan("smooth-" + kind if antialias else kind, n, m, step, align)

@@ -24,7 +24,7 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=256)
 def taps(plan: Plan, flip: bool) -> tuple[np.ndarray, np.ndarray | None]:
-    """Input indices and weights, both (taps, length); weights None means plain picking."""
+    """Input indices and weights, both (taps, length); no weights if elements are only copied."""
     index, weight = _MAKERS[plan.kind](plan)
     if not flip:
         return index, weight
@@ -49,7 +49,7 @@ def _transposed(
     factor = np.zeros((deep, size))
     back[rank, source] = target
     factor[rank, source] = value
-    # Unused slots repeat a real reader, so that 0 * inf can only arise where inf arrives anyway.
+    # Unused entries repeat a used one, so that 0 * inf occurs only where inf is read anyway.
     spare = np.arange(deep)[:, None] >= counts
     back = np.where(spare, back[0], back)
     return back, factor
@@ -59,7 +59,7 @@ def _transposed(
 
 
 def _nearest(p: Plan) -> tuple[np.ndarray, None]:
-    # PyTorch computes the scale in float32; the floor of a product can hang on that.
+    # PyTorch computes the scale in float32, and the floor of a product can depend on it.
     at = np.arange(p.out, dtype=np.float32) * np.float32(p.step)
     return np.minimum(np.floor(at).astype(np.int64), p.size - 1)[None], None
 
@@ -110,7 +110,7 @@ def _mean(p: Plan) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _smooth(p: Plan, reach: float, weigh: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Antialiased taps: the kernel is stretched by the step when shrinking."""
+    """Taps with antialiasing: while shrinking, the kernel is as many times wider as the step."""
     scale = max(p.step, 1.0)
     support = reach * scale
     center = (np.arange(p.out) + 0.5) * p.step
@@ -133,7 +133,7 @@ def _replicate(p: Plan) -> tuple[np.ndarray, None]:
 
 
 def _circular(p: Plan) -> tuple[np.ndarray, None]:
-    """What is cut off does not come back: the rest repeats."""
+    """Circular padding; what a negative width cuts off is not repeated."""
     after = p.out - p.size - p.shift
     start = max(-p.shift, 0)
     kept = p.size - start - max(-after, 0)
@@ -154,7 +154,7 @@ _MAKERS = {
 }
 
 
-# Kinds whose weights may be 0 at a place that is seen; elsewhere a 0 fills up a short list of places.
+# Kinds in which a weight of 0 belongs to an element that is read; in others it only fills the table.
 _WEIGHED = ("linear", "cubic", "smooth-linear", "smooth-cubic")
 
 
@@ -173,7 +173,7 @@ def _resample_axis(xp: Any, x: Any, *, axis: int, plan: Plan, flip: bool) -> Any
         factors = xp.asarray(factor.astype(wide.real.dtype)).reshape(shape)
         term = wide.take(xp.asarray(row), axis=axis)
         term *= factors
-        if plan.kind not in _WEIGHED and (factor == 0).any():  # no place at all: 0 * inf is NaN
+        if plan.kind not in _WEIGHED and (factor == 0).any():  # a filler: its 0 * inf would be NaN
             term[(slice(None),) * axis + (xp.asarray(factor == 0),)] = 0
         if total is None:
             total = term

@@ -86,7 +86,7 @@ def scaled_dot_product_attention(
 
 
 def _spread_heads(query: Tensor, x: Tensor) -> Tensor:
-    """Fewer key heads than query heads: each serves a run of neighbouring query heads."""
+    """Repeat key or value heads, so that each serves several neighbouring query heads."""
     heads, groups = query._a.shape[-3], x._a.shape[-3]
     if heads % groups:
         raise RuntimeError(

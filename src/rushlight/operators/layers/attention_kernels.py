@@ -20,7 +20,7 @@ from .softmax import softmax_grad
 
 @in_float32
 def _attention_weights_body(xp: Any, x: Any) -> Any:
-    """softmax along the last dim; a row that is -inf everywhere attends to nothing: zeros."""
+    """softmax along the last dim; a row of -inf gives zeros."""
     if x.size == 0:
         return x.copy()
     high = x.max(axis=-1, keepdims=True)
@@ -41,7 +41,7 @@ attention_weights.derivative(x=lambda g, out: softmax_grad(g, out, dim=out._a.nd
 
 @lru_cache(maxsize=16)
 def _causal_mask(rows: int, columns: int, on: device) -> Tensor:
-    """True where a query may not look: at keys after its own place."""
+    """True where a query may not look: at keys behind it."""
     later = np.triu(np.ones((rows, columns), bool), 1)
     return on_device(later, on)
 
@@ -134,7 +134,7 @@ by_reference(attention_grad, _attention_grad_formula)
 
 
 def fits(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Half precision with plain batch and head dims: where one kernel is worth having."""
+    """Whether the inputs fit the one kernel: half precision, batch and heads as two dims."""
     q, k, v = query._a, key._a, value._a
     return (
         q.dtype.itemsize == 2 and q.ndim == 4 and q.shape[:2] == k.shape[:2] == v.shape[:2]

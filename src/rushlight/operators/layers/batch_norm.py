@@ -111,7 +111,7 @@ def _batch_norm_learn_body(
     return out
 
 
-# Only where a device has a body of its own and nobody listens: a recorder is shown the parts.
+# Used only if the device has a body of its own and nothing is recorded: a recorder sees the parts.
 batch_norm_learn = Op(
     _batch_norm_learn_body, "batch_norm_learn", grad_name="NativeBatchNormBackward0",
     meta=lambda x, weight, bias, *_, momentum, eps: _batch_norm_meta(x, weight, bias, eps=eps),
@@ -143,7 +143,7 @@ def _running_body(
     xp: Any, means: Any, variances: Any, mean: Any, invstd: Any, *, momentum: float, eps: float,
     n: int,
 ) -> tuple:  # fmt: skip
-    """Let running statistics, either of which may be None, learn from those of a batch."""
+    """Update running statistics, either of which may be None, by those of a batch."""
     if means is not None:
         means[...] = (means * (1 - momentum) + mean * momentum).astype(means.dtype)
     if variances is not None:
@@ -161,7 +161,7 @@ RUNNING = Kernel(
 def _learn(
     means: Any, variances: Any, mean: Tensor, invstd: Tensor, momentum: float, eps: float, n: int
 ) -> None:
-    """Change the running statistics in place, in one call."""
+    """Update the running statistics in place, in one call."""
     held = [t for t in (means, variances) if t is not None]
     if not held:
         return
@@ -289,9 +289,9 @@ def learning_batch_norm(
     input: Tensor, running_mean: Any, running_var: Any, batches: Any, weight: Any, bias: Any,
     momentum: float, eps: float,
 ) -> Tensor:  # fmt: skip
-    """Batch norm in training where one kernel also changes the statistics and counts the batch.
+    """Batch norm in training by one kernel that also updates the statistics and counts the batch.
 
-    For inputs that `batch_norm_learn.joins`.
+    For inputs for which `batch_norm_learn.joins` is true.
     """
     _check(input, running_mean, running_var, weight, bias)
     _check_batch(input)
@@ -381,7 +381,7 @@ def instance_norm(
         momentum,
         eps,
     )
-    with no_grad():  # the running statistics learn from the mean over the samples
+    with no_grad():  # the running statistics are updated by the mean over the samples
         if running_mean is not None and means is not None:
             running_mean.copy_(means.reshape(n, -1).mean(0))
         if running_var is not None and variances is not None:

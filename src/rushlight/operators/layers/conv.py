@@ -55,7 +55,7 @@ def _check_numbers(stride: Dims, padding: Dims, dilation: Dims, groups: int) -> 
 
 
 def _check_types(x: Tensor, w: Tensor, b: Tensor | None) -> None:
-    if here.casting:  # autocast brings them to one dtype
+    if here.casting:  # autocast casts them to one dtype
         return
     if x._a.dtype != w._a.dtype:
         kind = "cuda." if x.is_cuda else ""
@@ -109,7 +109,7 @@ def _check_fits(size: Dims, kernel: Dims, padding: Dims, dilation: Dims) -> None
 
 
 def _same_padding(x: Tensor, kernel: Dims, dilation: Dims) -> tuple[Tensor, Dims]:
-    """Padding that keeps the size; an odd total puts one more zero behind, as PyTorch does."""
+    """Padding that keeps the size; of an odd total the larger half is at the end, as in PyTorch."""
     totals = [d * (k - 1) for k, d in zip(kernel, dilation)]
     if any(t % 2 for t in totals):
         extra: list[int] = []
@@ -153,7 +153,7 @@ def convolve(
     return conv_op(x, w, b, **how)
 
 
-# arguments that were found right -> the op's attributes
+# checked arguments -> the op's attributes
 _checked: dict[tuple, dict[str, Any]] = Bounded(4096)
 
 
@@ -332,7 +332,7 @@ def convolution(
     Example:
         >>> x, w = torch.ones(1, 2, 5), torch.ones(3, 2, 2)
         >>> torch.convolution(x, w, None, [1], [0], [1], False, [0], 1).shape
-        rushlight.Size([1, 3, 4])
+        torch.Size([1, 3, 4])
     """
     n = weight._a.ndim - 2
     if transposed:
@@ -357,7 +357,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 
     Example:
         >>> F.conv_tbc(torch.ones(5, 2, 3), torch.ones(2, 3, 4), torch.zeros(4)).shape
-        rushlight.Size([4, 2, 4])
+        torch.Size([4, 2, 4])
     """
     if input._a.ndim != 3:
         raise RuntimeError("Input must have 3 dims: time, batch, in_channel")

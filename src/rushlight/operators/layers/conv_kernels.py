@@ -84,7 +84,7 @@ def _chunks(images: int, bytes_each: int) -> Iterator[slice]:
 
 
 def _wide(x: Any) -> Any:
-    """Half precision computes in float32."""
+    """Half precision as float32, in which it is computed."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind in "fV" else x
 
 
@@ -132,7 +132,7 @@ def _conv_by_patches(
 
 
 def _depthwise(xp: Any, x: Any, w: Any, size: Dims, stride: Dims, dilation: Dims) -> Any:
-    """One input channel per group: a multiply-add per kernel offset beats tiny products."""
+    """One input channel per group: a multiply-add per kernel offset is quicker than tiny products."""
     o, kernel = w.shape[0], w.shape[2:]
     if o != x.shape[1]:
         x = xp.repeat(x, o // x.shape[1], axis=1)
@@ -168,7 +168,7 @@ def _conv_grad_input(
     dilation: Dims,
     groups: int,
 ) -> Any:
-    """What reaches x of shape `x_shape` from gy; also the transposed convolution."""
+    """The gradient of x, of shape `x_shape`; also the transposed convolution."""
     dtype = gy.dtype
     gy, w = _wide(gy), _wide(w)
     kernel, size = w.shape[2:], gy.shape[2:]
@@ -216,7 +216,7 @@ def _conv_grad_weight(
     dilation: Dims,
     groups: int,
 ) -> Any:
-    """What reaches w of shape `w_shape` from gy where x went in."""
+    """The gradient of w, of shape `w_shape`."""
     dtype = gy.dtype
     gy, x = _wide(gy), _wide(x)
     kernel, size, o = w_shape[2:], gy.shape[2:], w_shape[0]
@@ -264,7 +264,7 @@ conv_grad_weight = Op(
 
 
 def _conv_grads(xp: Any, gy: Any, x: Any, *, w_shape: Dims, **how: Any) -> tuple:
-    """What reaches w and the bias; for devices that find both in one walk over gy."""
+    """The gradients of w and bias, for devices that compute both in one pass over gy."""
     sums = _wide(gy).sum(axis=(0, *range(2, gy.ndim)))
     return _conv_grad_weight(xp, gy, x, w_shape=w_shape, **how), sums.astype(gy.dtype, copy=False)
 
@@ -281,7 +281,7 @@ conv_grads = Op(
 
 
 def _cut(y: Tensor, shape: Dims) -> Tensor:
-    """Without the outputs that an `output_padding` beyond the stride made room for."""
+    """Cut the outputs that exist only because `output_padding` is larger than the stride."""
     if y._a.shape == shape:
         return y
     return y[tuple([slice(n) for n in shape])]

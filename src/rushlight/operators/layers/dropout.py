@@ -17,7 +17,7 @@ def _dropout_mask_body(xp: Any, x: Any, *, p: float, shape: tuple[int, ...]) -> 
     """Numbers that are 0 with probability `p` and 1 / (1 - p) otherwise."""
     backend = devices.backend_of_type(x.__class__)
     stream = backend.stream(backend.device_of(x))
-    # PyTorch draws in the order of memory, which for transposed inputs is not that of the dims.
+    # PyTorch draws in the order of memory, which differs from that of dims for transposed inputs.
     order = dim_order(x, None) if shape == x.shape else None
     turned = shape if order is None else tuple([shape[i] for i in order])
     mask = stream.bernoulli(1.0 - p, turned, x.dtype)
@@ -34,7 +34,7 @@ dropout_mask.kernel.random = True
 
 
 # Contract, for devices that have kernels of their own for it:
-#   dropout(x, *, p) -> out, what tells which numbers were kept: a mask, or as little as the device needs
+#   dropout(x, *, p) -> out, kept: which elements were kept, as a mask or in the device's own form
 #   dropout_grad(gy, kept, *, p) -> gx
 
 
@@ -60,7 +60,7 @@ _dropout_grad.derivative(gy=lambda g, kept, p: _dropout_grad(g, kept, p=p))
 
 
 def _draws_again(a: Any) -> bool:
-    """Whether the device of an array draws the same numbers again on the way back, and keeps no mask."""
+    """Whether the device draws the same numbers again in backward, instead of keeping a mask."""
     kind = devices.backend_of_type(a.__class__).type
     return "dropout" in devices.overrides(kind) and bool(a.flags.c_contiguous)
 
@@ -291,7 +291,16 @@ def _publish_top(name: str, fn: Any) -> None:
 
     for label, made in ((name, plain), (name + "_", inplace)):
         made.__name__ = made.__qualname__ = label
-        made.__doc__ = f"`{fn.__name__}` of nn.functional, with the arguments of the top namespace."
+        made.__doc__ = f"""{(fn.__doc__ or "").splitlines()[0]}
+
+    Args:
+        p: the probability that an element or a channel is left out.
+        train: False returns the input.
+
+    Example:
+        >>> torch.{label}(torch.ones(1, 2), 0.5, False)
+        tensor([[1., 1.]])
+    """
         publish("torch", label, made)
 
 

@@ -100,7 +100,7 @@ def embedding_bag(
                 [5., 7.]])
     """
     if weight._a.dtype.kind == "i" and input.is_floating_point():
-        input, weight = weight, input  # the argument order of old
+        input, weight = weight, input  # the old order of arguments
     _check(input, offsets, mode, per_sample_weights, include_last_offset)
     check_indices(input, "embedding_bag")
     if sparse:
@@ -128,7 +128,7 @@ def _summed(
 ) -> Tensor:  # fmt: skip
     rows = embedding_op(weight, indices, padding_idx=padding, scale_by_freq=by_freq)
     absent = None if padding < 0 else indices.eq(padding)
-    if absent is not None:  # left out and not multiplied by 0, whatever the row and its weight hold
+    if absent is not None:  # left out, not multiplied by 0: the row or its weight may be infinite
         rows = rows.masked_fill(absent.unsqueeze(1), 0.0)
     if samples is not None:
         rows = rows * (samples if absent is None else samples.masked_fill(absent, 0.0)).unsqueeze(1)

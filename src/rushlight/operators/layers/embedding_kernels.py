@@ -16,7 +16,8 @@ from ..made_of.precision import in_float32
 def _embedding_body(
     xp: Any, weight: Any, indices: Any, *, padding_idx: int, scale_by_freq: bool
 ) -> Any:
-    if xp is np and indices.size:  # CuPy wraps around instead; a check there would stall the GPU
+    # On a GPU an index wraps around: a check would have to wait for the device.
+    if xp is np and indices.size:
         if int(indices.min()) < 0 or int(indices.max()) >= weight.shape[0]:
             raise IndexError("index out of range in self")
     return xp.take(weight, indices, axis=0)
@@ -33,7 +34,7 @@ def _embedding_grad_body(
         counts = xp.bincount(flat, minlength=rows).astype(gy.dtype)
         g = g / counts[flat].reshape((flat.size,) + (1,) * len(width))
     out = xp.zeros((rows, *width), gy.dtype)
-    if xp is np and flat.size:  # sorted segments: ten times quicker than NumPy's add.at on rows
+    if xp is np and flat.size:  # sums of sorted segments: ten times quicker than NumPy's add.at
         order = flat.argsort(kind="stable")
         sorted_rows = flat[order]
         starts = np.flatnonzero(np.r_[True, sorted_rows[1:] != sorted_rows[:-1]])

@@ -97,7 +97,7 @@ def _layer_norm_backward(
 
 
 def standardised(x: Tensor, dims: tuple[int, ...], eps: float) -> tuple[Tensor, Tensor]:
-    """x hat and 1 / standard deviation, as functions of x alone."""
+    """The normalised x and 1 / standard deviation, in tensor ops of x."""
     centred = x - x.mean(dims, keepdim=True)
     scale = ((centred * centred).mean(dims, keepdim=True) + eps) ** -0.5
     return centred * scale, scale

@@ -1,4 +1,4 @@
-"""The linear layer: one op forward, one backward where a device finds its gradients together."""
+"""The linear layer: one op forward, and one backward on devices that compute all gradients together."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _linear_dx(g: Tensor, w: Tensor) -> Tensor:
 
 
 def _linear_dw(g: Tensor, x: Tensor) -> Tensor:
-    if x._a.dtype.kind == "c":  # the forward takes w.T, not the adjoint
+    if x._a.dtype.kind == "c":  # forward uses w.T, without conjugation
         return mm_nn(_rows(g).t(), _rows(x).conj())
     return mm_tn(_rows(g), _rows(x))
 
@@ -71,7 +71,7 @@ linear_grads = Op(
 
 
 def _linear_all_grads(xp: Any, gy: Any, x: Any, w: Any) -> tuple:
-    """All gradients of a linear layer, of few rows in one launch on a GPU."""
+    """All gradients of a linear layer; for few rows they are one launch on a GPU."""
     return (product(xp, gy, w), *_linear_grads(xp, gy, x))
 
 
@@ -165,7 +165,7 @@ def _linear_otherwise(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
             rows *= size
         raise cannot_multiply(rows, a[-1], s[1], s[0])
     if here.casting and (b is None or b._a.shape == (s[0],)):
-        return linear_op(x, w, b)  # autocast brings them to one dtype
+        return linear_op(x, w, b)  # autocast casts them to one dtype
     if x._a.dtype != w._a.dtype:
         raise RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {title(x.dtype)} and {title(w.dtype)}"

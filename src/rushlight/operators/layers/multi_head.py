@@ -13,7 +13,7 @@ from .linear import linear
 
 
 def _pad_last(mask: Tensor, count: int = 1) -> Tensor:
-    """A mask for keys that were appended: zeros, that is, not masked."""
+    """The mask with a column of zeros (not masked) for a key that was appended."""
     return NAMESPACES["functional"]["pad"](mask, (0, count))
 
 
@@ -37,7 +37,7 @@ def _float_mask(mask: Any, name: str, target: dtype) -> Any:
 def _check_shapes(
     query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Any, heads: int
 ) -> bool:
-    """Whether the input has a batch dim; AssertionError when the others do not agree."""
+    """Whether the input has a batch dim; AssertionError if the others do not fit."""
     ndim = query._a.ndim
     if ndim not in (2, 3):
         raise AssertionError(
@@ -70,7 +70,7 @@ def _check_shapes(
 
 
 def _with_batch(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """A batch of one; inputs that are one tensor stay one."""
+    """Add a batch of one; a tensor that is given twice stays one tensor."""
     made = query.unsqueeze(1)
     keys = made if key is query else key.unsqueeze(1)
     return made, keys, keys if value is key else value.unsqueeze(1)
@@ -79,7 +79,7 @@ def _with_batch(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tens
 def _project(
     query: Tensor, key: Tensor, value: Tensor, weights: tuple, bias: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The three input projections; inputs that are one tensor share one product."""
+    """Queries, keys and values; if they come from one tensor, by one product."""
     packed, w_q, w_k, w_v = weights
     size = query._a.shape[-1]
     if packed is not None and key is value and query is key:
@@ -90,7 +90,7 @@ def _project(
 
 
 def _three(x: Tensor, weight: Tensor, bias: Any, size: int) -> Any:
-    """Queries, keys and values by one product, split by one op: their gradients are joined by one, too."""
+    """Queries, keys and values by one product and one split, so that backward needs one op for each."""
     if not _lies_by_batch(x):
         return linear(x, weight, bias).split(size, -1)
     parts = linear(x.transpose(0, 1), weight, bias).split(size, -1)
@@ -104,7 +104,7 @@ def _lies_by_batch(x: Tensor) -> bool:
 
 
 def _linear(x: Tensor, weight: Tensor, bias: Any) -> Tensor:
-    """A linear layer in the order of memory: what lies by batch stays so, and is not copied."""
+    """A linear layer that keeps the order of memory, so that nothing is copied."""
     if not _lies_by_batch(x):
         return linear(x, weight, bias)
     return linear(x.transpose(0, 1), weight, bias).transpose(0, 1)
@@ -149,7 +149,7 @@ def _heads(x: Tensor, batch: int, heads: int, size: int) -> Tensor:
 
 
 def _extended(k: Tensor, v: Tensor, masks: list, bias_k: Any, bias_v: Any) -> tuple[Tensor, Tensor]:
-    """Keys and values with the learnt extra one behind, the masks widened to match."""
+    """Keys and values with the learnt one appended, and masks that have it, too."""
     if bias_k is None and bias_v is None:
         return k, v
     if bias_k is None or bias_v is None:
@@ -160,7 +160,7 @@ def _extended(k: Tensor, v: Tensor, masks: list, bias_k: Any, bias_v: Any) -> tu
 
 
 def _with_zero(k: Tensor, v: Tensor, masks: list) -> tuple[Tensor, Tensor]:
-    """Keys and values with a zero behind, to which a query may give its attention."""
+    """Keys and values with zeros appended, at which every query may look."""
     shape = (k._a.shape[0], 1, k._a.shape[2])
     masks[:] = [None if m is None else _pad_last(m) for m in masks]
     return _cat([k, k.new_zeros(shape)], 1), _cat([v, v.new_zeros(shape)], 1)
@@ -241,7 +241,7 @@ def multi_head_attention_forward(
         ...     x, x, x, 4, 2, torch.ones(12, 4), None, None, None, False, 0.0, torch.eye(4), None
         ... )
         >>> y.shape, weights
-        (rushlight.Size([2, 1, 4]), tensor([[[0.5000, 0.5000],
+        (torch.Size([2, 1, 4]), tensor([[[0.5000, 0.5000],
                  [0.5000, 0.5000]]]))
     """
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
@@ -254,7 +254,7 @@ def multi_head_attention_forward(
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
     is_causal = is_causal and padding is None and not need_weights
-    # The hint alone is enough then, and quicker than the mask.
+    # Then the hint is enough, and quicker than the mask.
     attn_mask = None if is_causal else _float_mask(attn_mask, "attn_mask", query.dtype)
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     size = embed // num_heads
@@ -295,8 +295,8 @@ def multi_head_attention_forward(
 
 
 def _attend(parts: list[Tensor], mask: Any, drop: float, is_causal: bool) -> Tensor:
-    """[N, heads, L, size], as devices have one kernel for it -> [L, N, E], in the order in which heads lie."""
-    if mask is not None:  # of one for all, or of every head of every batch
+    """Attention of [N, heads, L, size], for which devices have one kernel -> [L, N, E]."""
+    if mask is not None:  # one mask for all, or one per head and sample
         batch, heads = parts[0]._a.shape[:2] if mask._a.shape[0] > 1 else (1, 1)
         mask = mask.view(batch, heads, *mask._a.shape[1:])
     attention = NAMESPACES["functional"]["scaled_dot_product_attention"]

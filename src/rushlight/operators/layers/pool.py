@@ -96,7 +96,7 @@ def _window(
 # -- max ----------------------------------------------------------------------------------------
 
 
-# arguments that were found right -> the op's attributes
+# checked arguments -> the op's attributes
 _checked: dict[tuple, dict[str, Any]] = Bounded(4096)
 
 

@@ -33,7 +33,7 @@ def averaged(x: Tensor, size: Dims) -> Tensor:
 
 
 def _windows(n: int, m: int) -> np.ndarray:
-    """Positions each of m windows over n sees, (m, longest); the last one repeats to fill."""
+    """The positions in each of m windows over n, (m, longest); short ones repeat their last."""
     i = np.arange(m)
     start, end = i * n // max(m, 1), -(-(i + 1) * n // max(m, 1))
     deep = int((end - start).max(initial=1))
@@ -45,7 +45,7 @@ def _adaptive_max(xp: Any, x: Any, *, size: Dims) -> Any:
     given, dims = x.shape[2:], len(size)
     tables = [_windows(n, m) for n, m in zip(given, size)]
     flat = np.zeros((1,) * (2 * dims), np.int64)
-    for i, table in enumerate(tables):  # axes: every window number, then every place within it
+    for i, table in enumerate(tables):  # axes: the windows, then the places in a window
         shape = [1] * (2 * dims)
         shape[i], shape[dims + i] = table.shape
         flat = flat * given[i] + table.reshape(shape)

@@ -77,12 +77,13 @@ def _max_pool(
             best = seen
             index = xp.broadcast_to(xp.asarray(first), seen.shape)
             continue
-        # A NaN wins over everything and the last NaN stays, as in PyTorch.
+        # NaN counts as the largest, and of several the last is taken, as in PyTorch.
         better = seen > best
         if x.dtype.kind in "fV":
             better |= seen != seen
         index = xp.where(better, starts + np.int32(step), index)
-        best = xp.maximum(best, seen)  # where() and maximum() are 3 times as fast as masked copies
+        # where() and maximum() are three times as quick as masked copies.
+        best = xp.maximum(best, seen)
     if best.base is not None:
         best = best.copy()
     return best, index.astype(np.int64)
@@ -92,7 +93,7 @@ def _max_pool(
 def _positions(
     size: Dims, out: Dims, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims
 ) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
-    """Flat positions of the windows' corners, of their first elements inside, and steps in them."""
+    """Flat positions: of the windows' corners, of their first elements inside, and the steps."""
     starts = first = np.zeros((), np.int64)
     steps = np.zeros((), np.int64)
     for n, m, k, s, p, d in zip(size, out, kernel, stride, padding, dilation):
@@ -120,7 +121,7 @@ max_pool = Op(
 
 
 def _rows(xp: Any, index: Any, length: int) -> Any:
-    """Positions within each image as positions in the flattened whole."""
+    """Positions in each image as positions in the whole flattened array."""
     flat = index.reshape(index.shape[0] * index.shape[1], -1)
     return (flat + xp.arange(flat.shape[0])[:, None] * length).reshape(-1)
 
@@ -179,7 +180,7 @@ def _overlaps(kernel: Dims, stride: Dims, dilation: Dims) -> bool:
 def _counts(
     size: Dims, out: Dims, kernel: Dims, stride: Dims, padding: Dims, include_pad: bool
 ) -> Any:
-    """How many elements each window divides by: an array, or an int where it is always the same."""
+    """What each window's sum is divided by: an array, or an int if it is the same for all."""
     total: Any = np.ones((), np.int64)
     for n, m, k, s, p in zip(size, out, kernel, stride, padding):
         start = np.arange(m) * s - p

@@ -123,9 +123,9 @@ def _by_device(
     mode: str, x: Tensor, states: Sequence[Tensor], params: Sequence[Tensor], biased: bool,
     num_layers: int, drop: float, directions: int, sizes: tuple,
 ) -> tuple[Tensor, Sequence[Tensor]] | None:  # fmt: skip
-    """The same by the device's own library, or None where it has none or refuses.
+    """The same by the device's library; None if it has none or refuses.
 
-    Layers with dropout between them are asked for one by one: the mask then comes from our own stream.
+    With dropout between layers, each layer is a call of its own: the masks come from our generator.
     """
     own = own_layers(x)
     if own is None:
@@ -166,7 +166,7 @@ def _stack_grad_formula(
     x: Tensor, h0: Tensor, c0: Any, w: Tensor, y: Tensor, reserve: Tensor, gy: Any, gh: Any,
     gc: Any, what: Recurrence, way: Way, sizes: tuple,
 ) -> tuple:  # fmt: skip
-    """What `rnn_stack_grad` computes, from its primal inputs and the arriving gradients alone."""
+    """What `rnn_stack_grad` computes, in tensor ops of its inputs and the incoming gradients."""
 
     def formula(x: Tensor, h0: Tensor, c0: Any, w: Tensor) -> tuple:
         weights = rnn_weights_grad(w, way=way, shapes=tuple(what.shapes()))
@@ -206,7 +206,7 @@ def _sequence(
 def _packed(
     mode: str, data: Tensor, batch_sizes: Any, states: tuple, rest: tuple
 ) -> tuple[Tensor, Sequence[Tensor]]:
-    """The form for packed sequences: `batch_sizes` says how many are alive at each step."""
+    """The form for packed sequences: `batch_sizes` is the number of sequences at each step."""
     known = isinstance(batch_sizes, BatchSizes)
     sizes = tuple(batch_sizes if known else [int(n) for n in batch_sizes.tolist()])
     params, biased, num_layers, drop, train, bidirectional = rest
@@ -215,10 +215,19 @@ def _packed(
 
 @public("torch")
 def lstm(input: Tensor, *args: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """`lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`.
+    """A stack of LSTM layers over a sequence: the outputs, and the last states h and c. `nn.LSTM` calls it.
 
-    For packed input: `lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
-    bidirectional)`.
+    Args:
+        args: hx (the first states h and c), params (the weights of all layers), has_biases,
+            num_layers, dropout, train, bidirectional, batch_first. For packed sequences
+            `batch_sizes` comes first, and batch_first is left out.
+
+    Example:
+        >>> x, h, c = torch.ones(5, 1, 3), torch.zeros(1, 1, 2), torch.zeros(1, 1, 2)
+        >>> weights = [torch.zeros(8, 3), torch.zeros(8, 2)]
+        >>> out, h, c = torch.lstm(x, (h, c), weights, False, 1, 0.0, False, False, False)
+        >>> out.shape, h.shape
+        (torch.Size([5, 1, 2]), torch.Size([1, 1, 2]))
     """
     if isinstance(args[0], (Tensor, BatchSizes)):
         out, (h, c) = _packed("lstm", input, args[0], tuple(args[1]), args[2:])
@@ -238,10 +247,21 @@ def _single_state(mode: str, name: str) -> Callable:
         return out, h
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"`{name}(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, "
-        "batch_first)`, or with `batch_sizes` after `input` for packed sequences."
-    )
+    rows = 6 if mode == "gru" else 2  # of the example's weights
+    function.__doc__ = f"""Recurrent layers over a sequence: the outputs, and the last state.
+
+    Args:
+        args: hx (the first state), params (the weights of all layers), has_biases, num_layers,
+            dropout, train, bidirectional, batch_first. For packed sequences `batch_sizes` comes
+            first, and batch_first is left out.
+
+    Example:
+        >>> x, h = torch.ones(5, 1, 3), torch.zeros(1, 1, 2)
+        >>> weights = [torch.zeros({rows}, 3), torch.zeros({rows}, 2)]
+        >>> out, h = torch.{name}(x, h, weights, False, 1, 0.0, False, False, False)
+        >>> out.shape, h.shape
+        (torch.Size([5, 1, 2]), torch.Size([1, 1, 2]))
+    """
     return public("torch")(function)
 
 
@@ -256,7 +276,7 @@ rnn_relu = _single_state("relu", "rnn_relu")
 def _cell(
     gates: int, x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any
 ) -> _Layer:
-    """The weights of one step, when they fit the state, and the input is of its batch."""
+    """The weights of one step; RuntimeError if weights, state and input do not fit."""
     rows, hidden = w_ih._a.shape[0], h._a.shape[-1]
     if rows != gates * hidden:
         raise RuntimeError(
@@ -277,7 +297,21 @@ def lstm_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """One step of an LSTM: (h, c) from `input` [B, F] and the state before."""
+    """One step of an LSTM: the new states h and c.
+
+    Args:
+        input: (batch, features).
+        hx: the states h and c before, (batch, hidden) each.
+        w_ih: (4 * hidden, features), for the input.
+        w_hh: (4 * hidden, hidden), for the state.
+        b_ih: (4 * hidden), or None.
+        b_hh: (4 * hidden), or None.
+
+    Example:
+        >>> h, c = torch.zeros(1, 2), torch.ones(1, 2)
+        >>> torch.lstm_cell(torch.ones(1, 3), (h, c), torch.zeros(8, 3), torch.zeros(8, 2))[1]
+        tensor([[0.5000, 0.5000]])
+    """
     layer = _cell(4, input, hx[0], w_ih, w_hh, b_ih, b_hh)
     _, state = _lstm_layer(layer, input, tuple(hx), (input._a.shape[0],), False, "")
     return state
@@ -292,7 +326,20 @@ def gru_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> Tensor:
-    """One step of a GRU."""
+    """One step of a GRU: the new state.
+
+    Args:
+        input: (batch, features).
+        hx: the state before, (batch, hidden).
+        w_ih: (3 * hidden, features), for the input.
+        w_hh: (3 * hidden, hidden), for the state.
+        b_ih: (3 * hidden), or None.
+        b_hh: (3 * hidden), or None.
+
+    Example:
+        >>> torch.gru_cell(torch.ones(1, 3), torch.ones(1, 2), torch.zeros(6, 3), torch.zeros(6, 2))
+        tensor([[0.5000, 0.5000]])
+    """
     layer = _cell(3, input, hx, w_ih, w_hh, b_ih, b_hh)
     return _gru_layer(layer, input, (hx,), (input._a.shape[0],), False, "")[0]
 
@@ -310,7 +357,21 @@ def _rnn_cell(act: str) -> Callable:
         return _rnn_layer(layer, input, (hx,), (input._a.shape[0],), False, act)[0]
 
     function.__name__ = function.__qualname__ = f"rnn_{act}_cell"
-    function.__doc__ = f"One step of an RNN with {act}."
+    function.__doc__ = f"""One step of an RNN with {act}: the new state.
+
+    Args:
+        input: (batch, features).
+        hx: the state before, (batch, hidden).
+        w_ih: (hidden, features), for the input.
+        w_hh: (hidden, hidden), for the state.
+        b_ih: (hidden), or None.
+        b_hh: (hidden), or None.
+
+    Example:
+        >>> x, h = torch.ones(1, 3), torch.zeros(1, 2)
+        >>> torch.rnn_{act}_cell(x, h, torch.zeros(2, 3), torch.zeros(2, 2))
+        tensor([[0., 0.]])
+    """
     return public("torch")(function)
 
 

@@ -18,7 +18,7 @@ from ..made_of.reference import by_reference, vjp
 
 
 def _steps(sizes: tuple[int, ...], reverse: bool) -> list[tuple[slice, int]]:
-    """The rows of each step in the order they are worked, and how many sequences are alive."""
+    """The rows of each step in the order of work, and the number of sequences at it."""
     steps, start = [], 0
     for n in sizes:
         steps.append((slice(start, start + n), n))
@@ -31,7 +31,7 @@ def _sigmoid(xp: Any, x: Any) -> Any:
 
 
 def _like(g: Any, shape: tuple, model: Any, xp: Any) -> Any:
-    """A writable gradient to start from: zeros when nothing arrived."""
+    """A gradient that may be written to; zeros if none arrived."""
     return xp.zeros(shape, model.dtype) if g is None else g.astype(model.dtype, copy=True)
 
 
@@ -233,7 +233,7 @@ def _rnn_backward(
 def _unrolled(
     xw: Tensor, states: tuple, sizes: tuple, reverse: bool, step: Callable
 ) -> tuple[Tensor, ...]:
-    """Walk the steps with `step(frames, *states)`; what ends a state keeps, rows beyond n, is joined."""
+    """Run all steps by `step(frames, *states)`; rows of sequences that have ended keep their state."""
     cat = NAMESPACES["torch"]["cat"]
     outs: dict[int, Tensor] = {}
     for rows, n in _steps(sizes, reverse):
@@ -299,7 +299,7 @@ def _rnn_unrolled(
 
 
 def _grad_formula(unrolled: Callable, primals: int, saved: int) -> Callable:
-    """What a `*_sequence_grad` computes, from its primal inputs and the arriving gradients alone."""
+    """What a `*_sequence_grad` computes, in tensor ops of its inputs and the incoming gradients."""
 
     def formula(*inputs: Any, **attrs: Any) -> tuple:
         given, gs = inputs[:primals], inputs[primals + saved :]

@@ -93,7 +93,7 @@ def recurrence(
     mode: str, x: Tensor, params: Sequence[Tensor], states: Sequence[Tensor], biased: bool,
     layers: int, directions: int, sizes: tuple,
 ) -> Recurrence | None:  # fmt: skip
-    """The stack that these tensors are; None unless every shape, dtype and device fits exactly."""
+    """Describe the stack that these weights form; None if a shape, dtype or device does not fit."""
     each = 2 + 2 * biased
     cells = layers * directions
     projected = len(params) > cells * each
@@ -120,7 +120,7 @@ def recurrence(
 
 
 def own_layers(t: Tensor) -> Callable[..., Way | None] | None:
-    """What tells how the device of a tensor would run a stack; None where it has nothing of its own."""
+    """The function that says how a tensor's device runs a stack; None if it has no library."""
     kind = devices.backend_of_type(t._a.__class__).type
     return getattr(devices.overrides(kind).get("rnn_stack"), "way", None)
 
@@ -149,7 +149,7 @@ def run_stack(
     what: Recurrence, way: Way, d: dtype, x: Tensor, states: Sequence[Tensor],
     params: Sequence[Tensor], sizes: tuple, training: bool,
 ) -> tuple[Tensor, list[Tensor]]:  # fmt: skip
-    """The outputs and last states of a stack that the device takes, in dtype `d`."""
+    """Run a stack by the device's library in dtype `d`: the outputs and the last states."""
     w = cast_to(rnn_weights(*params, way=way), d)
     h0, c0 = [cast_to(s, d) for s in states] + [None] * (2 - len(states))
     out, _, *finals = rnn_stack(

@@ -154,12 +154,12 @@ _CONV_EXAMPLES = {
 """,
     2: """    >>> image, weight = torch.ones(1, 3, 32, 32), torch.ones(8, 3, 3, 3)
     >>> F.conv2d(image, weight, padding=1).shape
-    rushlight.Size([1, 8, 32, 32])
+    torch.Size([1, 8, 32, 32])
     >>> F.conv2d(image, weight, stride=2)[0, 0, 0, 0]
     tensor(27.)
 """,
     3: """    >>> F.conv3d(torch.ones(1, 2, 5, 6, 7), torch.ones(4, 2, 3, 3, 3)).shape
-    rushlight.Size([1, 4, 3, 4, 5])
+    torch.Size([1, 4, 3, 4, 5])
 """,
 }
 
@@ -168,10 +168,10 @@ _TRANSPOSED_EXAMPLES = {
     tensor([[[1., 1., 2., 2.]]])
 """,
     2: """    >>> F.conv_transpose2d(torch.ones(1, 4, 8, 8), torch.ones(4, 2, 2, 2), stride=2).shape
-    rushlight.Size([1, 2, 16, 16])
+    torch.Size([1, 2, 16, 16])
 """,
     3: """    >>> F.conv_transpose3d(torch.ones(1, 4, 3, 3, 3), torch.ones(4, 2, 2, 2, 2)).shape
-    rushlight.Size([1, 2, 4, 4, 4])
+    torch.Size([1, 2, 4, 4, 4])
 """,
 }
 
@@ -183,10 +183,10 @@ _MAX_POOL_EXAMPLES = {
     tensor([[[[ 5.,  7.],
               [13., 15.]]]])
     >>> F.max_pool2d(torch.zeros(1, 64, 112, 112), 3, stride=2, padding=1).shape
-    rushlight.Size([1, 64, 56, 56])
+    torch.Size([1, 64, 56, 56])
 """,
     3: """    >>> F.max_pool3d(torch.zeros(1, 4, 8, 8, 8), 2).shape
-    rushlight.Size([1, 4, 4, 4, 4])
+    torch.Size([1, 4, 4, 4, 4])
 """,
 }
 
@@ -197,11 +197,11 @@ _UNPOOL_EXAMPLES = {
 """,
     2: """    >>> y, where = F.max_pool2d(torch.rand(1, 3, 5, 5), 2, return_indices=True)
     >>> F.max_unpool2d(y, where, 2, output_size=(5, 5)).shape
-    rushlight.Size([1, 3, 5, 5])
+    torch.Size([1, 3, 5, 5])
 """,
     3: """    >>> y, where = F.max_pool3d(torch.rand(1, 3, 4, 4, 4), 2, return_indices=True)
     >>> F.max_unpool3d(y, where, 2).shape
-    rushlight.Size([1, 3, 4, 4, 4])
+    torch.Size([1, 3, 4, 4, 4])
 """,
 }
 
@@ -214,7 +214,7 @@ _AVG_POOL_EXAMPLES = {
               [10.5000, 12.5000]]]])
 """,
     3: """    >>> F.avg_pool3d(torch.zeros(1, 4, 8, 8, 8), 2).shape
-    rushlight.Size([1, 4, 4, 4, 4])
+    torch.Size([1, 4, 4, 4, 4])
 """,
 }
 
@@ -226,7 +226,7 @@ _LP_POOL_EXAMPLES = {
     tensor([[[[2.]]]])
 """,
     3: """    >>> F.lp_pool3d(torch.ones(1, 4, 8, 8, 8), 2, 2).shape
-    rushlight.Size([1, 4, 4, 4, 4])
+    torch.Size([1, 4, 4, 4, 4])
 """,
 }
 
@@ -235,10 +235,10 @@ _ADAPTIVE_AVG_EXAMPLES = {
     tensor([[[2., 6.]]])
 """,
     2: """    >>> F.adaptive_avg_pool2d(torch.ones(8, 512, 7, 7), 1).shape
-    rushlight.Size([8, 512, 1, 1])
+    torch.Size([8, 512, 1, 1])
 """,
     3: """    >>> F.adaptive_avg_pool3d(torch.ones(1, 4, 5, 6, 7), (2, 3, None)).shape
-    rushlight.Size([1, 4, 2, 3, 7])
+    torch.Size([1, 4, 2, 3, 7])
 """,
 }
 
@@ -247,19 +247,19 @@ _ADAPTIVE_MAX_EXAMPLES = {
     tensor([[[3., 7.]]])
 """,
     2: """    >>> F.adaptive_max_pool2d(torch.ones(8, 16, 7, 7), (2, 3)).shape
-    rushlight.Size([8, 16, 2, 3])
+    torch.Size([8, 16, 2, 3])
 """,
     3: """    >>> F.adaptive_max_pool3d(torch.ones(1, 4, 5, 6, 7), 2).shape
-    rushlight.Size([1, 4, 2, 2, 2])
+    torch.Size([1, 4, 2, 2, 2])
 """,
 }
 
 _FRACTIONAL_EXAMPLES = {
     2: """    >>> F.fractional_max_pool2d(torch.rand(1, 4, 9, 9), 2, output_size=5).shape
-    rushlight.Size([1, 4, 5, 5])
+    torch.Size([1, 4, 5, 5])
 """,
     3: """    >>> F.fractional_max_pool3d(torch.rand(1, 4, 9, 9, 9), 2, output_ratio=0.5).shape
-    rushlight.Size([1, 4, 4, 4, 4])
+    torch.Size([1, 4, 4, 4, 4])
 """,
 }
 

@@ -22,7 +22,7 @@ from .reduction import legacy_reduction, reduced
 
 
 def _check_classes(xp: Any, target: Any, ignore_index: int, classes: int) -> None:
-    """IndexError for a class that does not exist; CuPy would stall on the look, so only NumPy."""
+    """IndexError for a class that does not exist; on the CPU only, a GPU would have to wait."""
     if xp is not np or not target.size:
         return
     low, high = target.min(), target.max()
@@ -34,7 +34,7 @@ def _check_classes(xp: Any, target: Any, ignore_index: int, classes: int) -> Non
 
 
 def _nll_parts(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any) -> tuple:
-    """Which targets count, their class made safe to index with, and its weight (0 where ignored)."""
+    """Which targets count, class numbers that can be indices, and weights (0 if ignored)."""
     valid = target != ignore_index
     safe = xp.where(valid, target, 0)
     if weight is None:
@@ -61,7 +61,7 @@ def _nll_body(
     weight = None if weight is None else widen(xp, weight)
     valid, safe, w = _nll_parts(xp, target, weight, ignore_index, wide.dtype)
     picked = _by_class(wide)[_class_places(xp, safe)].reshape(safe.shape)
-    loss = xp.where(valid, -w * picked, 0)  # a weight of 0 does not hide an infinite loss
+    loss = xp.where(valid, -w * picked, 0)  # an infinite loss stays visible behind a weight of 0
     total = w.sum(dtype=wide.dtype)
     if reduction == "mean":
         loss = loss.sum(dtype=wide.dtype) / total
@@ -108,7 +108,7 @@ def _nll_backward(
     return gx, None, None
 
 
-_nll_grad.derivative(  # linear in gy, with the loss itself as its transpose
+_nll_grad.derivative(  # linear in gy; the transpose of that map is the loss itself
     gy=lambda g, target, weight, ignore_index, reduction: _nll(
         g, target, weight, ignore_index=ignore_index, reduction=reduction
     )[0]
@@ -190,10 +190,10 @@ def nll_loss(
 def _cross_entropy_body(
     xp: Any, x: Any, target: Any, *, ignore_index: int, reduction: str, wide: bool
 ) -> tuple:
-    """The loss of 2-D logits and class indices; each row's maximum and sum of exp(x - maximum).
+    """The loss of 2-D logits and class numbers; each row's maximum and sum of exp(x - maximum).
 
-    Two numbers a row are all that its derivative wants beside the logits: no second array of their
-    size is kept. Half precision computes in float32, and with `wide` answers in it.
+    The derivative needs only these two numbers per row beside the logits, so no second array of
+    their size is kept. Half precision is computed in float32, and returned in it if `wide`.
     """
     _check_classes(xp, target, ignore_index, x.shape[1])
     z = widen(xp, x)
@@ -258,7 +258,7 @@ def _cross_entropy_backward(
 def _cross_entropy_grad_formula(
     gy: Tensor, x: Tensor, stats: Tensor, target: Tensor, ignore_index: int, reduction: str
 ) -> Tensor:
-    """The same from the logits alone: what `stats` says of them has derivatives, too."""
+    """The same in tensor ops of the logits, because `stats` depends on them, too."""
     probs = softmax(x, 1, dtype=stats.dtype)
     valid = target.ne(ignore_index)
     classes = x._a.shape[1]
@@ -298,7 +298,8 @@ def cross_entropy(
 
     Raises:
         IndexError: if a class number is out of range.
-        RuntimeError: if shapes or dtypes do not fit.
+        ValueError: if the batch sizes of input and target differ.
+        RuntimeError: if dtypes or other sizes do not fit.
 
     Example:
         >>> scores = torch.tensor([[2.0, 0.0, 0.0], [0.0, 3.0, 0.0]])
@@ -337,7 +338,7 @@ def _class_weight(weight: Tensor, ndim: int, at: int) -> Tensor:
 
 
 def _each(smoothing: float, classes: int) -> float:
-    """What every class gets of the smoothing; where there is none, as a division of floats says."""
+    """The share of the smoothing for each class; for 0 classes what a float division gives."""
     return smoothing / classes if classes else math.inf
 
 

@@ -29,7 +29,7 @@ def _states(xp: Any, targets: Any, blank: int) -> tuple[Any, Any]:
 
 
 def _log_sum(xp: Any, *terms: Any) -> Any:
-    """log of the sum of exponentials of three arrays, minus infinity allowed."""
+    """log of the sum of exponentials of three arrays, which may be -inf."""
     high = terms[0]
     for term in terms[1:]:
         high = xp.maximum(high, term)
@@ -74,7 +74,7 @@ def _ctc_body(
     first = last[rows, end]
     second = xp.where(target_lengths > 0, last[rows, xp.maximum(end - 1, 0)], -xp.inf)
     total = _log_sum(xp, first, second)
-    silent = input_lengths == 0  # no frame explains only the empty target
+    silent = input_lengths == 0  # without frames, only the empty target is possible
     total = xp.where(silent, xp.where(target_lengths == 0, 0, -xp.inf), total)
     return (-total).astype(log_probs.dtype), alpha
 
@@ -121,7 +121,7 @@ def _ctc_grad_body(
     possible = xp.isfinite(nll)
     scale = xp.where(possible, gy, xp.where(gy == 0, 0, xp.nan))[None] * alive
     grad = xp.where(alive[:, :, None] & (gy != 0)[None, :, None], out * scale[:, :, None], 0)
-    return grad.astype(out.dtype, copy=False)  # nan above is a double
+    return grad.astype(out.dtype, copy=False)  # the NaN above makes it float64
 
 
 def _ctc_meta(log_probs: Any, targets: Any, *_: Any, blank: int) -> list:

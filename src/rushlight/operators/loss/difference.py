@@ -91,7 +91,7 @@ _huber_op = _difference_loss(
 
 
 def _matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Both of one shape and dtype; a warning when they had to be broadcast."""
+    """Bring both to one shape and dtype; warn if they were broadcast."""
     if input._a.shape != target._a.shape:
         warnings.warn(
             f"Using a target size ({Size(target._a.shape)}) that is different to the input size "
@@ -107,7 +107,7 @@ def _matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _weighted(loss: Tensor, weight: Tensor, reduction: str) -> Tensor:
-    """Element losses times their weights; the mean is over the weights' sum."""
+    """Losses times their weights; the mean is divided by the sum of weights."""
     _check_weight(loss, weight)
     if reduction == "mean":
         return (loss * weight).sum() / weight.sum()
@@ -238,7 +238,7 @@ def huber_loss(
     if weight is not None:
         loss = _huber_op(input, target, reduction="none", beta=float(delta))
         _check_weight(loss, weight)
-        return reduced(loss * weight, reduction)  # PyTorch's mean here is over the elements
+        return reduced(loss * weight, reduction)  # here PyTorch divides by the number of elements
     return _huber_op(input, target, reduction=reduction, beta=float(delta))
 
 
@@ -257,7 +257,7 @@ def _tensor_scaled(gy: Tensor, x: Tensor, reduction: str) -> Tensor:
 
 @in_float32
 def _bce_body(xp: Any, x: Any, t: Any, *, reduction: str) -> Any:
-    # The logarithm is cut at -100, so that a certain but wrong answer costs something finite.
+    # The logarithm is at least -100, so that the loss of a wrong 0 or 1 is finite.
     loss = (t - 1) * xp.maximum(xp.log1p(-x), -100) - t * xp.maximum(xp.log(x), -100)
     return reduce_body(xp, loss, reduction)
 

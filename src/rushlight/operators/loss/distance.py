@@ -56,7 +56,7 @@ def _euclidean_by_product(x1: Tensor, x2: Tensor) -> Tensor:
     """|a - b| from |a|^2 + |b|^2 - 2ab: one matrix product, less exact for close points."""
     squares = (x1 * x1).sum(-1, keepdim=True) + (x2 * x2).sum(-1).unsqueeze(-2)
     squares = (squares - 2 * (x1 @ x2.transpose(-2, -1))).clamp(min=0)
-    zero = squares == 0  # where the slope of the square root has no value
+    zero = squares == 0  # where the square root has no derivative
     return squares.masked_fill(zero, 1.0).sqrt().masked_fill(zero, 0.0)
 
 
@@ -80,7 +80,9 @@ def cdist(
         x1: (..., P, D).
         x2: (..., R, D).
         p: which norm.
-        compute_mode: PyTorch's choice of method, by name; the result is the same.
+        compute_mode: when Euclidean distances are computed by a matrix product, which is quicker
+            and less exact: "use_mm_for_euclid_dist_if_necessary" (more than 25 rows),
+            "use_mm_for_euclid_dist" or "donot_use_mm_for_euclid_dist".
 
     Returns:
         (..., P, R).

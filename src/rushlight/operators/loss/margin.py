@@ -22,7 +22,7 @@ def _positive_part(x: Tensor) -> Tensor:
 
 
 def _where_positive(x: Tensor) -> Tensor:
-    """As PyTorch's kernels that count only what is above 0: a NaN is left out, and 0 has no gradient."""
+    """max(0, x) as PyTorch's kernels compute it: NaN becomes 0, and 0 has no gradient."""
     return x.masked_fill(~(x > 0), 0.0)
 
 
@@ -171,7 +171,7 @@ def multi_margin_loss(
         raise RuntimeError("weight must be one-dimensional with one entry for each class")
     index = t.unsqueeze(1)
     gaps = margin - x.gather(1, index) + x
-    # What does not count is left out on both sides of the weight: 0 times an infinite one is no number.
+    # Leave out what does not count before and after the weight: 0 times infinity is NaN.
     rest = ~(gaps > 0).scatter(1, index, False)
     gaps = gaps.masked_fill(rest, 0.0)
     gaps = gaps if p == 1 else gaps * gaps

@@ -11,7 +11,7 @@ from ...core.tensor import Tensor
 def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: Any) -> str:
     """`reduction`, or what the two old flags mean."""
     if size_average is None and reduce is None:
-        if reduction.__class__ is int:  # the top namespace counts them
+        if reduction.__class__ is int:  # functions of the top namespace take numbers
             return ("none", "mean", "sum")[reduction]
         if reduction not in ("none", "mean", "sum"):
             raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -27,7 +27,7 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
 
 
 def reduced(loss: Tensor, reduction: str) -> Tensor:
-    """The element losses averaged, summed or as they are."""
+    """The mean of the losses, their sum, or the losses."""
     if reduction == "mean":
         return loss.mean()
     return loss.sum() if reduction == "sum" else loss

@@ -21,7 +21,7 @@ from .activation_make import activation, inplace_of, run
 
 # The zero has x's type: NumPy 2.0 makes float32 of bfloat16 and a plain 0.
 relu_op = Op(lambda xp, x: xp.maximum(x, x.dtype.type(0)), "relu", meta=same_meta)
-# Not `gy * (y > 0)`: the gradient passes where y is NaN, and a NaN in it goes nowhere else.
+# Not `gy * (y > 0)`: the gradient passes where y is NaN, and NaN * 0 must not become NaN.
 relu_grad = Op(
     lambda xp, gy, y: xp.where(y <= 0, 0, gy), "relu_grad", meta=lambda gy, y: (y.shape, y.dtype)
 )

@@ -32,7 +32,7 @@ def activation(
 
     `formula(gy, x, **attrs)` writes the derivative in tensor ops for derivatives of higher order;
     without one the slope is taken as constant in x, and the derivative as linear in gy. Where the
-    slope can be told from the result, `keeps="out"` hands that to `name_grad` in place of x.
+    slope follows from the result, `keeps="out"` gives that to `name_grad` instead of x.
     """
     forward = Op(in_float32(body), name, rule=only(kinds, label or f"{name}_cpu"), meta=same_meta)
     backward = Op(in_float32(grad_body), name + "_grad", meta=grad_meta)

@@ -32,7 +32,7 @@ def _elu_formula(gy: Tensor, x: Tensor, alpha: float, scale: float, inner: float
 
 _elu = activation("elu", _elu_body, _elu_grad_body, _elu_formula)
 
-# The fixed point of mean 0 and variance 1 (Klambauer et al. 2017).
+# Chosen so that mean 0 and variance 1 stay as they are (Klambauer et al. 2017).
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
 
