@@ -88,6 +88,8 @@ def public(name: str) -> Iterator[tuple[str, Any]]:
     """The public names of a namespace and what they are, sorted without regard to case."""
     place = namespace(name)
     own = (set(dir(place)) | set(getattr(place, "__all__", ()))) - tools_of(place)
+    if name == "rushlight":  # what families loaded late published there, see operators/late.py
+        own |= set(import_module("rushlight.core.public").NAMESPACES["torch"])
     for n in sorted(own, key=lambda n: (n.lower(), n)):
         if n.startswith("_") or n == "annotations":
             continue

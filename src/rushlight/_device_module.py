@@ -12,7 +12,15 @@ _MODULES = ("cpu", "cuda", "mps", "mtia", "xpu")
 
 
 def get_device_module(device: Any = None) -> ModuleType:
-    """`rushlight.cuda` for "cuda"; without a device that of the accelerator, or of the CPU."""
+    """The module of a device type, such as `torch.cuda`.
+
+    Args:
+        device: a device or its name; the accelerator of this machine, or the CPU, if not given.
+
+    Example:
+        >>> torch.get_device_module("cuda") is torch.cuda
+        True
+    """
     if device is None:
         from .accelerator import current_accelerator
 

@@ -32,7 +32,21 @@ def _basis(a: Tensor, q: int, niter: int | None, m: Tensor | None) -> Tensor:
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(U, S, V) with `q` columns: `A - M` is about U @ diag(S) @ V.mH."""
+    """An approximate singular value decomposition with few columns: `A` is about `U @ diag(S) @ V.mH`.
+
+    Args:
+        A: (*, m, n).
+        q: how many columns; somewhat more than the rank expected.
+        niter: how often to improve the guess.
+        M: a matrix that is subtracted from A first.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> A = torch.ones(5, 1) @ torch.arange(4.0)[None]
+        >>> U, S, V = torch.svd_lowrank(A, q=2)
+        >>> torch.allclose(U @ torch.diag(S) @ V.mT, A, atol=1e-4)
+        True
+    """
     q = 6 if q is None else q
     wide = A.shape[-2] < A.shape[-1]
     m = None if M is None else M.broadcast_to(A.shape)
@@ -47,7 +61,22 @@ def svd_lowrank(
 def pca_lowrank(
     A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`svd_lowrank` of a matrix whose columns have had their means taken off."""
+    """The main directions of rows of data, found approximately: `svd_lowrank` of the centred matrix.
+
+    Args:
+        A: (*, m, n), one row for every observation.
+        q: how many directions; at most 6 if not given.
+        center: subtract the mean of every column first.
+        niter: how often to improve the guess.
+
+    Example:
+        >>> g = torch.manual_seed(0)
+        >>> U, S, V = torch.pca_lowrank(torch.arange(12.0).reshape(4, 3), q=1)
+        >>> V.abs()
+        tensor([[0.5774],
+                [0.5774],
+                [0.5774]])
+    """
     rows, columns = A.shape[-2:]
     if q is None:
         q = min(6, rows, columns)

@@ -11,7 +11,23 @@ _context = threading.local()  # .stack: devices entered by `with device(...)`
 
 
 class device:  # noqa: N801 - the name users print
-    """Where a tensor lives: a type and, for several of one type, an index."""
+    """Where a tensor lies: a type and, if there are several of it, a number.
+
+    As a block, `with torch.device("cuda"):`, it is where creation functions put their tensors.
+
+    Args:
+        type: "cpu", "cuda", "cuda:1" and so on; or the number of a GPU.
+        index: the number, if `type` does not say it.
+
+    Raises:
+        RuntimeError: for other words.
+
+    Example:
+        >>> torch.device("cuda:1")
+        device(type='cuda', index=1)
+        >>> torch.device("cuda", 1).index
+        1
+    """
 
     __slots__ = ("type", "index")
 
@@ -84,13 +100,28 @@ _default = CPU
 
 
 def get_default_device() -> device:
-    """Where creation functions without `device=` put their tensors."""
+    """Where creation functions put their tensors if `device=` is not given.
+
+    Example:
+        >>> torch.get_default_device()
+        device(type='cpu')
+    """
     stack = _context.__dict__.get("stack")
     return stack[-1] if stack else _default
 
 
 def set_default_device(value: Any) -> None:
-    """Set the device of creation functions without `device=`; None means the CPU."""
+    """Set where creation functions put their tensors if `device=` is not given.
+
+    Args:
+        value: a device or its name; None for the CPU.
+
+    Example:
+        >>> torch.set_default_device("meta")
+        >>> torch.zeros(2).device
+        device(type='meta')
+        >>> torch.set_default_device(None)
+    """
     global _default
     _default = CPU if value is None else device(value)
 

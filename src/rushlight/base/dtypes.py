@@ -14,7 +14,18 @@ _NO_VALUES = frozenset(["complex32", *(f"uint{n}" for n in range(1, 8))])  # of 
 
 
 class dtype:  # noqa: N801 - the name users print
-    """One element type; the instances below are the only ones."""
+    """The type of a tensor's elements: `torch.float32`, `torch.int64` and so on.
+
+    Args:
+        name: its name; there are no others than those of this module.
+        itemsize: the bytes of one element.
+        category: truth values, integers, floating point or complex numbers.
+        signed: it has negative numbers.
+
+    Example:
+        >>> torch.float16.itemsize, torch.float16.is_floating_point
+        (2, True)
+    """
 
     __slots__ = ("name", "itemsize", "category", "is_signed", "_np")
 
@@ -55,9 +66,21 @@ class dtype:  # noqa: N801 - the name users print
         return self.category == COMPLEX
 
     def to_real(self) -> dtype:
+        """The dtype of the parts of a complex number; real dtypes are their own.
+
+        Example:
+            >>> torch.complex64.to_real()
+            torch.float32
+        """
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
     def to_complex(self) -> dtype:
+        """The complex dtype whose parts have this one.
+
+        Example:
+            >>> torch.float64.to_complex()
+            torch.complex128
+        """
         return {"float32": complex64, "float64": complex128}.get(self.name, complex64)
 
     def __repr__(self) -> str:
@@ -186,12 +209,30 @@ def as_dtype(value: Any) -> dtype:
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of float literals and of creation functions without `dtype=`."""
+    """The dtype of Python floats and of creation functions without `dtype=`.
+
+    Example:
+        >>> torch.get_default_dtype()
+        torch.float32
+    """
     return _default
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Set the default floating point dtype."""
+    """Set the dtype of Python floats and of creation functions without `dtype=`.
+
+    Args:
+        d: a floating point dtype.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    Example:
+        >>> torch.set_default_dtype(torch.float64)
+        >>> torch.tensor([1.0]).dtype
+        torch.float64
+        >>> torch.set_default_dtype(torch.float32)
+    """
     global _default
     if type(d) is not dtype or d.category != FLOATING:
         raise TypeError("only floating-point types are supported as the default type")
@@ -255,7 +296,18 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 
 class finfo:  # noqa: N801
-    """Limits of a floating point dtype."""
+    """The limits of a floating point dtype: `bits`, `eps`, `max`, `min`, `tiny`, `resolution`.
+
+    Args:
+        d: the dtype; the default one if not given.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    Example:
+        >>> torch.finfo(torch.float16).max
+        65504.0
+    """
 
     def __init__(self, d: dtype | None = None) -> None:
         d = _default if d is None else as_dtype(d)
@@ -289,7 +341,18 @@ class finfo:  # noqa: N801
 
 
 class iinfo:  # noqa: N801
-    """Limits of an integer dtype."""
+    """The limits of an integer dtype: `bits`, `max`, `min`.
+
+    Args:
+        d: the dtype.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    Example:
+        >>> torch.iinfo(torch.int8).max
+        127
+    """
 
     def __init__(self, d: dtype) -> None:
         d = as_dtype(d)

@@ -8,7 +8,15 @@ from .config import settings
 
 
 class memory_format:  # noqa: N801 - the name users print
-    """One memory format; the instances below are the only ones."""
+    """The order in which a tensor's elements lie in memory: `torch.contiguous_format`, `torch.channels_last` and so on.
+
+    Args:
+        name: its name; there are no others than those of this module.
+
+    Example:
+        >>> torch.zeros(1, 2, 3, 3).to(memory_format=torch.channels_last).stride()
+        (18, 1, 6, 2)
+    """
 
     __slots__ = ("name",)
 
@@ -23,7 +31,15 @@ class memory_format:  # noqa: N801 - the name users print
 
 
 class layout:  # noqa: N801
-    """How a tensor is stored."""
+    """How a tensor is stored: `torch.strided`, or `torch.sparse_coo` for sparse ones.
+
+    Args:
+        name: its name; there are no others than those of this module.
+
+    Example:
+        >>> torch.zeros(2).layout
+        torch.strided
+    """
 
     __slots__ = ("name",)
 

@@ -11,11 +11,26 @@ from .config import settings
 
 
 class Size(tuple):
-    """A shape; a tuple that prints and counts like PyTorch's `torch.Size`."""
+    """The shape of a tensor: a tuple of integers that can count elements.
+
+    Args:
+        iterable: the sizes.
+
+    Example:
+        >>> size = torch.zeros(2, 3).shape
+        >>> size[0], size.numel()
+        (2, 6)
+    """
 
     __slots__ = ()
 
     def numel(self) -> int:
+        """The product of all sizes: how many elements a tensor of this shape has.
+
+        Example:
+            >>> torch.Size([2, 3]).numel()
+            6
+        """
         return prod(self)
 
     def __repr__(self) -> str:

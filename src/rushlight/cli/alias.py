@@ -83,6 +83,15 @@ def as_torch() -> None:
     """Let `import torch`, `torchvision` and `dezero` find rushlight from here on, as `rushlight run` does.
 
     Call it before anything imports PyTorch: two frameworks under one name would share nothing.
+
+    Raises:
+        RuntimeError: if PyTorch has been imported.
+
+    Example:
+        >>> import subprocess, sys
+        >>> code = "import rushlight; rushlight.as_torch(); import torch; print(torch is rushlight)"
+        >>> print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip())
+        True
     """
     if installed():
         return

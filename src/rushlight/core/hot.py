@@ -85,10 +85,18 @@ def line_of_user() -> tuple[Any, int]:
 
 
 def tracing(mode: bool | None = None) -> bool:
-    """Whether loops of this thread are traced; with a mode, switch that on or off.
+    """Whether loops of this thread are recorded and run as programs; with `mode`, switch that on or off.
 
-    A loop that repeats is recorded and run as programs, while Python runs every line of it: see docs/hot-loops.md.
-    RUSHLIGHT_TRACE=1 switches it on when rushlight is imported, RUSHLIGHT_TRACE=0 keeps it off whatever is asked for.
+    A loop that repeats is recorded, while Python runs every line of it: see docs/hot-loops.md.
+    RUSHLIGHT_TRACE=1 switches it on when rushlight is imported, RUSHLIGHT_TRACE=0 keeps it off
+    whatever is asked for.
+
+    Args:
+        mode: True or False; None only asks. What was set before is returned.
+
+    Example:
+        >>> torch.tracing()
+        False
     """
     before = here.tracer is not None
     if mode is not None and bool(mode) != before:

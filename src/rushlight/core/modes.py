@@ -230,15 +230,32 @@ class detect_anomaly(set_detect_anomaly):  # noqa: N801
 
 
 def is_grad_enabled() -> bool:
-    """Whether recording is switched on in this thread."""
+    """Whether operations are recorded for `backward` in this thread.
+
+    Example:
+        >>> with torch.no_grad():
+        ...     torch.is_grad_enabled()
+        False
+    """
     return bool(here.state & GRAD)
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is inside `inference_mode`."""
+    """Whether this thread is inside a block of `inference_mode`.
+
+    Example:
+        >>> with torch.inference_mode():
+        ...     torch.is_inference_mode_enabled()
+        True
+    """
     return here.inference
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on."""
+    """Whether `autograd.detect_anomaly` is switched on.
+
+    Example:
+        >>> torch.is_anomaly_enabled()
+        False
+    """
     return switches.anomaly

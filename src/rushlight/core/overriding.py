@@ -135,15 +135,13 @@ def no_implementation(public: Any, asked: list[Any]) -> TypeError:
 
 
 class DisableTorchFunctionSubclass:
-    """A block in which the `__torch_function__` of classes is not asked; that of modes is.
+    """A block in which `__torch_function__` of subclasses is not called, and they count as plain tensors.
 
     Example:
-        >>> class Named(torch.Tensor):
-        ...     pass
-        >>> x = torch.ones(2).as_subclass(Named)
         >>> with torch._C.DisableTorchFunctionSubclass():
-        ...     type(x + 1).__name__
-        'Tensor'
+        ...     total = torch.ones(2).sum()
+        >>> total
+        tensor(2.)
     """
 
     level = CLASSES_OFF

@@ -32,7 +32,21 @@ else:
 
 
 class Tensor(_Base):
-    """A multi-dimensional array that remembers how it was made."""
+    """A multi-dimensional array that remembers how it was made, so that gradients can be computed.
+
+    Made by `torch.tensor`, `torch.zeros` and the other creation functions; called itself, it
+    makes float32 tensors from sizes or from data, as an old constructor.
+
+    Args:
+        args: sizes, or one list with the values.
+        kwargs: `device=`.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
 
     __slots__ = ("_a", "_edge", "_grad", "_ver", "_ext", "__weakref__", "__dict__")
     __array_priority__ = 1000  # ndarray + tensor is ours to answer
@@ -553,6 +567,12 @@ class Tensor(_Base):
         own = cls.__repr__  # core/arming.py puts a function of the same name around ours
         plain = cls is Tensor or own.__qualname__ != Tensor.__repr__.__qualname__
         return describe(self, "tensor(" if plain else f"{cls.__name__}(")
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from .html import tensor_html
+
+        return tensor_html(self)
 
     def __dir__(self) -> list[str]:
         return sorted(set(object.__dir__(self)))

@@ -31,7 +31,7 @@ def save(
     Args:
         obj: what to write.
         f: a path, or a binary file that is open for writing.
-        pickle_module, pickle_protocol: accepted and not needed.
+        pickle_module, pickle_protocol, options: accepted and not needed.
 
     Raises:
         TypeError: if `obj` holds something that files cannot hold.
@@ -101,7 +101,7 @@ def load(
     Args:
         f: a path, or a binary file that is open for reading.
         map_location: where tensors go: a device, a dict of device names, or a function.
-        pickle_module, mmap: accepted and not needed.
+        pickle_module, mmap, options: accepted and not needed.
         weights_only: False trusts the file.
 
     Raises:

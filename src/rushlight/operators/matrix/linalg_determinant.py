@@ -49,14 +49,25 @@ det_op.derivative(x=_det_dx)
 
 @public("linalg")
 def det(A: Tensor, *, out: Any = None) -> Tensor:
-    """The determinant of a square matrix, or of each in a batch."""
+    """The determinant of a square matrix, or of each in a batch.
+
+    Args:
+        A: (*, n, n), floating point or complex.
+
+    Raises:
+        RuntimeError: if the matrices are not square.
+
+    Example:
+        >>> torch.linalg.det(torch.tensor([[1.0, 2.0], [3.0, 5.0]]))
+        tensor(-1.)
+    """
     check_square(A, "linalg.det")
     return into(out, det_op(A))
 
 
 @public(name="det")
 def _det(input: Tensor) -> Tensor:
-    """The determinant of a square matrix, or of each in a batch."""
+    """As `torch.linalg.det`."""
     return det(input)
 
 
@@ -89,21 +100,35 @@ def _slogdet_backward(gs: list, x: Tensor, out: Tensor) -> tuple:
 
 @public("linalg")
 def slogdet(A: Tensor, *, out: Any = None) -> Any:
-    """The sign and the logarithm of the absolute value of the determinant."""
+    """The sign of the determinant and the logarithm of its absolute value, which neither overflows nor vanishes.
+
+    Args:
+        A: (*, n, n), floating point or complex.
+
+    Example:
+        >>> sign, logabsdet = torch.linalg.slogdet(torch.eye(2) * 1e30)
+        >>> sign, logabsdet
+        (tensor(1.), tensor(138.1551))
+    """
     check_square(A, "linalg.slogdet")
     return into(out, named("linalg_slogdet", "sign", "logabsdet")(*slogdet_op(A)))
 
 
 @public(name="slogdet")
 def _torch_slogdet(input: Tensor, *, out: Any = None) -> Any:
-    """The sign and the logarithm of the absolute value of the determinant."""
+    """As `torch.linalg.slogdet`."""
     check_square(input, "linalg.slogdet")
     return into(out, named("slogdet", "sign", "logabsdet")(*slogdet_op(input)))
 
 
 @public()
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinant; nan where it is negative."""
+    """The logarithm of the determinant of a square matrix; nan where it is negative, minus infinity where it is 0.
+
+    Example:
+        >>> torch.logdet(torch.eye(2) * 2)
+        tensor(1.3863)
+    """
     check_square(input, "logdet")
     sign, log = slogdet_op(input)
     return log + sign.log() if input._a.dtype.kind == "c" else log + sign.detach().log()

@@ -62,7 +62,20 @@ cholesky_op.derivative(x=_cholesky_dx)
 
 @public("linalg")
 def cholesky(A: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
-    """The triangular factor L of a positive-definite matrix `A = L L^H`."""
+    """The lower triangular matrix L with `A = L @ L.mH`, for a positive-definite matrix.
+
+    Args:
+        A: (*, n, n), equal to its conjugate transpose; only one triangle is read.
+        upper: return the upper triangular `L.mH`.
+
+    Raises:
+        LinAlgError: if a matrix is not positive-definite.
+
+    Example:
+        >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        tensor([[2., 0.],
+                [1., 2.]])
+    """
     check_square(A, "linalg.cholesky")
     if upper:
         return into(out, adjoint(cholesky_op(adjoint(A))))
@@ -71,7 +84,11 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
 
 @public(name="cholesky")
 def _torch_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
-    """The older spelling of `linalg.cholesky`."""
+    """As `torch.linalg.cholesky`: the older name.
+
+    Args:
+        upper: return the upper triangular factor.
+    """
     return cholesky(input, upper=upper, out=out)
 
 
@@ -79,7 +96,17 @@ def _torch_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> T
 def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None
 ) -> Any:
-    """The factor and, instead of an error, the order of the first minor that is not positive."""
+    """As `torch.linalg.cholesky`, with a number instead of an error: 0, or the first part that is not positive.
+
+    Args:
+        A: (*, n, n).
+        upper: return the upper triangular factor.
+        check_errors: raise an error after all.
+
+    Example:
+        >>> torch.linalg.cholesky_ex(torch.tensor([[4.0, 2.0], [2.0, 5.0]])).info
+        tensor(0, dtype=torch.int32)
+    """
     check_square(A, "linalg.cholesky_ex")
     info = np.zeros(A._a.shape[:-2], np.int32)
     try:
@@ -157,7 +184,18 @@ def _tall_qr_grad(gq: Any, gr: Any, q: Tensor, r: Tensor) -> Tensor:
 
 @public("linalg")
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
-    """Q with orthonormal columns and upper triangular R with `A = Q R`."""
+    """A matrix as `Q @ R`: the columns of Q have length 1 and are orthogonal, R is upper triangular.
+
+    Args:
+        A: (*, m, n).
+        mode: "reduced" for as many columns of Q as there have to be, "complete" for a square Q,
+            "r" for R alone.
+
+    Example:
+        >>> Q, R = torch.linalg.qr(torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
+        >>> torch.allclose(Q @ R, torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
+        True
+    """
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
@@ -176,7 +214,11 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
 
 @public(name="qr")
 def _torch_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
-    """The older spelling of `linalg.qr`."""
+    """As `torch.linalg.qr`: the older name.
+
+    Args:
+        some: False for a square Q.
+    """
     pair = qr(input, "reduced" if some else "complete")
     return into(out, named("qr", "Q", "R")(*pair))
 
@@ -245,7 +287,21 @@ def permutation_matrix(order: Tensor, like: Tensor) -> Tensor:
 
 @public("linalg")
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
-    """L and U packed into one matrix, and the row swaps."""
+    """A matrix as lower times upper triangular, packed into one matrix, and the rows that were exchanged.
+
+    Args:
+        A: (*, m, n).
+        pivot: exchange rows; without it only on a GPU.
+
+    Raises:
+        RuntimeError: if a matrix has no such factors, because a pivot is zero.
+
+    Example:
+        >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[2.0, 4.0], [1.0, 5.0]]))
+        >>> LU
+        tensor([[2.0000, 4.0000],
+                [0.5000, 3.0000]])
+    """
     check_matrix(A, "linalg.lu_factor")
     _check_pivot(pivot)
     packed, swaps, _ = lu_op(A)
@@ -254,7 +310,18 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
 
 @public("linalg")
 def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
-    """P, L and U with `A = P L U`."""
+    """A matrix as `P @ L @ U`: a permutation, a lower and an upper triangular matrix.
+
+    Args:
+        A: (*, m, n).
+        pivot: exchange rows, which is what P says.
+
+    Example:
+        >>> P, L, U = torch.linalg.lu(torch.tensor([[2.0, 4.0], [1.0, 5.0]]))
+        >>> U
+        tensor([[2., 4.],
+                [0., 3.]])
+    """
     check_matrix(A, "linalg.lu")
     _check_pivot(pivot)
     packed, _, order = lu_op(A)
@@ -283,7 +350,21 @@ def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False,
     out: Any = None,
 ) -> Tensor:  # fmt: skip
-    """X with `A X = B` from the result of `lu_factor`."""
+    """X with `A @ X = B`, from what `lu_factor` made of A.
+
+    Args:
+        LU: the packed factors.
+        pivots: the exchanged rows.
+        B: (*, n, k).
+        left: False for `X @ A = B`.
+        adjoint: use the conjugate transpose of A.
+
+    Example:
+        >>> factors = torch.linalg.lu_factor(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        >>> torch.linalg.lu_solve(*factors, torch.tensor([[2.0], [4.0]]))
+        tensor([[1.],
+                [1.]])
+    """
     lower, upper = unpacked(LU)
     order = swap_order_op(pivots, m=LU._a.shape[-2])
     a = permutation_matrix(order, LU.detach()) @ lower @ upper

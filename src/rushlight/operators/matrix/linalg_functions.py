@@ -18,7 +18,17 @@ from .matmul import matmul
 
 @public("linalg")
 def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
-    """The n-th power of a square matrix; negative powers are those of the inverse."""
+    """A square matrix multiplied by itself; negative powers are those of the inverse.
+
+    Args:
+        A: (*, n, n).
+        n: the power.
+
+    Example:
+        >>> torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+        tensor([[1., 3.],
+                [0., 1.]])
+    """
     check_square(A, "linalg.matrix_power")
     if n == 0:
         eye = eye_like(A, A._a.shape[-1])
@@ -36,7 +46,11 @@ def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
 
 @public(name="matrix_power")
 def _torch_matrix_power(input: Tensor, n: int, *, out: Any = None) -> Tensor:
-    """The n-th power of a square matrix."""
+    """As `torch.linalg.matrix_power`.
+
+    Args:
+        n: the power.
+    """
     return matrix_power(input, n, out=out)
 
 
@@ -83,14 +97,23 @@ matrix_exp_op.derivative(x=_matrix_exp_dx)
 
 @public("linalg")
 def matrix_exp(A: Tensor) -> Tensor:
-    """The matrix exponential."""
+    """The exponential of a square matrix: the sum of its powers, each divided by a factorial.
+
+    Args:
+        A: (*, n, n).
+
+    Example:
+        >>> torch.linalg.matrix_exp(torch.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     check_square(A, "linalg.matrix_exp")
     return matrix_exp_op(A)
 
 
 @public(name="matrix_exp")
 def _torch_matrix_exp(input: Tensor) -> Tensor:
-    """The matrix exponential."""
+    """As `torch.linalg.matrix_exp`."""
     return matrix_exp(input)
 
 
@@ -99,14 +122,34 @@ def _torch_matrix_exp(input: Tensor) -> Tensor:
 
 @public("linalg")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Any = None) -> Tensor:
-    """The inner products of the vectors along `dim`, the first conjugated."""
+    """The inner products of vectors along a dimension, the first ones conjugated.
+
+    Args:
+        x: any shape.
+        y: another; shapes broadcast.
+        dim: the dimension of the vectors.
+
+    Example:
+        >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
+        tensor([3., 7.])
+    """
     left = x.conj() if x.is_complex() else x
     return into(out, (left * y).sum(dim))
 
 
 @public("linalg")
 def vander(x: Tensor, N: int | None = None) -> Tensor:
-    """Rows of growing powers of every element of `x`."""
+    """Powers of every element, growing along a new last dimension.
+
+    Args:
+        x: any shape with at least one dimension.
+        N: how many powers; as many as the last dimension has elements if not given.
+
+    Example:
+        >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
+        tensor([[1, 2, 4],
+                [1, 3, 9]])
+    """
     from ..shape.join import stack
 
     if N is not None and N <= 1:
@@ -120,11 +163,18 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
 
 @public("linalg", name="matmul")
 def _linalg_matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
-    """The matrix product."""
+    """As `torch.matmul`."""
     return matmul(input, other, out=out)
 
 
 @public("linalg", name="diagonal")
 def _linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The diagonals of the matrices along two dims, as a view."""
+    """As `torch.diagonal`, of the last two dimensions unless others are named.
+
+    Args:
+        A: at least two dimensions.
+        offset: which diagonal; 0 is the main one.
+        dim1: the dimension of the rows.
+        dim2: the dimension of the columns.
+    """
     return diagonal(A, offset, dim1, dim2)

@@ -22,7 +22,20 @@ def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *,
     dtype: Any = None, out: Any = None,
 ) -> Tensor:  # fmt: skip
-    """A norm of the matrices along two dims: "fro", "nuc", 1, -1, 2, -2, inf or -inf."""
+    """A norm of matrices.
+
+    Args:
+        A: (*, m, n).
+        ord: "fro" for the square root of the sum of squares, "nuc" for the sum of singular
+            values, inf and 1 for the largest sum of a row and of a column, 2 for the largest
+            singular value; -inf, -1 and -2 for the smallest ones.
+        dim: the two dimensions of the matrices.
+        keepdim: keep these dimensions with size 1.
+
+    Example:
+        >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
+        tensor(5.)
+    """
     name = "linalg.matrix_norm"
     if A._a.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
@@ -64,7 +77,19 @@ def norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None,
     dtype: Any = None,
 ) -> Tensor:  # fmt: skip
-    """A vector norm for one dim, a matrix norm for two; without `ord` the 2-norm of everything."""
+    """A norm of vectors or of matrices, by how many dimensions are named.
+
+    Args:
+        A: any shape.
+        ord: which norm, as for `vector_norm` and `matrix_norm`; None for the square root of the
+            sum of squares.
+        dim: one dimension for vectors, two for matrices; None for all of them.
+        keepdim: keep these dimensions with size 1.
+
+    Example:
+        >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
     if dim is not None:
         dims = (dim,) if isinstance(dim, int) else tuple(dim)
         if len(dims) not in (1, 2) and ord is not None:
@@ -86,7 +111,16 @@ def norm(
 
 @public("linalg")
 def cond(A: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
-    """The condition number: the norm of A times the norm of its inverse."""
+    """How much solving with a matrix can enlarge an error: its norm times that of its inverse.
+
+    Args:
+        A: (*, m, n); square unless `p` is 2, -2 or None.
+        p: which norm, as `ord` of `matrix_norm`; None is 2.
+
+    Example:
+        >>> torch.linalg.cond(torch.tensor([[4.0, 0.0], [0.0, 2.0]]))
+        tensor(2.)
+    """
     if p not in (None, "fro", "nuc", 1, -1, 2, -2, inf, -inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if p in (None, 2, -2):

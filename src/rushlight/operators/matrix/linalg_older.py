@@ -20,7 +20,20 @@ def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True, *,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    """P, L and U from the packed result of `linalg.lu_factor`."""
+    """The permutation and the two triangular matrices of what `lu_factor` packed.
+
+    Args:
+        LU_data: the packed factors.
+        LU_pivots: the exchanged rows.
+        unpack_data: make the triangular matrices.
+        unpack_pivots: make the permutation.
+
+    Example:
+        >>> A = torch.tensor([[1.0, 5.0], [2.0, 4.0]])
+        >>> P, L, U = torch.lu_unpack(*torch.linalg.lu_factor(A))
+        >>> torch.equal(P @ L @ U, A)
+        True
+    """
     lower, upper = unpacked(LU_data)
     order = swap_order_op(LU_pivots, m=LU_data._a.shape[-2])
     p = permutation_matrix(order, LU_data.detach())
@@ -31,7 +44,13 @@ def lu_unpack(
 
 @public("torch", "Tensor", name="lu_solve")
 def _lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = None) -> Tensor:
-    """The older spelling of `linalg.lu_solve`, the right-hand side first."""
+    """As `torch.linalg.lu_solve`: the older name, with the right-hand side first.
+
+    Args:
+        b: (*, n, k).
+        LU_data: the packed factors.
+        LU_pivots: the exchanged rows.
+    """
     return lu_solve(LU_data, LU_pivots, b, out=out)
 
 
@@ -39,7 +58,13 @@ def _lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = None)
 def lu_factor_ex(
     A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None
 ) -> Any:
-    """`lu_factor` and the number of the first zero pivot."""
+    """As `torch.linalg.lu_factor`, with a number instead of an error: 0, or the place of the first zero pivot.
+
+    Args:
+        A: (*, m, n).
+        pivot: exchange rows.
+        check_errors: raise an error after all.
+    """
     packed, swaps = lu_factor(A, pivot=pivot)
     zero = (packed.detach().diagonal(0, -2, -1) == 0).to(dtypes.int32)
     info = (zero.amax(-1) * (zero.argmax(-1) + 1)).to(dtypes.int32)
@@ -51,7 +76,14 @@ def lu_factor_ex(
 def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None
 ) -> Any:
-    """`solve` and, instead of an error, the number of the first zero pivot."""
+    """As `torch.linalg.solve`, with a number instead of an error: 0, or the place of the first zero pivot.
+
+    Args:
+        A: (*, n, n).
+        B: (*, n, k).
+        left: False for `X @ A = B`.
+        check_errors: raise an error after all.
+    """
     info = lu_factor_ex(A.detach()).info
     try:
         result = solve(A, B, left=left)
@@ -67,7 +99,15 @@ def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False,
     *, out: Any = None,
 ) -> Any:  # fmt: skip
-    """The older spelling of `linalg.solve_triangular`, the right-hand side first."""
+    """As `torch.linalg.solve_triangular`: the older name, with the right-hand side first; returns A, too.
+
+    Args:
+        b: (*, n, k).
+        A: (*, n, n).
+        upper: A is upper triangular.
+        transpose: solve with the transpose of A.
+        unitriangular: the diagonal of A is taken to be ones.
+    """
     matrix = A.transpose(-2, -1) if transpose else A
     solution = solve_triangular(
         matrix, b, upper=bool(upper) != bool(transpose), unitriangular=unitriangular
@@ -78,7 +118,17 @@ def triangular_solve(
 
 @public("linalg")
 def householder_product(A: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
-    """The first columns of the product of Householder reflections stored below A's diagonal."""
+    """The first columns of a product of Householder reflections, which LAPACK stores below a diagonal.
+
+    Args:
+        A: (*, m, n), the reflections below the diagonal.
+        tau: (*, k), their factors.
+
+    Example:
+        >>> torch.linalg.householder_product(torch.tensor([[1.0], [1.0]]), torch.tensor([0.5]))
+        tensor([[ 0.5000],
+                [-0.5000]])
+    """
     check_matrix(A, "linalg.householder_product")
     m, n = A._a.shape[-2:]
     if m < n:
@@ -97,5 +147,9 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
 
 @public()
 def orgqr(input: Tensor, input2: Tensor, *, out: Any = None) -> Tensor:
-    """The other name of `linalg.householder_product`."""
+    """As `torch.linalg.householder_product`.
+
+    Args:
+        input2: the factors.
+    """
     return householder_product(input, input2, out=out)

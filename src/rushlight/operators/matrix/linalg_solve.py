@@ -45,20 +45,37 @@ inv_op.derivative(x=lambda g, out: -(adjoint(out) @ g @ adjoint(out)))
 
 @public("linalg")
 def inv(A: Tensor, *, out: Any = None) -> Tensor:
-    """The inverse of a square matrix, or of each in a batch."""
+    """The inverse of a square matrix, or of each in a batch; `solve` is quicker and more exact for equations.
+
+    Args:
+        A: (*, n, n).
+
+    Raises:
+        LinAlgError: if a matrix has no inverse.
+
+    Example:
+        >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
+    """
     check_square(A, "linalg.inv")
     return into(out, inv_op(A))
 
 
 @public()
 def inverse(input: Tensor, *, out: Any = None) -> Tensor:
-    """The other name of `linalg.inv`."""
+    """As `torch.linalg.inv`."""
     return inv(input, out=out)
 
 
 @public("linalg")
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
-    """The inverse and, instead of an error, the number of the first zero pivot."""
+    """As `torch.linalg.inv`, with a number instead of an error: 0, or the place of the first zero pivot.
+
+    Args:
+        A: (*, n, n).
+        check_errors: raise an error after all.
+    """
     check_square(A, "linalg.inv_ex")
     shape = A._a.shape[:-2]
     try:
@@ -109,7 +126,20 @@ def _is_vector(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
 
 @public("linalg")
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor:
-    """X with `A X = B`, or `X A = B` when `left` is False."""
+    """X with `A @ X = B`.
+
+    Args:
+        A: (*, n, n).
+        B: (*, n, k), or (*, n) for one vector per matrix.
+        left: False for `X @ A = B`.
+
+    Raises:
+        LinAlgError: if a matrix has no inverse.
+
+    Example:
+        >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 4.0]))
+        tensor([1., 1.])
+    """
     check_square(A, "linalg.solve")
     if A._a.dtype != B._a.dtype:
         raise RuntimeError(
@@ -141,7 +171,21 @@ def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
     out: Any = None,
 ) -> Tensor:  # fmt: skip
-    """`solve` for a triangular A; the other triangle is not looked at."""
+    """X with `A @ X = B`, for a triangular A.
+
+    Args:
+        A: (*, n, n); the other triangle is not read.
+        B: (*, n, k).
+        upper: A is upper triangular, otherwise lower.
+        left: False for `X @ A = B`.
+        unitriangular: the diagonal of A is taken to be ones.
+
+    Example:
+        >>> A = torch.tensor([[1.0, 1.0], [0.0, 2.0]])
+        >>> torch.linalg.solve_triangular(A, torch.tensor([[3.0], [4.0]]), upper=True)
+        tensor([[1.],
+                [2.]])
+    """
     check_square(A, "linalg.solve_triangular")
     check_matrix(B, "linalg.solve_triangular")
     _check_fits(A._a.shape, B._a.shape, left)
@@ -153,7 +197,19 @@ def solve_triangular(
 
 @public("torch", "Tensor")
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
-    """X with `A X = B` from the Cholesky factor of A."""
+    """X with `A @ X = B`, from the Cholesky factor of A.
+
+    Args:
+        B: (*, n, k).
+        L: the factor.
+        upper: it is the upper triangular one.
+
+    Example:
+        >>> L = torch.linalg.cholesky(torch.tensor([[4.0, 0.0], [0.0, 9.0]]))
+        >>> torch.cholesky_solve(torch.tensor([[4.0], [9.0]]), L)
+        tensor([[1.],
+                [1.]])
+    """
     for name, t in (("b", B), ("u", L)):
         if t._a.ndim < 2:
             raise RuntimeError(
@@ -166,7 +222,17 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Any = None
 
 @public("torch", "Tensor")
 def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
-    """The inverse of A from its Cholesky factor."""
+    """The inverse of a matrix from its Cholesky factor.
+
+    Args:
+        L: the factor.
+        upper: it is the upper triangular one.
+
+    Example:
+        >>> torch.cholesky_inverse(torch.tensor([[2.0, 0.0], [2.0, 4.0]]))
+        tensor([[ 0.3125, -0.0625],
+                [-0.0625,  0.0625]])
+    """
     check_square(L, "cholesky_inverse")
     n = L._a.shape[-1]
     eye = eye_like(L, n).expand(*L._a.shape)
@@ -175,7 +241,19 @@ def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Any = None) -> Tens
 
 @public("linalg")
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Any = None) -> Tensor:
-    """X with `tensordot(A, X, X.ndim) = B`."""
+    """X with `tensordot(A, X, X.ndim) = B`.
+
+    Args:
+        A: its dimensions behind those of B have as many elements as B.
+        B: the right-hand side.
+        dims: dimensions of A to move to the end first.
+
+    Example:
+        >>> A = torch.eye(4).reshape(2, 2, 2, 2)
+        >>> torch.linalg.tensorsolve(A, torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[1., 2.],
+                [3., 4.]])
+    """
     if dims is not None:
         rest = [d for d in range(A._a.ndim) if d not in [x % A._a.ndim for x in dims]]
         A = A.permute(*rest, *[x % A._a.ndim for x in dims])
@@ -191,7 +269,16 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Any = None) -> T
 
 @public("linalg")
 def tensorinv(A: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
-    """The inverse of `A` seen as a matrix from its dims behind `ind` to those before."""
+    """The inverse of a tensor seen as a matrix, for `tensordot`.
+
+    Args:
+        A: as many elements in the first `ind` dimensions as in the others.
+        ind: how many dimensions are the rows.
+
+    Example:
+        >>> torch.linalg.tensorinv(torch.eye(6).reshape(2, 3, 6)).shape
+        torch.Size([6, 2, 3])
+    """
     if ind <= 0:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
     lead, tail = A._a.shape[:ind], A._a.shape[ind:]

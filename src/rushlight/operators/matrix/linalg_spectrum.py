@@ -104,14 +104,34 @@ def _singular_terms(u: Tensor, s: Tensor, vh: Tensor, gu: Any, g: Any, gvh: Any)
 def svd(
     A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None
 ) -> Any:
-    """U, S and V^H with `A = U diag(S) V^H`."""
+    """A matrix as `U @ diag(S) @ Vh`: orthogonal columns, singular values (the largest first), orthogonal rows.
+
+    Args:
+        A: (*, m, n).
+        full_matrices: square U and Vh; otherwise only the columns and rows that count.
+        driver: PyTorch's choice of a GPU method.
+
+    Example:
+        >>> U, S, Vh = torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]]))
+        >>> S
+        tensor([3., 2.])
+    """
     check_matrix(A, "linalg.svd")
     return into(out, named("linalg_svd", "U", "S", "Vh")(*svd_op(A, full=bool(full_matrices))))
 
 
 @public("linalg")
 def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
-    """The singular values, largest first."""
+    """The singular values of a matrix, the largest first.
+
+    Args:
+        A: (*, m, n).
+        driver: PyTorch's choice of a GPU method.
+
+    Example:
+        >>> torch.linalg.svdvals(torch.tensor([[0.0, 3.0], [2.0, 0.0]]))
+        tensor([3., 2.])
+    """
     check_matrix(A, "linalg.svdvals")
     return into(out, svd_op(A, full=False)[1])
 
@@ -120,7 +140,12 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
 def _torch_svd(
     input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None
 ) -> Any:
-    """The older spelling of `linalg.svd`; it returns V, not its adjoint."""
+    """As `torch.linalg.svd`: the older name; it returns V and not its conjugate transpose.
+
+    Args:
+        some: only the columns that count.
+        compute_uv: False for singular values, with zeros for U and V.
+    """
     u, s, vh = svd(input, full_matrices=not some)
     if not compute_uv:
         u, vh = u.detach() * 0, vh.detach() * 0
@@ -158,7 +183,17 @@ def _eigh_backward(gs: list, out: Tensor, out1: Tensor) -> tuple:
 
 @public("linalg")
 def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
-    """Eigenvalues (ascending) and eigenvectors of a Hermitian matrix, read from one triangle."""
+    """Eigenvalues, in growing order, and eigenvectors of a matrix that equals its conjugate transpose.
+
+    Args:
+        A: (*, n, n); only one triangle is read.
+        UPLO: "L" for the lower triangle, "U" for the upper one.
+
+    Example:
+        >>> L, Q = torch.linalg.eigh(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
+        >>> L
+        tensor([1., 3.])
+    """
     check_square(A, "linalg.eigh")
     _check_uplo(UPLO)
     pair = eigh_op(A, uplo=UPLO.upper())
@@ -167,7 +202,16 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
 
 @public("linalg")
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
-    """The eigenvalues of a Hermitian matrix."""
+    """The eigenvalues, in growing order, of a matrix that equals its conjugate transpose.
+
+    Args:
+        A: (*, n, n); only one triangle is read.
+        UPLO: "L" for the lower triangle, "U" for the upper one.
+
+    Example:
+        >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
+        tensor([1., 3.])
+    """
     check_square(A, "linalg.eigvalsh")
     _check_uplo(UPLO)
     return into(out, eigh_op(A, uplo=UPLO.upper())[0])
@@ -215,14 +259,30 @@ def _eig_backward(gs: list, x: Tensor, out: Tensor, out1: Tensor) -> tuple:
 
 @public("linalg")
 def eig(A: Tensor, *, out: Any = None) -> Any:
-    """Eigenvalues and eigenvectors of a square matrix, complex always."""
+    """Eigenvalues and eigenvectors of a square matrix, always complex.
+
+    Args:
+        A: (*, n, n).
+
+    Example:
+        >>> torch.linalg.eig(torch.tensor([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
+        tensor([2.+0.j, 3.+0.j])
+    """
     check_square(A, "linalg.eig")
     return into(out, named("linalg_eig", "eigenvalues", "eigenvectors")(*eig_op(A)))
 
 
 @public("linalg")
 def eigvals(A: Tensor, *, out: Any = None) -> Tensor:
-    """The eigenvalues of a square matrix."""
+    """The eigenvalues of a square matrix, always complex.
+
+    Args:
+        A: (*, n, n).
+
+    Example:
+        >>> torch.linalg.eigvals(torch.tensor([[2.0, 0.0], [0.0, 3.0]]))
+        tensor([2.+0.j, 3.+0.j])
+    """
     check_square(A, "linalg.eigvals")
     return into(out, eig_op(A)[0])
 
@@ -266,7 +326,20 @@ pinv_op.derivative(x=_pinv_dx)
 @public("linalg")
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None,
          rtol: Any = None, out: Any = None) -> Tensor:  # fmt: skip
-    """The pseudo-inverse of a matrix, or of each in a batch."""
+    """The pseudo-inverse of a matrix: its inverse where it has one, the best solution of equations where not.
+
+    Args:
+        A: (*, m, n).
+        rcond: an older name of `rtol`.
+        hermitian: A equals its conjugate transpose, which is quicker.
+        atol: singular values below this count as zero.
+        rtol: the same, relative to the largest one.
+
+    Example:
+        >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.0000]])
+    """
     check_matrix(A, "linalg.pinv")
     low, relative = _limits(A._a, _number(atol), _number(rcond if rtol is None else rtol))
     return into(out, pinv_op(A, atol=low, rtol=relative, hermitian=bool(hermitian)))
@@ -278,14 +351,30 @@ def _number(value: Any) -> float | None:
 
 @public()
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """The older spelling of `linalg.pinv`."""
+    """As `torch.linalg.pinv`.
+
+    Args:
+        rcond: singular values below this part of the largest one count as zero.
+    """
     return pinv(input, rcond)
 
 
 @public("linalg")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None,
                 rtol: Any = None, out: Any = None) -> Tensor:  # fmt: skip
-    """How many singular values count as non-zero."""
+    """How many singular values of a matrix are not zero.
+
+    Args:
+        A: (*, m, n).
+        tol: an older name of `atol`.
+        hermitian: A equals its conjugate transpose, which is quicker.
+        atol: singular values below this count as zero.
+        rtol: the same, relative to the largest one.
+
+    Example:
+        >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 1.0], [1.0, 1.0]]))
+        tensor(1)
+    """
     check_matrix(A, "linalg.matrix_rank")
     low, relative = _limits(A._a, _number(tol if atol is None else atol), _number(rtol))
     if 0 in A._a.shape[-2:]:
@@ -297,7 +386,19 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 
 @public("linalg")
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
-    """X that minimises the length of `A X - B`, with residuals, rank and singular values."""
+    """X that brings `A @ X` as near to B as possible; also residuals, rank and singular values.
+
+    Args:
+        A: (*, m, n).
+        B: (*, m, k).
+        rcond: singular values below this part of the largest one count as zero.
+        driver: the LAPACK method, "gels", "gelsy", "gelsd" or "gelss".
+
+    Example:
+        >>> A = torch.tensor([[1.0], [1.0]])
+        >>> torch.linalg.lstsq(A, torch.tensor([[1.0], [3.0]])).solution
+        tensor([[2.0000]])
+    """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"

@@ -17,25 +17,20 @@ from ..shape.join import cat
 
 
 class SparseTensor:
-    """A tensor of mostly zeros: `values[k]` stands at `indices[:, k]`, repeated places add up.
+    """A tensor of which only the elements that are not zero are stored; places that repeat add up.
 
-    It is no `Tensor`: what is not listed here is done on `to_dense()`. Gradients reach the values.
-
-    Made by `sparse_coo_tensor` and `Tensor.to_sparse`.
+    Made by `torch.sparse_coo_tensor` and `Tensor.to_sparse`.
 
     Args:
-        indices: (sparse dimensions, number of values), integers.
-        values: (number of values, *dense dimensions).
-        size: the shape of the whole.
-        coalesced: whether the places are in order, each once.
+        indices: (dimensions, elements), the place of every element.
+        values: the elements.
+        size: the shape.
+        coalesced: the places are in order and none occurs twice.
 
     Example:
-        >>> a = torch.sparse_coo_tensor([[0, 0], [1, 1]], [2.0, 3.0], (2, 2))
-        >>> a.to_dense()
-        tensor([[0., 5.],
-                [0., 0.]])
-        >>> a.coalesce().values()
-        tensor([5.])
+        >>> x = torch.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (3,))
+        >>> x.to_dense(), x._nnz()
+        (tensor([3., 0., 0.]), 2)
     """
 
     is_sparse = True
@@ -308,7 +303,23 @@ def sparse_coo_tensor(
     check_invariants: Any = None,
     is_coalesced: bool | None = None,
 ) -> SparseTensor:
-    """A sparse tensor of `values` at `indices` (sparse dims x values); an empty one from a size."""
+    """A sparse tensor: only the elements that are not zero, with their places.
+
+    Args:
+        indices: (dimensions, elements), the place of every element.
+        values: the elements; the first dimension runs over them.
+        size: the shape; the smallest that holds the places if not given.
+        check_invariants: for PyTorch's signature; places are always checked.
+        is_coalesced: the places are in order and none occurs twice.
+
+    Raises:
+        RuntimeError: if places and values do not fit, or a place is outside of `size`.
+
+    Example:
+        >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
+        tensor([[0., 0., 3.],
+                [4., 0., 0.]])
+    """
     if values is None:
         size = indices
         indices = empty((len(size), 0), dtype=dtypes.int64)
@@ -352,7 +363,15 @@ def _checked_size(at: Tensor, v: Tensor, size: Any) -> tuple[int, ...]:
 
 @public("Tensor")
 def to_sparse(self: Tensor, sparse_dim: int | None = None) -> SparseTensor:
-    """The elements that are not zero, with their places."""
+    """The elements that are not zero, with their places, as a sparse tensor.
+
+    Args:
+        sparse_dim: how many leading dimensions are sparse; all of them if not given.
+
+    Example:
+        >>> torch.tensor([[0.0, 5.0], [0.0, 0.0]]).to_sparse().values()
+        tensor([5.])
+    """
     if sparse_dim not in (None, self.dim()):
         raise NotYet("to_sparse: only with all dims sparse; use sparse_coo_tensor for the rest")
     at = self.detach().nonzero()
@@ -361,11 +380,20 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None) -> SparseTensor:
 
 @public("Tensor")
 def to_dense(self: Tensor, dtype: Any = None) -> Tensor:
-    """A dense tensor is its own dense form."""
+    """The tensor with all its elements stored: itself, if it is not sparse.
+
+    Example:
+        >>> torch.tensor([0.0, 5.0]).to_dense()
+        tensor([0., 5.])
+    """
     return self if dtype is None else self.to(dtype)
 
 
 @public("torch")
 def spmm(input: Any, mat2: Tensor) -> Tensor:
-    """The product of a matrix, sparse or dense, with a dense one."""
+    """As `torch.sparse.mm`.
+
+    Args:
+        mat2: the dense matrix.
+    """
     return input.matmul(mat2) if isinstance(input, SparseTensor) else input.mm(mat2)

@@ -199,7 +199,16 @@ _binomial.derivative(count=_zero, prob=_zero)
 
 @public("torch")
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
-    """How many of `count` trials succeed when each does with probability `prob`."""
+    """Random counts of successes.
+
+    Args:
+        count: how many trials.
+        prob: the probability of success in each; shapes broadcast.
+
+    Example:
+        >>> torch.binomial(torch.tensor([10.0, 10.0]), torch.tensor([0.0, 1.0]))
+        tensor([ 0., 10.])
+    """
     for name, t in (("count", count), ("prob", prob)):
         if not t.is_floating_point():
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Views as copies: `view_copy`, `permute_copy` and the like, for callers that must not share memory with the input."""
+"""Views as copies: `view_copy`, `permute_copy` and the like, whose results do not share memory with the input."""
 
 from __future__ import annotations
 
@@ -46,6 +46,13 @@ _VIEWS: dict[str, Callable[..., Any]] = {
 }
 
 
+# Where there is no function of that name whose example could be read.
+_EXAMPLES = {
+    "alias": "\n\nExample:\n    >>> torch.alias_copy(torch.arange(2))\n    tensor([0, 1])\n",
+    "slice": "\n\nExample:\n    >>> torch.slice_copy(torch.arange(5), 0, 1, 3)\n    tensor([1, 2])\n",
+}
+
+
 def _copying(name: str, view: Callable[..., Any]) -> None:
     def copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         shown = view(input, *args, **kwargs)
@@ -54,7 +61,7 @@ def _copying(name: str, view: Callable[..., Any]) -> None:
         return into(out, shown.clone())
 
     copy.__name__ = copy.__qualname__ = f"{name}_copy"
-    copy.__doc__ = f"As `{name}`, but the result is a copy and not a view."
+    copy.__doc__ = f"As `{name}`, but the result is a copy and not a view.{_EXAMPLES.get(name, '')}"
     public("torch")(copy)
 
 

@@ -217,7 +217,19 @@ def _c2r(x: Tensor, dims: Dims, sizes: Dims, norm: Any, name: str) -> Tensor:
 @public("fft")
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
         out: Any = None) -> Tensor:  # fmt: skip
-    """The Fourier transform along `dim`, cut or zero-padded to `n` points."""
+    """The discrete Fourier transform along a dimension.
+
+    Args:
+        n: how many points; the signal is cut or filled up with zeros. Its own size if not
+            given.
+        dim: the dimension.
+        norm: "backward" leaves it as it is, "forward" divides by n, "ortho" by the square root
+            of n.
+
+    Example:
+        >>> torch.fft.fft(torch.tensor([1.0, 2.0, 3.0]))
+        tensor([ 6.0000+0.0000j, -1.5000+0.8660j, -1.5000-0.8660j])
+    """
     dims = _one_dim(input, dim)
     sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
     return into(out, _c2c(input, dims, sizes, norm, False, "fft"))
@@ -226,7 +238,18 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
 @public("fft")
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
          out: Any = None) -> Tensor:  # fmt: skip
-    """The inverse Fourier transform along `dim`."""
+    """The inverse of `fft`.
+
+    Args:
+        n: how many points; its own size if not given.
+        dim: the dimension.
+        norm: "backward" divides by n, "forward" leaves it as it is, "ortho" divides by the
+            square root of n.
+
+    Example:
+        >>> torch.fft.ifft(torch.fft.fft(torch.tensor([1.0, 2.0]))).real
+        tensor([1., 2.])
+    """
     dims = _one_dim(input, dim)
     sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
     return into(out, _c2c(input, dims, sizes, norm, True, "ifft"))
@@ -235,7 +258,17 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
 @public("fft")
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
          out: Any = None) -> Tensor:  # fmt: skip
-    """The half spectrum of a real signal."""
+    """The Fourier transform of a real signal: the half of it that says everything.
+
+    Args:
+        n: how many points of the signal; its own size if not given.
+        dim: the dimension.
+        norm: as for `fft`.
+
+    Example:
+        >>> torch.fft.rfft(torch.tensor([1.0, 2.0, 3.0]))
+        tensor([ 6.0000+0.0000j, -1.5000+0.8660j])
+    """
     dims = _one_dim(input, dim)
     sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
     return into(out, _r2c(input, dims, sizes, norm, "rfft"))
@@ -244,7 +277,18 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
 @public("fft")
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
-    """The real signal of a half spectrum; `n` is its length."""
+    """The inverse of `rfft`: a real signal.
+
+    Args:
+        n: how many points the signal has; 2 * (size - 1) if not given, so say it for an odd
+            number.
+        dim: the dimension.
+        norm: as for `ifft`.
+
+    Example:
+        >>> torch.fft.irfft(torch.fft.rfft(torch.tensor([1.0, 2.0, 3.0])), n=3)
+        tensor([1., 2., 3.])
+    """
     dims = _one_dim(input, dim)
     sizes = _checked((2 * (input._a.shape[dims[0]] - 1) if n is None else n,))
     return into(out, _c2r(input, dims, sizes, norm, "irfft"))
@@ -253,21 +297,52 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, 
 @public("fft")
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
          out: Any = None) -> Tensor:  # fmt: skip
-    """The real spectrum of a signal given by its non-negative half."""
+    """The real spectrum of a signal of which one half is given, because the other is its mirrored conjugate.
+
+    Args:
+        n: how many points the spectrum has; 2 * (size - 1) if not given.
+        dim: the dimension.
+        norm: as for `fft`.
+
+    Example:
+        >>> torch.fft.hfft(torch.tensor([1.0, 1.0]))
+        tensor([2., 0.])
+    """
     return irfft(input.conj(), n, dim, _FLIPPED.get(norm, norm), out=out)
 
 
 @public("fft")
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
-    """The inverse of `hfft`."""
+    """The inverse of `hfft`.
+
+    Args:
+        n: how many points of the spectrum; its own size if not given.
+        dim: the dimension.
+        norm: as for `ifft`.
+
+    Example:
+        >>> torch.fft.ihfft(torch.tensor([2.0, 0.0])).real
+        tensor([1., 1.])
+    """
     return into(out, rfft(input, n, dim, _FLIPPED.get(norm, norm)).conj())
 
 
 @public("fft")
 def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
          out: Any = None) -> Tensor:  # fmt: skip
-    """The Fourier transform over several dims."""
+    """The Fourier transform over several dimensions.
+
+    Args:
+        s: how many points in each; their own sizes if not given.
+        dim: the dimensions; all of them if not given.
+        norm: as for `fft`.
+
+    Example:
+        >>> torch.fft.fftn(torch.ones(2, 2)).real
+        tensor([[4., 0.],
+                [0., 0.]])
+    """
     dims, sizes = _several(input, s, dim)
     return into(out, _c2c(input, dims, sizes, norm, False, "fftn"))
 
@@ -275,7 +350,18 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 @public("fft")
 def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
-    """The inverse transform over several dims."""
+    """The inverse of `fftn`.
+
+    Args:
+        s: how many points in each dimension; their own sizes if not given.
+        dim: the dimensions; all of them if not given.
+        norm: as for `ifft`.
+
+    Example:
+        >>> torch.fft.ifftn(torch.fft.fftn(torch.ones(2, 2))).real
+        tensor([[1., 1.],
+                [1., 1.]])
+    """
     dims, sizes = _several(input, s, dim)
     return into(out, _c2c(input, dims, sizes, norm, True, "ifftn"))
 
@@ -283,7 +369,17 @@ def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 @public("fft")
 def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
-    """The half spectrum of a real signal over several dims."""
+    """The Fourier transform of a real signal over several dimensions; of the last one only a half is needed.
+
+    Args:
+        s: how many points in each dimension; their own sizes if not given.
+        dim: the dimensions; all of them if not given.
+        norm: as for `fft`.
+
+    Example:
+        >>> torch.fft.rfftn(torch.ones(4, 4)).shape
+        torch.Size([4, 3])
+    """
     dims, sizes = _several(input, s, dim)
     return into(out, _r2c(input, dims, sizes, norm, "rfftn"))
 
@@ -291,7 +387,18 @@ def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 @public("fft")
 def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
            out: Any = None) -> Tensor:  # fmt: skip
-    """The real signal of a half spectrum over several dims."""
+    """The inverse of `rfftn`: a real signal.
+
+    Args:
+        s: how many points the signal has in each dimension.
+        dim: the dimensions; all of them if not given.
+        norm: as for `ifft`.
+
+    Example:
+        >>> torch.fft.irfftn(torch.fft.rfftn(torch.ones(2, 2)))
+        tensor([[1., 1.],
+                [1., 1.]])
+    """
     dims, sizes = _several(input, s, dim)
     if s is None or tuple(s)[-1] == -1:
         sizes = _checked((*sizes[:-1], 2 * (input._a.shape[dims[-1]] - 1)))
@@ -304,14 +411,34 @@ _FLIPPED = {None: "forward", "backward": "forward", "forward": "backward"}
 @public("fft")
 def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
-    """The real spectrum over several dims of a signal given by half of its last one."""
+    """As `hfft`, over several dimensions: the real spectrum of a signal given by half of its last dimension.
+
+    Args:
+        s: how many points the spectrum has in each dimension.
+        dim: the dimensions; all of them if not given.
+        norm: as for `fft`.
+
+    Example:
+        >>> torch.fft.hfftn(torch.ones(2, 2)).shape
+        torch.Size([2, 2])
+    """
     return irfftn(input.conj(), s, dim, _FLIPPED.get(norm, norm), out=out)
 
 
 @public("fft")
 def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
            out: Any = None) -> Tensor:  # fmt: skip
-    """The inverse of `hfftn`."""
+    """The inverse of `hfftn`.
+
+    Args:
+        s: how many points of the spectrum in each dimension.
+        dim: the dimensions; all of them if not given.
+        norm: as for `ifft`.
+
+    Example:
+        >>> torch.fft.ihfftn(torch.ones(2, 2)).shape
+        torch.Size([2, 2])
+    """
     return into(out, rfftn(input, s, dim, _FLIPPED.get(norm, norm)).conj())
 
 
@@ -321,7 +448,7 @@ def _two_dims(name: str, general: Any) -> None:
         return general(input, s, dim, norm, out=out)
 
     transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = f"`{name[:-1]}n` over the last two dims."
+    transform.__doc__ = f"As `torch.fft.{name[:-1]}n`, over the last two dimensions unless `dim` names others."
     public("fft", name=name)(transform)
 
 

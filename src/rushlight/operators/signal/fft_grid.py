@@ -30,14 +30,32 @@ def _spacing(name: str, d: Any) -> Any:
 @public("fft")
 def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
             device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """The frequencies of the points of an `n`-point transform of samples `d` apart."""
+    """The frequencies of the points of a Fourier transform, the negative ones at the end.
+
+    Args:
+        n: how many points.
+        d: the distance of samples, in seconds for frequencies in hertz.
+
+    Example:
+        >>> torch.fft.fftfreq(4, 0.5)
+        tensor([ 0.0000,  0.5000, -1.0000, -0.5000])
+    """
     return _made(np.fft.fftfreq(n, _spacing("fft_fftfreq", d)), dtype, device, requires_grad, out)
 
 
 @public("fft")
 def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """The frequencies of the points of a half spectrum."""
+    """The frequencies of the points that `rfft` returns.
+
+    Args:
+        n: how many points the signal has.
+        d: the distance of samples.
+
+    Example:
+        >>> torch.fft.rfftfreq(4, 0.5)
+        tensor([0.0000, 0.5000, 1.0000])
+    """
     return _made(np.fft.rfftfreq(n, _spacing("fft_rfftfreq", d)), dtype, device, requires_grad, out)
 
 
@@ -51,11 +69,27 @@ def _rolled(x: Tensor, dim: Any, back: bool) -> Tensor:
 
 @public("fft")
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """Move the zero frequency to the middle."""
+    """Move frequency zero from the front to the middle.
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+
+    Example:
+        >>> torch.fft.fftshift(torch.fft.fftfreq(4))
+        tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
     return _rolled(input, dim, back=False)
 
 
 @public("fft")
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """Move the zero frequency back to the front."""
+    """The inverse of `fftshift`: move frequency zero to the front.
+
+    Args:
+        dim: one dimension or several; all of them if not given.
+
+    Example:
+        >>> torch.fft.ifftshift(torch.tensor([-2, -1, 0, 1]))
+        tensor([ 0,  1, -2, -1])
+    """
     return _rolled(input, dim, back=True)

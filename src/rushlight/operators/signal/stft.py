@@ -46,7 +46,26 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Tensor:
-    """The spectra of windows of a signal: (..., frequencies, frames)."""
+    """The Fourier transforms of windows that move along a signal: (*, frequencies, windows).
+
+    Args:
+        n_fft: the size of each transform.
+        hop_length: how far the window moves; a quarter of `n_fft` if not given.
+        win_length: the size of the window; `n_fft` if not given.
+        window: what each piece of the signal is multiplied with, such as `hann_window`; ones if
+            not given.
+        center: fill the signal up at both ends, so that window t is centred at t * hop_length.
+        pad_mode: how to fill it up.
+        normalized: divide by the square root of `n_fft`.
+        onesided: only the frequencies that say everything about a real signal; so by default.
+        return_complex: complex numbers; needed for real signals.
+        align_to_window: for PyTorch's signature.
+
+    Example:
+        >>> x = torch.arange(8.0)
+        >>> torch.stft(x, 4, window=torch.hann_window(4), return_complex=True).shape
+        torch.Size([3, 9])
+    """
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
     is_complex = input.is_complex() or (window is not None and window.is_complex())
@@ -84,7 +103,28 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signal whose `stft` is nearest to `input`: frames are added up and divided by the windows' squares."""
+    """The signal whose `stft` comes nearest to the given one.
+
+    Args:
+        n_fft: the size of each transform.
+        hop_length: how far the window moved; a quarter of `n_fft` if not given.
+        win_length: the size of the window; `n_fft` if not given.
+        window: what the pieces were multiplied with.
+        center: the signal was filled up at both ends.
+        normalized: the transforms were divided by the square root of `n_fft`.
+        onesided: only half of the frequencies are given.
+        length: how long the signal is.
+        return_complex: return a complex signal.
+
+    Raises:
+        RuntimeError: if the windows leave parts of the signal at zero.
+
+    Example:
+        >>> x = torch.arange(8.0)
+        >>> w = torch.hann_window(4)
+        >>> torch.istft(torch.stft(x, 4, window=w, return_complex=True), 4, window=w, length=8).round(decimals=3)
+        tensor([0., 1., 2., 3., 4., 5., 6., 7.])
+    """
     hop = n_fft // 4 if hop_length is None else hop_length
     size = n_fft if win_length is None else win_length
     if not input.is_complex():
@@ -135,7 +175,18 @@ def _added(frames: Tensor, total: int, hop: int) -> Tensor:
 
 @public(inplace=True)
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Any = None) -> Tensor:
-    """Slices along `dim` whose p-norm is over `maxnorm` made shorter, to that norm."""
+    """Slices along a dimension made shorter, where their norm is too large.
+
+    Args:
+        p: which norm.
+        dim: the dimension.
+        maxnorm: the largest norm allowed.
+
+    Example:
+        >>> torch.tensor([[3.0, 4.0], [0.3, 0.4]]).renorm(2, 0, 1.0)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]])
+    """
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if input.dim() < 2:

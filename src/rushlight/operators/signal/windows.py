@@ -55,7 +55,17 @@ def _make(
 def hann_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """A raised cosine that reaches zero at the ends."""
+    """A window that rises and falls like a raised cosine, zero at its ends.
+
+    Args:
+        window_length: how many points.
+        periodic: one that can be repeated; otherwise symmetric.
+        options: `device`, `layout`, `requires_grad`, `pin_memory`.
+
+    Example:
+        >>> torch.hann_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
     return _make("hann_window", window_length, periodic, "cosine", (0.5, 0.5), dtype, **options)
 
 
@@ -69,7 +79,19 @@ def hamming_window(
     dtype: Any = None,
     **options: Any,
 ) -> Tensor:
-    """A raised cosine `alpha - beta * cos` that stays above zero at the ends."""
+    """A window like a raised cosine that does not reach zero.
+
+    Args:
+        window_length: how many points.
+        periodic: one that can be repeated; otherwise symmetric.
+        alpha: the middle of the cosine.
+        beta: its height.
+        options: `device`, `layout`, `requires_grad`, `pin_memory`.
+
+    Example:
+        >>> torch.hamming_window(4)
+        tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
     weights = (alpha, beta)
     return _make("hamming_window", window_length, periodic, "cosine", weights, dtype, **options)
 
@@ -78,7 +100,17 @@ def hamming_window(
 def blackman_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """Two cosines that fall off faster than one."""
+    """A window of two cosines, flatter at its ends than `hann_window`.
+
+    Args:
+        window_length: how many points.
+        periodic: one that can be repeated; otherwise symmetric.
+        options: `device`, `layout`, `requires_grad`, `pin_memory`.
+
+    Example:
+        >>> torch.blackman_window(4)[1:]
+        tensor([0.3400, 1.0000, 0.3400])
+    """
     weights = (0.42, 0.5, 0.08)
     return _make("blackman_window", window_length, periodic, "cosine", weights, dtype, **options)
 
@@ -87,7 +119,17 @@ def blackman_window(
 def bartlett_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """A triangle."""
+    """A window in the form of a triangle, zero at its ends.
+
+    Args:
+        window_length: how many points.
+        periodic: one that can be repeated; otherwise symmetric.
+        options: `device`, `layout`, `requires_grad`, `pin_memory`.
+
+    Example:
+        >>> torch.bartlett_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
     return _make("bartlett_window", window_length, periodic, "bartlett", (), dtype, **options)
 
 
@@ -100,5 +142,16 @@ def kaiser_window(
     dtype: Any = None,
     **options: Any,
 ) -> Tensor:
-    """A Bessel function whose `beta` trades the width of the middle against the sides."""
+    """A window made with a Bessel function, whose width can be chosen.
+
+    Args:
+        window_length: how many points.
+        periodic: one that can be repeated; otherwise symmetric.
+        beta: the larger, the narrower.
+        options: `device`, `layout`, `requires_grad`, `pin_memory`.
+
+    Example:
+        >>> torch.kaiser_window(4)[1:]
+        tensor([0.2157, 1.0000, 0.2157])
+    """
     return _make("kaiser_window", window_length, periodic, "kaiser", (beta,), dtype, **options)
