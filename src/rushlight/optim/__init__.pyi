@@ -12,6 +12,8 @@ from . import calls as calls
 from . import checks as checks
 from . import cycles as cycles
 from . import differentiable as differentiable
+from . import for_others as for_others
+from . import grouping as grouping
 from . import lbfgs as lbfgs
 from . import line_search as line_search
 from . import lr_scheduler as lr_scheduler

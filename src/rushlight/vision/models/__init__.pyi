@@ -9,6 +9,7 @@ import numpy as np
 
 from . import convnext as convnext
 from . import densenet as densenet
+from . import detection as detection
 from . import efficientnet as efficientnet
 from . import inception as inception
 from . import mnasnet as mnasnet
@@ -17,6 +18,7 @@ from . import mobilenetv2 as mobilenetv2
 from . import mobilenetv3 as mobilenetv3
 from . import regnet as regnet
 from . import resnet as resnet
+from . import segmentation as segmentation
 from . import shufflenetv2 as shufflenetv2
 from . import small as small
 from . import squeezenet as squeezenet
@@ -130,12 +132,17 @@ from .regnet import regnet_y_3_2gf as regnet_y_3_2gf
 from .regnet import regnet_y_400mf as regnet_y_400mf
 from .regnet import regnet_y_800mf as regnet_y_800mf
 from .regnet import regnet_y_8gf as regnet_y_8gf
+from .resnet import ResNeXt101_32X8D_Weights as ResNeXt101_32X8D_Weights
+from .resnet import ResNeXt101_64X4D_Weights as ResNeXt101_64X4D_Weights
+from .resnet import ResNeXt50_32X4D_Weights as ResNeXt50_32X4D_Weights
 from .resnet import ResNet as ResNet
 from .resnet import ResNet101_Weights as ResNet101_Weights
 from .resnet import ResNet152_Weights as ResNet152_Weights
 from .resnet import ResNet18_Weights as ResNet18_Weights
 from .resnet import ResNet34_Weights as ResNet34_Weights
 from .resnet import ResNet50_Weights as ResNet50_Weights
+from .resnet import Wide_ResNet101_2_Weights as Wide_ResNet101_2_Weights
+from .resnet import Wide_ResNet50_2_Weights as Wide_ResNet50_2_Weights
 from .resnet import resnet101 as resnet101
 from .resnet import resnet152 as resnet152
 from .resnet import resnet18 as resnet18
@@ -145,6 +152,7 @@ from .resnet import resnet34_cifar as resnet34_cifar
 from .resnet import resnet50 as resnet50
 from .resnet import resnet50_cifar as resnet50_cifar
 from .resnet import resnext101_32x8d as resnext101_32x8d
+from .resnet import resnext101_64x4d as resnext101_64x4d
 from .resnet import resnext50_32x4d as resnext50_32x4d
 from .resnet import wide_resnet101_2 as wide_resnet101_2
 from .resnet import wide_resnet50_2 as wide_resnet50_2
