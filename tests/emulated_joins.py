@@ -17,7 +17,6 @@ import rushlight as rl
 from rushlight.capture.joined import (  # noqa: F401 - make the kernels
     group_norm,
     lookup,
-    mixed,
     residual,
     rotary,
 )

@@ -11,8 +11,8 @@ import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import nn
 from rushlight.capture.joined.parts import agrees
-from rushlight.capture.passes.conv_relu import join_conv_relus
-from rushlight.capture.passes.writes import name_new_values
+from rushlight.capture.passes.copies import name_new_values
+from rushlight.capture.passes.epilogues import join_conv_relus
 from test_capture_passes import compute, names, record
 
 X = torch.randn(2, 3, 8, 8).double()

@@ -10,10 +10,10 @@ import pytest
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import nn
+from rushlight.capture.passes.copies import name_new_values
 from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.layout import choose_layout, last_strides
-from rushlight.capture.passes.norm import join_norms
-from rushlight.capture.passes.writes import name_new_values
+from rushlight.capture.passes.norms import join_batch_norms
 from test_capture_passes import compute, for_gpu, names, record
 
 X = torch.randn(3, 4, 8, 8).double()
@@ -86,7 +86,7 @@ def test_few_copies_between_convolutions():
 def test_norms_still_join():
     net, fn = step()
     fn(X)
-    program = join_norms(turned(record(fn, X)), force=True)
+    program = join_batch_norms(turned(record(fn, X)), force=True)
     assert "batch_norm_relu" in names(program)
     expected = [t.detach().numpy().copy() for t in fn(Y)]
     for a, b in zip(expected, compute(program, Y)):

@@ -25,8 +25,8 @@ def rules(place=None):
     kernel = KERNELS["times_exp"]
 
     @rule(kernel, times=first("mul"), exp=reader("exp", of="times"))
-    def times_exp(times, exp):
-        made = joined(kernel, times.inputs, {}, exp.outputs, exp.line)
+    def times_exp(m):
+        made = joined(kernel, m.times.inputs, {}, m.exp.outputs, m.exp.line)
         return made if place is None else {place: made}
 
     return [times_exp]
@@ -112,11 +112,11 @@ def test_views_that_lead_to_the_parts_alone_go_with_them():
     kernel = KERNELS["times_exp"]
 
     @rule(kernel, times=first("mul"), exp=reader("exp", of="times", whole_views=True))
-    def through(times, exp):
-        a, b = times.inputs
-        if exp.outputs[0].shape != a.shape:
+    def through(m):
+        a, b = m.times.inputs
+        if m.exp.outputs[0].shape != a.shape:
             return None
-        return joined(kernel, (a, b), {}, exp.outputs, exp.line)
+        return joined(kernel, (a, b), {}, m.exp.outputs, m.exp.line)
 
     def fn(x):
         return (x * 2).view(4, 3).view(3, 4).exp()
@@ -131,8 +131,8 @@ def test_makers_are_found_behind_views():
     seen = []
 
     @rule(kernel, exp=first("exp"), times=maker("mul", of="exp<0", stays=True))
-    def behind(exp, times):
-        seen.append(times.name)
+    def behind(m):
+        seen.append(m.times.name)
 
     rewrite(record(lambda x: (x * 2)[1:].exp(), X), [behind], force=True)
     assert seen == ["mul"]
@@ -144,8 +144,8 @@ def test_missing_parts_are_tried_last():
 
     @rule(kernel, times=first("mul"), exp=reader("exp", of="times", optional=True),
           log=reader("log", of=("exp", "times"), maybe=True))  # fmt: skip
-    def parts(times, exp, log):
-        seen.append((exp is not None, log is not None))
+    def parts(m):
+        seen.append((m.exp is not None, m.log is not None))
 
     rewrite(record(lambda x: (x * 2).exp().log() + x, X), [parts], force=True)
     assert seen == [(True, True), (False, False)]
@@ -155,8 +155,8 @@ def test_random_numbers_are_not_drawn_twice_or_left_out():
     kernel = KERNELS["times_exp"]
 
     @rule(kernel, drop=first("dropout"), times=reader("mul", of="drop"))
-    def without(drop, times):
-        return joined(kernel, (times.inputs[0], 1.0), {}, times.outputs, times.line)
+    def without(m):
+        return joined(kernel, (m.times.inputs[0], 1.0), {}, m.times.outputs, m.times.line)
 
     program = record(lambda x: torch.nn.functional.dropout(x, 0.5) * 2, X)
     assert rewrite(program, [without], force=True) is program
@@ -205,8 +205,8 @@ def test_what_crosses_from_a_call_to_its_backward_is_not_read_again():
 
     @rule(kernel, times=first("mul"), exp=reader("exp", of="times", stays=True),
           slope=reader("mul", of="exp"))  # fmt: skip
-    def again(times, exp, slope):
-        made = joined(kernel, times.inputs, {}, slope.outputs, "")
+    def again(m):
+        made = joined(kernel, m.times.inputs, {}, m.slope.outputs, "")
         return {"slope": made}
 
     assert "mul" in backward

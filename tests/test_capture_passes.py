@@ -562,7 +562,7 @@ def test_native_chains_leave_broadcasts_and_doubles_alone():
 
 # -- epilogues -------------------------------------------------------------------------------------------
 
-from rushlight.capture.passes.epilogue import join_epilogues  # noqa: E402
+from rushlight.capture.passes.epilogues import join_epilogues  # noqa: E402
 
 
 def _wide(x, w, b):

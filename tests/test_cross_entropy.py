@@ -9,8 +9,8 @@ import rushlight as torch
 import rushlight.nn.functional as F
 from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.capture.passes import optimise
-from rushlight.capture.passes.entropy import drop_entropy_casts
-from rushlight.capture.passes.over import write_over
+from rushlight.capture.passes.copies import write_over
+from rushlight.capture.passes.sequences import drop_entropy_casts
 from test_capture_passes import check, for_gpu, names, record
 
 HALVES = ["bfloat16", "float16"]

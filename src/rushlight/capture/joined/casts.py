@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...runtime.door import KERNELS, Kernel
-from .parts import PARTS
+from .parts import Part, join
 
 
-def _body(xp: Any, *xs: Any, to: Any, source: Any) -> tuple:
-    return tuple([KERNELS["cast"].generic(xp, x, to=to, source=source) for x in xs])
+def _by(part: Part, *xs: Any, **how: Any) -> tuple:
+    return tuple([part("cast", x, **how) for x in xs])
 
 
-def _by_parts(part: Any, arrays: list, attrs: dict) -> tuple[list, Any]:
-    return arrays, [part("cast", x, **attrs) for x in arrays]
-
-
-CASTS = Kernel("casts", _body)
-PARTS["casts"] = _by_parts
+CASTS = join("casts", _by)

@@ -8,15 +8,36 @@ from __future__ import annotations
 from typing import Any
 
 from ...operators.made_of.precision import widen
-from ...runtime.door import KERNELS, Kernel
-from .parts import PARTS
+from ...runtime.door import KERNELS
+from .parts import Part, join
 
 
-def _forward(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float, shape: tuple) -> tuple:
-    """x has a row for every group; the result has the shape of the images."""
-    hat, mean, rstd = KERNELS["layer_norm"].generic(xp, x, None, None, dims=1, eps=eps)
-    y = hat.reshape(shape) * weight + bias
-    return KERNELS["silu"].generic(xp, y).astype(x.dtype, copy=False), mean, rstd
+def _affine(part: Part, x: Any, weight: Any, bias: Any, eps: float, shape: tuple) -> tuple:
+    """x normalised, which has a row for every group, its statistics, and what SiLU is taken of, as images."""
+    hat, *statistics = part("layer_norm", x, None, None, dims=1, eps=eps)
+    images = hat.reshape(shape)
+    return images, statistics, part("add", part("mul", images, weight), bias)
+
+
+def _forward(part: Part, x: Any, weight: Any, bias: Any, **how: Any) -> tuple:
+    _, statistics, y = _affine(part, x, weight, bias, **how)
+    return (part("silu", y), *statistics)
+
+
+def _backward_by(
+    part: Part, g: Any, x: Any, weight: Any, bias: Any, mean: Any, rstd: Any, **how: Any
+) -> tuple:
+    images, _, y = _affine(part, x, weight, bias, **how)
+    slope = part("silu_grad", g, y)
+    gb = part("sum_to_size", slope, shape=bias.shape)
+    gw = part("sum_to_size", part("mul", slope, images), shape=weight.shape)
+    e = part("mul", slope, weight).reshape(x.shape)
+    return part("layer_norm_grad", e, x, None, mean, rstd, dims=1, eps=how["eps"])[0], gw, gb
+
+
+def _fit(part: Part, arrays: list, attrs: dict) -> list:
+    """Statistics are made anew, to fit the numbers of x."""
+    return [*arrays[:4], *_affine(part, *arrays[1:4], **attrs)[1]]
 
 
 def _backward(
@@ -36,28 +57,5 @@ def _backward(
     return tuple([a.astype(x.dtype, copy=False) for a in (gx, gw, gb)])
 
 
-def _forward_parts(part: Any, arrays: list, attrs: dict) -> tuple[list, Any]:
-    x, weight, bias = arrays
-    hat, mean, rstd = part("layer_norm", x, None, None, dims=1, eps=attrs["eps"])
-    y = part("add", part("mul", hat.reshape(attrs["shape"]), weight), bias)
-    return arrays, [part("silu", y), mean, rstd]
-
-
-def _backward_parts(part: Any, arrays: list, attrs: dict) -> tuple[list, Any]:
-    """Statistics are made anew, to fit the numbers of x."""
-    g, x, weight, bias = arrays[:4]
-    how = {"dims": 1, "eps": attrs["eps"]}
-    hat, mean, rstd = part("layer_norm", x, None, None, **how)
-    images = hat.reshape(attrs["shape"])
-    slope = part("silu_grad", g, part("add", part("mul", images, weight), bias))
-    gb = part("sum_to_size", slope, shape=bias.shape)
-    gw = part("sum_to_size", part("mul", slope, images), shape=weight.shape)
-    e = part("mul", slope, weight).reshape(x.shape)
-    gx = part("layer_norm_grad", e, x, None, mean, rstd, **how)[0]
-    return [g, x, weight, bias, mean, rstd], [gx, gw, gb]
-
-
-GROUP_NORM_SILU = Kernel("group_norm_silu", _forward)
-GROUP_NORM_SILU_GRAD = Kernel("group_norm_silu_grad", _backward)
-PARTS["group_norm_silu"] = _forward_parts
-PARTS["group_norm_silu_grad"] = _backward_parts
+GROUP_NORM_SILU = join("group_norm_silu", _forward)
+GROUP_NORM_SILU_GRAD = join("group_norm_silu_grad", _backward_by, _fit, _backward)

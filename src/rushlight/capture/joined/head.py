@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ...runtime.door import KERNELS, Kernel
+from ...runtime.door import Kernel
 from . import epilogues  # noqa: F401 - registers the parts
-
-Part = Callable[..., Any]  # part(kernel, *arrays, **attrs) runs one of the kernels that were joined
+from .parts import Part, generic_by
 
 
 def step_by_parts(
@@ -31,17 +29,7 @@ def whole_by_parts(
     return (loss, *grads, z) if logits else (loss, *grads)
 
 
-def _generic(by_parts: Callable[..., tuple]) -> Callable[..., tuple]:
-    def body(xp: Any, *arrays: Any, **attrs: Any) -> tuple:
-        def part(name: str, *given: Any, **how: Any) -> Any:
-            return KERNELS[name].generic(xp, *given, **how)
-
-        return by_parts(part, *arrays, **attrs)
-
-    return body
-
-
-HEAD_STEP = Kernel("head_step", _generic(step_by_parts))
-HEAD_WHOLE = Kernel("head_whole", _generic(whole_by_parts))
+HEAD_STEP = Kernel("head_step", generic_by(step_by_parts))
+HEAD_WHOLE = Kernel("head_whole", generic_by(whole_by_parts))
 
 JOINED_HEADS = frozenset(("head_step", "head_whole"))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.door import KERNELS, Kernel
-from .parts import PARTS
+from ...runtime.door import KERNELS
+from .parts import join
 
 
 def _body(xp: Any, table: Any, indices: Any, other: Any, **how: Any) -> Any:
@@ -24,10 +24,10 @@ def embedding_add_into(table: Any, indices: Any, other: Any, *, out: Any, **how:
     np.add(out, other, out=out)
 
 
-def _by_parts(part: Any, arrays: list, attrs: dict) -> tuple[list, Any]:
-    table, indices, other = arrays
-    return arrays, part("add", part("embedding", table, indices, **attrs), other)
-
-
-EMBEDDING_ADD = Kernel("embedding_add", _body)
-PARTS["embedding_add"] = _by_parts
+EMBEDDING_ADD = join(
+    "embedding_add",
+    lambda part, table, indices, other, **how: part(
+        "add", part("embedding", table, indices, **how), other
+    ),
+    body=_body,
+)

@@ -3,20 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...base.dtypes import float32, from_np
 from ...runtime import devices
-from ...runtime.door import KERNELS, run
+from ...runtime.door import KERNELS, Kernel, run
 from .compare import differ_little
 
-# Name -> what runs the parts: (part, arrays, attrs) -> the arrays to give the joined kernel, and what its
-# parts answer for them. `part(kernel, *arrays, **attrs)` runs a kernel on the device.
-PARTS: dict[str, Callable[[Callable[..., Any], list, dict], tuple[list, Any]]] = {}
+Part = Callable[..., Any]  # part(kernel, *arrays, **attrs) runs a kernel
+By = Callable[
+    ..., Any
+]  # by(part, *arrays, **attrs) computes what a joined kernel does, part by part
+Fit = Callable[[Part, list, dict], list]  # arrays that go together, of those that a trial made up
+
+# Name -> what runs the parts on a device: (part, arrays, attrs) -> the arrays to give the joined kernel, and what its
+# parts answer for them.
+PARTS: dict[str, Callable[[Part, list, dict], tuple[list, Any]]] = {}
 
 _FEW = 1 << 20  # so many numbers are compared by NumPy: a device would compile three kernels for it
+
+
+def generic_by(by: By) -> Callable[..., Any]:
+    """The generic body of a kernel that is computed part by part."""
+
+    def body(xp: Any, *arrays: Any, **attrs: Any) -> Any:
+        return by(partial(_generic, xp), *arrays, **attrs)
+
+    return body
+
+
+def _generic(xp: Any, kernel: str, *arrays: Any, **attrs: Any) -> Any:
+    return KERNELS[kernel].generic(xp, *arrays, **attrs)
+
+
+def join(
+    name: str, by: By, fit: Fit | None = None, body: Callable[..., Any] | None = None
+) -> Kernel:
+    """The kernel that computes what `by` does, and is tried beside that; `body` where any array library has a shorter way."""
+
+    def parts(part: Part, arrays: list, attrs: dict) -> tuple[list, Any]:
+        given = arrays if fit is None else fit(part, arrays, attrs)
+        return given, by(part, *given, **attrs)
+
+    PARTS[name] = parts
+    return Kernel(name, body or generic_by(by))
 
 
 def agrees(name: str, arrays: list[Any], attrs: dict[str, Any]) -> bool:

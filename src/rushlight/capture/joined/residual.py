@@ -1,58 +1,64 @@
-"""Kernels that a pass makes of a residual sum and the norm behind it, and of the norm's derivative and the sum behind that."""
+"""Kernels that passes make of a layer or root-mean-square norm, the residual sum and the casts around it, and of its derivative.
+
+Autocast puts casts around norms: the mixed kernels read and write halves, and compute and keep float32.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from ...runtime.door import KERNELS, Kernel
-from .parts import PARTS
+from ...base.dtypes import from_np
+from .parts import Part, join
 
 
-def _forward(norm: str) -> tuple[Callable[..., tuple], Callable[..., tuple]]:
-    """The generic body of `add + norm`, and what its parts answer."""
-
-    def by(part: Callable[..., Any], x: Any, other: Any, *affine: Any, **attrs: Any) -> tuple:
-        total = part("add", x, other)
-        return (*part(norm, total, *affine, **attrs), total)
-
-    return _generic(by), lambda part, arrays, attrs: (arrays, by(part, *arrays, **attrs))
+def _cast(part: Part, x: Any, to: Any) -> Any:
+    """x in a dtype (as NumPy or as users name it), itself where it has that already."""
+    to = getattr(to, "np", to)
+    if x is None or x.dtype == to:
+        return x
+    return part("cast", x, to=from_np(to), source=from_np(x.dtype))
 
 
-def _backward(norm: str) -> tuple[Callable[..., tuple], Callable[..., tuple]]:
-    """The generic body of the derivative + another gradient of its input, and what the parts answer."""
-
-    def by(part: Callable[..., Any], *arrays: Any, **attrs: Any) -> tuple:
-        gx, *grads = part(f"{norm}_grad", *arrays[:-1], **attrs)
-        return (part("add", gx, arrays[-1]), *grads)
-
-    def parts(part: Callable[..., Any], arrays: list, attrs: dict) -> tuple[list, Any]:
-        """Statistics are made anew, to fit the numbers of x."""
-        g, x, weight = arrays[:3]
-        affine = (weight, None) if norm == "layer_norm" else (weight,)
-        given = [g, x, weight, *part(norm, x, *affine, **attrs)[1:], arrays[-1]]
-        return given, by(part, *given, **attrs)
-
-    return _generic(by), parts
+def _forward(
+    norm: str, part: Part, x: Any, other: Any, *affine: Any, to: Any = None, **attrs: Any
+) -> tuple:
+    """The norm of x + other, its statistics, and the sum where there is one."""
+    total = x if other is None else part("add", x, _cast(part, other, x.dtype))
+    y, *statistics = part(norm, total, *affine, **attrs)
+    made = (_cast(part, y, to or x.dtype), *statistics)
+    return made if other is None else (*made, total)
 
 
-def _generic(by: Callable[..., tuple]) -> Callable[..., tuple]:
-    def body(xp: Any, *arrays: Any, **attrs: Any) -> tuple:
-        def part(name: str, *given: Any, **how: Any) -> Any:
-            return KERNELS[name].generic(xp, *given, **how)
-
-        return by(part, *arrays, **attrs)
-
-    return body
+def _backward(norm: str, part: Part, *arrays: Any, also: bool = False, **attrs: Any) -> tuple:
+    """Gradients of x, with another one added, and of weight and bias; `also`, behind them, that of x in g's dtype."""
+    g, x, *rest, more = arrays
+    gx, *grads = part(f"{norm}_grad", _cast(part, g, x.dtype), x, *rest, **attrs)
+    gx = gx if more is None else part("add", gx, more)
+    return (gx, *grads, _cast(part, gx, g.dtype)) if also else (gx, *grads)
 
 
-def _made(name: str, body: Callable[..., tuple], parts: Callable[..., tuple]) -> Kernel:
-    PARTS[name] = parts
-    return Kernel(name, body)
+def _fit(norm: str, part: Part, arrays: list, attrs: dict) -> list:
+    """Statistics are made anew, to fit the numbers of x."""
+    g, x, weight = arrays[:3]
+    affine = (weight, None) if norm == "layer_norm" else (weight,)
+    how = {k: v for k, v in attrs.items() if k != "also"}
+    return [g, x, weight, *part(norm, x, *affine, **how)[1:], arrays[-1]]
 
 
-_NORMS = ("layer_norm", "rms_norm")
+def _norms(name: str) -> dict[str, Any]:
+    return {n: join(name.format(n), partial(_forward, n)) for n in ("layer_norm", "rms_norm")}
+
+
+def _grads(name: str) -> dict[str, Any]:
+    kinds = ("layer_norm", "rms_norm")
+    return {n: join(name.format(n), partial(_backward, n), partial(_fit, n)) for n in kinds}
+
+
 # (x, other, weight, bias) -> result, statistics, x + other; the root-mean-square norm has neither bias nor mean.
-ADD_NORMS = {norm: _made(f"add_{norm}", *_forward(norm)) for norm in _NORMS}
+ADD_NORMS = _norms("add_{}")
+# The same with `to`, the dtype of the result; other, if any, may have another dtype.
+MIXED_NORMS = _norms("{}_mixed")
 # (g, x, weight, statistics, another gradient of x) -> gradients of x and of the weight and bias.
-NORM_GRADS_ADD = {f"{norm}_grad": _made(f"{norm}_grad_add", *_backward(norm)) for norm in _NORMS}
+NORM_GRADS_ADD = {f"{norm}_grad": made for norm, made in _grads("{}_grad_add").items()}
+MIXED_GRADS = _grads("{}_grad_mixed")  # of a g that may have another dtype

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...runtime.door import Kernel
-from .parts import PARTS
+from .parts import Part, join
 
 
 def empty_in_order(xp: Any, shape: tuple[int, ...], dtype: Any, order: tuple[int, ...]) -> Any:
@@ -38,17 +37,15 @@ def _body(xp: Any, x: Any, cos: Any, sin: Any, *, back: bool, order: tuple[int, 
     return out
 
 
-def _by_parts(part: Any, arrays: list, attrs: dict) -> tuple[list, Any]:
-    x, cos, sin = arrays
+def _by(part: Part, x: Any, cos: Any, sin: Any, *, back: bool, order: tuple[int, ...]) -> Any:
     h = x.shape[-1] // 2
-    if attrs["back"]:
+    if back:
         u = part("mul", x, sin)
         turned = part("cat", u[..., h:], part("neg", u[..., :h]), dim=x.ndim - 1)
     else:
         turned = part("cat", part("neg", x[..., h:]), x[..., :h], dim=x.ndim - 1)
         turned = part("mul", turned, sin)
-    return arrays, part("add", part("mul", x, cos), turned)
+    return part("add", part("mul", x, cos), turned)
 
 
-ROTARY = Kernel("rotary", _body)
-PARTS["rotary"] = _by_parts
+ROTARY = join("rotary", _by, body=_body)

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...base.config import settings
 from ..program.instructions import Program
 from ..record.recorder import WrongKernel
-from .attention import join_attention_grads
 from .casts import join_casts
 from .common import merge_common
-from .conv_relu import join_conv_relus
-from .copies import drop_copies
+from .copies import drop_copies, name_new_values, write_over
 from .dead import drop_dead
-from .entropy import drop_entropy_casts
-from .epilogue import join_epilogues
+from .epilogues import join_conv_relus, join_epilogues
 from .fold import fold_constants
 from .fuse import fuse_pointwise
-from .group_norm import join_group_norms
 from .layout import choose_layout
-from .lookup import join_lookups
-from .mixed import join_mixed_norms
-from .norm import join_norms
-from .over import write_over
-from .residual import join_residuals
-from .rotary import join_rotary
+from .norms import join_batch_norms, join_group_norms, join_mixed_norms, join_residuals
+from .sequences import drop_entropy_casts, join_attention_grads, join_lookups, join_rotary
 from .small.conv_pool import join_conv_grads, join_conv_pools
 from .small.head import join_heads
 from .small.pool import pool_before_relu, sum_before_spreading
-from .writes import name_new_values
 
 # Name, function, and whether it keeps every bit; the others may round in another order.
-PASSES = [
+PASSES: list[tuple[str, Callable[[Program], Program], bool]] = [
     ("in-place writes", name_new_values, True),
     ("fold constants", fold_constants, True),
     ("common subexpressions", merge_common, True),
@@ -41,7 +34,7 @@ PASSES = [
     ("layout", choose_layout, False),  # behind it nothing is seen across copies into another order
     ("convolutions and pools", join_conv_pools, False),
     ("convolutions' gradients", join_conv_grads, False),
-    ("batch norm and relu", join_norms, True),
+    ("batch norm and relu", join_batch_norms, True),
     ("convolution and relu", join_conv_relus, False),
     ("residuals and norms", join_residuals, True),
     ("casts around norms", join_mixed_norms, True),

@@ -19,29 +19,24 @@ def merge_common(program: Program) -> Program:
     results = program.result_storages()
     seen: dict[Any, tuple[int, Instruction]] = {}
     renaming = Renaming()
-    kept = []
     windows: dict[Any, Slot] = {}
     for at, ins in enumerate(program.instructions):
         if ins.is_view:
             if not _is_known(ins, renaming, windows):
-                kept.append(ins)
+                renaming.append(ins)
             continue
         for s in ins.outputs:  # a view that shows all of it again is no other value
             if s not in ins.writes:
                 windows.setdefault(_window(renaming.slot(s)), s)
-        if not _mergeable(ins, once, results):
-            kept.append(ins)
-            continue
-        key = _key(ins, renaming)
-        found = seen.get(key) if key is not None else None
-        if found is None or _changed(ins, found[0], at, written, renaming):
-            if key is not None:
-                seen[key] = (at, ins)
-            kept.append(ins)
+        key = _key(ins, renaming) if _mergeable(ins, once, results) else None
+        found = seen.get(key)
+        if key is None or found is None or _changed(ins, found[0], at, written, renaming):
+            seen[key] = (at, ins)
+            renaming.append(ins)
             continue
         for old, new in zip(ins.outputs, found[1].outputs):
             renaming.add(old, new)
-    return renaming.program(program, kept)
+    return renaming.program(program)
 
 
 def _is_known(view: Instruction, renaming: Renaming, windows: dict[Any, Slot]) -> bool:
@@ -71,23 +66,14 @@ def _mergeable(ins: Instruction, once: dict[int, int], results: set[int]) -> boo
 
 
 def _key(ins: Instruction, renaming: Renaming) -> Any:
-    parts: list[Any] = [ins.name]
-    if ins.again and any(s.storage.kind == MADE for s in ins.reads):
-        parts.append(
-            ins.again
-        )  # to be computed once more, not to be kept: that is what saves memory
-    for i in ins.inputs:
-        if i.__class__ is Slot:
-            parts.append(_window(renaming.slot(i)))
-        else:
-            parts.append((i.__class__, repr(i)))
-    parts.extend((k, repr(v)) for k, v in sorted(ins.attrs.items()))
-    key = tuple(parts)
-    try:
-        hash(key)
-    except TypeError:
-        return None
-    return key
+    """Equal for instructions that compute the same."""
+    operands = [
+        _window(renaming.slot(i)) if i.__class__ is Slot else (i.__class__, repr(i))
+        for i in ins.inputs
+    ]
+    # What a checkpoint computes once more is not to be kept: that is what saves memory.
+    again = ins.again if any(s.storage.kind == MADE for s in ins.reads) else 0
+    return (ins.name, again, *operands, *[(k, repr(v)) for k, v in sorted(ins.attrs.items())])
 
 
 def _changed(

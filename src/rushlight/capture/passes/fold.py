@@ -19,7 +19,6 @@ def fold_constants(program: Program) -> Program:
     results = program.result_storages()
     renaming = Renaming()
     numbers = new_numbers(program)
-    kept = []
     for ins in program.instructions:
         inputs = [renaming.slot(i) if i.__class__ is Slot else i for i in ins.inputs]
         view = ins.is_view
@@ -29,7 +28,7 @@ def fold_constants(program: Program) -> Program:
             else _foldable(ins, once, results)
         )
         if not foldable:
-            kept.append(ins)
+            renaming.append(ins)
             continue
         arrays = [i.array if i.__class__ is Slot else i for i in inputs]
         given = [i for i in inputs if i.__class__ is Slot]
@@ -42,7 +41,7 @@ def fold_constants(program: Program) -> Program:
             made = constant(next(numbers), _as(array, _array_type(old)))
             made.storage.device = old.storage.device
             renaming.add(old, made)
-    return renaming.program(program, kept)
+    return renaming.program(program)
 
 
 def constant(number: int, array: Any) -> Slot:

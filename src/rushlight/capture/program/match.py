@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from inspect import signature
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from ...runtime import joins
@@ -54,38 +54,47 @@ def maker(*names: str, of: str | tuple[str, ...], **how: bool) -> Part:
     return Part(names, (of,) if isinstance(of, str) else of, None, True, **how)
 
 
+class Found(SimpleNamespace):
+    """What a pattern found: its parts by name, None for a missing one, and `new(shape, dtype, like)` for slots of its own."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the pattern has no part {name!r}")
+
+
+Answer = Callable[[Found], Any]
+
+
 class Rule(NamedTuple):
     """A pattern, the kernels it makes, and the function that answers what takes the place of a match."""
 
     kernels: tuple[str, ...]
     parts: dict[str, Part]
-    answer: Callable[..., Any]
-    wants_new: bool  # slots of its own
+    answer: Answer
 
 
-def rule(*kernels: Any, **parts: Part) -> Callable[[Callable[..., Any]], Rule]:
-    """Make a function a rule: it is given the parts by name, None for a missing one, and answers
+def rule(*kernels: Any, **parts: Part) -> Callable[[Answer], Rule]:
+    """Make a function a rule: it is given what was found, and answers
 
-    - None, where they are not what it wants after all,
+    - None, where that is not what it wants after all,
     - an instruction: it stands where the first of the parts stood, or else a later one,
     - a dict from the names of parts to the instructions at their places,
     - a list of these, of which the first that is sound is taken.
-
-    One that asks for `new` makes slots with it: `new(shape, dtype, like)`.
     """
+    return lambda answer: Rule(tuple([k.name for k in kernels]), parts, answer)
 
-    def made(answer: Callable[..., Any]) -> Rule:
-        names = tuple([k.name for k in kernels])
-        return Rule(names, parts, answer, "new" in signature(answer).parameters)
 
-    return made
+class Joining:
+    """A pass that is rules alone, one after another; `force` does not ask the device."""
+
+    def __init__(self, *rules: Rule, force: bool = False) -> None:
+        self.rules, self.force = rules, force
+
+    def __call__(self, program: Program, force: bool = False) -> Program:
+        return rewrite(program, self.rules, force or self.force)
 
 
 def rewrite(program: Program, rules: Sequence[Rule], force: bool = False) -> Program:
-    """The program after all rules, one after another, wherever the device says that it pays.
-
-    `force` does not ask the device.
-    """
+    """The program after all rules, one after another, wherever the device says that it pays."""
     names = {ins.name for ins in program.instructions}
     index = Index.known(program)
     for r in rules:
@@ -106,7 +115,7 @@ def rewrite(program: Program, rules: Sequence[Rule], force: bool = False) -> Pro
 
 def _apply(index: Index, r: Rule, start: Instruction, force: bool) -> None:
     for match in _matches(index, r, start):
-        answer = r.answer(**match, new=index.new) if r.wants_new else r.answer(**match)
+        answer = r.answer(Found(**match, new=index.new))
         for made in answer if isinstance(answer, list) else [answer]:
             if made is not None and _try(index, r, match, made, force):
                 return
@@ -188,6 +197,21 @@ def _named(ins: Instruction, text: str) -> Sequence[Any]:
     given = "<" in text
     slots, which = ins.inputs if given else ins.outputs, text.partition("<" if given else ".")[2]
     return slots if which == "*" else slots[int(which or 0) : int(which or 0) + 1]
+
+
+def alike(*operands: Any) -> bool:
+    """Whether all of them are arrays of one shape and dtype that lie in memory in the same way."""
+    slots = [s for s in operands if s.__class__ is Slot]
+    kinds = {(s.shape, s.dtype, s.strides) for s in slots}
+    return len(slots) == len(operands) and len(kinds) == 1
+
+
+def other(ins: Instruction, x: Slot) -> Slot | None:
+    """The array beside x in a sum or a product of two; None where there is none."""
+    a, b = ins.inputs
+    beside = b if getattr(a, "number", None) == x.number else a
+    both = {getattr(i, "number", None) for i in (a, b)}
+    return beside if beside.__class__ is Slot and x.number in both else None
 
 
 def joined(

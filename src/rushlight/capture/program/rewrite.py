@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,11 +42,16 @@ def new_slot(number: int, shape: tuple[int, ...], dtype: Any, like: Slot) -> Slo
 
 
 class Renaming:
-    """Slots and storages that stand for others; views of a renamed storage follow it."""
+    """A program while it is written anew: slots and storages that stand for others, views of these storages, too.
+
+    What is appended is renamed by what is known so far.
+    """
 
     def __init__(self) -> None:
         self.slots: dict[int, Slot] = {}
         self.storages: dict[int, tuple[Storage, int]] = {}
+        self.code: list[Instruction] = []
+        self._moved: dict[tuple[int, int, int], Slot] = {}  # one slot for each number and place
 
     def add(self, old: Slot, new: Slot) -> None:
         """Let `new` stand for `old`, both of one layout."""
@@ -59,29 +64,19 @@ class Renaming:
         moved = self.storages.get(s.storage.number)
         if moved is None:
             return s
-        storage, shift = moved
-        return self.slot(Slot(s.number, storage, s.shape, s.dtype, s.strides, s.offset + shift))
+        storage, offset = moved[0], s.offset + moved[1]
+        made = Slot(s.number, storage, s.shape, s.dtype, s.strides, offset)
+        return self.slot(self._moved.setdefault((s.number, storage.number, offset), made))
 
-    def instructions(self, instructions: Iterable[Instruction]) -> list[Instruction]:
-        if not self.slots and not self.storages:
-            return list(instructions)
-        cache: dict[int, Slot] = {}
+    def append(self, ins: Instruction) -> None:
+        if self.slots or self.storages:
+            inputs = tuple([self.slot(i) if i.__class__ is Slot else i for i in ins.inputs])
+            outputs = tuple([self.slot(s) for s in ins.outputs])
+            writes = tuple([self.slot(s) for s in ins.writes])
+            ins = ins.replaced(inputs=inputs, outputs=outputs, writes=writes)
+        self.code.append(ins)
 
-        def new(s: Slot) -> Slot:
-            found = cache.get(s.number)
-            if found is None:
-                found = cache[s.number] = self.slot(s)
-            return found
-
-        renamed = []
-        for ins in instructions:
-            inputs = tuple([new(i) if i.__class__ is Slot else i for i in ins.inputs])
-            outputs = tuple([new(s) for s in ins.outputs])
-            writes = tuple([new(s) for s in ins.writes])
-            renamed.append(ins.replaced(inputs=inputs, outputs=outputs, writes=writes))
-        return renamed
-
-    def program(self, program: Program, instructions: Iterable[Instruction]) -> Program:
-        made = program.with_instructions(self.instructions(instructions))
+    def program(self, program: Program) -> Program:
+        made = program.with_instructions(self.code)
         made.results = [self.slot(s) for s in program.results]
         return made

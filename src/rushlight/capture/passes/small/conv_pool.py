@@ -7,27 +7,16 @@ gradient and the places: one element of a window holds all of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ....runtime.door import KERNELS
 from ...joined.convs import CONV_POOL, CONV_POOL_GRAD_INPUT, CONV_POOL_GRADS
-from ...program.instructions import Instruction, Program
-from ...program.match import Made, first, joined, maker, reader, rewrite, rule
-from ...program.slots import Slot
+from ...program.instructions import Instruction
+from ...program.match import Found, Joining, first, joined, maker, reader, rule
 
 _CONV_GRADS = KERNELS["conv_grads"]
-
-
-def join_conv_pools(program: Program, force: bool = False) -> Program:
-    """conv, max_pool and relu as one kernel, forward and backward."""
-    return rewrite(program, [_conv_pool], force)
-
-
-def join_conv_grads(program: Program, force: bool = False) -> Program:
-    """The gradients of a small convolution's weight and bias as one kernel."""
-    return rewrite(program, [_conv_grads], force)
 
 
 @rule(
@@ -42,45 +31,37 @@ def join_conv_grads(program: Program, force: bool = False) -> Program:
     to_bias=reader("sum", of=("slope", "spread"), maybe=True),
     new_sums=reader("sum", of="spread", maybe=True),
 )
-def _conv_pool(
-    conv: Instruction, pool: Instruction, relu: Instruction | None, spread: Instruction | None,
-    slope: Instruction | None, to_input: Instruction | None, to_weight: Instruction | None,
-    to_bias: Instruction | None, new_sums: Instruction | None, new: Callable[..., Slot],
-) -> list[Made] | None:  # fmt: skip
-    to_bias = to_bias or new_sums
-    if not _side_by_side(pool) or (slope is not None) != (spread is not None and relu is not None):
+def _conv_pool(m: Found) -> Any:
+    y, top = m.conv.outputs[0], (m.relu or m.pool).outputs[0]
+    bias_at = "to_bias" if m.to_bias else "new_sums"
+    to_bias = m.to_bias or m.new_sums
+    if not _side_by_side(m.pool) or bool(m.slope) != bool(m.spread and m.relu):
         return None
-    top = (relu or pool).outputs[0]
-    if slope is not None and slope.inputs[1] is not top:
+    if (m.slope and m.slope.inputs[1] is not top) or (to_bias and not _sums_channels(to_bias)):
         return None
-    how = {**conv.attrs, "window": pool.attrs["kernel"]}
-    places = new(top.shape, np.uint8, top)
-    outs = (top, places)
-    made = {
-        "conv": joined(CONV_POOL, conv.inputs, {**how, "relu": relu is not None}, outs, pool.line)
-    }
-    if spread is None:
+    places = m.new(top.shape, np.uint8, top)
+    how = {**m.conv.attrs, "window": m.pool.attrs["kernel"]}
+    forward = {**how, "relu": m.relu is not None}
+    made = {"conv": joined(CONV_POOL, m.conv.inputs, forward, (top, places), m.pool.line)}
+    if m.spread is None:
         return [made]
-    g = (slope or spread).inputs[0]
-    if g.dtype != conv.outputs[0].dtype or g.shape != top.shape:
+    g = (m.slope or m.spread).inputs[0]
+    if g.dtype != y.dtype or g.shape != top.shape:
         return None
-    how["y_shape"] = conv.outputs[0].shape
-    if to_input is not None:
-        given, attrs = (g, places, to_input.inputs[1]), {**to_input.attrs, **how}
-        made["to_input"] = joined(
-            CONV_POOL_GRAD_INPUT, given, attrs, to_input.outputs, to_input.line
-        )
-    if to_weight is None:
+    how["y_shape"] = y.shape
+
+    def back(kernel: Any, old: Instruction, *more: Any) -> Instruction:
+        given, attrs = (g, places, old.inputs[1]), {**old.attrs, **how}
+        return joined(kernel, given, attrs, (*old.outputs, *more), old.line)
+
+    if m.to_input is not None:
+        made["to_input"] = back(CONV_POOL_GRAD_INPUT, m.to_input)
+    if m.to_weight is None:
         return [made] if to_bias is None else None
-    if to_bias is not None and not _sums_channels(to_bias):
-        return None
-    gw = to_weight.outputs[0]  # a bias's gradient that nobody asked for has room made for it
-    sums = new(gw.shape[:1], gw.dtype, gw) if to_bias is None else to_bias.outputs[0]
-    given, attrs = (g, places, to_weight.inputs[1]), {**to_weight.attrs, **how}
-    both = joined(CONV_POOL_GRADS, given, attrs, (gw, sums), to_weight.line)
-    bias_at = "new_sums" if to_bias is new_sums else "to_bias"
-    late = [] if to_bias is None else [{**made, bias_at: both}]
-    return [{**made, "to_weight": both}, *late]
+    gw = m.to_weight.outputs[0]  # a bias's gradient that nobody asked for has room made for it
+    sums = to_bias.outputs[0] if to_bias else m.new(gw.shape[:1], gw.dtype, gw)
+    both = back(CONV_POOL_GRADS, m.to_weight, sums)
+    return [{**made, "to_weight": both}, *([{**made, bias_at: both}] if to_bias else [])]
 
 
 def _side_by_side(pool: Instruction) -> bool:
@@ -96,13 +77,16 @@ def _side_by_side(pool: Instruction) -> bool:
 def _sums_channels(ins: Instruction) -> bool:
     """Whether a sum is the bias's gradient."""
     how = ins.attrs
-    dims = how.get("dim")
-    return dims is not None and set(dims) == {0, 2, 3} and not how.get("keepdim") and len(how) == 2
+    return set(how.get("dim") or ()) == {0, 2, 3} and not how.get("keepdim") and len(how) == 2
 
 
 @rule(_CONV_GRADS, grad=first("conv_grad_weight"), sums=reader("sum", of="grad<0"))
-def _conv_grads(grad: Instruction, sums: Instruction) -> Instruction | None:
-    if not _sums_channels(sums):
+def _conv_grads(m: Found) -> Any:
+    if not _sums_channels(m.sums):
         return None
-    outs = (*grad.outputs, *sums.outputs)
-    return joined(_CONV_GRADS, grad.inputs, grad.attrs, outs, grad.line)
+    outs = (*m.grad.outputs, *m.sums.outputs)
+    return joined(_CONV_GRADS, m.grad.inputs, m.grad.attrs, outs, m.grad.line)
+
+
+join_conv_pools = Joining(_conv_pool)
+join_conv_grads = Joining(_conv_grads)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...joined.epilogues import LINEAR_GRADS
 from ...joined.head import HEAD_STEP, HEAD_WHOLE
-from ...program.instructions import Instruction, Program
-from ...program.match import Made, first, joined, maker, reader, rewrite, rule
-
-
-def join_heads(program: Program, force: bool = False) -> Program:
-    """linear + cross_entropy_step + what takes its gradient back to the layer's input, joined."""
-    return rewrite(program, [_head], force)
+from ...program.match import Found, Joining, first, joined, maker, reader, rule
 
 
 @rule(
@@ -19,25 +15,25 @@ def join_heads(program: Program, force: bool = False) -> Program:
     layer=maker("linear", of="loss<0"),
     back=reader("mm", "mm_masked", "linear_backward", of="loss.1", at=0),
 )  # fmt: skip
-def _head(loss: Instruction, layer: Instruction, back: Instruction) -> list[Made] | None:
-    whole = back.name == "linear_backward"
-    if back.inputs[2 if whole else 1] is not layer.inputs[1]:
+def _head(m: Found) -> Any:
+    (x, w, _), (loss, g), line = m.layer.inputs, m.loss.outputs, m.loss.line
+    whole = m.back.name == "linear_backward"
+    if any(a is not b for a, b in zip(m.back.inputs[1:], (x, w) if whole else (w,))):
         return None
-    if whole and back.inputs[1] is not layer.inputs[0]:
-        return None
-    mask = back.inputs[-1] if back.name != "mm" else None
-    inputs = (*layer.inputs, *loss.inputs[1:], mask)
-    made: list[Made] = []
-    for logits in ((), layer.outputs):  # handed out as well where somebody else wants them
-        attrs = {**loss.attrs, "logits": bool(logits)}
+    mask = m.back.inputs[-1] if m.back.name != "mm" else None
+    inputs = (*m.layer.inputs, *m.loss.inputs[1:], mask)
+    gx, *grads = m.back.outputs
+    made = []
+    for logits in ((), m.layer.outputs):  # handed out as well where somebody else wants them
+        attrs = {**m.loss.attrs, "logits": bool(logits)}
+        step = joined(HEAD_STEP, inputs, attrs, (loss, g, gx, *logits), line)
         if not whole:
-            outs = (*loss.outputs, *back.outputs, *logits)
-            made.append({"loss": joined(HEAD_STEP, inputs, attrs, outs, loss.line)})
+            made.append({"loss": step})
             continue
-        outs = (loss.outputs[0], *back.outputs, *logits)
-        made.append({"loss": joined(HEAD_WHOLE, inputs, attrs, outs, loss.line)})
-        gx, *grads = back.outputs
-        outs = (*loss.outputs, gx, *logits)
-        rest = joined(LINEAR_GRADS, (loss.outputs[1], inputs[0]), {}, grads, back.line)
-        made.append({"loss": joined(HEAD_STEP, inputs, attrs, outs, loss.line), "back": rest})
+        made.append({"loss": joined(HEAD_WHOLE, inputs, attrs, (loss, gx, *grads, *logits), line)})
+        rest = joined(LINEAR_GRADS, (g, x), {}, grads, m.back.line)
+        made.append({"loss": step, "back": rest})
     return made
+
+
+join_heads = Joining(_head)

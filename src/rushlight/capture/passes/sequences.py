@@ -1,0 +1,174 @@
+"""Networks over sequences: embeddings with positions, rotary embeddings, attention's gradients, the loss of half precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...runtime.door import KERNELS
+from ..joined.attention import ATTENTION_GRAD_CAT
+from ..joined.lookup import EMBEDDING_ADD
+from ..joined.rotary import ROTARY
+from ..program.instructions import Instruction
+from ..program.match import Found, Joining, alike, first, joined, maker, other, reader, rule
+from ..program.slots import Slot
+
+_LOSS, _SLOPE = KERNELS["cross_entropy_fused"], KERNELS["cross_entropy_grad"]
+
+
+@rule(EMBEDDING_ADD, lookup=first("embedding"), add=reader("add", of="lookup"))
+def _lookup(m: Found) -> Any:
+    """Rows are added to while they are looked up: tokens and their positions."""
+    rows, out = m.lookup.outputs[0], m.add.outputs[0]
+    more = other(m.add, rows)
+    if more is None or m.add.attrs or not alike(rows, out) or more.dtype != out.dtype:
+        return None
+    shape = more.shape[next((i for i, n in enumerate(more.shape) if n != 1), 0) :]
+    # Every so many rows the same numbers are added, so that they need no more than a remainder to be found.
+    if rows.shape[len(rows.shape) - len(shape) :] != shape:
+        return None
+    return joined(EMBEDDING_ADD, (*m.lookup.inputs, more), m.lookup.attrs, (out,), m.add.line)
+
+
+@rule(ATTENTION_GRAD_CAT, cat=first("cat"), back=maker("attention_grad", of="cat<0"))
+def _beside(m: Found) -> Any:
+    """Gradients beside each other, where a linear layer made queries, keys and values so."""
+    grads, parts, (out,) = m.back.outputs, m.cat.inputs, m.cat.outputs
+    if len(parts) != 3 or m.cat.attrs["dim"] not in (2, -1) or not out.dense:
+        return None
+    order = [i for part in parts for i, g in enumerate(grads) if _is_rows_of(part, g)]
+    if sorted(order) != [0, 1, 2]:
+        return None
+    attrs = {**m.back.attrs, "order": tuple(order)}
+    return joined(ATTENTION_GRAD_CAT, m.back.inputs, attrs, (out,), m.back.line)
+
+
+def _is_rows_of(part: Slot, g: Slot) -> bool:
+    """Whether `part` is [N, L, E] over the heads [N, heads, L, size] of g."""
+    (batch, heads, length, size), item = g.shape, g.dtype.itemsize
+    lies = g.strides[1] == size * item and g.strides[3] == item
+    return (
+        part.storage is g.storage and part.offset == g.offset and lies
+        and part.shape == (batch, length, heads * size)
+        and part.strides == (g.strides[0], g.strides[2], item)
+    )  # fmt: skip
+
+
+@rule(
+    _LOSS, _SLOPE,
+    cast=first("cast"),
+    loss=reader("cross_entropy_fused", of="cast", at=0),
+    slope=reader("cross_entropy_grad", of="loss.1", at=2, maybe=True),
+    back=reader("cast", of="slope", at=0, maybe=True),
+)  # fmt: skip
+def _entropy(m: Found) -> Any:
+    """Cross entropy of halves that were cast: it reads them itself. It computes in float32 anyway, so every bit stays."""
+    x, wide = m.cast.inputs[0], m.cast.outputs[0]
+    if x.dtype.name not in ("float16", "bfloat16") or wide.dtype.name != "float32":
+        return None
+    inputs, attrs = (x, *m.loss.inputs[1:]), {**m.loss.attrs, "wide": True}
+    loss = joined(_LOSS, inputs, attrs, m.loss.outputs, m.loss.line)
+    if m.slope is None:
+        return {"loss": loss}
+    gy, read, *kept = m.slope.inputs
+    if m.back is None or m.back.outputs[0].dtype != x.dtype or read is not wide:
+        return None
+    grad = joined(_SLOPE, (gy, x, *kept), m.slope.attrs, m.back.outputs, m.slope.line)
+    return [{"loss": loss, "slope": grad}, {"loss": loss, "back": grad}]
+
+
+join_lookups = Joining(_lookup)
+join_attention_grads = Joining(_beside)
+drop_entropy_casts = Joining(_entropy)
+
+# -- rotary embeddings: x cos + rotated(x) sin, and their derivative, however the halves were cut ------
+
+
+@rule(
+    ROTARY,
+    cat=first("cat"),
+    neg=maker("neg", of="cat<0"),
+    sin=reader("mul", of="cat"),
+    total=reader("add", of="sin"),
+    cos=maker("mul", of="total<*"),
+)
+def _rotary(m: Found) -> Any:
+    """x cos + cat(-x2, x1) sin."""
+    for x in m.cos.reads:
+        if len(m.cat.inputs) == 2 and _are_halves(x, m.cat.inputs[1], m.neg.inputs[0], m.cat):
+            return _turned(x, other(m.cos, x), other(m.sin, m.cat.outputs[0]), m.total, back=False)
+    return None
+
+
+@rule(
+    ROTARY,
+    neg=first("neg"),
+    cat=reader("cat", of="neg", at=1),
+    sin=maker("mul", of="neg<0"),
+    total=reader("add", of="cat"),
+    cos=maker("mul", of="total<*"),
+)
+def _rotary_grad(m: Found) -> Any:
+    """g cos + cat(u2, -u1) with u = g sin."""
+    u, cat = m.sin.outputs[0], m.cat
+    if len(cat.inputs) != 2 or not _are_halves(u, m.neg.inputs[0], cat.inputs[0], cat):
+        return None
+    return _turned_back(m)
+
+
+@rule(
+    ROTARY,
+    neg=first("neg"),
+    low=reader("unwindow", of="neg"),
+    inner=reader("add", of="low"),
+    total=reader("add", of="inner"),
+    high=maker("unwindow", of="inner<*|total<*"),
+    cos=maker("mul", of="inner<*|total<*"),
+    sin=maker("mul", of="neg<0"),
+)
+def _rotary_grad_of_slices(m: Found) -> Any:
+    """The same where the halves were slices: each is put into zeros, and the three are added in any order."""
+    u, h = m.sin.outputs[0], m.neg.outputs[0].shape[-1]
+    whole = ((None, None, None),) * (len(u.shape) - 1)
+    for part, begin in ((m.high, 0), (m.low, h)):
+        if part.attrs["index"] != (*whole, (begin, begin + h, 1)) or part.attrs["shape"] != u.shape:
+            return None
+    return _turned_back(m) if _are_halves(u, m.neg.inputs[0], m.high.inputs[0]) else None
+
+
+def _turned_back(m: Found) -> Instruction | None:
+    """The derivative, from g sin and g cos."""
+    for g in m.cos.reads:
+        sin = other(m.sin, g)
+        if sin is not None:
+            return _turned(g, other(m.cos, g), sin, m.total, back=True)
+    return None
+
+
+def _turned(
+    x: Slot, cos: Slot | None, sin: Slot | None, total: Instruction, back: bool
+) -> Instruction | None:
+    out = total.outputs[0]
+    order = tuple(sorted(range(len(out.shape)), key=lambda axis: -out.strides[axis]))
+    packed = out.extent() == (0, out.nbytes) and order[-1] == len(out.shape) - 1
+    if cos is None or sin is None or out.shape != x.shape or not packed:
+        return None
+    fits = all(f.dtype == x.dtype and f.shape[-1:] == x.shape[-1:] for f in (cos, sin))
+    if not fits or max(len(cos.shape), len(sin.shape)) > len(x.shape):
+        return None
+    return joined(ROTARY, (x, cos, sin), {"back": back, "order": order}, (out,), total.line)
+
+
+def _are_halves(x: Slot, low: Slot, high: Slot, cat: Instruction | None = None) -> bool:
+    """Whether two slots show the first and the second half of the rows of x, joined again by `cat`."""
+    if not x.shape or (cat is not None and cat.attrs["dim"] not in (-1, len(x.shape) - 1)):
+        return False
+    half = x.shape[-1] // 2
+    shape = (*x.shape[:-1], half)
+    return 2 * half == x.shape[-1] and all(
+        s.storage is x.storage and s.shape == shape and s.strides == x.strides
+        and s.offset == x.offset + begin * x.strides[-1]
+        for s, begin in ((low, 0), (high, half))
+    )  # fmt: skip
+
+
+join_rotary = Joining(_rotary, _rotary_grad, _rotary_grad_of_slices)
