@@ -448,7 +448,9 @@ def _two_dims(name: str, general: Any) -> None:
         return general(input, s, dim, norm, out=out)
 
     transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = f"As `torch.fft.{name[:-1]}n`, over the last two dimensions unless `dim` names others."
+    transform.__doc__ = (
+        f"As `torch.fft.{name[:-1]}n`, over the last two dimensions unless `dim` names others."
+    )
     public("fft", name=name)(transform)
 
 
