@@ -1,19 +1,24 @@
 /* softmax and log-softmax over contiguous rows, and their gradients. */
 
-INLINE float row_max(const float *x, idx n) {
-    float best = x[0];
-    idx i = 0;
-    if (n >= VL) {
-        vf m = load(x);
-        for (i = VL; i + VL <= n; i += VL) {
-            const vf v = load(x + i);
-            m = pick((m > v) | (m != m), m, v); /* a NaN stays */
-        }
-        best = m[0];
-        for (int j = 1; j < VL; j++) best = best > m[j] || best != best ? best : m[j];
-    }
-    for (; i < n; i++) best = best > x[i] || best != best ? best : x[i];
+/* The largest of a vector, NaN if there is one: halves upon halves. */
+INLINE float top_of(vf v) {
+#if VL == 16
+    v = nan_max(v, __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+    v = nan_max(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
+#elif VL == 8
+    v = nan_max(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3));
+#endif
+    float best = v[0];
+    for (int j = 1; j < 4; j++) best = best > v[j] || best != best ? best : v[j];
     return best;
+}
+
+INLINE float row_max(const float *x, idx n) {
+    vf m = spread(-INFINITY);
+    idx i = 0;
+    for (; i + VL <= n; i += VL) m = nan_max(m, load(x + i));
+    if (i < n) m = nan_max(m, load_some(x + i, n - i, -INFINITY));
+    return top_of(m);
 }
 
 /* Sum of exp(x - top); the terms go to y where y is given. */
@@ -37,11 +42,7 @@ INLINE float exp_row(const float *x, float top, float *y, idx n) {
     if (i < n) {
         const vf e = vexp(load_some(x + i, n - i, -INFINITY) - t);
         if (y) store_some(y + i, e, n - i);
-        float last[VL];
-        store(last, e);
-        float rest = total(sum);
-        for (idx j = 0; j < n - i; j++) rest += last[j];
-        return rest;
+        return total(sum + e); /* behind the row's end: exp(-inf - top), 0 or the row's own NaN */
     }
     return total(sum);
 }
@@ -77,9 +78,8 @@ INLINE float dot_row(const float *x, const float *y, idx n) {
     vf s = {0};
     idx i = 0;
     for (; i + VL <= n; i += VL) s += load(x + i) * load(y + i);
-    float all = total(s);
-    for (; i < n; i++) all += x[i] * y[i];
-    return all;
+    if (i < n) s += load_some(x + i, n - i, 0.0f) * load_some(y + i, n - i, 0.0f);
+    return total(s);
 }
 
 static void K(softmax_grad)(const float *g, const float *ys, float *to, idx rows, idx n, int log) {

@@ -12,6 +12,8 @@
 
 #if defined(__aarch64__)
 #include <arm_neon.h>
+#elif defined(__x86_64__) && VL > 4
+#include <immintrin.h>
 #endif
 
 #define RL_JOIN2(a, b) a##_##b
@@ -38,10 +40,18 @@ INLINE vf pick(vi mask, vf a, vf b) { return (vf)((mask & (vi)a) | (~mask & (vi)
 #if defined(__aarch64__) && VL == 4
 INLINE vf vmax(vf a, vf b) { return (vf)vmaxq_f32((float32x4_t)a, (float32x4_t)b); }
 INLINE vf vmin(vf a, vf b) { return (vf)vminq_f32((float32x4_t)a, (float32x4_t)b); }
+#elif defined(__x86_64__) && VL == 16
+INLINE vf vmax(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+INLINE vf vmin(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
+#elif defined(__x86_64__) && VL == 8
+INLINE vf vmax(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
+INLINE vf vmin(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
 #else
 INLINE vf vmax(vf a, vf b) { return pick(a > b, a, b); }
 INLINE vf vmin(vf a, vf b) { return pick(a < b, a, b); }
 #endif
+/* Inside two bounds; NaN stays NaN, since the second operand of a comparison that fails is the answer. */
+INLINE vf vwithin(vf low, vf x, vf high) { return vmin(high, vmax(low, x)); }
 INLINE vf vabs(vf a) { return (vf)((vi)a & spread_i(0x7fffffff)); }
 
 INLINE float total(vf v) {
@@ -103,6 +113,13 @@ INLINE vf load_evens(const float *p) {
 #endif
 
 /* A partial vector: `n` < VL floats, the rest zero (or `fill`). */
+#if defined(__x86_64__) && VL == 16
+INLINE vf load_some(const float *p, idx n, float fill) {
+    return (vf)_mm512_mask_loadu_ps((__m512)spread(fill), (__mmask16)((1u << n) - 1), p);
+}
+
+INLINE void store_some(float *p, vf v, idx n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v); }
+#else
 INLINE vf load_some(const float *p, idx n, float fill) {
     float s[VL];
     for (int i = 0; i < VL; i++) s[i] = fill;
@@ -115,6 +132,7 @@ INLINE void store_some(float *p, vf v, idx n) {
     store(s, v);
     memcpy(p, s, (size_t)n * 4);
 }
+#endif
 
 /* A vector, or what is `left` of one at the end of a row. */
 #define GET(p) (left >= VL ? load(p) : load_some(p, left, 0))
@@ -127,6 +145,10 @@ INLINE void store_some(float *p, vf v, idx n) {
 INLINE vf vsqrt(vf v) {
 #if defined(__aarch64__) && VL == 4
     return (vf)vsqrtq_f32((float32x4_t)v);
+#elif defined(__x86_64__) && VL == 16
+    return (vf)_mm512_sqrt_ps((__m512)v);
+#elif defined(__x86_64__) && VL == 8
+    return (vf)_mm256_sqrt_ps((__m256)v);
 #else
     vf r;
     for (int i = 0; i < VL; i++) r[i] = sqrtf(v[i]);
@@ -141,9 +163,33 @@ INLINE vi as_int(vf v) { return __builtin_convertvector(v, vi); }
 INLINE vf vnearest(vf x) {
 #if defined(__aarch64__) && VL == 4
     return (vf)vrndnq_f32((float32x4_t)x);
+#elif defined(__x86_64__) && VL == 16
+    return (vf)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#elif defined(__x86_64__) && VL == 8
+    return (vf)_mm256_round_ps((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 #else
     const vf big = spread(12582912.0f);
     return (x + big) - big;
+#endif
+}
+
+/* x * 2^n for whole n, exact where the result is tiny. */
+INLINE vf vscale(vf x, vf n) {
+#if defined(__x86_64__) && VL == 16
+    return (vf)_mm512_scalef_ps((__m512)x, (__m512)n);
+#else
+    const vi whole = as_int(n), half = whole >> 1;
+    return x * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23);
+#endif
+}
+
+/* 1 / x for x in [1, 2^100], within 1 ulp: where dividing is slow, an estimate and Newton's step. */
+INLINE vf vinverse(vf x) {
+#if defined(__x86_64__) && VL == 16
+    const vf y = (vf)_mm512_rcp14_ps((__m512)x);
+    return y + y * (spread(1.0f) - x * y);
+#else
+    return spread(1.0f) / x;
 #endif
 }
 
