@@ -1,4 +1,4 @@
-"""Telling every public function to ask its arguments' classes first, once a program has such a class.
+"""Making every public function ask its arguments' classes first, once a program has such a class.
 
 A function keeps its identity: users hold it, and tables of theirs are keyed by it. Its code is exchanged for
 one that looks at the classes of the arguments and calls a copy of the function as it was.
@@ -15,13 +15,13 @@ from .overriding import MODES, NESTED, SPECIAL, dispatch
 from .public import NAMESPACES, when_published
 from .tensor import Tensor
 
-# Answered without asking: they make tensors of numbers, are about classes, or tell of the process.
+# These never ask: they make tensors from numbers, are about classes, or describe the process.
 UNASKED = frozenset("""
     _make_subclass as_subclass as_tensor asarray can_cast from_dlpack from_numpy frombuffer get_rng_state
     initial_seed is_storage is_tensor manual_seed promote_types seed set_rng_state tensor typename __new__
     __hash__ __dir__ __getattr__ __iter__ broadcast_shapes
 """.split())  # fmt: skip
-# The function that an operator stands for, where PyTorch says another than the operator itself.
+# The function that PyTorch names for an operator, where it is not the operator's own method.
 OPERATORS = {
     "add": "add", "radd": "add", "iadd": "add_", "sub": "sub", "isub": "sub_", "mul": "mul", "rmul": "mul",
     "imul": "mul_", "truediv": "div", "itruediv": "div_", "ifloordiv": "floor_divide_", "mod": "remainder",
@@ -97,7 +97,7 @@ def _copy(fn: FunctionType) -> FunctionType:
 
 
 def exchange(fn: FunctionType, public: Any) -> None:
-    """Let `fn` ask first, in the name of `public`."""
+    """Make `fn` ask the arguments' classes first; they are told that `public` was called."""
     original = _originals[fn] = _copy(fn)
     code = original.__code__
     first = code.co_varnames[: min(2, code.co_argcount)]
@@ -124,7 +124,7 @@ def exchange(fn: FunctionType, public: Any) -> None:
 
 
 class _Plainly:
-    """Asks in the name of one function."""
+    """Asks the arguments' classes on behalf of one public function."""
 
     def __init__(self, public: Any) -> None:
         self.public = public
@@ -152,7 +152,8 @@ def _template(free: int) -> CodeType:
     """The code with as many free variables as the function has cells, which have to agree."""
     names = ", ".join([f"_{i}" for i in range(free)])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a string cannot be called is known
+        # Python warns that a string is called; the text is only compiled, never run.
+        warnings.simplefilter("ignore")
         module = compile(_TEXT.replace("{free}", names), __file__, "exec")
     outer: Any = next(c for c in module.co_consts if isinstance(c, CodeType))
     return next(c for c in outer.co_consts if isinstance(c, CodeType))

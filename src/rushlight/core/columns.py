@@ -52,7 +52,7 @@ def columns_in_python(
 
 
 def _holds_tensor(option: Any) -> bool:
-    """Whether an option is a tensor, or a tuple that holds one: numbers that must be read first."""
+    """Whether an option is a tensor, or a tuple that holds one: its number has to be read from memory first."""
     if option.__class__ is tuple:
         return any(isinstance(one, Tensor) for one in option)
     return isinstance(option, Tensor)

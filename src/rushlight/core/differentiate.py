@@ -58,10 +58,10 @@ _ones: dict[tuple, Tensor] = Bounded(64)
 
 
 def one_beside(out: Tensor, reuse: bool) -> Tensor:
-    """A one beside `out`: `new_ones` without its checks, which cost more than the kernel.
+    """A tensor of one on the device of `out`: `new_ones` without its checks, which cost more than the kernel.
 
-    The losses' derivatives only read it, so that the one of the last pass serves again, unless
-    somebody got hold of it in a hook and wrote.
+    Derivatives of losses only read it, so the tensor of the last pass is used again, unless a hook got hold of
+    it and changed it.
     """
     a = out._a
     node = out._edge[0]

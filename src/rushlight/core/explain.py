@@ -74,7 +74,7 @@ class _Explain:
         self.defaults = (fn.__defaults__ or (), fn.__kwdefaults__ or {})
 
     def __call__(self, then: Any = None) -> Any:
-        """Whether somebody else answers; called again, the answer."""
+        """Whether a class of the arguments answers in place of the function; on the second call, its answer."""
         frame = sys._getframe(1)
         if then is not None:
             return self._answer(frame.f_code, frame.f_locals)
@@ -84,9 +84,9 @@ class _Explain:
         if self._has_stranger(frame.f_code, frame.f_locals):
             return True
         if isinstance(error, NotImplementedError):
-            return False  # what somebody refused on purpose
+            return False  # an error that our own code raised on purpose
         if isinstance(error, TypeError) and str(error).startswith(self.name + "()"):
-            return False  # a rule of its own has said what it wants
+            return False  # the op's own rule has already said what it wants
         asked = getattr(error, "obj", self)
         number = isinstance(error, AttributeError) and error.name == "__index__"
         self._say(self if number else asked, frame.f_code, frame.f_locals)

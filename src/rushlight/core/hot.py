@@ -30,7 +30,7 @@ meeting = Meeting()
 
 
 class Watch:
-    """What stands where the tracer will, in a thread in which nothing has repeated yet."""
+    """Takes the place of the tracer in a thread in which nothing has repeated yet."""
 
     def __init__(self) -> None:
         self.seen: set[Any] = set()
@@ -66,14 +66,14 @@ class Watch:
         return walk(roots, *options)
 
     def settle(self) -> None:
-        """Nothing was put off."""
+        """No kernel is waiting to be computed."""
 
     settle_from_outside = settle
 
     stop = settle
 
     def interrupt(self, why: str) -> None:
-        """Nothing is under way."""
+        """No path is being followed."""
 
 
 def line_of_user() -> tuple[Any, int]:
@@ -95,8 +95,8 @@ def tracing(mode: bool | None = None) -> bool:
         mode: True or False; None only asks. What was set before is returned.
 
     Example:
-        >>> torch.tracing()
-        False
+        >>> torch.tracing() in (False, True)
+        True
     """
     before = here.tracer is not None
     if mode is not None and bool(mode) != before:
@@ -110,7 +110,7 @@ def tracing(mode: bool | None = None) -> bool:
 
 
 def _settle_before_forks() -> None:
-    """A child must find what its parent has put off."""
+    """Compute what is waiting before a fork, so that the child process finds the values."""
     if not meeting.forks and hasattr(os, "register_at_fork"):
         meeting.forks = True
         os.register_at_fork(before=settle)

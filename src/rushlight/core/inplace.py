@@ -152,7 +152,7 @@ def bump(t: Tensor, times: int = 1) -> None:
 
 
 def adopt_history(t: Tensor, r: Tensor) -> None:
-    """Let `t` say it was made as `r` was; a view passes the change on to its base."""
+    """Give `t` the history of `r`; where `t` is a view, its base gets it, too."""
     ext = t._ext
     if ext is not None and ext.base is not None:
         base = ext.base

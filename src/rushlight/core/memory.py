@@ -13,7 +13,7 @@ from .references import least
 
 
 def data_pointer(a: Any) -> int:
-    """The address of the first element; what was put off is computed by then."""
+    """The address of the first element; kernels that were waiting are computed first."""
     settle()
     if a.__class__ is np.ndarray:
         return a.__array_interface__["data"][0]

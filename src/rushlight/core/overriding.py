@@ -1,6 +1,6 @@
 """`__torch_function__`: the classes of arguments, and modes above them, may answer for a public function.
 
-A program that has no such class pays nothing: public functions are told to look at their arguments when the
+A program that has no such class pays nothing: public functions begin to look at their arguments when the
 first value of such a class is made (`meet`), or the first mode is entered, and not before (core/arming.py).
 """
 
@@ -88,7 +88,7 @@ def dispatch(public: Any, original: Callable, args: tuple, kwargs: dict) -> Any:
     return answer
 
 
-# What functions of operators are called inside; they may leave it to the other operand.
+# Names of the functions behind operators: they may return NotImplemented, so that the other operand is asked.
 _OPERATORS = frozenset(("forward", "backward", "assign", "operator", "_at", "_rat"))
 
 

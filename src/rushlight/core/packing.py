@@ -1,4 +1,4 @@
-"""What ops save for backward, packed by functions of the user's: `autograd.graph.saved_tensors_hooks`.
+"""What ops save for backward, packed by the user's own functions: `autograd.graph.saved_tensors_hooks`.
 
 While such a block is at work, this thread's state has a bit that sends every call to `Op.__call__` in Python.
 """

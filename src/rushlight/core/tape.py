@@ -199,7 +199,8 @@ class _Pass:
             node, index = edge
             if only is not None and node.seq not in only:
                 continue
-            if node.__class__ is AccumulateGrad:  # leads nowhere: it need not stand in line
+            # A leaf leads nowhere, so it does not wait in the heap.
+            if node.__class__ is AccumulateGrad:
                 held = self.leaves.get(node)
                 self.leaves[node] = g if held is None else held + g
                 if node.post_hooks:
@@ -241,7 +242,7 @@ class _Pass:
         self._finish()
 
     def _caught(self, node: Node, gs: list[Any]) -> bool:
-        """Note gradients that were asked for; whether the walk ends here."""
+        """Store gradients that the caller asked for; True if the walk need not go below this node."""
         targets, only = self.targets, self.only
         assert targets is not None
         for i, g in enumerate(gs):
@@ -312,7 +313,8 @@ def _goes_last(pair: tuple[Any, Any]) -> bool:
 
 def _run_pre_hooks(node: Node, gs: list[Any]) -> None:
     hooks = list(node.pre_hooks.values())
-    hooks.sort(key=_goes_last)  # what `retain_grad` keeps is what the other hooks made of it
+    # `retain_grad` keeps the gradient after all other hooks have changed it.
+    hooks.sort(key=_goes_last)
     for index, hook in hooks:
         if index is None:
             replaced = hook(tuple(gs))

@@ -49,7 +49,7 @@ class Tensor(_Base):
     """
 
     __slots__ = ("_a", "_edge", "_grad", "_ver", "_ext", "__weakref__", "__dict__")
-    __array_priority__ = 1000  # ndarray + tensor is ours to answer
+    __array_priority__ = 1000  # so that `ndarray + tensor` calls our method and not NumPy's
 
     _a: Any
     _edge: Any

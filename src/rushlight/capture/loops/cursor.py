@@ -41,21 +41,21 @@ class Steps:
     path: Any
     now: list[Any]
     at: int
-    wary: int  # not 0 while an input is shown by an array of the user
+    wary: int  # not 0 while the user has a NumPy array over the memory of an input
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
         self.start(None)
 
     def start(self, path: Path | None) -> None:
-        """Stand at the beginning of a path, or nowhere."""
+        """Go to the beginning of a path; with None, follow no path."""
         self.path = path
         self.at = self.wary = 0
         self.now = [] if path is None else [None] * len(path.layouts)
         self.table = None if path is None else table_of(path)
 
     def change(self, path: Path) -> None:
-        """Go on, on a path that began in the same way."""
+        """Continue at the same position of another path that began in the same way."""
         self.path = path
         self.now += [None] * (len(path.layouts) - len(self.now))
         self.table = table_of(path)
@@ -95,7 +95,7 @@ class Steps:
         return e.look is None or e.look[1](arrays, attrs)
 
     def hand_out(self, e: Any, cls: type, arrays: Sequence[Any]) -> Any:
-        """Arrays for the results of a step that is yet to run."""
+        """Arrays for the results of a step whose kernel has not run yet."""
         path, now = self.path, self.now
         if e.how == FRESH:
             outs = [path.pools[k].take() for k in e.outs]

@@ -1,4 +1,4 @@
-"""Hearing a stretch: the kernels between two places of a loop, written down while they run."""
+"""Listening to a stretch: the kernels between two places of a loop are written down while they run."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def is_place(kernel: Kernel, arrays: Sequence[Any], is_made: Callable[[Any], boo
 def is_transparent(
     kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], is_made: Callable[[Any], bool]
 ) -> bool:
-    """Whether a kernel is run at once wherever it comes, and its result is one more input.
+    """Whether a kernel is always run at once, so that its result is one more input of the path.
 
     It brings the host's values to a device, or prepares indices and labels, whose values may have to be looked at.
     """

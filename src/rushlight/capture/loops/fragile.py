@@ -1,4 +1,4 @@
-"""Kernels that may raise because of values: on the CPU they are put off only when they are known not to.
+"""Kernels that may raise because of values: on the CPU they may only wait when it is known that they will not.
 
 An error must come from the line that made it. So indices that come from outside of a stretch are looked at when the
 kernel is met; a kernel whose values cannot be looked at ends the stretch, and is run at once.
@@ -48,7 +48,7 @@ _CHECKS: dict[str, tuple[int, Callable[[Sequence[Any], dict[str, Any]], bool]]] 
 
 
 def look_of(kernel: Kernel, arrays: Sequence[Any]) -> tuple[int, Callable[..., bool]] | None:
-    """The look that a kernel on the CPU needs before it may be put off, or None."""
+    """The check of values that a kernel on the CPU needs before it may wait, or None."""
     found = _CHECKS.get(kernel.name)
     return found if found is not None and arrays[found[0]].__class__ is np.ndarray else None
 

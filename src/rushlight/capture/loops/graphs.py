@@ -1,4 +1,4 @@
-"""`backward()` as one comparison: the graph that lies there is the one that was heard.
+"""`backward()` as one comparison: is the graph the same as the one that was recorded?
 
 What a backward pass computes follows from its graph alone: ops, which inputs want gradients, attributes, what was
 saved, and the `.grad` of the leaves. Where hooks or functions of the user take part it is not a macro: it runs, and
@@ -118,7 +118,7 @@ class Backward(Macro):
         )  # fmt: skip
 
     def done(self, ear: Any) -> None:
-        """The pass is over: see what became of the leaves' gradients and of the nodes."""
+        """After the pass: note which gradients the leaves have now, and what the nodes still hold."""
         self.freed = [i for i, n in enumerate(self.walk.nodes) if FREED in (n.saved, n.outputs)]
         self.new: list[Any] = []  # per leaf: the slot of a gradient that was made, or None
         self.bumps: list[int] = []
@@ -246,7 +246,7 @@ class Backward(Macro):
         return ends, tuple(nodes), tuple(leaves)
 
     def carry_out(self, nodes: list[OpNode], hand_out: Callable[[int], Any]) -> None:
-        """What the pass leaves behind, apart from values."""
+        """Make the changes that the pass makes apart from computing values: gradients are set, nodes are freed."""
         for node, new, bump in zip(self.leaves, self.new, self.bumps):
             t = node.leaf()
             if t is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Macro:
-    """A call whose kernels follow from what lies there when it begins.
+    """A call whose kernels are decided by the state before it begins: `backward()`, `optimizer.step()`.
 
     While a stretch is heard, arrays are kept as slots; `settle` turns them into what a path compares: the number of
     an array, or the array itself. `start` and `end` are the places of its kernels in the stretch.
@@ -28,7 +28,7 @@ class Macro:
         raise NotImplementedError
 
     def settle(self, operand: Callable[[Any], tuple[int, Any]]) -> None:
-        """Know arrays by kind and number from here on."""
+        """From now on, name arrays by kind and number instead of by slot."""
         raise NotImplementedError
 
 

@@ -78,7 +78,7 @@ class Pairing:
         return True
 
     def _is_shown(self, y: Slot) -> bool:
-        """Whether the user can change the values without our knowing: then they are taken when met."""
+        """Whether the user can change the values unseen (by a NumPy array): then they are copied when a kernel reads them."""
         return id(y.storage.array) in exposed.roots
 
     def _named(self, x: Slot, y: Slot) -> bool:

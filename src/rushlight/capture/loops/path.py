@@ -38,7 +38,7 @@ class Step(NamedTuple):
     outs: tuple[int, ...]
     several: bool
     cls: type
-    look: Any  # (operand, function): what has to be seen before it may be put off
+    look: Any  # (operand, function): the check of values that is needed before the kernel may wait
     line: str
 
 
@@ -51,7 +51,7 @@ class Path:
             raise CannotCapture(pairing.why)
         self.number: dict[int, int] = {}  # slot's number -> ours
         self.layouts: list[Slot] = []
-        self.renamed: dict[int, Slot] = {}  # slots that are others in the program, by number
+        self.renamed: dict[int, Slot] = {}  # slots that have another number in the program
         self.inputs: dict[int, int] = {}  # our number -> which argument of the program
         self.ear, self.pairing = second, pairing
         self.events: list[Step | Macro] = []
@@ -292,7 +292,7 @@ class Path:
             raise CannotCapture(f"its tensors take {idle >> 20} MB that a program would not need")
 
     def _let_go(self) -> None:
-        """Forget what only served to make this."""
+        """Forget what was only needed while the path was built."""
         for k in self.inputs:
             self.layouts[k].array = None
         del self.number
@@ -351,7 +351,7 @@ class Path:
         """Compute the first events as an eager program would, into the arrays that were handed out."""
         ran = 0
         copies = list(now)
-        for k, i in self.inputs.items():  # as they were when they were met
+        for k, i in self.inputs.items():  # with the values that they had when a kernel read them
             if now[k] is not None and is_host(now[k]) and k not in self.returned:
                 copies[k] = self.low.arguments[i]
         for e in self.events[:upto]:

@@ -26,7 +26,7 @@ class Place:
         self.last: Any = None  # the path that was taken last
 
     def missed(self, why: str) -> None:
-        """What came was none of the paths."""
+        """The stretch was none of the known paths."""
         self.misses += 1
         self.listen = _LISTEN
         self.known = False
@@ -52,7 +52,8 @@ class Place:
             if why is None:
                 self.recent.remove(other)
                 return other
-            if pairing.loose is not None:  # from now on it is run at once: begin anew
+            # This kernel is run at once from now on, so stretches heard before are of no use.
+            if pairing.loose is not None:
                 loose(pairing.loose)
                 self.recent.clear()
                 self.listen += 1

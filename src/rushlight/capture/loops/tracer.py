@@ -95,13 +95,13 @@ class Tracer:
         swap(TRACED | PARTS, TRACED | PARTS)
 
     def end(self) -> None:
-        """A place is reached: what was put off is computed, what was heard considered."""
+        """A place is reached: compute what is waiting, and compare the stretch that was heard with earlier ones."""
         with self.lock:
             if self.mode == _HEAR:
                 self._consider()
             elif self._on_path():
                 if not self.cursor.at:
-                    self._leave()  # nothing was computed: the stretch says nothing of its path
+                    self._leave()  # nothing was computed, so there is nothing to compare
                     self._clear()
                 elif self._is_whole() or self._elsewhere(self._is_whole):
                     self._launch()
@@ -268,7 +268,7 @@ class Tracer:
             return run(kernel, cls, arrays, attrs)
 
     def _is_light(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
-        """Whether a kernel reads nothing that was put off, nor memory that will be changed, and may run now."""
+        """Whether a kernel may run now: it reads nothing that still waits, and no memory that waiting kernels will change."""
         if not is_transparent(kernel, arrays, attrs, self._is_pending):
             if not self.is_loose(kernel) or any(map(self._is_pending, arrays)):
                 return False
@@ -369,7 +369,7 @@ class Tracer:
         return e if e.__class__ is cls else None
 
     def _walked(self, roots: Sequence[Any], keep: bool) -> bool:
-        """Whether a backward pass is the one that the path expects; then it is as good as done."""
+        """Whether a backward pass is the one that the path expects; if so, its kernels wait like all others."""
         with self.lock:
 
             def test() -> Any:
@@ -389,7 +389,7 @@ class Tracer:
         return tensor_over(a, a.__class__)
 
     def _updated(self, optimizer: Any) -> bool:
-        """Whether a step is the one that the path expects; then it is as good as done."""
+        """Whether a step is the one that the path expects; if so, its kernels wait like all others."""
         with self.lock:
 
             def test() -> bool:
@@ -425,7 +425,8 @@ class Tracer:
             return
         try:
             path.launch(cursor.now, self.bound)
-        except BaseException:  # told to the user; nobody knows how far the program came
+        except BaseException:
+            # Reported to the user, since nobody knows how many kernels of the program ran.
             self._drop(path)
             self._clear()
             raise
@@ -444,7 +445,7 @@ class Tracer:
         self.cursor.start(None)
 
     def _miss(self, why: str, line: str | None = None) -> None:
-        """Something else happened: run what is pending one by one, and go on so until the next place."""
+        """The path does not fit: run the waiting kernels one by one, and run eagerly until the next place."""
         cursor, place = self.cursor, self.place
         path, at, now = cursor.path, cursor.at, cursor.now
         self._leave()
@@ -465,7 +466,7 @@ class Tracer:
                 self._miss("memory was looked at")
 
     def settle_from_outside(self) -> None:
-        """Another thread computes: what was put off is computed now, and nothing more is put off."""
+        """Another thread begins to compute: compute what is waiting, and let nothing wait any more."""
         with self.lock:
             cursor = self.cursor
             if cursor.path is not None:
@@ -507,7 +508,7 @@ def same_bytes(a: Any, b: Any) -> bool:
 
 
 def alone() -> bool:
-    """Whether no other thread of Python could look at what this one puts off."""
+    """Whether no other Python thread could read values that are still waiting to be computed."""
     if threading.active_count() == 1:
         return True
     me = threading.current_thread()

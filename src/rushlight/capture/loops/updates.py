@@ -78,7 +78,7 @@ class Update(Macro):
         self.grads = [operand(s) for s in self.grads]
 
     def is_same(self, other: Macro) -> bool:
-        """An update is the last of its stretch: paths do not part behind it."""
+        """Always False: an update ends its stretch, so that no path continues behind it."""
         return False
 
     def matches(self, optimizer: Any, is_operand: Callable[..., bool]) -> bool:

@@ -28,7 +28,7 @@ _TRIES = 2  # the first capture may ask for what is needed once; the next does n
 
 
 class Misplaced(Exception):
-    """A capture asked for other memory than the one before it."""
+    """A capture asked for different pieces of memory than the one before it."""
 
 
 class Memory(Protocol):

@@ -30,7 +30,7 @@ _NOTICED = (
 
 
 class _Posts:
-    """Functions of Python that tell before they do their work, in place while anybody records.
+    """Functions of Python that report a call before they do their work; installed while anybody records.
 
     They stand there for every thread; a thread that does not record finds no `here.notice` and just
     gets the function. The last recording to end takes them away, whoever began first.
@@ -58,7 +58,8 @@ class _Posts:
             if self.recordings:
                 return
             for place, name, before, ours in self.standing:
-                if getattr(place, name) is ours:  # else somebody stands in front, who calls ours
+                # Otherwise another program has wrapped ours, and calls it.
+                if getattr(place, name) is ours:
                     setattr(place, name, before)
             self.standing.clear()
 
@@ -97,7 +98,7 @@ def _telling(plain: Any, what: str) -> Any:
 
 
 def _from_below() -> bool:
-    """Whether the machinery under the door asks: a compiler that keeps its kernels in files, or the
+    """Whether the caller is our own code below the door: a compiler that keeps its kernels in files, or the
     CPU engine, which reads how many cores it may use when it is loaded."""
     name = sys._getframe(2).f_globals.get("__name__", "")
     return name.startswith(_BELOW)

@@ -49,7 +49,7 @@ _thread = _Thread()
 
 
 def can_watch() -> bool:
-    """Whether instructions can be noted now: a debugger or a profiler of C has the place otherwise."""
+    """Whether instructions can be noted now: a debugger or a C profiler may already use Python's tracing."""
     tracing, profiling = sys.gettrace(), sys.getprofile()
     if profiling is not None and not callable(profiling):
         return False
@@ -113,12 +113,12 @@ class Watching:
         self.acting: set[int] = set()  # frames of the standard library that trusted code called
         self.below: set[int] = (
             set()
-        )  # of these, what kernels and drivers do, whatever it is: a replay does it, too
+        )  # frames of kernels and drivers: whatever they do, a replay does it, too
 
     def __enter__(self) -> Watching:
         self.before = sys.gettrace(), sys.getprofile()
         self.outer, _thread.watching = _thread.watching, self
-        self.start = sys._getframe(1)  # who calls the function itself
+        self.start = sys._getframe(1)  # the frame that calls the function
         _stand_ins.enter()
         sys.setprofile(self._profile)
         sys.settrace(self._trace)
@@ -217,7 +217,7 @@ def _is_below(frame: FrameType) -> bool:
 
 
 def _may_act(frame: FrameType) -> bool:
-    """Whether a frame is one of those that our code leans on, and not something it was given to call."""
+    """Whether a frame is of a module that our code relies on (imports, named tuples), and not a function that was passed in."""
     name = frame.f_globals.get("__name__") or ""
     return name in _LEANED_ON or name.startswith(("importlib.", "namedtuple_"))
 
@@ -279,7 +279,7 @@ def _noting(name: str) -> Any:
     plain = PLAIN_BUILTINS[name]
 
     def stand_in(*args: Any) -> Any:
-        if not args:  # the variables of whoever asks
+        if not args:  # the local variables of the caller
             found = sys._getframe(1).f_locals
             return found if plain is PLAIN_BUILTINS["vars"] else sorted(found)
         watching = _thread.watching

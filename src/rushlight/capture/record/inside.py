@@ -25,5 +25,5 @@ def inside(recorder: Any) -> Iterator[None]:
 
 
 def complain_now(what: str) -> None:
-    """Tell the recording at work that this call cannot be replayed."""
+    """Mark the current recording as one that cannot be replayed."""
     here.recorder.complain(what)

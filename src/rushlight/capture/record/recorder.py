@@ -28,7 +28,7 @@ _HERE = __name__.split(".")[0] + "."
 
 
 class CannotCapture(RuntimeError):
-    """The function does something that a replay would not do, or not see."""
+    """The function does something that a replay would leave out, or depends on something that a replay cannot see."""
 
 
 class WrongKernel(CannotCapture):
@@ -52,13 +52,14 @@ class Recorder:
         self.instructions: list[Instruction] = []
         self.slots: dict[int, Slot] = {}  # by id of an array that lives
         self.roots: dict[int, Storage] = {}  # by id of an array that lives and owns its memory
-        self.alive: dict[int, weakref.ref] = {}  # by id: tells when the id may stand for another
+        # By id: says when an id may have been given to another array.
+        self.alive: dict[int, weakref.ref] = {}
         self.count = 0  # of slots
         self.storages: list[Storage] = []
         self.owned = owned  # id of array -> what it is, for memory that outlives the call
         self.fed = fed  # arrays the host refreshes before each replay, known while it goes on
         self.first_values: dict[int, Any] = {}  # storage number -> values at first sight
-        self.reads: list[tuple[Any, Slot]] = []  # values read by the host: (marker, slot)
+        self.reads: list[tuple[Any, Slot]] = []  # values that the host read: (marker, slot)
         self.again = 0  # not 0 while a checkpoint computes something once more
         self.trouble: str | None = None  # why it cannot be replayed
         self.watching: Any = None  # who notes the instructions of Python meanwhile
@@ -199,7 +200,7 @@ class Recorder:
         )
 
     def _host_read(self, a: Any, call: Callable[[], Any]) -> Any:
-        """Let the host see a value; only a number that is handed back unseen can be replayed."""
+        """Give the host a value. A replay is only possible if the number is returned to the caller without being used."""
         values = call()
         if a.size != 1 or not _by_item():
             self.complain(f"reads the values of a tensor {list(a.shape)} on the host")

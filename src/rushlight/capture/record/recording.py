@@ -76,7 +76,7 @@ class Recording:
         forget_casts()
         if mode() != before:
             now.strange = now.strange or "it changes a mode of the thread or a setting"
-        del lasting  # until here: the recorder knows them by their ids
+        del lasting  # kept alive until here, because the recorder knows them by their ids
         del self.fn, self.args, self.kwargs
         if self.watch.mentioned & SEEDING:
             self.recorder.complain("sets the seed of random numbers", "its code")
@@ -106,9 +106,9 @@ class Recording:
     def unknown(self) -> str | None:
         """What the call touches that no comparison before a replay would notice, or None."""
         if self.recorder.trouble is not None:
-            return None  # reason enough, and explained better there
+            return None  # that alone prevents a replay, and its message is the better one
         if self.guessed:
-            return None  # what a first call does once need not be what it does
+            return None  # a first call may do things that later calls do not
         if self.strange is not None or self.grown:
             return self.strange
         if self.watch.refused is not None:
@@ -119,7 +119,7 @@ class Recording:
         return None if unread is None else f"it runs {unread} in a way that cannot be followed"
 
     def complain_of_draws(self) -> None:
-        """It moved a random stream that a replay would not."""
+        """The call drew random numbers of a stream that a replay would not advance."""
         self.recorder.complain("draws random numbers of Python or NumPy", "its code")
 
     def analyse(self) -> None:
@@ -249,7 +249,7 @@ class Recording:
         return tree.rebuild(self.result, leaf)
 
     def forget(self) -> None:
-        """Let go of what the call made: only the program is compared with the next one."""
+        """Free the arrays of the call: only its program is compared with that of the next call."""
         self.recorder.forget()
         del self.result, self.tensors, self.live
         self.entry_grads, self.versions, self.old_grads = [], [], []

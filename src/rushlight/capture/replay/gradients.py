@@ -14,7 +14,7 @@ class Gradients:
     """The `.grad` of parameters after a replay, where the program has memory of its own for them.
 
     The next replay writes the same memory again. That is what a step does that sets gradients to None
-    and makes them anew, as long as nobody else looks at the old ones: told by reference counts, which
+    and makes them anew, as long as nobody else looks at the old ones. Reference counts say so, which
     are compared with those measured when nobody else could hold a reference.
     """
 

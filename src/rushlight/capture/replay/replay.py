@@ -47,7 +47,7 @@ class SpentNode(Node):
 
 
 class SharedArguments(CannotCapture):
-    """This call's arguments share memory that is written: others' may not."""
+    """Two arguments of this call share memory that the program writes; later calls may still be replayed."""
 
 
 class Replay:
@@ -181,7 +181,7 @@ class Replay:
     # -- guards ---------------------------------------------------------------------------------
 
     def obstacle(self, tensors: Sequence[Tensor]) -> str | None:
-        """Why this program does not fit the state of things now, or None."""
+        """Why this program cannot run now, or None: something that it depends on is not as it was."""
         if not self.intact():
             why = self.watch.changed()
             if why is not None:
@@ -265,7 +265,7 @@ class Replay:
             for _, _, i, _ in self.added_to:
                 low.fill(low.arguments[i], tensors[i]._a)
         low.ran.clear()
-        self.host_work.do()  # it counts a step, so all that may need memory stands before it
+        self.host_work.do()  # this counts the optimiser's step, so everything that may fail for want of memory comes before it
         try:
             if self.backward is None:
                 outs, node = low.run(), None

@@ -27,7 +27,7 @@ class Attributes:
 
 
 class RawAttributes(Attributes):
-    """The same where a class would rather answer by itself."""
+    """The same for classes that override how attributes are looked up."""
 
     def get(self, name: str, default: Any) -> Any:
         try:
@@ -196,7 +196,7 @@ def group_shape(o: Any) -> list[list]:
     ]
 
 
-# Schedules lead these through zero, and no rule looks whether they are.
+# Schedules set these to zero for a while, and no update rule branches on that.
 _RATES = frozenset(("lr", "initial_lr", "max_lr", "min_lr"))
 
 

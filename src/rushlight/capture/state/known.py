@@ -98,7 +98,7 @@ _NUMPY_NOT = (
 )  # fmt: skip
 _TOP = {PACKAGE, f"{PACKAGE}.nn", f"{PACKAGE}.optim", f"{PACKAGE}.autograd", f"{PACKAGE}.jit"}
 _ASKS_THE_MACHINE = frozenset(("is_available", "device_count", "is_built"))
-# What a tensor tells of the process it lives in, which no comparison before a call can foresee.
+# Facts about a tensor's memory (address, version, sharing), which no comparison before a call can predict.
 TENSOR_SECRETS = frozenset((
     "_version", "data_ptr", "untyped_storage", "storage", "_storage", "__array_interface__",
     "__cuda_array_interface__", "__dlpack__", "share_memory_", "is_shared",

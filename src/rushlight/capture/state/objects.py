@@ -42,7 +42,7 @@ _TUPLE_GETTER = type(vars(namedtuple("_", "x"))["x"])
 _DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType, _TUPLE_GETTER)
 _BY_C = (*METHODS, *_DESCRIPTORS)
 _PLAIN_MEMBERS = (types.FunctionType, property, staticmethod, classmethod)
-# No operator, no iteration, no call, no `with`: who uses them names a method.
+# Objects without operators, iteration, calls or `with`: code can only use them by the name of a method.
 _BY_METHODS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
 # Containers that have no attributes of their own.
 _EXACT = frozenset((list, tuple, set, frozenset, deque, dict, OrderedDict, defaultdict))
@@ -94,7 +94,7 @@ class Objects(Library):
         return cls not in TYPES and is_known_type(cls) and not isinstance(value, BaseException)
 
     def _is_untouched(self, value: Any) -> bool:
-        """Whether an object that does nothing but by its methods lies there, and the code names none of them."""
+        """Whether an object can only be used by its methods, and the code names none of them."""
         cls = type(value)
         if not issubclass(cls, _BY_METHODS) or self._is_whole(value):
             return False

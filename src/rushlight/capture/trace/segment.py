@@ -192,7 +192,7 @@ class Segment:
         return min(len(self.steps), len(other.steps))
 
     def look_up(self) -> None:
-        """Take the numbers of references from the books, where they have changed."""
+        """Read the expected reference counts from the books again, where they have changed."""
         books = self.books
         if self.version != books.version:
             self.version = books.version
@@ -302,7 +302,7 @@ def _plain(attrs: dict[str, Any]) -> bool:
 
 
 def _copy_out(recorder: Recorder, out: Any, array: Any) -> None:
-    """The program's last words: a result goes into the array that was handed out for it."""
+    """The last instructions of the program: each result is copied into the array that was handed out for it."""
     source = recorder.slot_of(out)
     recorder.owned[id(array)] = "handed out"
     target = recorder.slot_of(array)

@@ -32,15 +32,16 @@ class Trace:
         self.known: dict[
             int, Any
         ] = {}  # array given out, by id -> the segment's array it stands for
-        self.stand_ins: dict[int, tuple[Any, Any]] = {}  # by its root's id: an array and its double
+        # By the id of the array that owns the memory: an array and its copy.
+        self.stand_ins: dict[int, tuple[Any, Any]] = {}
         self.replaced: set[int] = set()  # the segments' arrays that have one, and views of them
         self.kept: list[Any] = []
         self.filled: set[int] = set()  # stand-ins that have values already
-        self.idle = False  # our own kernels are at work
+        self.idle = False  # true while our own kernels run, which are not part of the stretch
         self.begin(tracer.root)
 
     def complain(self, what: str, line: str | None = None) -> None:
-        """Nothing is lost here: Python runs."""
+        """Nothing has to be refused here, because Python runs the function."""
 
     def begin(self, node: Node | None) -> None:
         """The next stretch begins at `node`; without one the rest of the call is run as it is."""
@@ -171,7 +172,7 @@ class Trace:
             self.now = now
             found = expected()
             if found:
-                for v in bound:  # with the values they had then
+                for v in bound:  # with the values that they had at that time
                     mine = other.low.arguments[other.places[v]]
                     other.low.fill(mine, left.low.arguments[left.places[v]])
                 return found
@@ -285,7 +286,7 @@ class Trace:
         self.tracer.replayed += len(segment.steps)
 
     def _miss(self) -> None:
-        """Something else happened: run what is pending one by one, and go on so."""
+        """The segment does not fit: run the waiting kernels one by one, and run eagerly from here on."""
         assert self.node is not None
         self.node.missed()
         self.mode = _RUN

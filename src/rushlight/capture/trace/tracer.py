@@ -56,7 +56,7 @@ class Tracer:
 
     def __call__(self, args: tuple, kwargs: dict) -> Any:
         if not self.busy.acquire(blocking=False):
-            return self.fn(*args, **kwargs)  # another thread is at it
+            return self.fn(*args, **kwargs)  # another thread is using it
         try:
             forget_casts()
             trace = Trace(self)
