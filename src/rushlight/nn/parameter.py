@@ -167,6 +167,9 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 def is_lazy(param: Any) -> bool:
     """Return whether a parameter or buffer has no shape yet.
 
+    Args:
+        param: a parameter or buffer.
+
     Example:
         >>> nn.parameter.is_lazy(nn.LazyLinear(2).weight)
         True
@@ -184,7 +187,12 @@ def _no_shape() -> RuntimeError:
 
 
 class UninitializedTensorMixin:
-    """What a parameter or buffer without a shape has: dtype, device, and `materialize`."""
+    """What a parameter or buffer without a shape has: dtype, device, and `materialize`.
+
+    Example:
+        >>> isinstance(nn.LazyLinear(2).weight, nn.parameter.UninitializedTensorMixin)
+        True
+    """
 
     __slots__ = ()
     cls_to_become: Any = None
@@ -215,9 +223,11 @@ class UninitializedTensorMixin:
         return self._placeholder()
 
     def is_floating_point(self) -> bool:
+        """Return whether its dtype is floating point."""
         return self._placeholder().is_floating_point()
 
     def is_complex(self) -> bool:
+        """Return whether its dtype is complex."""
         return self._placeholder().is_complex()
 
     def _placeholder(self) -> Tensor:

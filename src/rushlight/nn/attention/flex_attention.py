@@ -148,9 +148,18 @@ def create_mask(
 
 
 class BlockMask:
-    """A mask as a function of the positions, with the sizes it was made for.
+    """A mask as a function of the positions, with the sizes it was made for; `create_block_mask` makes it.
 
-    `create_block_mask` makes it.
+    Args:
+        mask_mod: `mask_mod(b, h, q, kv)` is true where a score counts.
+        shape: (B, H, Q_LEN, KV_LEN).
+        block: size of the blocks that `to_dense` shows.
+
+    Example:
+        >>> from rushlight.nn.attention import flex_attention as flex
+        >>> mask = flex.create_block_mask(flex.noop_mask, None, None, 128, 256, device="cpu")
+        >>> mask.shape
+        (1, 1, 128, 256)
     """
 
     def __init__(self, mask_mod: Callable, shape: tuple[int, ...], block: Any, device: Any) -> None:

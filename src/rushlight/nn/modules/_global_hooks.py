@@ -171,9 +171,10 @@ def register_module_forward_hook(
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call a hook with the gradients of the last operation of every module; deprecated.
+    """As `nn.modules.module.register_module_full_backward_hook`, for the last operation only; deprecated.
 
-    `register_module_full_backward_hook` sees the gradients of the modules' inputs.
+    The hook gets the gradients of the last operation of every module, which need not be those of
+    the module's inputs.
     """
     if GLOBAL.is_full_backward is True:
         raise RuntimeError(
