@@ -3,7 +3,6 @@
     python tools/docstrings.py                     counts for every namespace
     python tools/docstrings.py nn optim            the names of these namespaces and what each lacks
     python tools/docstrings.py --run nn            run their examples as well
-    python tools/docstrings.py --ratchet           the counts as tests/test_docstrings.py writes them
 
 The names are those of the reference pages (tools/reference.py) and of some modules that have no page. A docstring
 whose first line says "In-place version of `add`", "As `add`", "Same as `add`" or "See `add`" has the example of `add`.
@@ -42,6 +41,10 @@ MORE = (
     "rushlight.accelerator",
     "rushlight.testing",
     "rushlight.nn.attention",
+    "rushlight.nn.attention.flex_attention",
+    "rushlight.nn.grad",
+    "rushlight.nn.modules.module",
+    "rushlight.nn.parameter",
     "rushlight.nn.utils.parametrize",
     "rushlight.nn.utils.parametrizations",
     "rushlight.nn.utils.prune",
@@ -308,13 +311,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("namespace", nargs="*", help="such as nn.functional; all if none is given")
     parser.add_argument("--run", action="store_true", help="run the examples")
-    parser.add_argument("--ratchet", action="store_true", help="print the table of the test")
     args = parser.parse_args()
     spaces = [full(s) for s in args.namespace] or list(NAMESPACES)
-    if args.ratchet:
-        for space in spaces:
-            print(f'    "{space}": {tuple(counts(space))},')
-        return 0
     if args.namespace or args.run:
         return listed(spaces, args.run)
     print(f"{'':40} names  no docstring  no example  arguments  methods")
