@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...base import formats
-from ...base.dtypes import dtype, from_np
+from ...base.dtypes import TITLES, as_dtype, dtype, float32, float64, from_np
+from ...base.errors import NotYet
 from ...base.shapes import as_size, check_size, contiguous_strides
 from ...core.inplace import bump
 from ...core.memory import data_pointer, root_array
@@ -35,19 +36,26 @@ class UntypedStorage:
         (8, 8)
     """
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any = 0) -> None:
+        """Over an array; PyTorch's own spellings are a number of bytes, or a list of them."""
+        if not hasattr(root, "nbytes"):
+            root = np.zeros(root, np.uint8) if isinstance(root, int) else np.array(root, np.uint8)
         self._root = root
 
     def data_ptr(self) -> int:
+        """The address of the first byte."""
         return data_pointer(self._root)
 
     def nbytes(self) -> int:
+        """How many bytes there are."""
         return self._root.nbytes
 
     def size(self) -> int:
+        """How many bytes there are."""
         return self._root.nbytes
 
     def untyped(self) -> UntypedStorage:
+        """The storage itself."""
         return self
 
     @property
@@ -59,6 +67,7 @@ class UntypedStorage:
         return self.device.type == "cuda"
 
     def is_shared(self) -> bool:
+        """Whether other processes can see this memory."""
         return _in_shared_memory(self._root)
 
     def _bytes(self) -> np.ndarray:
@@ -67,6 +76,7 @@ class UntypedStorage:
         return (host if host.flags.c_contiguous else host.T).reshape(-1).view(np.uint8)
 
     def tolist(self) -> list[int]:
+        """The bytes as numbers."""
         return self._bytes().tolist()
 
     def __len__(self) -> int:
@@ -76,6 +86,44 @@ class UntypedStorage:
         if isinstance(i, slice):  # a part of the same memory
             return UntypedStorage(self._bytes()[i])
         return self._bytes()[i].tolist()
+
+    def __setitem__(self, i: Any, value: Any) -> None:
+        self._writable()[i] = value
+
+    def _elements(self) -> np.ndarray:
+        return self._bytes()
+
+    def _writable(self) -> np.ndarray:
+        """The elements in the tensors' own memory, which must be the host's."""
+        if self.device.type != "cpu":
+            raise NotYet("storages are written on the CPU only; write to the tensor instead")
+        return self._elements()
+
+    def fill_(self, value: Any) -> Any:
+        """Write one value everywhere."""
+        """Write one value everywhere; returns the storage itself."""
+        self._writable()[...] = value
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
+        """Take over the elements of another storage of the same length."""
+        if len(source) != len(self):
+            raise RuntimeError(
+                f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
+            )
+        self._writable()[...] = source._elements()
+        return self
+
+    def clone(self) -> Any:
+        """A copy in new memory."""
+        return type(self)(self._elements().copy())
+
+    def cpu(self) -> Any:
+        """The same bytes in the memory of the CPU; itself if they are there."""
+        return self if self.device.type == "cpu" else self.clone()
+
+    def __iter__(self) -> Any:
+        return iter(self.tolist())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The bytes, sharing memory: what `asarray` takes."""
@@ -116,22 +164,43 @@ class TypedStorage(UntypedStorage):
         return from_np(self._root.dtype)
 
     def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
         return UntypedStorage(self._root)
 
     def size(self) -> int:
+        """How many elements there are."""
         return self._root.size
 
     def element_size(self) -> int:
+        """The number of bytes of one element."""
         return self._root.itemsize
 
+    def _elements(self) -> np.ndarray:
+        return self._bytes().view(self._root.dtype)
+
     def tolist(self) -> list:
-        return self._bytes().view(self._root.dtype).tolist()
+        """The elements as Python numbers."""
+        return self._elements().tolist()
 
     def __len__(self) -> int:
         return self._root.size
 
     def __getitem__(self, i: Any) -> Any:
-        return self._bytes().view(self._root.dtype)[i].tolist()
+        return self._elements()[i].tolist()
+
+    def type(self, dtype: Any = None) -> Any:
+        """The elements in another dtype, as a storage of their own; without one the class's name."""
+        if dtype is None:
+            return f"torch.{TITLES[self.dtype.name]}Storage"
+        return TypedStorage(self._elements().astype(as_dtype(dtype).np))
+
+    def float(self) -> Any:
+        """The elements in float32."""
+        return self.type(float32)
+
+    def double(self) -> Any:
+        """The elements in float64."""
+        return self.type(float64)
 
 
 publish("torch", "UntypedStorage", UntypedStorage)
