@@ -31,6 +31,7 @@ def test_wandb_offline(tmp_path, monkeypatch) -> None:
         assert name.encode() in content
 
 
+@pytest.mark.filterwarnings("ignore")  # of the packages that MLflow's client loads here
 def test_mlflow_in_a_database(tmp_path, monkeypatch) -> None:
     mlflow = pytest.importorskip("mlflow")
     address = f"sqlite:///{tmp_path}/mlflow.db"

@@ -132,6 +132,14 @@ class Compiled:
             )
         return found[-1].program
 
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from .program.show import compiled_html
+
+        found: list[Any] = self.replays or self.parts
+        name = getattr(self.fn, "__qualname__", type(self.fn).__name__)
+        return compiled_html(name, [f.program for f in found], self.why())
+
     def why(self) -> str | None:
         """Why calls run eagerly or are split, when they are."""
         for e in self.entries.values():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .arena import peak
-from .show import table
+from .show import html_table, table
 from .slots import MADE, Slot, Storage
 
 
@@ -173,6 +173,10 @@ class Program:
 
     def __str__(self) -> str:
         return table(self)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return html_table(self)
 
 
 def _traffic(ins: Instruction) -> int:

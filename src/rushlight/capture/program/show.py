@@ -5,18 +5,43 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from ...base import html
 from .slots import MADE, Slot
 
 if TYPE_CHECKING:
     from .instructions import Program
 
 _NAMED = 5  # buffers named at the peak
+_HEAD = ("#", "result", "kernel", "operands", "options", "bytes", "lives", "line")
 
 
 def table(program: Program) -> str:
     """One row per instruction; below it, what moves and what the passes did."""
+    rows = [_HEAD, *_rows(program)]
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(r, widths)).rstrip() for r in rows]
+    return "\n".join([*lines, "", *_summary(program)])
+
+
+def html_table(program: Program) -> str:
+    """The same for notebooks."""
+    return html.table(_HEAD, _rows(program), (0, 5)) + html.plain("\n".join(_summary(program)))
+
+
+def compiled_html(function: str, programs: list[Program], why: str | None) -> str:
+    """A compiled function for notebooks: its programs, why it has none or several, and the newest one."""
+    count = len(programs)
+    about = f"compiled {function}: {count} program{'' if count == 1 else 's'}"
+    if why:
+        about += f"; runs eagerly or in parts: {why}"
+    elif not count:
+        about += ", its first calls are recorded"
+    return html.heading(about) + (html_table(programs[-1]) if programs else "")
+
+
+def _rows(program: Program) -> list[tuple[str, ...]]:
     spans = program.lifetimes()
-    rows = [("#", "result", "kernel", "operands", "options", "bytes", "lives", "line")]
+    rows: list[tuple[str, ...]] = []
     for at, ins in enumerate(program.instructions):
         result = ", ".join(f"{s.name} {_kind(s)}" for s in ins.outputs) or ", ".join(
             f"{s.name}!" for s in ins.writes[:3]
@@ -30,9 +55,7 @@ def table(program: Program) -> str:
                 _bytes(size), _life(ins.outputs, spans), os.path.basename(ins.line),
             )
         )  # fmt: skip
-    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
-    lines = ["  ".join(c.ljust(w) for c, w in zip(r, widths)).rstrip() for r in rows]
-    return "\n".join([*lines, "", *_summary(program)])
+    return rows
 
 
 def _summary(program: Program) -> list[str]:

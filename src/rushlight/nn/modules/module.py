@@ -42,7 +42,7 @@ _TABLES = (
     "_load_state_dict_pre_hooks",
     "_load_state_dict_post_hooks",
 )
-_EXTRA_STATE_KEY_SUFFIX = "_extra_state"  # asked for by libraries that load modules themselves
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"  # libraries that load modules themselves use it
 _DEVICE_MIX = "Expected all tensors to be on the same device"
 
 
@@ -83,7 +83,7 @@ class Module(Convert, State, Hooks):
         ...         return self.out(self.hidden(x).relu())
         >>> net = Net()
         >>> net(torch.zeros(3, 4)).shape
-        rushlight.Size([3, 2])
+        torch.Size([3, 2])
         >>> [name for name, _ in net.named_parameters()]
         ['hidden.weight', 'hidden.bias', 'out.weight', 'out.bias']
         >>> net
@@ -144,7 +144,7 @@ class Module(Convert, State, Hooks):
             raise
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        """Forward and every hook around it: what `compile` compiles."""
+        """Call `forward` and all hooks: this is what `compile` compiles."""
         return self._hooked_call(args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
@@ -179,7 +179,7 @@ class Module(Convert, State, Hooks):
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        if "_modules" in own:  # the last that __init__ makes
+        if "_modules" in own:  # made last in __init__, so the other tables are there, too
             table = own["_parameters"]
             if name in table:
                 return table[name]
@@ -195,7 +195,7 @@ class Module(Convert, State, Hooks):
         changes[0] += 1
         own = self.__dict__
         parameters = own.get("_parameters")
-        is_tensor = isinstance(value, Tensor)  # quick, while asking for a Parameter is not
+        is_tensor = isinstance(value, Tensor)  # first, because isinstance(value, Parameter) is slow
         if is_tensor and isinstance(value, Parameter):
             if parameters is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
@@ -231,7 +231,7 @@ class Module(Convert, State, Hooks):
             self._buffers[name] = on_registration("buffer", self, name, value)
 
     def _forget(self, name: str, *tables: dict) -> None:
-        """A name means one thing: assigning a new kind of value removes the old."""
+        """Remove a name from other tables: a name has one meaning at a time."""
         for table in tables:
             table.pop(name, None)
         if name not in self._buffers:
@@ -320,9 +320,10 @@ class Module(Convert, State, Hooks):
         return ""
 
     def __repr__(self) -> str:
-        """The tree below as text; line by line, so that no depth is too deep."""
+        """The module and all modules in it as text, made without recursion."""
         out: list[str] = []
-        waiting: list[tuple[int, str, Any]] = [(0, "", self)]  # the next one last, or a ")"
+        # A stack of modules and closing brackets that are still to be printed.
+        waiting: list[tuple[int, str, Any]] = [(0, "", self)]
         while waiting:
             depth, head, module = waiting.pop()
             pad = "  " * depth
@@ -334,6 +335,12 @@ class Module(Convert, State, Hooks):
                 out += _opened(module, depth, head, waiting)
         return "\n".join(out)
 
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from .html import module_html
+
+        return module_html(self)
+
     def _replicate_for_data_parallel(self) -> Any:
         replica = self.__new__(type(self))
         replica.__dict__ = self.__dict__.copy()
@@ -343,12 +350,12 @@ class Module(Convert, State, Hooks):
         return replica
 
 
-# Annotations of its bases name it, and typing.get_type_hints looks in their module.
+# Annotations of its base classes name it, and typing.get_type_hints looks for it in their file.
 _members.Module = Module  # type: ignore[misc]
 
 
 def _opened(module: Module, depth: int, head: str, waiting: list) -> list[str]:
-    """The lines a module's text begins with; what follows them goes to `waiting`."""
+    """The first lines of a module's text; its children and the closing bracket go to `waiting`."""
     extra = module.extra_repr()
     lines = extra.split("\n") if extra else []
     pad = "  " * depth
@@ -364,7 +371,16 @@ def _opened(module: Module, depth: int, head: str, waiting: list) -> list[str]:
 
 
 def indent(text: str, spaces: int) -> str:
-    """Indent every line but the first."""
+    """Indent every line but the first.
+
+    Args:
+        text: the lines.
+        spaces: by how much.
+
+    Example:
+        >>> nn.modules.module.indent("a b".replace(" ", chr(10)), 2).splitlines()
+        ['a', '  b']
+    """
     return text.replace("\n", "\n" + " " * spaces)
 
 
@@ -380,7 +396,7 @@ def _wrong_kind(value: Any, kind: str, name: str, *expected: str) -> TypeError:
 
 
 def _say_where(module: Module, error: Any) -> None:
-    """Add to a device-mix error the path from the outermost module called to the one that failed."""
+    """Add the path of the module that failed to an error about tensors on two devices."""
     if not hasattr(error, "at_module"):
         error.at_module, error.plain = module, error.args[0]
     culprit = error.at_module

@@ -268,7 +268,7 @@ class SparseTensor:
         )
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(Tensor, name):
+        if name.startswith(("__", "_repr_")) or not hasattr(Tensor, name):
             raise AttributeError(f"'SparseTensor' object has no attribute '{name}'")
         raise NotYet(
             f"{name} is not implemented for sparse tensors; use .to_dense().{name}, or ._values() "
