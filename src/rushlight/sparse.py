@@ -7,8 +7,9 @@ from typing import Any
 from .base import dtypes as _dtypes
 from .core.tensor import Tensor
 from .operators.matrix.sparse import SparseTensor, sparse_coo_tensor, spmm
+from .operators.shape.join import stack
 
-__all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "sum"]
+__all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "spdiags", "sum"]
 
 
 def mm(mat1: Any, mat2: Any) -> Tensor:
@@ -132,6 +133,37 @@ def _typed(name: str, dtype: Any) -> Any:
     return make
 
 
+def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> SparseTensor:
+    """A sparse matrix from its diagonals: row k of `diagonals`, by column, on the diagonal `offsets[k]`.
+
+    Args:
+        diagonals: one row for each diagonal.
+        offsets: how far each is above the main diagonal; below it is negative.
+        shape: rows and columns of the matrix.
+        layout: `torch.sparse_csr` or `torch.sparse_csc` for a compressed matrix.
+
+    Example:
+        >>> torch.sparse.spdiags(torch.ones(1, 2), torch.tensor([1]), (2, 2)).to_dense()
+        tensor([[0., 1.],
+                [0., 0.]])
+    """
+    diagonals = diagonals.reshape(1, -1) if diagonals.dim() < 2 else diagonals
+    offsets = offsets.reshape(-1)
+    if offsets.numel() != diagonals.shape[0]:
+        raise RuntimeError(
+            f"spdiags(): Number of diagonals ({diagonals.shape[0]}) does not match the number of offsets "
+            f"({offsets.numel()})"
+        )
+    if len(set(offsets.tolist())) != offsets.numel():
+        raise RuntimeError("spdiags(): Offset tensor contains duplicate values")
+    columns = offsets.new_tensor(range(diagonals.shape[1])).expand(diagonals.shape)
+    rows = columns - offsets.unsqueeze(1)
+    inside = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
+    places = stack([rows[inside], columns[inside]])
+    return sparse_coo_tensor(places, diagonals[inside], shape).to_sparse(layout=layout)
+
+
 FloatTensor = _typed("FloatTensor", _dtypes.float32)
 DoubleTensor = _typed("DoubleTensor", _dtypes.float64)
+HalfTensor = _typed("HalfTensor", _dtypes.float16)
 LongTensor = _typed("LongTensor", _dtypes.int64)

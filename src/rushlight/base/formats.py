@@ -55,11 +55,13 @@ class layout:  # noqa: N801
 
 strided = layout("strided")
 sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
 jagged = layout("jagged")  # named only, so that code which compares layouts runs
 
 LAYOUTS = (strided, sparse_coo, jagged)
-# Layouts that libraries compare others with; no tensor has them.
-NAMED = tuple([layout(f"sparse_{kind}") for kind in ("csr", "csc", "bsr", "bsc")])
+# Layouts of matrices that are no `Tensor`, and those that libraries compare others with.
+NAMED = (sparse_csr, sparse_csc, layout("sparse_bsr"), layout("sparse_bsc"))
 
 
 def layout_by_name(name: str) -> layout:

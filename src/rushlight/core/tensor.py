@@ -187,7 +187,7 @@ class Tensor(_Base):
         """
         return self.device.type == "meta"
 
-    is_mps = is_xpu = is_sparse = is_quantized = is_nested = is_mkldnn = False
+    is_mps = is_xpu = is_sparse = is_sparse_csr = is_quantized = is_nested = is_mkldnn = False
     layout = strided
     names = None
 

@@ -98,3 +98,36 @@ def _get_node_type(tree: Any) -> Any:
 
     kind = type(tree)
     return namedtuple if isinstance(tree, tuple) and hasattr(kind, "_fields") else kind
+
+
+def _namedtuple_flatten(values: Any) -> tuple[list[Any], type]:
+    """The parts of a named tuple, and its class."""
+    return list(values), type(values)
+
+
+def _namedtuple_unflatten(values: Iterable[Any], context: Any) -> Any:
+    return context(*values)
+
+
+def _list_flatten(values: list[Any]) -> tuple[list[Any], None]:
+    return values, None
+
+
+def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
+    return list(values)
+
+
+def _tuple_flatten(values: tuple[Any, ...]) -> tuple[list[Any], None]:
+    return list(values), None
+
+
+def _tuple_unflatten(values: Iterable[Any], context: Any) -> tuple[Any, ...]:
+    return tuple(values)
+
+
+def _dict_flatten(values: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
+    return list(values.values()), list(values)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
+    return dict(zip(context, values))

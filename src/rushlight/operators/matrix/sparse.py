@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from ...base import dtypes
 from ...base.config import settings
 from ...base.errors import NotYet
-from ...base.formats import sparse_coo
+from ...base.formats import sparse_coo, sparse_csc, sparse_csr
 from ...base.shapes import Size
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..create.filled import empty
 from ..create.from_data import tensor
 from ..shape.join import cat
+
+
+def load_compressed() -> Any:
+    """The module of compressed matrices, which is built on this one."""
+    return import_module(".compressed", __package__)
 
 
 class SparseTensor:
@@ -33,7 +39,7 @@ class SparseTensor:
         (tensor([3., 0., 0.]), 2)
     """
 
-    is_sparse = True
+    is_sparse, is_sparse_csr = True, False
     layout = sparse_coo
 
     def __init__(self, indices: Tensor, values: Tensor, size: Any, coalesced: bool = False) -> None:
@@ -135,9 +141,17 @@ class SparseTensor:
         dense = flat.index_add(0, self._flat(), self._v).reshape(self._size)
         return dense if dtype is None else dense.to(dtype)
 
-    def to_sparse(self) -> SparseTensor:
-        """The tensor itself."""
-        return self
+    def to_sparse(self, *, layout: Any = None) -> SparseTensor:
+        """The tensor itself, or in the layout that is named."""
+        return self if layout in (None, sparse_coo) else load_compressed().compress(self, layout)
+
+    def to_sparse_csr(self) -> SparseTensor:
+        """The matrix row by row."""
+        return self.to_sparse(layout=sparse_csr)
+
+    def to_sparse_csc(self) -> SparseTensor:
+        """The matrix column by column."""
+        return self.to_sparse(layout=sparse_csc)
 
     def _with(self, values: Tensor) -> SparseTensor:
         return SparseTensor(self._at, values, self._size, self._coalesced)
@@ -362,11 +376,12 @@ def _checked_size(at: Tensor, v: Tensor, size: Any) -> tuple[int, ...]:
 
 
 @public("Tensor")
-def to_sparse(self: Tensor, sparse_dim: int | None = None) -> SparseTensor:
+def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None) -> SparseTensor:
     """The elements that are not zero, with their places, as a sparse tensor.
 
     Args:
         sparse_dim: how many leading dimensions are sparse; all of them if not given.
+        layout: `torch.sparse_csr` or `torch.sparse_csc` for a compressed matrix.
 
     Example:
         >>> torch.tensor([[0.0, 5.0], [0.0, 0.0]]).to_sparse().values()
@@ -375,7 +390,8 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None) -> SparseTensor:
     if sparse_dim not in (None, self.dim()):
         raise NotYet("to_sparse: only with all dims sparse; use sparse_coo_tensor for the rest")
     at = self.detach().nonzero()
-    return SparseTensor(at.t(), self[tuple(at.unbind(1))], self.shape, coalesced=True)
+    made = SparseTensor(at.t(), self[tuple(at.unbind(1))], self.shape, coalesced=True)
+    return made.to_sparse(layout=layout)
 
 
 @public("Tensor")
