@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-import sound_cases_more  # noqa: F401 - adds its cases
+import sound_cases_effects  # noqa: F401 - adds its cases
+import sound_cases_names  # noqa: F401 - adds its cases
+import sound_cases_objects  # noqa: F401 - adds its cases
+import sound_cases_outside  # noqa: F401 - adds its cases
 from sound_cases import CASES
 
 CALLS = 9

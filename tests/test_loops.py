@@ -680,7 +680,7 @@ def test_tracing_can_be_switched_off() -> None:
 
 
 def test_the_cursor_in_python_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rushlight.capture.loops.tracer.Cursor", CursorInPython)
+    monkeypatch.setattr("rushlight.capture.loops.matching.Cursor", CursorInPython)
     monkeypatch.setattr("rushlight.capture.loops.cursor._match", None)
     test_a_training_loop("cpu")
     test_two_optimisers("cpu")

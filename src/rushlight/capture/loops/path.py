@@ -14,13 +14,14 @@ from ...runtime.door import KERNELS, Kernel, run
 from ..lower.choose import lower
 from ..passes import again, optimise
 from ..program.instructions import Instruction, Program
-from ..program.slots import ARGUMENT, MADE, STATE, Slot, Storage
+from ..program.slots import MADE, Slot
 from ..record.recorder import CannotCapture, WrongKernel, same
 from .ear import Ear, is_host
 from .fragile import look_of
 from .macros import Macro
 from .pairing import Pairing
-from .pool import Pool
+from .pool import Pool, array_type
+from .rewriting import Rewriting
 from .updates import Update
 
 KNOWN, FIXED, VALUE, BIND = range(4)  # kinds of operands
@@ -160,7 +161,7 @@ class Path:
     def _compile(self, first: Ear, second: Ear, others: Sequence[Path]) -> None:
         live = self._live(first, second)
         self._share(others)
-        code, arguments = _Rewriting(self, second).program()
+        code, arguments = Rewriting(self, second).program()
         self._note_changes(code, arguments)
         device = self._device(second)
         for slot in arguments:  # what the host makes anew for each call
@@ -374,51 +375,6 @@ class Path:
         return ran
 
 
-class _Rewriting:
-    """Slots of a heard stretch, with the inputs as arguments of a program."""
-
-    def __init__(self, path: Path, ear: Ear) -> None:
-        self.path, self.ear = path, ear
-        self.renamed: dict[int, Slot] = {}
-        path.renamed = self.renamed
-        self.arguments: list[Slot] = []
-        for k in path.inputs:
-            s = path.layouts[k]
-            low, span = s.extent()
-            storage = Storage(len(ear.storages) + 100_000 + k, ARGUMENT, span, f"input {k}")
-            storage.device = s.storage.device
-            made = Slot(s.number, storage, s.shape, s.dtype, s.strides, -low)
-            self.renamed[s.number] = made
-            self.arguments.append(made)
-
-    def program(self) -> tuple[list[Instruction], list[Slot]]:
-        fed = {id(a) for m in self.ear.macros for a in getattr(m, "fed", ())}
-        for s in self.ear.storages:
-            if s.kind == STATE and id(s.array) in fed:
-                s.fed = True
-        return [self._instruction(ins) for ins in self.ear.instructions], self.arguments
-
-    def _instruction(self, ins: Instruction) -> Instruction:
-        inputs = tuple([self._now(i) if i.__class__ is Slot else i for i in ins.inputs])
-        moved = [(old, new) for old, new in zip(ins.inputs, inputs) if new is not old]
-        for o in ins.outputs:
-            if o.number in self.renamed or o.storage.kind == MADE:
-                continue
-            for old, new in moved:  # a view of an input
-                if old.storage is o.storage:
-                    at = new.offset + o.offset - old.offset
-                    self.renamed[o.number] = Slot(
-                        o.number, new.storage, o.shape, o.dtype, o.strides, at
-                    )
-                    break
-        outputs = tuple([self._now(o) for o in ins.outputs])
-        writes = tuple([self._now(w) for w in ins.writes])
-        return ins.replaced(inputs=inputs, outputs=outputs, writes=writes)
-
-    def _now(self, s: Slot) -> Slot:
-        return self.renamed.get(s.number, s)
-
-
 def _alike(a: Slot, b: Slot) -> bool:
     return (a.shape, a.dtype, a.strides, a.storage.device) == (
         b.shape, b.dtype, b.strides, b.storage.device,
@@ -436,12 +392,3 @@ def _only_now() -> int:
 
 
 _ONLY_NOW = _only_now()  # references to what only a list holds
-
-
-def array_type(device: str) -> type:
-    """The class of a device's arrays."""
-    if device == "cpu":
-        return np.ndarray
-    import cupy
-
-    return cupy.ndarray

@@ -62,3 +62,13 @@ class Place:
         if self.listen <= 0 and not self.known:
             self.give_up(why or "what follows differs from time to time")
         return None
+
+
+def name_of(key: Any) -> str:
+    """A place as reports name it: the line, or what was called."""
+    if key.__class__ is tuple:
+        code = key[-2]
+        lines = [line for start, end, line in code.co_lines() if start <= key[-1] < end]
+        where = f"{code.co_filename}:{lines[0] if lines else code.co_firstlineno}"
+        return where if len(key) == 2 else f"{key[0]} at {where}"
+    return "optimizer.step()"

@@ -10,26 +10,31 @@ matched: floating `randint` beyond 2**digits, where torch warns; ties of 16-bit 
 import functools
 import math
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...base.locks import new_quiet_rlock, renew_in_child
 from .binomial import binomial
+from .transforms import (
+    DIGITS,
+    Array,
+    Shape,
+    affine,
+    box_muller_blocks,
+    cast,
+    size,
+    swap_forward,
+    working,
+)
 
 DEFAULT_SEED = 67280421310721
-
-Shape = int | Sequence[int]
-Array = np.ndarray
 
 _WORDS = 624
 # torch writes these two constants of its gamma sampler in single precision.
 _THIRD = float(np.float32(1.0) / np.float32(3.0))
 _SQUEEZE = float(np.float32(0.0331))
-# Mantissa bits, with the implicit one, by dtype.char: double, float, half, ml_dtypes' bfloat16.
-# (A dtype's name would read better, but NumPy computes it anew in Python at every look.)
-_DIGITS = {"d": 53, "f": 24, "e": 11, "E": 8}
 # torch.get_rng_state(): the words lie in 64-bit slots, the spare is the second normal of a pair.
 _LEGACY = [("seed", "<u8"), ("left", "<i4"), ("seeded", "<i4"), ("next", "<u8")]
 _NORMALS = [("x", "<f8"), ("spare", "<f8"), ("rho", "<f8"), ("has_spare", "<i4"), ("pad", "V12")]
@@ -45,65 +50,6 @@ def _locked(draw: Callable) -> Callable:
             return draw(self, *args, **kwargs)
 
     return wrapper
-
-
-def _size(shape: Shape) -> int:
-    return shape if isinstance(shape, int) else math.prod(shape)
-
-
-def _cast(x: Array, shape: Shape, dtype: np.dtype) -> Array:
-    """Round as torch does: a double reaches a 16-bit float by way of float32."""
-    dtype = np.dtype(dtype)
-    if dtype.itemsize == 2 and dtype.char in _DIGITS:
-        with np.errstate(over="ignore"):  # a Cauchy number may well be an infinite half
-            return x.astype(np.float32).astype(dtype).reshape(shape)
-    return x.astype(dtype, copy=False).reshape(shape)
-
-
-def _working(dtype: np.dtype, what: str) -> type[np.floating]:
-    """The type torch draws in: float64 for itself, float32 for everything shorter."""
-    if dtype.char not in _DIGITS:
-        raise RuntimeError(f"{what} expected a floating point dtype, but got {dtype.name}")
-    return np.float64 if dtype.itemsize == 8 else np.float32
-
-
-def _affine(x: Array, scale: np.floating, shift: np.floating) -> Array:
-    """x * scale + shift in one rounding, as torch's compiler fuses it; here by way of double."""
-    return np.multiply(x, float(scale), dtype=np.float64) + float(shift) if shift else x * scale
-
-
-def _box_muller_blocks(u: Array) -> Array:
-    """Normals from uniforms, in place, per block of 16: eight radii, then eight angles."""
-    blocks = u.reshape(-1, 2, 8)
-    radius = np.sqrt(-2.0 * np.log(1.0 - blocks[:, 0]))
-    # As in torch the angle is a double product rounded to u's type. Float64 cosines would give the
-    # bits of torch's libm in 99% of float32 results, not 85% (the others are 1-2 ulp off), but take
-    # twice the time.
-    theta = np.multiply(blocks[:, 1], math.tau, dtype=np.float64).astype(u.dtype)
-    np.multiply(radius, np.cos(theta), out=blocks[:, 0])
-    np.multiply(radius, np.sin(theta), out=blocks[:, 1])
-    return u
-
-
-def _swap_forward(j: Array) -> Array:
-    """What 0 .. n-1 becomes when i and j[i] >= i change places, for i = 0, 1, ..., without a loop.
-
-    Step i reads place j[i]. What lies there was put by the last earlier step k with j[k] == j[i],
-    and is what k found in its own place; that came from the last step with j == k, and so on back
-    to a place never written, which still holds its own number.
-    """
-    steps = np.arange(len(j))
-    moved = j != steps
-    source = steps.copy()
-    source[j[moved]] = steps[moved]  # the last writer of a place wins
-    while not np.array_equal(further := source[source], source):  # chains are O(log n) long
-        source = further
-    order = np.sort((j << 32) | steps)  # by place, then by step
-    place, step = order >> 32, order & 0xFFFFFFFF
-    again = place[1:] == place[:-1]
-    out = j.copy()
-    out[step[1:][again]] = source[step[:-1][again]]
-    return out
 
 
 class Stream:
@@ -224,25 +170,25 @@ class Stream:
     @_locked
     def random(self, shape: Shape, dtype: np.dtype) -> Array:
         """Unbounded `random_()`: [0, max] for integers, [0, 2**digits] for floats."""
-        dtype, n = np.dtype(dtype), _size(shape)
-        if dtype.char in _DIGITS:
-            high = 2 ** _DIGITS[dtype.char] + 1
+        dtype, n = np.dtype(dtype), size(shape)
+        if dtype.char in DIGITS:
+            high = 2 ** DIGITS[dtype.char] + 1
         else:
             high = 2 if dtype == np.bool_ else int(np.iinfo(dtype).max) + 1
         words = self._words64(n) if dtype.itemsize == 8 else self._words32(n)
-        return _cast(words % np.uint64(high), shape, dtype)
+        return cast(words % np.uint64(high), shape, dtype)
 
     @_locked
     def randint(self, low: int, high: int, shape: Shape, dtype: np.dtype) -> Array:
         """Integers of [low, high) in any dtype; a span of 2**28 or more takes 64-bit draws."""
-        span, n = high - low, _size(shape)
+        span, n = high - low, size(shape)
         if not 0 < span <= 2**64:
             raise RuntimeError(f"random_ expects 'from' < 'to', but got from={low}, to={high}")
         words = self._words64(n) if span >= 2**28 else self._words32(n)
         if span < 2**64:  # else the words are the numbers, and torch does not shift them
             words %= np.uint64(span)
             words += np.uint64(low % 2**64)  # wraps to the two's complement of a negative number
-        return _cast(words.view(np.int64), shape, dtype)
+        return cast(words.view(np.int64), shape, dtype)
 
     @_locked
     def randperm(self, n: int, dtype: Any = np.int64) -> Array:
@@ -251,17 +197,17 @@ class Stream:
         # torch takes 64 bits above this bound, and draws no word for the last place.
         words = (self._words32 if n < (2**32 - 1) // 20 else self._words64)(max(n - 1, 0))
         steps[:-1] += (words % (n - steps[:-1]).astype(np.uint64)).view(np.int64)
-        return _swap_forward(steps).astype(dtype, copy=False)
+        return swap_forward(steps).astype(dtype, copy=False)
 
     @_locked
     def uniform(self, shape: Shape, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> Array:
         """Uniform on [low, high)."""
         dtype = np.dtype(dtype)
-        work = _working(dtype, "uniform")
-        x, first, last = self._unit(_size(shape), work), work(low), work(high)
+        work = working(dtype, "uniform")
+        x, first, last = self._unit(size(shape), work), work(low), work(high)
         if first == 0.0 and last == 1.0 and dtype.itemsize > 2:
             return x.reshape(shape)
-        x = _cast(_affine(x, last - first, first), shape, dtype)
+        x = cast(affine(x, last - first, first), shape, dtype)
         x[x == dtype.type(last)] = (
             first  # the interval is half open, but rounding may reach its end
         )
@@ -270,60 +216,60 @@ class Stream:
     @_locked
     def normal(self, shape: Shape, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> Array:
         """Normal numbers; from 16 elements on torch draws them in blocks, below that in pairs."""
-        dtype, n = np.dtype(dtype), _size(shape)
-        work = _working(dtype, "normal")
+        dtype, n = np.dtype(dtype), size(shape)
+        work = working(dtype, "normal")
         if n < 16:
-            return _cast(self._gauss(n) * std + mean, shape, dtype)
+            return cast(self._gauss(n) * std + mean, shape, dtype)
         whole = n - n % 16
         # The last 16 of a ragged size are drawn again; the 16-bit floats do not waste the first go.
         x = self._unit(whole if dtype.itemsize == 2 else n, work)
-        _box_muller_blocks(x[:whole])
+        box_muller_blocks(x[:whole])
         if whole != n:
-            x = np.concatenate([x[: n - 16], _box_muller_blocks(self._unit(16, work))])
+            x = np.concatenate([x[: n - 16], box_muller_blocks(self._unit(16, work))])
         if mean != 0.0 or std != 1.0:
-            x = _affine(x, work(std), work(mean))
-        return _cast(x, shape, dtype)
+            x = affine(x, work(std), work(mean))
+        return cast(x, shape, dtype)
 
     @_locked
     def normal_in_turn(
         self, shape: Shape, dtype: np.dtype, mean: float = 0.0, std: float = 1.0
     ) -> Array:
         """Normal numbers as torch draws them into a tensor that is not contiguous: all in pairs."""
-        return _cast(self._gauss(_size(shape)) * std + mean, shape, np.dtype(dtype))
+        return cast(self._gauss(size(shape)) * std + mean, shape, np.dtype(dtype))
 
     @_locked
     def exponential(self, shape: Shape, dtype: np.dtype, lambd: float = 1.0) -> Array:
         """Exponential numbers of rate `lambd`."""
-        x = np.log1p(-self._unit(_size(shape)))
+        x = np.log1p(-self._unit(size(shape)))
         x *= -1.0 / lambd
-        return _cast(x, shape, dtype)
+        return cast(x, shape, dtype)
 
     @_locked
     def geometric(self, shape: Shape, dtype: np.dtype, p: float) -> Array:
         """The trial of the first success, 1, 2, 3, ..., when each succeeds with probability p."""
-        u = self._unit(_size(shape))
-        return _cast(np.ceil(np.log(u) / math.log1p(-p)), shape, dtype)
+        u = self._unit(size(shape))
+        return cast(np.ceil(np.log(u) / math.log1p(-p)), shape, dtype)
 
     @_locked
     def cauchy(self, shape: Shape, dtype: np.dtype, median: float, sigma: float) -> Array:
         """Cauchy numbers around `median`."""
-        u = self._unit(_size(shape))
-        return _cast(median + sigma * np.tan(math.pi * (u - 0.5)), shape, dtype)
+        u = self._unit(size(shape))
+        return cast(median + sigma * np.tan(math.pi * (u - 0.5)), shape, dtype)
 
     @_locked
     def log_normal(self, shape: Shape, dtype: np.dtype, mean: float, std: float) -> Array:
         """Numbers whose logarithm is normal; always drawn in pairs, sharing `normal`'s spare."""
-        return _cast(np.exp(self._gauss(_size(shape)) * std + mean), shape, dtype)
+        return cast(np.exp(self._gauss(size(shape)) * std + mean), shape, dtype)
 
     @_locked
     def bernoulli(self, p: float | Array, shape: Shape, dtype: np.dtype) -> Array:
         """One with probability p, else zero; a scalar p draws doubles, an array its own kind."""
-        n = _size(shape)
+        n = size(shape)
         if not isinstance(p, np.ndarray):
-            return _cast(self._unit(n) < p, shape, dtype)
+            return cast(self._unit(n) < p, shape, dtype)
         work = np.float64 if p.dtype == np.float64 else np.float32
         p = np.broadcast_to(p.astype(work, copy=False), shape).reshape(-1)
-        return _cast(self._unit(n, work) < p, shape, dtype)
+        return cast(self._unit(n, work) < p, shape, dtype)
 
     @_locked
     def multinomial(self, probs: Array, num_samples: int, replacement: bool = False) -> Array:
@@ -363,7 +309,7 @@ class Stream:
         if not np.all(rate >= 0):
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
         counts = [self._poisson(r) for r in rate.astype(np.float64).reshape(-1).tolist()]
-        return _cast(np.array(counts, np.float64), rate.shape, rate.dtype)
+        return cast(np.array(counts, np.float64), rate.shape, rate.dtype)
 
     def _poisson(self, rate: float) -> float:
         if rate < 10:  # Knuth: how many uniforms can be multiplied before exp(-rate) is passed
@@ -393,13 +339,13 @@ class Stream:
         """Successes among `count` trials of probability `prob`, element by element."""
         pairs = zip(count.reshape(-1).tolist(), prob.reshape(-1).tolist(), strict=True)
         counts = [binomial(self._double, n, p) for n, p in pairs]
-        return _cast(np.array(counts, np.float64), prob.shape, prob.dtype)
+        return cast(np.array(counts, np.float64), prob.shape, prob.dtype)
 
     @_locked
     def gamma(self, alpha: Array) -> Array:
         """Standard gamma numbers of shape parameter `alpha` (float32, float64), at least tiny."""
         draws = np.array([self._gamma(a) for a in alpha.reshape(-1)], np.float64)
-        return _cast(np.maximum(draws, np.finfo(alpha.dtype).tiny), alpha.shape, alpha.dtype)
+        return cast(np.maximum(draws, np.finfo(alpha.dtype).tiny), alpha.shape, alpha.dtype)
 
     def _gamma(self, alpha: np.floating) -> float:
         # Marsaglia and Tsang 2000, "A simple method for generating gamma variables". The arithmetic
@@ -425,5 +371,5 @@ class Stream:
     def dirichlet(self, alpha: Array) -> Array:
         """Points of the simplex along the last axis of `alpha`."""
         g = self.gamma(alpha.astype(np.float64))
-        x = _cast(g / g.sum(axis=-1, keepdims=True), alpha.shape, alpha.dtype)
+        x = cast(g / g.sum(axis=-1, keepdims=True), alpha.shape, alpha.dtype)
         return np.clip(x, np.finfo(x.dtype).tiny, np.nextafter(x.dtype.type(1), 0, dtype=x.dtype))

@@ -1,0 +1,147 @@
+"""A stretch beside a path: which arrays are its operands, which other path goes on alike, what may run meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...core.exposed import exposed
+from ...core.memory import root_array
+from ...core.tensor import tensor_over
+from ...runtime import devices
+from ...runtime.door import Kernel
+from ..record.recorder import is_array, user_line
+from .cursor import Cursor
+from .ear import is_host, is_transparent
+from .path import FIXED, Path
+
+_SHOWN = 1 << 20  # bytes of an input that are compared at each kernel
+
+
+class Matching:
+    """What a tracer knows while kernels are compared with those of a path."""
+
+    def __init__(self) -> None:
+        self.paths: list[Path] = []
+        self.cursor: Any = Cursor(self)
+        self.loose: set[tuple[str, str]] = set()  # kernels, by name and line, that are run at once
+        self.loose_names: set[str] = set()
+        self.bound: dict[int, Any] = {}
+        self.shown: dict[int, Any] = {}  # those that the user can change by NumPy
+
+    def is_loose(self, kernel: Kernel) -> bool:
+        return kernel.name in self.loose_names and (kernel.name, user_line()) in self.loose
+
+    def _is_light(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
+        """Whether a kernel may run now: it reads nothing that still waits, and no memory that waiting kernels will change."""
+        if not is_transparent(kernel, arrays, attrs, self._is_pending):
+            if not self.is_loose(kernel) or any(map(self._is_pending, arrays)):
+                return False
+        changed, at = self.cursor.path.changed, self.cursor.at
+        return not changed or all(
+            changed.get(id(root_array(a)), at) >= at for a in arrays if is_array(a)
+        )
+
+    def _is_pending(self, a: Any) -> bool:
+        return any(a is x for x in self.cursor.now)
+
+    def _elsewhere(self, expected: Callable[[], Any]) -> Any:
+        """Change to another path that began in the same way and goes on as `expected` asks."""
+        cursor, left = self.cursor, self.cursor.path
+        bound = dict(self.bound)
+        for other in self.paths:
+            if other is left or left.common.get(id(other), 0) < cursor.at:
+                continue
+            kept = list(cursor.now)
+            cursor.change(other)
+            found = expected()
+            if found:
+                self._bind_again(left, other, bound)
+                return found
+            cursor.now, self.bound = kept, dict(bound)
+            cursor.change(left)
+        return None
+
+    def _bind_again(self, left: Path, other: Path, bound: dict[int, Any]) -> None:
+        """Inputs with the values they had when they were met."""
+        for v, a in bound.items():
+            if is_host(a):
+                other.low.fill(
+                    other.low.arguments[other.inputs[v]], left.low.arguments[left.inputs[v]]
+                )
+
+    def bind(self, v: int, a: Any) -> bool:
+        """Take an array from outside as an input, with the values it has now."""
+        path = self.cursor.path
+        slot = path.layouts[v]
+        if not is_array(a) or self._is_pending(a):
+            return False
+        if (a.shape, a.dtype, a.strides) != (slot.shape, slot.dtype, slot.strides):
+            return False
+        if devices.device_of(a).type != slot.storage.device:
+            return False
+        if (path.changed or path.returned) and not self._is_apart(path, v, a):
+            return False
+        if is_host(a):
+            if id(root_array(a)) in exposed.roots:
+                if a.nbytes > _SHOWN or v in path.returned:
+                    return False
+                self.shown[v] = a
+                self.cursor.wary = 1
+            path.low.fill(path.low.arguments[path.inputs[v]], a)
+        self.cursor.now[v] = self.bound[v] = a
+        return True
+
+    def unchanged(self) -> bool:
+        """Whether inputs that the user can change by NumPy are still as they were when they were met."""
+        path = self.cursor.path
+        return all(same_bytes(a, path.low.arguments[path.inputs[v]]) for v, a in self.shown.items())
+
+    def _is_apart(self, path: Path, v: int, a: Any) -> bool:
+        """Whether an input's memory is nobody else's, where it or the others' is changed."""
+        root = root_array(a)
+        if id(root) in path.changed or (v in path.returned and id(root) in path.roots):
+            return False
+        if not path.returned:
+            return True
+        return all(
+            root_array(b) is not root for w, b in self.bound.items() if {v, w} & path.returned
+        )
+
+    def references(self, a: Any) -> int:
+        """How many references to an array are the tracer's own."""
+        path, now = self.cursor.path, self.cursor.now
+        if path is None:
+            return 0
+        for k, x in enumerate(now):
+            if x is a:
+                return 1 + (k in path.pools and path.pools[k].counts(a))
+        return 0
+
+    def is_operand(self, expected: tuple[int, Any], a: Any) -> bool:
+        """Whether an array is what a macro expects."""
+        kind, v = expected
+        if kind == FIXED:
+            return a is v
+        now = self.cursor.now[v]
+        if now is not None:
+            return a is now
+        return v in self.cursor.path.inputs and self.bind(v, a)
+
+    def _next_is(self, cls: type) -> Any:
+        path, at = self.cursor.path, self.cursor.at
+        e = path.events[at] if at < len(path.events) else None
+        return e if e.__class__ is cls else None
+
+    def _hand_out(self, k: int) -> Any:
+        a = self.cursor.path.pools[k].take()
+        self.cursor.now[k] = a
+        return tensor_over(a, a.__class__)
+
+
+def same_bytes(a: Any, b: Any) -> bool:
+    """Whether two arrays laid out alike hold the same bits."""
+    bits = f"u{a.dtype.itemsize}" if a.dtype.itemsize in (1, 2, 4, 8) else None
+    if bits is None:
+        return a.tobytes() == b.tobytes()
+    return bool((a.view(bits) == b.view(bits)).all())
