@@ -283,6 +283,7 @@ def sparse_csr_tensor(
         col_indices: the column of each value.
         values: the values.
         size: rows and columns; the smallest that holds the values without it.
+        options: `dtype=`, `device=` and `requires_grad=`.
 
     Example:
         >>> torch.sparse_csr_tensor([0, 1, 2], [1, 0], [5.0, 6.0]) @ torch.ones(2)
@@ -305,6 +306,7 @@ def sparse_csc_tensor(
         row_indices: the row of each value.
         values: the values.
         size: rows and columns; the smallest that holds the values without it.
+        options: `dtype=`, `device=` and `requires_grad=`.
 
     Example:
         >>> torch.sparse_csc_tensor([0, 1, 2], [1, 0], [5.0, 6.0]).to_dense()
@@ -321,6 +323,9 @@ def sparse_csc_tensor(
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> CompressedTensor:
     """The elements of a matrix that are not zero, row by row.
 
+    Args:
+        dense_dim: accepted and not needed.
+
     Example:
         >>> torch.tensor([[0.0, 5.0], [6.0, 0.0]]).to_sparse_csr().crow_indices()
         tensor([0, 1, 2])
@@ -331,6 +336,9 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> CompressedTenso
 @public("Tensor")
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> CompressedTensor:
     """The elements of a matrix that are not zero, column by column.
+
+    Args:
+        dense_dim: accepted and not needed.
 
     Example:
         >>> torch.tensor([[0.0, 5.0], [6.0, 0.0]]).to_sparse_csc().row_indices()
