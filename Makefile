@@ -1,6 +1,7 @@
 # The two commands of the README: `make train` and `make test`; each sets up .venv by itself.
 PYTHON ?= python3
 VENV := .venv
+LOCKED ?= # 1: packages of the tests only with the hashes of requirements-ci.lock
 BIN := $(VENV)/bin
 
 .PHONY: help train test test-numpy lint types stubs parity coverage-api libraries bench trust wheel docs docs-check clean
@@ -14,6 +15,7 @@ $(VENV)/.run: pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.run
+	$(if $(LOCKED),$(BIN)/python -m pip install -q --require-hashes --no-deps -r requirements-ci.lock)
 	$(BIN)/python -m pip install -q -c requirements-ci.txt -e '.[dev]'
 	@touch $@ $(VENV)/.run
 

@@ -12,6 +12,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+import lock
 from trust_record import Record
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -129,16 +130,26 @@ def threads(count: int, seed: int, record: Record) -> tuple[str, bool]:
     return _under(THREAD, [[f"tests/{f}", "-k", UNFORKED] for f in THREADED], count, record)
 
 
+def unlike_lock() -> list[str]:
+    """Packages whose version in requirements-ci.lock is another one, or has no hash."""
+    text = lock.LOCK.read_text()
+    wanted, found = lock.versions(lock.VERSIONS.read_text()), lock.versions(text)
+    pieces = re.split(r"^(?=[a-z0-9])", text, flags=re.M)[1:]
+    bare = {n for p in pieces if "--hash=sha256:" not in p for n in lock.versions(p)}
+    names = {*wanted, *found}
+    return sorted([n for n in names if wanted.get(n) != found.get(n) or n in bare])
+
+
 def supply(count: int, seed: int, record: Record) -> tuple[str, bool]:
-    """Bounds of every dependency, a lock file of exact versions, and pip-audit where it is installed."""
+    """Bounds of every dependency, exact versions with hashes for CI, and pip-audit where it is installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     listed = [*project["dependencies"], *(d for group in project["optional-dependencies"].values() for d in group)]  # fmt: skip
     open_ended = [d for d in listed if not re.search(r"==|(>=.*<|<.*>=)", d)]
     locked = [line for line in (ROOT / "requirements-ci.txt").read_text().splitlines() if line and line[0] != "#"]  # fmt: skip
-    loose = [line for line in locked if "==" not in line]
+    loose = [line for line in locked if "==" not in line] + unlike_lock()
     said = f"{len(listed)} dependencies, {len(open_ended)} without bounds, {len(locked)} locked"
     if open_ended or loose:
-        print(f"without bounds: {open_ended}; not exact: {loose}", file=sys.stderr)
+        print(f"without bounds: {open_ended}; not exact or not hashed: {loose}", file=sys.stderr)
     if shutil.which("pip-audit") is None:
         return said + ", pip-audit is not installed", not open_ended and not loose
     done = subprocess.run(["pip-audit", "-r", str(ROOT / "requirements-ci.txt"), "--no-deps"], capture_output=True, text=True)  # fmt: skip
