@@ -32,6 +32,17 @@ def averaged(x: Tensor, size: Dims) -> Tensor:
     return x
 
 
+def last_of_nans(xp: Any, seen: Any, best: Any) -> Any:
+    """The places of maxima along the last axis: of several NaNs the last, where argmax takes the first."""
+    if xp is np:
+        values = np.take_along_axis(seen, best[..., None], axis=-1)
+        if not np.isnan(values).any():
+            return best
+    nans = xp.isnan(seen)
+    last = seen.shape[-1] - 1 - nans[..., ::-1].argmax(axis=-1)
+    return xp.where(nans.any(axis=-1), last, best)
+
+
 def _windows(n: int, m: int) -> np.ndarray:
     """The positions in each of m windows over n, (m, longest); short ones repeat their last."""
     i = np.arange(m)
@@ -54,7 +65,7 @@ def _adaptive_max(xp: Any, x: Any, *, size: Dims) -> Any:
     if not seen.size:
         empty = (*x.shape[:2], *size)
         return xp.zeros(empty, x.dtype), xp.zeros(empty, np.int64)
-    best = seen.argmax(axis=-1)[..., None]
+    best = last_of_nans(xp, seen, seen.argmax(axis=-1))[..., None]
     index = xp.take_along_axis(xp.broadcast_to(places, seen.shape), best, axis=-1)[..., 0]
     return xp.take_along_axis(seen, best, axis=-1)[..., 0], index
 

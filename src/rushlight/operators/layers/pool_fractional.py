@@ -10,6 +10,7 @@ from ...core.op import Op
 from ...core.public import NAMESPACES, publish
 from ...core.tensor import Tensor
 from .conv_kernels import Dims
+from .pool_adaptive import last_of_nans
 from .pool_kernels import max_pool_grad
 from .window_texts import indices_text, window_text
 
@@ -41,7 +42,7 @@ def _fractional_max(xp: Any, x: Any, samples: Any, *, kernel: Dims, size: Dims) 
         flat = flat * given[i] + places.reshape(*x.shape[:2], *shape)
     flat = flat.reshape(*x.shape[:2], int(np.prod(size)), -1)
     seen = xp.take_along_axis(x.reshape(*x.shape[:2], 1, -1), flat, axis=-1)
-    best = seen.argmax(axis=-1)[..., None]
+    best = last_of_nans(xp, seen, seen.argmax(axis=-1))[..., None]
     values = xp.take_along_axis(seen, best, axis=-1).reshape(*x.shape[:2], *size)
     return values, xp.take_along_axis(flat, best, axis=-1).reshape(values.shape)
 

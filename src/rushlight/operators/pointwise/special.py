@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...base.dtypes import finfo
 from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
@@ -199,8 +200,9 @@ for _name, _fn in (("igamma", gammainc), ("igammac", gammaincc)):
 # -- Bessel functions ---------------------------------------------------------------------------
 
 
-def _at_zero(value: Tensor, x: Tensor, limit: float) -> Tensor:
-    return value.masked_fill(x == 0, limit)
+def _near_zero(value: Tensor, x: Tensor, limit: float) -> Tensor:
+    """The limit where `x` is so small that the quotient says nothing, and, as in PyTorch, where it is NaN."""
+    return value.masked_fill(~(x.abs() > finfo(x.dtype).eps), limit)
 
 
 i0 = _special(
@@ -218,12 +220,12 @@ i0e = _special(
 i1: Any = _special(
     "i1", "i1", "The modified Bessel function of the first kind of order 1.",
     example=("torch.special.i1(torch.tensor([0.0, 1.0]))", "tensor([0.0000, 0.5652])"),
-    dx=lambda g, x, out: g * _at_zero(i0.op(x) - out / x, x, 0.5),
+    dx=lambda g, x, out: g * _near_zero(i0.op(x) - out / x, x, 0.5),
 )  # fmt: skip
 i1e: Any = _special(
     "i1e", "i1e", "`exp(-|input|) * i1(input)`, which does not overflow.",
     example=("torch.special.i1e(torch.tensor([0.0, 100.0]))", "tensor([0.0000, 0.0397])"),
-    dx=lambda g, x, out: g * _at_zero(i0e.op(x) - out * (x.sgn() + 1 / x), x, 0.5),
+    dx=lambda g, x, out: g * _near_zero(i0e.op(x) - out * (x.sgn() + 1 / x), x, 0.5),
 )  # fmt: skip
 
 

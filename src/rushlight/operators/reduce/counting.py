@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ def _histc_body(xp: Any, x: Any, *, bins: int, low: float, high: float) -> Any:
         low, high = flat.min(), flat.max()
         same = low == high
         low, high = low - same, high + same
+        _check_finite("torch.histc: range of", low, high)
     elif low == high:
         low, high = low - 1.0, high + 1.0
     inside = flat[(flat >= low) & (flat <= high)]
@@ -57,7 +59,14 @@ def histc(
     _check_bins(bins)
     if max < min:
         raise RuntimeError("torch.histc: max must be larger than min")
+    _check_finite("torch.histc: range of", min, max)
     return into(out, _histc(input, bins=bins, low=float(min), high=float(max)))
+
+
+def _check_finite(what: str, low: Any, high: Any) -> None:
+    low, high = float(low), float(high)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"{what} [{low:g}, {high:g}] is not finite")
 
 
 def _check_bins(bins: int) -> None:
@@ -86,6 +95,7 @@ _histogram = Op(
 def _edges_body(xp: Any, x: Any, *, bins: int, low: Any, high: Any) -> Any:
     if low is None:
         low, high = (x.min(), x.max()) if x.size else (0.0, 1.0)
+    _check_finite("torch.histogramdd: dimension 0's range", low, high)
     same = low == high
     low, high = low - same, high + same
     at = xp.arange(bins + 1)
@@ -181,11 +191,18 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 def _searchsorted_body(xp: Any, seq: Any, values: Any, *, right: bool, narrow: bool) -> Any:
     seq, values = widen(xp, seq), widen(xp, values)  # NumPy does not order bfloat16
-    if seq.ndim == 1:
+    if seq.ndim == 1 and _is_ordered(xp, seq):
         found = xp.searchsorted(seq, values, side="right" if right else "left")
     else:
         found = _search_rows(xp, seq, values, right)
     return xp.asarray(found).astype(xp.int32 if narrow else xp.int64, copy=False)
+
+
+def _is_ordered(xp: Any, seq: Any) -> bool:
+    """Whether NumPy's search answers as a bisection does: not where NaNs or a disorder decide."""
+    if xp is not np or seq.dtype.kind != "f":
+        return True
+    return bool((seq[1:] >= seq[:-1]).all()) and not np.isnan(seq[-1:]).any()
 
 
 def _search_rows(xp: Any, seq: Any, values: Any, right: bool) -> Any:
@@ -195,7 +212,8 @@ def _search_rows(xp: Any, seq: Any, values: Any, right: bool) -> Any:
     high = xp.full(values.shape, n, xp.int64)
     for _ in range(n.bit_length()):
         middle = (low + high) // 2
-        held = xp.take_along_axis(seq, xp.minimum(middle, n - 1), axis=-1)
+        at = xp.minimum(middle, n - 1)
+        held = seq[at] if seq.ndim == 1 else xp.take_along_axis(seq, at, axis=-1)
         up = ~(held > values) if right else ~(held >= values)  # nan goes to the end
         open_ = low < high
         low = xp.where(open_ & up, middle + 1, low)

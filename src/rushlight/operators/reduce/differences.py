@@ -59,8 +59,8 @@ def diff(
 # -- trapezoids ---------------------------------------------------------------------------------
 
 
-def _areas(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, int]:
-    """Twice the area of each trapezoid, and the wrapped dim."""
+def _sides(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, Any, int]:
+    """What is integrated, the widths between points (a number, or tensors' differences), the wrapped dim."""
     if not y._a.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if x is not None and dx is not None:
@@ -68,9 +68,8 @@ def _areas(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, int
     at = wrap_dim(dim, y._a.ndim)
     if y._a.dtype.kind in "biu":
         y = cast_to(y, dtypes.get_default_dtype())
-    later, earlier = _between(y, at)
     if x is None:
-        return (later + earlier) * (1 if dx is None else dx), at
+        return y, 1 if dx is None else dx, at
     if x._a.ndim == 1:
         if x._a.shape[0] != y._a.shape[at]:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
@@ -78,7 +77,7 @@ def _areas(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, int
         right, left = _between(x, 0)
     else:
         right, left = _between(x, at - y._a.ndim + x._a.ndim)
-    return (later + earlier) * (right - left), at
+    return y, right - left, at
 
 
 @public("torch", aliases=("trapz",))
@@ -95,8 +94,15 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Ten
         >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
         tensor(4.)
     """
-    areas, at = _areas("trapezoid", y, x, dx, dim)
-    return areas.sum(at) / 2.0
+    y, width, at = _sides("trapezoid", y, x, dx, dim)
+    if isinstance(width, Tensor):
+        later, earlier = _between(y, at)
+        return ((later + earlier) * width).sum(at) / 2.0
+    n = y._a.shape[at]
+    if not n:
+        return y.sum(at)
+    ends = y.narrow(at, 0, 1) + y.narrow(at, n - 1, 1)
+    return (y.sum(at) - ends.squeeze(at) * 0.5) * width
 
 
 @public("torch")
@@ -113,8 +119,11 @@ def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int =
         >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
         tensor([1.5000, 4.0000])
     """
-    areas, at = _areas("cumulative_trapezoid", y, x, dx, dim)
-    return areas.cumsum(at) / 2.0
+    y, width, at = _sides("cumulative_trapezoid", y, x, dx, dim)
+    later, earlier = _between(y, at)
+    if isinstance(width, Tensor):
+        return (width * (later + earlier)).cumsum(at) / 2.0
+    return (width / 2.0 * (later + earlier)).cumsum(at)
 
 
 # -- gradient -----------------------------------------------------------------------------------
@@ -176,18 +185,42 @@ def gradient(
 def _gradient_along(x: Tensor, dim: int, spacing: Any, order: int) -> Tensor:
     n = x._a.shape[dim]
     if isinstance(spacing, Tensor) and spacing._a.ndim:
-        right, left = _between(spacing.reshape((-1,) + (1,) * (x._a.ndim - dim - 1)), 0)
-        steps = right - left
+        return _gradient_between(x, dim, spacing, order)
+
+    def at(i: int, m: int = 1) -> Tensor:
+        return x.narrow(dim, i, m)
+
+    inner = (at(2, n - 2) - at(0, n - 2)) / spacing / 2
+    if order == 1:
+        first, last = at(1) - at(0), at(n - 1) - at(n - 2)
     else:
-        steps = x.new_ones((n - 1,) + (1,) * (x._a.ndim - dim - 1)) * spacing
-    later, earlier = _between(x, dim)
-    slope = (later - earlier) / steps
-    after, before = _between(slope, dim)
-    right, left = _between(steps, 0)
-    # the slope at a point weighs that of the other side's distance: exact for parabolas
-    inner = (after * left + before * right) / (left + right)
-    first, last = slope.narrow(dim, 0, 1), slope.narrow(dim, n - 2, 1)
-    if order == 2:
-        first = first + (first - inner.narrow(dim, 0, 1))
-        last = last + (last - inner.narrow(dim, n - 3, 1))
+        first = -1.5 * at(0) + 2 * at(1) - 0.5 * at(2)
+        last = 0.5 * at(n - 3) - 2 * at(n - 2) + 1.5 * at(n - 1)
+    return cat([first / spacing, inner, last / spacing], dim)
+
+
+def _gradient_between(x: Tensor, dim: int, points: Tensor, order: int) -> Tensor:
+    """Slopes of the parabola through a point and its neighbours, whose distances differ."""
+    n = x._a.shape[dim]
+    right, left = _between(points.reshape((-1,) + (1,) * (x._a.ndim - dim - 1)), 0)
+    after, before = _between(right - left, 0)
+
+    def weighed(i: int, m: int, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+        return a * x.narrow(dim, i, m) + b * x.narrow(dim, i + 1, m) + c * x.narrow(dim, i + 2, m)
+
+    def apart(at: int) -> Tensor:
+        """The slope between two neighbours."""
+        step = right.narrow(0, at, 1) - left.narrow(0, at, 1)
+        return (x.narrow(dim, at + 1, 1) - x.narrow(dim, at, 1)) / step
+
+    both = after + before
+    inner = weighed(
+        0, n - 2, -after / (before * both), (after - before) / (before * after), before / (after * both)
+    )  # fmt: skip
+    if order == 1:
+        return cat([apart(0), inner, apart(n - 2)], dim)
+    d, e = before.narrow(0, 0, 1), after.narrow(0, 0, 1)
+    first = weighed(0, 1, -(2.0 * d + e) / (d * (d + e)), (d + e) / (d * e), -d / (e * (d + e)))
+    d, e = before.narrow(0, n - 3, 1), after.narrow(0, n - 3, 1)
+    last = weighed(n - 3, 1, e / (d * (d + e)), -(e + d) / (d * e), (2.0 * e + d) / (e * (d + e)))
     return cat([first, inner, last], dim)

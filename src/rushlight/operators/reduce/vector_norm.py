@@ -56,14 +56,14 @@ def _vector_norm_dx(
     shape = x._a.shape
     g, out = keep(g, shape, dim, keepdim), keep(out, shape, dim, keepdim)
     if ord == 0:
-        return x * 0.0
+        return x.detach().new_zeros(shape)
     if ord == 1:
         return x.sgn() * g
     if ord == 2:
         return x * (g / out).masked_fill(out == 0, 0.0)
     size = x.abs()
     if math.isinf(ord):
-        ties = size == out
+        ties = (size == out) | (size.isnan() & out.isnan())
         return x.sgn() * ties * (g / ties.sum(dim, keepdim=True))
     scaled = x.sgn() * size.pow(ord - 1)
     if ord < 2:

@@ -133,7 +133,7 @@ static void weight_form(Weight *v) {
     v->block = RL->outer_width(outs);
     const double outer = (double)outs / (double)rounded(outs, v->block);
     const double dots = (double)width / (double)rounded(width, RL->lanes);
-    v->outer = outs > 1 && outer >= 0.8 * dots;
+    v->outer = v->outer || (outs > 1 && outer >= 0.8 * dots);
     if (!v->outer) v->block = 4;
     v->blocks = (outs + v->block - 1) / v->block;
 }
@@ -206,8 +206,14 @@ static int weight_compute(Weight *v, PyArrayObject *gw) {
     return status;
 }
 
-static int weight_run(const Geo *g, PyArrayObject *gy, PyArrayObject *x, PyArrayObject *gw) {
-    Weight v = {.g = g};
+static int has_nan(const float *from, idx n) {
+    for (idx i = 0; i < n; i++)
+        if (from[i] != from[i]) return 1;
+    return 0;
+}
+
+static int weight_run(const Geo *g, PyArrayObject *gy, PyArrayObject *x, PyArrayObject *gw, int outer) {
+    Weight v = {.g = g, .outer = outer};
     const idx taps = g->c / g->groups * volume(g->k);
     weight_form(&v);
     weight_layout(&v, gy, x);
@@ -223,6 +229,9 @@ static int weight_run(const Geo *g, PyArrayObject *gy, PyArrayObject *x, PyArray
     v.weights = taps * (v.outer ? g->groups * v.blocks * v.block : g->o);
     const int status = weight_compute(&v, gw);
     PyMem_RawFree(list);
+    /* Dots meet the zeros behind a row with what the input holds there: 0 * inf. Outer products have no tails. */
+    if (status == 0 && !v.outer && v.corr.width != g->out[2] && has_nan(DATA(gw), g->o * taps))
+        return weight_run(g, gy, x, gw, 1);
     return status;
 }
 
@@ -239,7 +248,7 @@ static PyObject *conv_grad_weight(PyObject *const *args, Py_ssize_t nargs, PyObj
     for (int i = 2; i < ndim; i++) g.out[3 - ndim + i] = PyArray_DIM(gy, i);
     PyArrayObject *gw = array_new(ndim, w_shape, NPY_FLOAT32);
     gy = readable(args[0]), x = readable(args[1]);
-    if (!gw || !gy || !x || weight_run(&g, gy, x, gw) < 0) {
+    if (!gw || !gy || !x || weight_run(&g, gy, x, gw, 0) < 0) {
         Py_CLEAR(gw);
         if (!PyErr_Occurred()) PyErr_NoMemory();
     }
