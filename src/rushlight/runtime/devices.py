@@ -33,8 +33,8 @@ _by_type: dict[type, Backend] = {}
 _overrides: dict[str, dict[str, Callable]] = {}
 loaders: dict[str, Callable[[], Backend]] = {}  # how a device type is opened, see __init__
 
-# Array types whose backend may hold a reference to an array that nobody else needs to count, with the
-# function that tells whether it does.
+# Array types whose backend may itself hold a reference to an array, which reference counting must not mistake for a
+# user's; with the function that says whether it holds one.
 keepers: dict[type, Callable[[Any], bool]] = {}
 # And how to tell it whether it may hand such an array out again; the answer is how it was until now.
 reusers: dict[type, Callable[[bool], bool]] = {}
@@ -45,7 +45,7 @@ preparers: dict[type, Callable[[str, list[Any], dict[str, Any], bool], bool]] = 
 
 @contextmanager
 def nothing_reused() -> Iterator[None]:
-    """Inside the block every result of a kernel is a new array: whoever knows arrays by identity asks for it."""
+    """Inside the block every result of a kernel is a new array, for code that distinguishes arrays by identity."""
     before = [(reuse, reuse(False)) for reuse in reusers.values()]
     try:
         yield
@@ -65,7 +65,7 @@ def register(backend: Backend) -> None:
 
 
 def backend_of(d: device) -> Backend:
-    """The backend behind a device name, imported on first use; raises when it cannot be had."""
+    """The backend of a device name, imported on first use; raises if the device cannot be used."""
     found = _by_name.get(d.type)
     if found is None:
         found = _load(d.type)

@@ -93,7 +93,7 @@ def run(
 
 
 def _unusual(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
-    """Somebody wants to see this computation, or to put it off."""
+    """A listener wants to see this computation, or the tracer may let it wait."""
     state = here.state
     if state & FOREIGN:
         settle_others()
@@ -106,7 +106,7 @@ def _unusual(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, 
 def _watched(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
     def call() -> Any:
         out = run(kernel, cls, arrays, attrs, alone=True)
-        # NumPy answers scalars for 0-d results: listeners tell arrays apart by identity, so make
+        # NumPy returns scalars for 0-d results. Listeners distinguish arrays by identity, so make
         # the array here that the caller would make.
         asarray = devices.backend_of_type(cls).asarray
         if out.__class__ is tuple:
@@ -160,9 +160,9 @@ class ReplayHook(NamedTuple):
 
 
 class ReplayHooks(list[ReplayHook]):
-    """What a recorder learns beside the kernels: what the host does before each replay, and more.
+    """What a recorder learns apart from the kernels: what the host does before each replay, and more.
 
-    `after` is called when a replay has run. `odd` says that this call is not like others, so that
+    `after` is called when a replay has run. `odd` says that this call is not like the others, so that
     the next one should be recorded instead.
     """
 

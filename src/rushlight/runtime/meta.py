@@ -69,7 +69,7 @@ class MetaArray:
 
 
 class MetaBackend:
-    """Runs view kernels on the ghosts and everything else by its shape rule or a trial on zeros."""
+    """Runs view kernels on arrays without values, and everything else by its shape rule or by a trial on zeros."""
 
     type = "meta"
     array_type = MetaArray

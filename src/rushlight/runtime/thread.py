@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 GRAD = 1  # operations are put on the tape
-INFERENCE = 2  # results may never enter a graph; nothing is put on the tape, whatever GRAD says
+INFERENCE = 2  # nothing is put on the tape, even with GRAD; results can never be in a graph
 CASTING = 4  # `casts` gives every op its inputs in other dtypes
 WATCHED = 8  # `listeners` see every computation
 PARTS = 16  # one of them wants to see the parts of what could be computed in one kernel
-TRACED = 32  # kernels are given to `tracer`, which may put them off
+TRACED = 32  # kernels are given to `tracer`, which may let them wait
 PACKING = 128  # `packing` holds hooks for what ops save, see core/packing.py
-FOREIGN = 64  # another thread may have put off what this one is about to see
+FOREIGN = 64  # kernels of another thread may wait whose results this one will read
 
 TAPE = (
     GRAD | INFERENCE
@@ -63,7 +63,7 @@ here = _Here()
 
 
 def settle() -> None:
-    """Have everything computed that was put off, before memory is looked at without passing the door."""
+    """Compute everything that is waiting, before memory is read without passing the door."""
     if here.tracer is not None:
         here.tracer.settle()
     elif here.state & FOREIGN:
@@ -71,13 +71,13 @@ def settle() -> None:
 
 
 def settle_others() -> None:
-    """The same for what the thread that traces has put off; from then on it puts nothing off."""
+    """The same for kernels that wait in another thread; from then on that thread lets nothing wait."""
     here.state &= ~FOREIGN
     for tracer in list(tracers):
         tracer.settle_from_outside()
 
 
-tracers: list[Any] = []  # those that may have put something off
+tracers: list[Any] = []  # tracers that may have kernels waiting
 
 
 def swap(bits: int, to: int) -> int:

@@ -16,7 +16,7 @@ _lock = new_lock()
 
 @contextmanager
 def watching() -> Iterator[None]:
-    """Count conversions inside the block; `take` answers them."""
+    """Count conversions inside the block; `take` returns the counts."""
     _tell(+1)
     try:
         yield
@@ -37,4 +37,4 @@ def _tell(change: int) -> None:
         _watchers += change
         if library is not None:
             library.watch(_watchers > 0)
-            library.conversions()  # nobody asked for the earlier ones
+            library.conversions()  # drop earlier counts that nobody has asked for

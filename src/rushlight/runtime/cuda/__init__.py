@@ -9,7 +9,7 @@ from ...base.errors import NoGpuError, no_gpu_message
 
 
 def why_not() -> str | None:
-    """None when a GPU can be used; otherwise one sentence that says what is missing."""
+    """None if a GPU can be used; otherwise one sentence that says what is missing."""
     if settings.no_cuda:
         return "RUSHLIGHT_NO_CUDA=1 hides the GPUs."
     try:

@@ -12,7 +12,7 @@ _known: dict[int, int] = {}  # by GPU, so there are as many entries as the machi
 
 
 def ask(current: Callable[[], int], count: Callable[[int], int]) -> None:
-    """From now on the device answers; the backend says how when it is opened."""
+    """From now on ask the device; the backend gives the functions for that when it is opened."""
     global _current, _count
     _current, _count = current, count
     _known.clear()

@@ -20,7 +20,7 @@ _LASTING = {
 CUDA_ERRORS = (runtime.CUDARuntimeError, driver.CUDADriverError)
 
 
-_NO_MEMORY = 2  # OutOfMemoryError is said elsewhere, with sizes and who holds them
+_NO_MEMORY = 2  # OutOfMemoryError is raised elsewhere, with sizes and the owners of the memory
 
 
 def explained(error: Exception) -> Exception:
@@ -32,7 +32,7 @@ def explained(error: Exception) -> Exception:
 
 
 def launch_failed(status: int) -> AcceleratorError:
-    """What `cuLaunchKernel` answered, as the launches in C raise it."""
+    """The error for the number that `cuLaunchKernel` returned, as the launches in C raise it."""
     try:
         said = str(driver.CUDADriverError(status))
     except Exception:  # noqa: BLE001 - a driver that cannot even name its error

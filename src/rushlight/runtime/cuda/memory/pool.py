@@ -82,7 +82,7 @@ def allocate(size: int) -> Any:
 
 
 def give_back(at_least: int = 64 * _MIB) -> None:
-    """Give unused blocks back to the driver, if they are worth the wait: a compilation leaves many."""
+    """Give unused blocks back to the driver, if there are enough of them: a compilation leaves many."""
     forget_idle()
     if _pool.free_bytes() >= at_least:
         _pool.free_all_blocks()
@@ -99,7 +99,7 @@ def _measure(gauge: _Gauge) -> None:
 
 
 def _second_try(size: int, gauge: _Gauge, index: int) -> Any:
-    """Unreachable cycles may hold memory; after collecting them it is out of memory in earnest."""
+    """Collect unreachable cycles, which may hold memory, and try again; then memory is really exhausted."""
     gc.collect()
     forget_idle()
     _pool.free_all_blocks()
@@ -112,7 +112,7 @@ def _second_try(size: int, gauge: _Gauge, index: int) -> Any:
 
 
 def explain(size: int, index: int) -> str:
-    """What was asked, what is held and by whom, and what to try."""
+    """The message: how much was asked for, how much is held and by what, and what to try."""
     free, total = runtime.memGetInfo()
     used, reserved = _pool.used_bytes(), _pool.total_bytes()
     limit = _gauges[index].limit

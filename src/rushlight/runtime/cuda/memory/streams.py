@@ -63,7 +63,7 @@ def new_event(timing: bool, blocking: bool) -> Any:
 
 
 def wait_for(raw: Any) -> None:
-    """Wait for all of a stream, or for a mark: where the errors of kernels in the background come out."""
+    """Wait for everything in a stream, or for a mark. Errors of kernels that ran in the background are raised here."""
     with explaining():
         raw.synchronize()
 

@@ -9,7 +9,7 @@ import numpy as np
 _LEAST_WINDOW, _MOST_WINDOW = (
     4,
     49,
-)  # kernel elements: below are matrix products, above nobody has measured
+)  # kernel elements: fewer are matrix products, more were never measured
 _FEW, _MOST_FEW = (
     10,
     40,
@@ -17,7 +17,7 @@ _FEW, _MOST_FEW = (
 
 
 class Shape(NamedTuple):
-    """A 2-d convolution; the one that runs, which for a gradient is not the one the user asked."""
+    """The 2-d convolution that runs; for a gradient this is not the convolution that the user asked for."""
 
     images: int
     c: int

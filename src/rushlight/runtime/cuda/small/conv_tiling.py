@@ -19,7 +19,7 @@ _MOST_SHARED = 47 << 10
 _WHOLE_ROW = 16  # rows up to here may belong to one thread
 _READ, _WEIGHT_READ = 0.15, 0.4  # what reads of shared memory cost beside arithmetic, per cycle
 _TALL = 0.15  # threads of many rows are slower than their instructions say
-_PART = 0.02  # and each further part that channels are staged in costs this share of the whole
+_PART = 0.02  # share of the whole time that each further part costs, when channels are loaded in several parts
 _WAIT = 1.5  # cycles of one thread alone per instruction
 
 
