@@ -89,6 +89,23 @@ def test_no_word_of_the_inside_comes_out(place: str) -> None:
     assert not bad, "\n".join(bad)
 
 
+@pytest.mark.parametrize("place", OWNERS)
+@pytest.mark.filterwarnings("ignore")
+def test_no_iterator_and_no_array_of_numpy_speaks(place: str) -> None:
+    """An option that should be a number: never StopIteration, which a loop of the caller's would swallow."""
+    bad = []
+    for name, fn in sorted(NAMESPACES[place].items()):
+        theirs = getattr(OWNERS[place], name, None)
+        wants = getattr(fn, "__annotations__", {}).values()
+        if theirs is None or "Tensor" not in wants or isinstance(fn, type):
+            continue
+        for value in (ARRAY, None, "abc", object()):
+            ours = outcome(fn, rl.ones(2, 3), value)
+            if isinstance(ours, StopIteration) or "truth value of an array" in str(ours):
+                bad.append(f"{name}({value!r}): {ours!r}")
+    assert not bad, "\n".join(bad)
+
+
 F = rl.nn.functional
 ARRAY = np.ones((2, 3), np.float32)
 
@@ -108,6 +125,13 @@ SAID = {
     "F.avg_pool2d(rl.ones(1, 1, 4, 4), ['a', 2])": "avg_pool2d(): argument 'kernel_size' (position 2) must be tuple of ints, but found element of type str at pos 0",
     "rl.topk(rl.ones(3), 'a')": "topk(): argument 'k' (position 2) must be int, not str",
     "rl.softmax(rl.ones(3), 'a')": "softmax(): argument 'dim' (position 2) must be int, not str",
+    "rl.chunk(rl.ones(4), ARRAY)": "chunk(): argument 'chunks' (position 2) must be int, not numpy.ndarray",
+    "rl.cholesky(rl.ones(2, 3), ARRAY)": "cholesky(): argument 'upper' (position 2) must be bool, not numpy.ndarray",
+    "rl.reshape(rl.ones(4), ARRAY)": "reshape() received an invalid combination of arguments - got (Tensor, numpy.ndarray)",
+    "rl.tensor_split(rl.ones(4), None)": "tensor_split() received an invalid combination of arguments - got (Tensor",
+    "rl.full_like(rl.ones(2), None)": "full(): argument 'fill_value' (position 2) must be Number, not NoneType",
+    "rl.ones(2).new_full((2,), None)": "full(): argument 'fill_value' (position 2) must be Number, not NoneType",
+    "rl.ones(2).masked_fill(rl.ones(2) > 0, None)": "masked_fill() received an invalid combination of arguments - got (Tensor, NoneType)",
     "rl.meshgrid(ARRAY)": "expected Tensor as element 0 in argument 0, but got numpy.ndarray",
 }  # fmt: skip
 

@@ -28,6 +28,11 @@ _KNOWN = sys.implementation.name == "cpython" and (3, 11) <= sys.version_info < 
 Range = tuple[int, int, int, int]
 
 
+# What a value of a declared kind has; arrays have all of them and are none.
+_KINDS: dict[Any, str] = {"int": "__index__", "float": "__float__", "bool": "__bool__"}
+_OF_ARRAYS = ("The truth value of an array", "can only convert an array", "only length-1 arrays", "ufunc '")  # fmt: skip
+
+
 def explain_failures(fn: Any, name: str) -> None:
     """Let `fn`, public as `name`, and what it wraps, say which argument should have been a tensor."""
     while _KNOWN and isinstance(fn, FunctionType):
@@ -94,6 +99,9 @@ class _Explain:
             asked, number = "", True  # any text
         if isinstance(error, (AttributeError, TypeError, ValueError)):
             self._say_number(asked if number else self, frame.f_code, frame.f_locals)
+        self._say_kind(frame.f_code, frame.f_locals)
+        if isinstance(error, StopIteration) or str(error).startswith(_OF_ARRAYS):
+            self._say_mix(frame.f_code, frame.f_locals)
         return False
 
     def _has_stranger(self, code: CodeType, given: dict) -> bool:
@@ -131,6 +139,24 @@ class _Explain:
                 where = [v is asked for v in value].index(True)
                 found = f"but found element of type {kind_of(asked)} at pos {where}"
                 raise TypeError(f"{wants}tuple of ints, {found}") from None
+
+    def _say_kind(self, code: CodeType, given: dict) -> None:
+        """An argument that is declared a number or a truth value, and is an array, a text or something strange."""
+        for at, name, value in self._named(code, given):
+            kind = self.fn.__annotations__.get(name)
+            fits = _KINDS.get(kind)
+            if fits is None or value is None or isinstance(value, (list, tuple)):
+                continue  # functions may take more than they declare
+            if isinstance(value, np.ndarray) or not hasattr(value, fits):
+                wants = f"{self.name}(): argument '{name}' (position {at}) must be {kind}"
+                raise TypeError(f"{wants}, not {kind_of(value)}") from None
+
+    def _say_mix(self, code: CodeType, given: dict) -> None:
+        """Words of NumPy's or of an iterator, which mean nothing to the caller: the kinds that were given."""
+        args, _ = _arguments(self.defaults, code, given)
+        kinds = ", ".join(["Tensor" if isinstance(a, Tensor) else kind_of(a) for a in args])
+        text = f"{self.name}() received an invalid combination of arguments - got ({kinds})"
+        raise TypeError(text) from None
 
     def _say(self, asked: Any, code: CodeType, given: dict) -> None:
         fn = self.fn

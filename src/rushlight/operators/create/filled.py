@@ -138,8 +138,14 @@ def dim_order(a: Any, memory_format: Any) -> tuple[int, ...] | None:
     return None if order == list(range(n)) else tuple(order)
 
 
+_NO_NUMBERS = frozenset({type(None), str, bytes, list, tuple, dict})
+
+
 def check_fill(value: Any, d: dtype) -> Any:
     """The value as the dtype holds it, or PyTorch's error when it does not fit."""
+    if value.__class__ in _NO_NUMBERS:  # of None, NumPy would make a NaN
+        kind = type(value).__name__
+        raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {kind}")
     if d.category == dtypes.BOOL:
         return bool(value)
     if isinstance(value, complex) and d.category != dtypes.COMPLEX:

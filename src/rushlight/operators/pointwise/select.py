@@ -148,6 +148,11 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
                 f"{value._a.ndim} dimension(s)."
             )
         value = cast_to(value, input.dtype)
+    elif not hasattr(value, "__float__") and not isinstance(value, complex):
+        raise TypeError(
+            "masked_fill() received an invalid combination of arguments - got (Tensor, "
+            f"{type(value).__name__}), but expected a number or a Tensor for 'value'"
+        )
     elif input._a.dtype.kind in "iu":
         value = int(value)
     return _masked_fill(input, mask, value)
