@@ -8,6 +8,7 @@ from . import (  # noqa: F401 - submodules are reached as attributes
     alexnet,
     convnext,
     densenet,
+    detection,
     efficientnet,
     googlenet,
     inception,
@@ -17,6 +18,7 @@ from . import (  # noqa: F401 - submodules are reached as attributes
     mobilenetv3,
     regnet,
     resnet,
+    segmentation,
     shufflenetv2,
     small,
     squeezenet,
@@ -39,8 +41,8 @@ _FAMILIES = (
     resnet, shufflenetv2, small, squeezenet, swin_transformer, vgg, vision_transformer,
 )  # fmt: skip
 __all__ = [
-    "Weights", "WeightsEnum", "get_model", "get_model_builder", "get_model_weights", "get_weight",
-    "list_models",
+    "Weights", "WeightsEnum", "detection", "get_model", "get_model_builder", "get_model_weights", "get_weight",
+    "list_models", "segmentation",
 ]  # fmt: skip
 # Some modules and a function in them share a name (`alexnet`): as in torchvision the function wins.
 for _family in _FAMILIES:

@@ -222,8 +222,9 @@ def get_weight(name: str) -> WeightsEnum:
     if not member:
         raise ValueError(f"Invalid weight name provided: '{name}'.")
     models = sys.modules[__name__.rpartition(".")[0]]
-    found = getattr(models, kind, None)
-    if found is None or not issubclass(found, WeightsEnum):
+    places = (models, models.detection, models.segmentation)
+    found = next((getattr(m, kind) for m in places if hasattr(m, kind)), None)
+    if not isinstance(found, type) or not issubclass(found, WeightsEnum):
         raise ValueError(f"The weight enum '{kind}' for the specific method couldn't be retrieved.")
     return found[member]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import nn
 from ._api import Weights, WeightsEnum, register_model
-from ._utils import _ovewrite_named_param, handle_legacy_interface
+from ._utils import _ovewrite_named_param, _ovewrite_value_param, handle_legacy_interface
 
 
 def weights(name: str, default: str = "", **entries: Weights) -> Any:
@@ -45,4 +45,60 @@ def build(
     builder.__name__ = builder.__qualname__ = name
     builder.__doc__, builder.__module__ = doc, module
     made = handle_legacy_interface(weights=("pretrained", first))(builder)
+    return register_model(name)(made)
+
+
+def build_on(
+    name: str,
+    kinds: Any,
+    make: Callable[..., nn.Module],
+    doc: str,
+    *,
+    backbone: Any,
+    classes: int,
+    decided: dict[str, Any] | None = None,
+    after: Callable[[nn.Module, Any], None] | None = None,
+) -> Any:
+    """The public builder of a model that stands on the network of another.
+
+    `make(num_classes, weights_backbone, trained, **kwargs)` builds it; `backbone` is an enum of weights, or the
+    member that is loaded unless the caller says otherwise; `classes` counts them where nothing else does;
+    `decided` are arguments that the weights decide; `after(model, weights)` is called once they are loaded.
+    """
+    module = sys._getframe(1).f_globals["__name__"]
+    family = type(backbone) if isinstance(backbone, WeightsEnum) else backbone
+    usual = backbone if isinstance(backbone, WeightsEnum) else None
+
+    def builder(
+        *,
+        weights: Any = None,
+        progress: bool = True,
+        num_classes: int | None = None,
+        weights_backbone: Any = usual,
+        **kwargs: Any,
+    ) -> nn.Module:
+        weights = kinds.verify(weights)
+        below = family.verify(weights_backbone)
+        if weights is not None:
+            below = None
+            wanted = {"num_classes": len(weights.meta["categories"]), **(decided or {})}
+            num_classes = _ovewrite_value_param(
+                "num_classes", num_classes, wanted.pop("num_classes")
+            )
+            for key, value in wanted.items():
+                kwargs[key] = _ovewrite_value_param(key, kwargs.get(key), value)
+        count = classes if num_classes is None else num_classes
+        model = make(count, below, weights is not None, progress=progress, **kwargs)
+        if weights is not None:
+            model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
+            if after is not None:
+                after(model, weights)
+        return model
+
+    builder.__name__ = builder.__qualname__ = name
+    builder.__doc__, builder.__module__ = doc, module
+    trained = usual if usual is not None else next(iter(family))
+    made = handle_legacy_interface(
+        weights=("pretrained", list(kinds)[-1]), weights_backbone=("pretrained_backbone", trained)
+    )(builder)
     return register_model(name)(made)

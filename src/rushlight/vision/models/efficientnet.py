@@ -13,6 +13,7 @@ from ..ops.misc import Conv2dNormActivation, SqueezeExcitation
 from ..ops.stochastic_depth import StochasticDepth
 from ..transforms._modes import InterpolationMode
 from ._build import build, weights
+from ._initial import initialise
 from ._utils import _make_divisible
 from ._weights import imagenet
 
@@ -114,7 +115,23 @@ class FusedMBConv(_Block):
 
 
 class EfficientNet(nn.Module):
-    """Stages of blocks; deeper blocks are left out more often while training."""
+    """Stages of blocks; deeper blocks are left out more often while training.
+
+    Args:
+        inverted_residual_setting: a configuration for each stage.
+        dropout: the probability in front of the last layer.
+        stochastic_depth_prob: how often the last block is left out while training.
+        num_classes: of the result.
+        norm_layer: makes a normalisation; batch norm if not given.
+        last_channel: channels in front of the classifier.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.efficientnet_b0()
+        >>> type(net).__name__, len(net.features)
+        ('EfficientNet', 9)
+    """
 
     def __init__(
         self, inverted_residual_setting: Sequence[MBConvConfig], dropout: float,
@@ -145,18 +162,8 @@ class EfficientNet(nn.Module):
         self.classifier = nn.Sequential(
             nn.Dropout(p=dropout, inplace=True), nn.Linear(width, num_classes)
         )
-        for m in self.modules():
-            if isinstance(m, nn.Conv2d):
-                nn.init.kaiming_normal_(m.weight, mode="fan_out")
-                if m.bias is not None:
-                    nn.init.zeros_(m.bias)
-            elif isinstance(m, (nn.BatchNorm2d, nn.GroupNorm)):
-                nn.init.ones_(m.weight)
-                nn.init.zeros_(m.bias)
-            elif isinstance(m, nn.Linear):
-                reach = 1.0 / sqrt(m.out_features)
-                nn.init.uniform_(m.weight, -reach, reach)
-                nn.init.zeros_(m.bias)
+        reach = 1.0 / sqrt(num_classes)
+        initialise(self, lambda w: nn.init.uniform_(w, -reach, reach))
 
     def forward(self, x: Tensor) -> Tensor:
         return self.classifier(self.avgpool(self.features(x)).flatten(1))

@@ -8,6 +8,7 @@ from typing import Any
 from ... import nn
 from ...core.tensor import Tensor
 from ._build import build, weights
+from ._initial import initialise
 from ._weights import imagenet
 
 __all__ = [
@@ -57,7 +58,23 @@ def _round(value: float, divisor: int = 8) -> int:
 
 
 class MNASNet(nn.Module):
-    """A network found by search; `alpha` says how wide it is."""
+    """A network found by search; `alpha` says how wide it is.
+
+    Args:
+        alpha: a factor on the channels.
+        num_classes: of the result.
+        dropout: the probability in front of the last layer.
+
+    Raises:
+        ValueError: if `alpha` is not positive.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.MNASNet(1.0, num_classes=10)
+        >>> net.classifier[-1]
+        Linear(in_features=1280, out_features=10, bias=True)
+    """
 
     def __init__(self, alpha: float, num_classes: int = 1000, dropout: float = 0.2) -> None:
         super().__init__()
@@ -77,15 +94,10 @@ class MNASNet(nn.Module):
         self.classifier = nn.Sequential(
             nn.Dropout(p=dropout, inplace=True), nn.Linear(1280, num_classes)
         )
-        for m in self.modules():
-            if isinstance(m, nn.Conv2d):
-                nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
-            elif isinstance(m, nn.BatchNorm2d):
-                nn.init.ones_(m.weight)
-                nn.init.zeros_(m.bias)
-            elif isinstance(m, nn.Linear):
-                nn.init.kaiming_uniform_(m.weight, mode="fan_out", nonlinearity="sigmoid")
-                nn.init.zeros_(m.bias)
+        initialise(
+            self,
+            lambda w: nn.init.kaiming_uniform_(w, mode="fan_out", nonlinearity="sigmoid"),
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         return self.classifier(self.layers(x).mean([2, 3]))

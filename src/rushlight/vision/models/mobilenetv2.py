@@ -9,6 +9,7 @@ from ... import nn
 from ...core.tensor import Tensor
 from ..ops.misc import Conv2dNormActivation
 from ._api import WeightsEnum, register_model
+from ._initial import initialise
 from ._utils import _make_divisible, _ovewrite_named_param, handle_legacy_interface
 from ._weights import imagenet
 
@@ -63,7 +64,24 @@ _STAGES = [
 
 
 class MobileNetV2(nn.Module):
-    """A small, quick network of inverted residuals."""
+    """A small, quick network of inverted residuals.
+
+    Args:
+        num_classes: of the result.
+        width_mult: a factor on the channels.
+        inverted_residual_setting: [widening, channels, blocks, stride] of each stage.
+        round_nearest: channels are multiples of this.
+        block: the class of the blocks.
+        norm_layer: makes a normalisation; batch norm if not given.
+        dropout: the probability in front of the last layer.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.MobileNetV2(num_classes=10)
+        >>> net.classifier[-1]
+        Linear(in_features=1280, out_features=10, bias=True)
+    """
 
     def __init__(
         self,
@@ -99,20 +117,7 @@ class MobileNetV2(nn.Module):
         self.classifier = nn.Sequential(
             nn.Dropout(p=dropout), nn.Linear(self.last_channel, num_classes)
         )
-        self._initialise()
-
-    def _initialise(self) -> None:
-        for m in self.modules():
-            if isinstance(m, nn.Conv2d):
-                nn.init.kaiming_normal_(m.weight, mode="fan_out")
-                if m.bias is not None:
-                    nn.init.zeros_(m.bias)
-            elif isinstance(m, (nn.BatchNorm2d, nn.GroupNorm)):
-                nn.init.ones_(m.weight)
-                nn.init.zeros_(m.bias)
-            elif isinstance(m, nn.Linear):
-                nn.init.normal_(m.weight, 0, 0.01)
-                nn.init.zeros_(m.bias)
+        initialise(self)
 
     def forward(self, x: Tensor) -> Tensor:
         x = nn.functional.adaptive_avg_pool2d(self.features(x), (1, 1))

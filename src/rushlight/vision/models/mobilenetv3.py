@@ -10,6 +10,7 @@ from ... import nn
 from ...core.tensor import Tensor
 from ..ops.misc import Conv2dNormActivation, SqueezeExcitation
 from ._build import build, weights
+from ._initial import initialise
 from ._utils import _make_divisible
 from ._weights import imagenet
 
@@ -70,7 +71,23 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV3(nn.Module):
-    """Blocks found by search, and a classifier of two layers."""
+    """Blocks found by search, and a classifier of two layers.
+
+    Args:
+        inverted_residual_setting: a configuration for each block.
+        last_channel: between the two layers of the classifier.
+        num_classes: of the result.
+        block: the class of the blocks.
+        norm_layer: makes a normalisation; batch norm if not given.
+        dropout: the probability in front of the last layer.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.mobilenet_v3_small()
+        >>> type(net).__name__, net.classifier[-1]
+        ('MobileNetV3', Linear(in_features=1024, out_features=1000, bias=True))
+    """
 
     def __init__(
         self, inverted_residual_setting: Sequence[InvertedResidualConfig], last_channel: int,
@@ -94,17 +111,7 @@ class MobileNetV3(nn.Module):
             nn.Linear(6 * last, last_channel), nn.Hardswish(inplace=True),
             nn.Dropout(p=dropout, inplace=True), nn.Linear(last_channel, num_classes),
         )  # fmt: skip
-        for m in self.modules():
-            if isinstance(m, nn.Conv2d):
-                nn.init.kaiming_normal_(m.weight, mode="fan_out")
-                if m.bias is not None:
-                    nn.init.zeros_(m.bias)
-            elif isinstance(m, (nn.BatchNorm2d, nn.GroupNorm)):
-                nn.init.ones_(m.weight)
-                nn.init.zeros_(m.bias)
-            elif isinstance(m, nn.Linear):
-                nn.init.normal_(m.weight, 0, 0.01)
-                nn.init.zeros_(m.bias)
+        initialise(self)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.classifier(self.avgpool(self.features(x)).flatten(1))
@@ -149,9 +156,9 @@ def _configuration(
 
 def _mobilenet(
     table: tuple, last: int, width_mult: float = 1.0, reduced_tail: bool = False,
-    _dilated: bool = False, **kwargs: Any,
+    dilated: bool = False, **kwargs: Any,
 ) -> MobileNetV3:  # fmt: skip
-    blocks = _configuration(table, width_mult, reduced_tail, _dilated)
+    blocks = _configuration(table, width_mult, reduced_tail, dilated)
     last_channel = _make_divisible(last // (2 if reduced_tail else 1) * width_mult, 8)
     return MobileNetV3(blocks, last_channel, **kwargs)
 

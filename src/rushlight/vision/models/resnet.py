@@ -8,14 +8,16 @@ from typing import Any
 from ... import nn
 from ...core.tensor import Tensor
 from ._api import WeightsEnum, register_model
+from ._build import build, weights
 from ._utils import _ovewrite_named_param, handle_legacy_interface
 from ._weights import imagenet
 
 __all__ = [
     "ResNet", "ResNet18_Weights", "ResNet34_Weights", "ResNet50_Weights", "ResNet101_Weights",
     "ResNet152_Weights", "resnet18", "resnet18_cifar", "resnet34", "resnet34_cifar", "resnet50",
-    "resnet50_cifar", "resnet101", "resnet152", "resnext50_32x4d", "resnext101_32x8d",
-    "wide_resnet50_2", "wide_resnet101_2",
+    "resnet50_cifar", "resnet101", "resnet152", "resnext50_32x4d", "resnext101_32x8d", "resnext101_64x4d",
+    "wide_resnet50_2", "wide_resnet101_2", "ResNeXt50_32X4D_Weights", "ResNeXt101_32X8D_Weights",
+    "ResNeXt101_64X4D_Weights", "Wide_ResNet50_2_Weights", "Wide_ResNet101_2_Weights",
 ]  # fmt: skip
 
 
@@ -114,6 +116,28 @@ class ResNet(nn.Module):
 
     The last three arguments are ours: `stem="cifar"` begins with a 3x3 convolution and no pooling, for
     pictures of 32x32; `width` is the number of channels of the first stage.
+
+    Args:
+        block: `BasicBlock` or `Bottleneck`.
+        layers: blocks in each of the four stages.
+        num_classes: of the result.
+        zero_init_residual: let every block begin as the identity.
+        groups, width_per_group: of the 3x3 convolutions: ResNeXt and wide networks.
+        replace_stride_with_dilation: for the last three stages: keep the size and dilate.
+        norm_layer: makes a normalisation; batch norm if not given.
+        stem: "imagenet" or "cifar".
+        width: channels of the first stage.
+        in_channels: of the pictures.
+
+    Raises:
+        ValueError: if an option is not allowed.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> from rushlight.vision.models.resnet import BasicBlock
+        >>> net = models.ResNet(BasicBlock, [1, 1, 1, 1], 10, stem="cifar", width=8)
+        >>> net(torch.ones(2, 3, 32, 32)).shape
+        torch.Size([2, 10])
     """
 
     def __init__(
@@ -275,54 +299,105 @@ def resnet152(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> R
     return _resnet(Bottleneck, [3, 8, 36, 3], weights, progress, **kwargs)
 
 
-def _untrained(name: str, weights: Any) -> None:
-    if weights:
-        raise ValueError(f"There are no pretrained weights for {name}.")
+def _variant(name: str, layers: list[int], usual: dict[str, int], kinds: Any, doc: str) -> Any:
+    return build(name, kinds, lambda **kwargs: ResNet(Bottleneck, layers, **(usual | kwargs)), doc)
 
 
-@register_model()
-def resnext50_32x4d(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
-    """ResNeXt-50 with 32 groups of 4 channels."""
-    _untrained("resnext50_32x4d", weights)
-    kwargs = {"groups": 32, "width_per_group": 4} | kwargs
-    return _resnet(Bottleneck, [3, 4, 6, 3], None, progress, **kwargs)
-
-
-@register_model()
-def resnext101_32x8d(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
-    """ResNeXt-101 with 32 groups of 8 channels."""
-    _untrained("resnext101_32x8d", weights)
-    kwargs = {"groups": 32, "width_per_group": 8} | kwargs
-    return _resnet(Bottleneck, [3, 4, 23, 3], None, progress, **kwargs)
-
-
-@register_model()
-def wide_resnet50_2(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
-    """ResNet-50 with twice the channels inside its blocks."""
-    _untrained("wide_resnet50_2", weights)
-    return _resnet(Bottleneck, [3, 4, 6, 3], None, progress, **({"width_per_group": 128} | kwargs))
-
-
-@register_model()
-def wide_resnet101_2(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
-    """ResNet-101 with twice the channels inside its blocks."""
-    _untrained("wide_resnet101_2", weights)
-    return _resnet(Bottleneck, [3, 4, 23, 3], None, progress, **({"width_per_group": 128} | kwargs))
+ResNeXt50_32X4D_Weights = weights(
+    "ResNeXt50_32X4D_Weights",
+    IMAGENET1K_V1=imagenet("resnext50_32x4d-7cdf4587.pth", 25028904, 77.618),
+    IMAGENET1K_V2=imagenet("resnext50_32x4d-1a0047aa.pth", 25028904, 81.198, resize_size=232),
+)
+ResNeXt101_32X8D_Weights = weights(
+    "ResNeXt101_32X8D_Weights",
+    IMAGENET1K_V1=imagenet("resnext101_32x8d-8ba56ff5.pth", 88791336, 79.312),
+    IMAGENET1K_V2=imagenet("resnext101_32x8d-110c445d.pth", 88791336, 82.834, resize_size=232),
+)
+ResNeXt101_64X4D_Weights = weights(
+    "ResNeXt101_64X4D_Weights",
+    IMAGENET1K_V1=imagenet("resnext101_64x4d-173b62eb.pth", 83455272, 83.246, resize_size=232),
+)
+Wide_ResNet50_2_Weights = weights(
+    "Wide_ResNet50_2_Weights",
+    IMAGENET1K_V1=imagenet("wide_resnet50_2-95faca4d.pth", 68883240, 78.468),
+    IMAGENET1K_V2=imagenet("wide_resnet50_2-9ba9bcbe.pth", 68883240, 81.602, resize_size=232),
+)
+Wide_ResNet101_2_Weights = weights(
+    "Wide_ResNet101_2_Weights",
+    IMAGENET1K_V1=imagenet("wide_resnet101_2-32ee1156.pth", 126886696, 78.848),
+    IMAGENET1K_V2=imagenet("wide_resnet101_2-d733dc28.pth", 126886696, 82.51, resize_size=232),
+)
+resnext50_32x4d = _variant(
+    "resnext50_32x4d", [3, 4, 6, 3], {"groups": 32, "width_per_group": 4}, ResNeXt50_32X4D_Weights,
+    "ResNeXt-50 with 32 groups of 4 channels.",
+)  # fmt: skip
+resnext101_32x8d = _variant(
+    "resnext101_32x8d", [3, 4, 23, 3], {"groups": 32, "width_per_group": 8}, ResNeXt101_32X8D_Weights,
+    "ResNeXt-101 with 32 groups of 8 channels.",
+)  # fmt: skip
+resnext101_64x4d = _variant(
+    "resnext101_64x4d", [3, 4, 23, 3], {"groups": 64, "width_per_group": 4}, ResNeXt101_64X4D_Weights,
+    "ResNeXt-101 with 64 groups of 4 channels.",
+)  # fmt: skip
+wide_resnet50_2 = _variant(
+    "wide_resnet50_2", [3, 4, 6, 3], {"width_per_group": 128}, Wide_ResNet50_2_Weights,
+    "ResNet-50 with twice the channels inside its blocks.",
+)  # fmt: skip
+wide_resnet101_2 = _variant(
+    "wide_resnet101_2", [3, 4, 23, 3], {"width_per_group": 128}, Wide_ResNet101_2_Weights,
+    "ResNet-101 with twice the channels inside its blocks.",
+)  # fmt: skip
 
 
 @register_model()
 def resnet18_cifar(num_classes: int = 10, **kwargs: Any) -> ResNet:
-    """ResNet-18 for pictures of 32x32: a 3x3 stem without pooling."""
+    """ResNet-18 for pictures of 32x32: a 3x3 stem without pooling.
+
+    Args:
+        num_classes: of the result.
+        kwargs: arguments of `ResNet`.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.resnet18_cifar()
+        >>> net.conv1, net.fc
+        (Conv2d(3, 64, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False), Linear(in_features=512, out_features=10, bias=True))
+    """
     return ResNet(BasicBlock, [2, 2, 2, 2], num_classes, stem="cifar", **kwargs)
 
 
 @register_model()
 def resnet34_cifar(num_classes: int = 10, **kwargs: Any) -> ResNet:
-    """ResNet-34 for pictures of 32x32."""
+    """ResNet-34 for pictures of 32x32.
+
+    Args:
+        num_classes: of the result.
+        kwargs: arguments of `ResNet`.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.resnet34_cifar()
+        >>> net.conv1, net.fc
+        (Conv2d(3, 64, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False), Linear(in_features=512, out_features=10, bias=True))
+    """
     return ResNet(BasicBlock, [3, 4, 6, 3], num_classes, stem="cifar", **kwargs)
 
 
 @register_model()
 def resnet50_cifar(num_classes: int = 10, **kwargs: Any) -> ResNet:
-    """ResNet-50 for pictures of 32x32."""
+    """ResNet-50 for pictures of 32x32.
+
+    Args:
+        num_classes: of the result.
+        kwargs: arguments of `ResNet`.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.resnet50_cifar()
+        >>> net.conv1, net.fc
+        (Conv2d(3, 64, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False), Linear(in_features=2048, out_features=10, bias=True))
+    """
     return ResNet(Bottleneck, [3, 4, 6, 3], num_classes, stem="cifar", **kwargs)

@@ -8,7 +8,7 @@ from ... import nn
 from ...core.tensor import Tensor
 from ._api import WeightsEnum, register_model
 from ._utils import _ovewrite_named_param, handle_legacy_interface
-from ._weights import imagenet
+from ._weights import features_only, imagenet
 
 __all__ = [
     "VGG", "VGG11_BN_Weights", "VGG11_Weights", "VGG13_BN_Weights", "VGG13_Weights",
@@ -18,7 +18,21 @@ __all__ = [
 
 
 class VGG(nn.Module):
-    """3x3 convolutions in `features`, three linear layers in `classifier`."""
+    """3x3 convolutions in `features`, three linear layers in `classifier`.
+
+    Args:
+        features: the convolutions; the result has 512 channels.
+        num_classes: of the result.
+        init_weights: draw the first weights as torchvision does.
+        dropout: the probability in front of the last layer.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> with torch.device("meta"):
+        ...     net = models.VGG(nn.Conv2d(3, 512, 3), num_classes=10)
+        >>> net.classifier[-1]
+        Linear(in_features=4096, out_features=10, bias=True)
+    """
 
     def __init__(
         self,
@@ -95,7 +109,8 @@ def _vgg(
 ) -> VGG:
     if weights is not None:
         kwargs["init_weights"] = False
-        _ovewrite_named_param(kwargs, "num_classes", 1000)
+        if weights.meta["categories"] is not None:
+            _ovewrite_named_param(kwargs, "num_classes", len(weights.meta["categories"]))
     model = VGG(make_layers(cfgs[cfg], batch_norm), **kwargs)
     if weights is not None:
         model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
@@ -128,6 +143,8 @@ class VGG13_BN_Weights(WeightsEnum):
 
 class VGG16_Weights(WeightsEnum):
     IMAGENET1K_V1 = _trained("vgg16-397923af.pth", 138357544, 71.592)
+    # The layers before the classifier only, from another training (Liu et al. 2016), for SSD.
+    IMAGENET1K_FEATURES = features_only("vgg16_features-amdegroot-88682ab5.pth", 138357544)
     DEFAULT = IMAGENET1K_V1
 
 

@@ -10,7 +10,7 @@ from ...nn import Module
 from . import functional as F
 from ._modes import InterpolationMode
 
-__all__ = ["ImageClassification"]
+__all__ = ["ImageClassification", "ObjectDetection", "SemanticSegmentation"]
 
 
 class ImageClassification(Module):
@@ -37,10 +37,7 @@ class ImageClassification(Module):
     def forward(self, img: Any) -> Tensor:
         img = F.resize(img, self.resize_size, self.interpolation, antialias=self.antialias)
         img = F.center_crop(img, self.crop_size)
-        if not isinstance(img, Tensor):
-            img = F.pil_to_tensor(img)
-        img = F.convert_image_dtype(img, dtypes.float32)
-        return F.normalize(img, mean=self.mean, std=self.std)
+        return F.normalize(_as_floats(img), mean=self.mean, std=self.std)
 
     def __repr__(self) -> str:
         rows = ("crop_size", "resize_size", "mean", "std", "interpolation")
@@ -55,4 +52,85 @@ class ImageClassification(Module):
             f"using ``interpolation={self.interpolation}``, followed by a central crop of "
             f"``crop_size={self.crop_size}``. Finally the values are first rescaled to ``[0.0, 1.0]`` "
             f"and then normalized using ``mean={self.mean}`` and ``std={self.std}``."
+        )
+
+
+def _as_floats(img: Any) -> Tensor:
+    """A picture as a tensor of numbers from 0 to 1."""
+    tensor = img if isinstance(img, Tensor) else F.pil_to_tensor(img)
+    return F.convert_image_dtype(tensor, dtypes.float32)
+
+
+class ObjectDetection(Module):
+    """Scale to [0, 1]; detectors resize and normalise themselves.
+
+    Example:
+        >>> from rushlight.vision.transforms._presets import ObjectDetection
+        >>> ObjectDetection()(torch.full((3, 2, 2), 255, dtype=torch.uint8)).max()
+        tensor(1.)
+    """
+
+    def forward(self, img: Any) -> Tensor:
+        return _as_floats(img)
+
+    def __repr__(self) -> str:
+        return type(self).__name__ + "()"
+
+    def describe(self) -> str:
+        """What is done to an image, in words."""
+        return (
+            "Accepts ``PIL.Image``, batched ``(B, C, H, W)`` and single ``(C, H, W)`` image "
+            "``torch.Tensor`` objects. The images are rescaled to ``[0.0, 1.0]``."
+        )
+
+
+class SemanticSegmentation(Module):
+    """Resize the shorter edge, scale to [0, 1] and normalise.
+
+    Args:
+        resize_size: length of the shorter edge; None leaves the size as it is.
+        mean: subtracted from each channel.
+        std: divides each channel.
+        interpolation: how pixels are read when resizing.
+        antialias: smooth before the picture becomes smaller.
+
+    Example:
+        >>> from rushlight.vision.transforms._presets import SemanticSegmentation
+        >>> SemanticSegmentation(resize_size=8)(torch.zeros(3, 16, 32)).shape
+        torch.Size([3, 8, 16])
+    """
+
+    def __init__(
+        self,
+        *,
+        resize_size: int | None,
+        mean: tuple[float, ...] = (0.485, 0.456, 0.406),
+        std: tuple[float, ...] = (0.229, 0.224, 0.225),
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        self.resize_size = None if resize_size is None else [resize_size]
+        self.mean = list(mean)
+        self.std = list(std)
+        self.interpolation = interpolation
+        self.antialias = antialias
+
+    def forward(self, img: Any) -> Tensor:
+        if self.resize_size is not None:
+            img = F.resize(img, self.resize_size, self.interpolation, antialias=self.antialias)
+        return F.normalize(_as_floats(img), mean=self.mean, std=self.std)
+
+    def __repr__(self) -> str:
+        rows = ("resize_size", "mean", "std", "interpolation")
+        body = "".join(f"\n    {name}={getattr(self, name)}" for name in rows)
+        return f"{type(self).__name__}({body}\n)"
+
+    def describe(self) -> str:
+        """What is done to an image, in words."""
+        return (
+            "Accepts ``PIL.Image``, batched ``(B, C, H, W)`` and single ``(C, H, W)`` image "
+            f"``torch.Tensor`` objects. The images are resized to ``resize_size={self.resize_size}`` "
+            f"using ``interpolation={self.interpolation}``. Finally the values are first rescaled to "
+            f"``[0.0, 1.0]`` and then normalized using ``mean={self.mean}`` and ``std={self.std}``."
         )

@@ -1,0 +1,392 @@
+"""RetinaNet (Lin et al. 2017), with torchvision's names and weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from .... import nn
+from ....base import dtypes
+from ....core.tensor import Tensor
+from ....operators.create.filled import full
+from ....operators.create.like import zeros_like
+from ....operators.shape.join import cat
+from ... import ops
+from ...ops import Conv2dNormActivation, sigmoid_focal_loss
+from ...ops.feature_pyramid_network import LastLevelP6P7
+from .._build import build_on, weights
+from .._weights import coco
+from ..resnet import ResNet50_Weights
+from . import _utils as det_utils
+from ._single import SingleStage, best_of_levels, in_order
+from .anchor_utils import AnchorGenerator
+from .faster_rcnn import MEAN, STD, resnet50_backbone, without_eps
+from .transform import GeneralizedRCNNTransform
+
+__all__ = [
+    "RetinaNet", "RetinaNet_ResNet50_FPN_V2_Weights", "RetinaNet_ResNet50_FPN_Weights", "retinanet_resnet50_fpn",
+    "retinanet_resnet50_fpn_v2",
+]  # fmt: skip
+
+Target = dict[str, Tensor]
+
+
+def _default_anchorgen() -> AnchorGenerator:
+    """Three sizes for each map, a third of an octave apart."""
+    sizes = tuple(
+        (x, int(x * 2 ** (1.0 / 3)), int(x * 2 ** (2.0 / 3))) for x in (32, 64, 128, 256, 512)
+    )
+    return AnchorGenerator(sizes, ((0.5, 1.0, 2.0),) * 5)
+
+
+def small_normal(layers: Any) -> None:
+    """Small normal weights and no bias for the convolutions among `layers`."""
+    for layer in layers:
+        if isinstance(layer, nn.Conv2d):
+            nn.init.normal_(layer.weight, std=0.01)
+            if layer.bias is not None:
+                nn.init.constant_(layer.bias, 0)
+
+
+def prior_bias(probability: float) -> float:
+    """The logit of a class that is rare."""
+    return -math.log((1 - probability) / probability)
+
+
+class _Tower(nn.Module):
+    """Four convolutions over every map."""
+
+    _version = 2
+
+    def __init__(
+        self, in_channels: int, norm_layer: Callable[..., nn.Module] | None = None
+    ) -> None:
+        super().__init__()
+        convs = [
+            Conv2dNormActivation(in_channels, in_channels, norm_layer=norm_layer) for _ in range(4)
+        ]
+        self.conv = nn.Sequential(*convs)
+        small_normal(self.conv.modules())
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local: Any, *rest: Any) -> None:
+        version = local.get("version", None)
+        if version is None or version < 2:  # convolutions and relus had one numbering
+            for i in range(4):
+                for kind in ("weight", "bias"):
+                    old, new = f"{prefix}conv.{2 * i}.{kind}", f"{prefix}conv.{i}.0.{kind}"
+                    if old in state_dict:
+                        state_dict[new] = state_dict.pop(old)
+        super()._load_from_state_dict(state_dict, prefix, local, *rest)
+
+
+class RetinaNetClassificationHead(_Tower):
+    """Logits of the classes for every anchor.
+
+    Args:
+        in_channels: channels of the maps.
+        num_anchors: anchors at each place.
+        num_classes: the number of classes.
+        prior_probability: the probability of a class before training.
+        norm_layer: a normalisation after each convolution.
+
+    Example:
+        >>> from rushlight.vision.models.detection.retinanet import RetinaNetClassificationHead
+        >>> RetinaNetClassificationHead(4, 2, 3)([torch.zeros(1, 4, 5, 5)]).shape
+        torch.Size([1, 50, 3])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        num_anchors: int,
+        num_classes: int,
+        prior_probability: float = 0.01,
+        norm_layer: Callable[..., nn.Module] | None = None,
+    ) -> None:
+        super().__init__(in_channels, norm_layer)
+        self.cls_logits = nn.Conv2d(in_channels, num_anchors * num_classes, 3, 1, 1)
+        nn.init.normal_(self.cls_logits.weight, std=0.01)
+        nn.init.constant_(self.cls_logits.bias, prior_bias(prior_probability))
+        self.num_classes = num_classes
+        self.num_anchors = num_anchors
+        self.BETWEEN_THRESHOLDS = det_utils.Matcher.BETWEEN_THRESHOLDS
+
+    def compute_loss(
+        self, targets: list[Target], head_outputs: dict[str, Tensor], matched_idxs: list[Tensor]
+    ) -> Tensor:
+        """The focal loss of the classes, per object."""
+        total: Any = 0
+        for target, logits, matched in zip(targets, head_outputs["cls_logits"], matched_idxs):
+            objects = matched >= 0
+            wanted = zeros_like(logits)
+            wanted[objects, target["labels"][matched[objects]]] = 1.0
+            counts = matched != self.BETWEEN_THRESHOLDS
+            loss = sigmoid_focal_loss(logits[counts], wanted[counts], reduction="sum")
+            total = total + loss / max(1, int(objects.sum()))
+        return total / len(targets)
+
+    def forward(self, x: list[Tensor]) -> Tensor:
+        return cat([in_order(self.cls_logits(self.conv(m)), self.num_classes) for m in x], 1)
+
+
+class RetinaNetRegressionHead(_Tower):
+    """Codes of a box for every anchor.
+
+    Args:
+        in_channels: channels of the maps.
+        num_anchors: anchors at each place.
+        norm_layer: a normalisation after each convolution.
+
+    Example:
+        >>> from rushlight.vision.models.detection.retinanet import RetinaNetRegressionHead
+        >>> RetinaNetRegressionHead(4, 2)([torch.zeros(1, 4, 5, 5)]).shape
+        torch.Size([1, 50, 4])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        num_anchors: int,
+        norm_layer: Callable[..., nn.Module] | None = None,
+    ) -> None:
+        super().__init__(in_channels, norm_layer)
+        self.bbox_reg = nn.Conv2d(in_channels, num_anchors * 4, 3, 1, 1)
+        nn.init.normal_(self.bbox_reg.weight, std=0.01)
+        nn.init.zeros_(self.bbox_reg.bias)
+        self.box_coder = det_utils.BoxCoder(weights=(1.0, 1.0, 1.0, 1.0))
+        self._loss_type = "l1"
+
+    def compute_loss(
+        self,
+        targets: list[Target],
+        head_outputs: dict[str, Tensor],
+        anchors: list[Tensor],
+        matched_idxs: list[Tensor],
+    ) -> Tensor:
+        """The loss of the boxes, per object."""
+        total: Any = 0
+        rows = zip(targets, head_outputs["bbox_regression"], anchors, matched_idxs)
+        for target, codes, anchor, matched in rows:
+            objects = (matched >= 0).nonzero()[:, 0]
+            true = target["boxes"][matched[objects]]
+            loss = det_utils._box_loss(
+                self._loss_type, self.box_coder, anchor[objects], true, codes[objects]
+            )
+            total = total + loss / max(1, objects.numel())
+        return total / max(1, len(targets))
+
+    def forward(self, x: list[Tensor]) -> Tensor:
+        return cat([in_order(self.bbox_reg(self.conv(m)), 4) for m in x], 1)
+
+
+class RetinaNetHead(nn.Module):
+    """Classes and boxes for every anchor.
+
+    Args:
+        in_channels: channels of the maps.
+        num_anchors: anchors at each place.
+        num_classes: the number of classes.
+        norm_layer: a normalisation after each convolution.
+
+    Example:
+        >>> from rushlight.vision.models.detection.retinanet import RetinaNetHead
+        >>> sorted(RetinaNetHead(4, 2, 3)([torch.zeros(1, 4, 5, 5)]))
+        ['bbox_regression', 'cls_logits']
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        num_anchors: int,
+        num_classes: int,
+        norm_layer: Callable[..., nn.Module] | None = None,
+    ) -> None:
+        super().__init__()
+        self.classification_head = RetinaNetClassificationHead(
+            in_channels, num_anchors, num_classes, norm_layer=norm_layer
+        )
+        self.regression_head = RetinaNetRegressionHead(
+            in_channels, num_anchors, norm_layer=norm_layer
+        )
+
+    def compute_loss(
+        self, targets: Any, head_outputs: Any, anchors: Any, matched_idxs: Any
+    ) -> dict[str, Tensor]:
+        """The losses of classes and boxes."""
+        return {
+            "classification": self.classification_head.compute_loss(targets, head_outputs, matched_idxs),
+            "bbox_regression": self.regression_head.compute_loss(
+                targets, head_outputs, anchors, matched_idxs
+            ),
+        }  # fmt: skip
+
+    def forward(self, x: list[Tensor]) -> dict[str, Tensor]:
+        return {
+            "cls_logits": self.classification_head(x),
+            "bbox_regression": self.regression_head(x),
+        }
+
+
+class RetinaNet(SingleStage):
+    """RetinaNet: a detector in one stage, trained with the focal loss.
+
+    Args:
+        backbone: from a batch of pictures to maps; with an attribute `out_channels`.
+        num_classes: the number of classes, with the background.
+        min_size: the shorter edge of resized pictures.
+        max_size: the longest that the other edge may be.
+        image_mean: subtracted from each channel.
+        image_std: divides each channel.
+        anchor_generator: makes the anchors.
+        head: gives classes and boxes of the anchors.
+        proposal_matcher: says which true box an anchor belongs to.
+        score_thresh: the smallest probability of a detection.
+        nms_thresh: overlap from which on detections are doubles.
+        detections_per_img: the most detections of a picture.
+        fg_iou_thresh: an anchor that overlaps a true box so much is an object.
+        bg_iou_thresh: one that overlaps none so much is background.
+        topk_candidates: detections of each map that are looked at.
+
+    Example:
+        >>> from rushlight.vision.models import detection
+        >>> backbone = nn.Conv2d(3, 8, 3, stride=16, padding=1)
+        >>> backbone.out_channels = 8
+        >>> anchors = detection.anchor_utils.AnchorGenerator(((16, 32),), ((0.5, 1.0),))
+        >>> model = detection.RetinaNet(backbone, 3, 64, 64, anchor_generator=anchors)
+        >>> boxes, labels = torch.tensor([[4.0, 4, 40, 40]]), torch.tensor([1])
+        >>> sorted(model([torch.rand(3, 48, 64)], [{"boxes": boxes, "labels": labels}]))
+        ['bbox_regression', 'classification']
+    """
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        num_classes: int,
+        min_size: Any = 800,
+        max_size: int = 1333,
+        image_mean: list[float] | None = None,
+        image_std: list[float] | None = None,
+        anchor_generator: Any = None,
+        head: Any = None,
+        proposal_matcher: Any = None,
+        score_thresh: float = 0.05,
+        nms_thresh: float = 0.5,
+        detections_per_img: int = 300,
+        fg_iou_thresh: float = 0.5,
+        bg_iou_thresh: float = 0.4,
+        topk_candidates: int = 1000,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__()
+        if not hasattr(backbone, "out_channels"):
+            raise ValueError(
+                "backbone should contain an attribute out_channels specifying the number of output channels "
+                "(assumed to be the same for all the levels)"
+            )
+        if not isinstance(anchor_generator, (AnchorGenerator, type(None))):
+            raise TypeError(
+                f"anchor_generator should be of type AnchorGenerator or None instead of {type(anchor_generator)}"
+            )
+        self.backbone = backbone
+        self.anchor_generator = anchor_generator or _default_anchorgen()
+        count = self.anchor_generator.num_anchors_per_location()[0]
+        channels: Any = backbone.out_channels
+        self.head = head or RetinaNetHead(channels, count, num_classes)
+        self.proposal_matcher = proposal_matcher or det_utils.Matcher(
+            fg_iou_thresh, bg_iou_thresh, allow_low_quality_matches=True
+        )
+        self.box_coder = det_utils.BoxCoder(weights=(1.0, 1.0, 1.0, 1.0))
+        self.transform = GeneralizedRCNNTransform(
+            min_size, max_size, image_mean or MEAN, image_std or STD, **kwargs
+        )
+        self.score_thresh, self.nms_thresh = score_thresh, nms_thresh
+        self.detections_per_img, self.topk_candidates = detections_per_img, topk_candidates
+
+    def compute_loss(
+        self, targets: list[Target], head_outputs: dict[str, Tensor], anchors: list[Tensor]
+    ) -> dict[str, Tensor]:
+        """The losses, once every anchor has its true box."""
+        matched = []
+        for anchor, target in zip(anchors, targets):
+            if target["boxes"].numel() == 0:
+                matched.append(full((len(anchor),), -1, dtype=dtypes.int64, device=anchor.device))
+            else:
+                matched.append(self.proposal_matcher(ops.box_iou(target["boxes"], anchor)))
+        return self.head.compute_loss(targets, head_outputs, anchors, matched)
+
+    def losses(self, targets: Any, outputs: Any, anchors: Any, counts: Any) -> Any:
+        return self.compute_loss(targets, outputs, anchors)
+
+    def detections(self, outputs: Any, anchors: Any, counts: Any, shapes: Any) -> Any:
+        each = outputs["cls_logits"].shape[1] // sum(counts)
+        counts = [n * each for n in counts]
+        split = {k: list(v.split(counts, 1)) for k, v in outputs.items()}
+        return self.postprocess_detections(split, [list(a.split(counts)) for a in anchors], shapes)
+
+    def postprocess_detections(
+        self, head_outputs: dict[str, list[Tensor]], anchors: list[list[Tensor]], image_shapes: Any
+    ) -> list[Target]:
+        """The detections of each picture, from the answers for each map."""
+        return [
+            best_of_levels(
+                [m[i].sigmoid() for m in head_outputs["cls_logits"]],
+                [m[i] for m in head_outputs["bbox_regression"]],
+                anchors[i],
+                self.box_coder.decode_single,
+                shape,
+                self,
+            )
+            for i, shape in enumerate(image_shapes)
+        ]
+
+
+def _on_resnet50(
+    num_classes: int, below: Any, trained: bool, progress: bool = True,
+    trainable_backbone_layers: int | None = None, **kwargs: Any,
+) -> RetinaNet:  # fmt: skip
+    extra: dict[str, Any] = {
+        "returned_layers": [2, 3, 4],
+        "extra_blocks": partial(LastLevelP6P7, 256, 256),
+    }
+    backbone = resnet50_backbone(below, trained, trainable_backbone_layers, progress, **extra)
+    return RetinaNet(backbone, num_classes, **kwargs)
+
+
+def _on_resnet50_v2(
+    num_classes: int, below: Any, trained: bool, progress: bool = True,
+    trainable_backbone_layers: int | None = None, **kwargs: Any,
+) -> RetinaNet:  # fmt: skip
+    extra: dict[str, Any] = {
+        "returned_layers": [2, 3, 4],
+        "extra_blocks": partial(LastLevelP6P7, 2048, 256),
+    }
+    backbone: Any = resnet50_backbone(
+        below, trained, trainable_backbone_layers, progress, frozen=False, **extra
+    )
+    anchors = _default_anchorgen()
+    count = anchors.num_anchors_per_location()[0]
+    head = RetinaNetHead(
+        backbone.out_channels, count, num_classes, norm_layer=partial(nn.GroupNorm, 32)
+    )
+    head.regression_head._loss_type = "giou"
+    return RetinaNet(backbone, num_classes, anchor_generator=anchors, head=head, **kwargs)
+
+
+RetinaNet_ResNet50_FPN_Weights = weights(
+    "RetinaNet_ResNet50_FPN_Weights",
+    COCO_V1=coco("retinanet_resnet50_fpn_coco-eeacb38b.pth", 34014999, 36.4),
+)
+RetinaNet_ResNet50_FPN_V2_Weights = weights(
+    "RetinaNet_ResNet50_FPN_V2_Weights",
+    COCO_V1=coco("retinanet_resnet50_fpn_v2_coco-5905b1c5.pth", 38198935, 41.5),
+)
+retinanet_resnet50_fpn = build_on(
+    "retinanet_resnet50_fpn", RetinaNet_ResNet50_FPN_Weights, _on_resnet50, "RetinaNet on ResNet-50.",
+    backbone=ResNet50_Weights.IMAGENET1K_V1, classes=91, after=without_eps,
+)  # fmt: skip
+retinanet_resnet50_fpn_v2 = build_on(
+    "retinanet_resnet50_fpn_v2", RetinaNet_ResNet50_FPN_V2_Weights, _on_resnet50_v2,
+    "RetinaNet on ResNet-50, with the improvements of Zhang et al. 2019.", backbone=ResNet50_Weights, classes=91,
+)  # fmt: skip

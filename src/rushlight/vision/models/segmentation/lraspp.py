@@ -1,0 +1,108 @@
+"""LR-ASPP (Howard et al. 2019), with torchvision's names and weights."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from .... import nn
+from ....core.tensor import Tensor
+from .._build import build_on, weights
+from .._utils import IntermediateLayerGetter
+from .._weights import voc
+from ..mobilenetv3 import MobileNet_V3_Large_Weights
+from ._utils import enlarged, mobilenet_features
+
+__all__ = ["LRASPP", "LRASPP_MobileNet_V3_Large_Weights", "lraspp_mobilenet_v3_large"]
+
+
+class LRASPP(nn.Module):
+    """A light model of segmentation: a coarse map says what, a finer one says where.
+
+    Args:
+        backbone: gives a dictionary with the maps "low" (the finer one) and "high".
+        low_channels: channels of the finer map.
+        high_channels: channels of the coarse map.
+        num_classes: the number of classes.
+        inter_channels: channels in between.
+
+    Example:
+        >>> from rushlight.vision.models import segmentation
+        >>> model = segmentation.LRASPP(lambda x: {"low": x, "high": x[:, :, ::2, ::2]}, 3, 3, 5, 4)
+        >>> model.eval()(torch.zeros(1, 3, 16, 16))["out"].shape
+        torch.Size([1, 5, 16, 16])
+    """
+
+    def __init__(
+        self,
+        backbone: Any,
+        low_channels: int,
+        high_channels: int,
+        num_classes: int,
+        inter_channels: int = 128,
+    ) -> None:
+        super().__init__()
+        self.backbone = backbone
+        self.classifier = LRASPPHead(low_channels, high_channels, num_classes, inter_channels)
+
+    def forward(self, input: Tensor) -> OrderedDict[str, Tensor]:
+        out = self.classifier(self.backbone(input))
+        return OrderedDict(out=enlarged(out, input.shape[-2:]))
+
+
+class LRASPPHead(nn.Module):
+    """The coarse map weighted by its own average, enlarged, and added to the finer one as classes.
+
+    Args:
+        low_channels: channels of the finer map.
+        high_channels: channels of the coarse map.
+        num_classes: the number of classes.
+        inter_channels: channels in between.
+
+    Example:
+        >>> from rushlight.vision.models.segmentation.lraspp import LRASPPHead
+        >>> maps = {"low": torch.zeros(1, 3, 8, 8), "high": torch.zeros(1, 6, 4, 4)}
+        >>> LRASPPHead(3, 6, 5, 4).eval()(maps).shape
+        torch.Size([1, 5, 8, 8])
+    """
+
+    def __init__(
+        self, low_channels: int, high_channels: int, num_classes: int, inter_channels: int
+    ) -> None:
+        super().__init__()
+        self.cbr = nn.Sequential(
+            nn.Conv2d(high_channels, inter_channels, 1, bias=False),
+            nn.BatchNorm2d(inter_channels),
+            nn.ReLU(inplace=True),
+        )
+        self.scale = nn.Sequential(
+            nn.AdaptiveAvgPool2d(1),
+            nn.Conv2d(high_channels, inter_channels, 1, bias=False),
+            nn.Sigmoid(),
+        )
+        self.low_classifier = nn.Conv2d(low_channels, num_classes, 1)
+        self.high_classifier = nn.Conv2d(inter_channels, num_classes, 1)
+
+    def forward(self, input: dict[str, Tensor]) -> Tensor:
+        low, high = input["low"], input["high"]
+        x = enlarged(self.cbr(high) * self.scale(high), low.shape[-2:])
+        return self.low_classifier(low) + self.high_classifier(x)
+
+
+def _on_mobilenet(
+    num_classes: int, weights_backbone: Any, trained: bool, progress: bool = True, **kwargs: Any
+) -> LRASPP:
+    features, ends = mobilenet_features(weights_backbone, progress)
+    low, high = ends[-4], ends[-1]
+    backbone = IntermediateLayerGetter(features, {str(low): "low", str(high): "high"})
+    return LRASPP(backbone, features[low].out_channels, features[high].out_channels, num_classes)
+
+
+LRASPP_MobileNet_V3_Large_Weights = weights(
+    "LRASPP_MobileNet_V3_Large_Weights",
+    COCO_WITH_VOC_LABELS_V1=voc("lraspp_mobilenet_v3_large-d234d4ea.pth", 3221538, 57.9, 91.2),
+)
+lraspp_mobilenet_v3_large = build_on(
+    "lraspp_mobilenet_v3_large", LRASPP_MobileNet_V3_Large_Weights, _on_mobilenet, "LR-ASPP on MobileNetV3.",
+    backbone=MobileNet_V3_Large_Weights.IMAGENET1K_V1, classes=21,
+)  # fmt: skip
