@@ -224,6 +224,70 @@ def test_a_docstring_becomes_markdown():
     assert reference.signature(documented) == "(x: Any, *args: int, mode='zeros') -> Any"
 
 
+def test_sections_of_a_docstring_become_lists_and_blocks():
+    from docstring_markdown import markdown
+
+    text = """Add up.
+
+Args:
+    first, second,
+        third: the numbers,
+        one of x_1.
+    keep: whether.
+
+Shape:
+    (N, *) -> (*).
+
+Example:
+    >>> total(1)
+    tensor([[1],
+            [2]])
+    >>> for i in (1, 2):
+    ...     total(i)
+
+    >>> total(3)
+    <BLANKLINE>
+"""
+    assert (
+        markdown(text)
+        == """Add up.
+
+**Args**
+
+- `first, second, third`: the numbers, one of x\\_1.
+- `keep`: whether.
+
+**Shape**
+
+(N, \\*) -&gt; (\\*).
+
+**Example**
+
+```pycon
+>>> total(1)
+tensor([[1],
+        [2]])
+>>> for i in (1, 2):
+...     total(i)
+```
+
+
+```pycon
+>>> total(3)
+<BLANKLINE>
+```"""
+    )
+
+
+def test_every_section_of_the_reference_is_closed():
+    import reference
+
+    pages = reference.pages()
+    for file, page in pages.items():
+        assert page.count("```") % 2 == 0, file
+    assert "- `in_features`: size of the input's last dimension." in pages["rushlight.nn.md"]
+
+
 def test_the_site_builds_without_a_warning(tmp_path: Path):
     if importlib.util.find_spec("mkdocs") is None or importlib.util.find_spec("material") is None:
         pytest.skip("mkdocs-material is not installed: pip install '.[docs]'")

@@ -10,7 +10,6 @@ calls `pages()` (tools/site_hooks.py); nothing of it is kept in the repository, 
 from __future__ import annotations
 
 import ast
-import html
 import inspect
 import re
 import sys
@@ -19,6 +18,10 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from docstring_markdown import escaped, markdown
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
@@ -151,30 +154,10 @@ def signature(found: Any) -> str:
 
 
 def docstring(found: Any) -> str:
-    """A docstring as Markdown: examples fenced, the rest as it is written."""
-    text = inspect.getdoc(found) or ""
+    """The docstring of a name as Markdown; a class does not show that of its base."""
     if inspect.isclass(found) and found.__doc__ is None:
-        text = ""
-    lines: list[str] = []
-    fenced = False
-    for line in text.splitlines():
-        example = line.lstrip().startswith((">>>", "...")) or (fenced and line.strip())
-        if example and not fenced:
-            lines += ["", "```pycon"]
-        elif fenced and not example:
-            lines += ["```", ""]
-        fenced = bool(example)
-        lines.append(line.strip() if fenced else escaped(line))
-    return "\n".join([*lines, "```"] if fenced else lines)
-
-
-def escaped(line: str) -> str:
-    """A line of plain text in which Markdown finds no links, tags or emphasis outside of `code`."""
-    parts = re.split(r"(`[^`]*`)", line)
-    return "".join(
-        p if p.startswith("`") else re.sub(r"([\[\]*_\\])", r"\\\1", html.escape(p, quote=False))
-        for p in parts
-    )
+        return ""
+    return markdown(inspect.getdoc(found) or "")
 
 
 def entry(name: str, n: str, found: Any) -> str:
