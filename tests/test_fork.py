@@ -93,6 +93,41 @@ def test_children_of_a_busy_process(script: str) -> None:
     assert done.returncode == 0 and done.stdout == "whole\n", done.stderr[-2000:]
 
 
+# A module that takes a lock before forks, imported by another thread while this one is about to fork.
+IMPORTED_MEANWHILE = """
+import os, sys, threading, time, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+import rushlight.base.locks
+for name in [n for n in sys.modules if n == NAME or n.startswith(NAME + ".")]:
+    del sys.modules[name]  # as if nobody had imported it yet
+begun = threading.Event()
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == NAME:
+            begun.set()
+            time.sleep(0.3)
+
+sys.meta_path.insert(0, Slow())
+thread = threading.Thread(target=__import__, args=(NAME,))
+thread.start()
+begun.wait()
+pid = os.fork()
+if not pid:
+    __import__(NAME)
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("name", ["logging", "concurrent.futures.thread"])
+def test_a_module_imported_while_a_fork_waits(name: str) -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTED_MEANWHILE.replace("NAME", repr(name))],
+                          capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
 def test_every_lock_is_made_for_forks() -> None:
     """Locks come from base/locks.py: a plain one would stay held in a child."""
     root = Path(rushlight.__file__).parent

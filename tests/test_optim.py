@@ -218,6 +218,20 @@ def test_misuse_is_told():
         schedule.step()
 
 
+@pytest.mark.parametrize("held", [3, {"step": "a"}])
+def test_what_cannot_be_a_state_is_refused_and_nothing_is_lost(held):
+    p = rl.nn.Parameter(rl.ones(2))
+    p.grad = rl.ones(2)
+    opt = rl.optim.Adam([p], lr=0.1)
+    opt.step()
+    groups, state = opt.param_groups, opt.state[p]
+    with pytest.raises((TypeError, ValueError)):
+        opt.load_state_dict({**opt.state_dict(), "state": {0: held}})
+    assert opt.param_groups is groups and opt.state[p] is state
+    opt.step()
+    assert opt.state[p]["step"] == 2
+
+
 def test_step_makes_saved_values_stale():
     params, _ = problem(rl)
     opt = optim.SGD(params, lr=0.1)

@@ -13,12 +13,16 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import threading
 import time
 import weakref
 from typing import Any
 
 _PATIENCE_S = 5.0  # a fork waits so long for other threads' imports
+
+# Python's modules that take a lock before a fork and release it after: imported while a fork waits, they only release.
+_LOCKED_FOR_FORKS = {"logging": "_lock", "concurrent.futures.thread": "_global_shutdown_lock"}
 
 _renewed: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _taken: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -69,8 +73,23 @@ def _others_import() -> bool:
     return any(getattr(ref(), "owner", None) not in (None, me) for ref in locks)
 
 
+def _settled() -> set[str]:
+    """Those of the modules above that are imported: a fork has asked them to take their locks."""
+    found = [(name, sys.modules.get(name)) for name in _LOCKED_FOR_FORKS]
+    return {
+        n for n, m in found if m is not None and not getattr(m.__spec__, "_initializing", False)
+    }
+
+
 def _before() -> None:
     """Hold the quiet locks while no other thread imports; an import that waits for this thread is not waited for."""
+    settled = _settled()
+    _wait_for_imports()
+    for name in _settled() - settled:  # it will release what nobody asked it to take
+        getattr(sys.modules[name], _LOCKED_FOR_FORKS[name]).acquire()
+
+
+def _wait_for_imports() -> None:
     until = time.monotonic() + _PATIENCE_S
     while True:
         for lock in _alive(_taken):

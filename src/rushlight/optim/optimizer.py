@@ -365,7 +365,12 @@ class Optimizer:
             theirs["params"] = mine["params"]
             if "param_names" in mine:
                 theirs.setdefault("param_names", mine["param_names"])
-        self.__setstate__({"state": state, "param_groups": saved})
+        before = {"state": self.state, "param_groups": self.param_groups}
+        try:
+            self.__setstate__({"state": state, "param_groups": saved})
+        except BaseException:  # what cannot be a state: the optimiser goes on with its own
+            self.__dict__.update(before)
+            raise
         for hook in self._file_hooks["loaded"].values():
             hook(self)
 
