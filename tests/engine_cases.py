@@ -203,6 +203,22 @@ def softmax(d: Draw) -> Iterator[Case]:
         yield "cross_entropy_grad", (g, x, stats, t), how, 2e-6
 
 
+def attention(d: Draw) -> Iterator[Case]:
+    batch, heads, queries, keys = (
+        d.one(1, 2),
+        d.one(1, 3),
+        d.one(1, 5, 64, 70),
+        d.one(1, 7, 33, 130),
+    )
+    width, depth = d.one(1, 4, 17), d.one(1, 8, 20)
+    q, k = d.laid(batch, heads, queries, width), d.laid(batch, heads, keys, width)
+    v, g = d.laid(batch, heads, keys, depth), d.laid(batch, heads, queries, depth)
+    how = {"causal": d.one(False, True), "scale": d.one(1.0, 0.3, -0.5)}
+    yield "attention", (q, k, v), how, 2e-5
+    out, stats = numpy_body("attention")(q, k, v, **how)
+    yield "attention_grad", (g, q, k, v, out, stats), how, 5e-5
+
+
 def norm(d: Draw) -> Iterator[Case]:
     c = d.one(1, 3, 16)
     shape = (d.one(1, 2, 7), c, *[d.one(2, 5, 9) for _ in range(d.one(1, 2, 3))])
@@ -340,7 +356,7 @@ def move(d: Draw) -> Iterator[Case]:
 
 
 FAMILIES = {f.__name__: f for f in (
-    conv, matmul, pool, point, active, softmax, norm, reduce, update, recurrent, gather, move, fused,
+    conv, matmul, pool, point, active, softmax, attention, norm, reduce, update, recurrent, gather, move, fused,
 )}  # fmt: skip
 
 

@@ -134,9 +134,10 @@ by_reference(attention_grad, _attention_grad_formula)
 
 
 def fits(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether the inputs fit the one kernel: half precision, batch and heads as two dims."""
+    """Whether the inputs fit the one kernel: batch and heads as two dims; half precision, or float32 on the CPU."""
     q, k, v = query._a, key._a, value._a
-    return (
-        q.dtype.itemsize == 2 and q.ndim == 4 and q.shape[:2] == k.shape[:2] == v.shape[:2]
-        and k.shape[2] == v.shape[2] and q.shape[3] == k.shape[3] and q.size > 0 and k.size > 0
-    )  # fmt: skip
+    if q.ndim != 4 or not q.shape[:2] == k.shape[:2] == v.shape[:2] or not q.size or not k.size:
+        return False
+    if q.dtype.itemsize != 2 and (q.dtype != np.float32 or q.__class__ is not np.ndarray):
+        return False
+    return k.shape[2] == v.shape[2] and q.shape[3] == k.shape[3]

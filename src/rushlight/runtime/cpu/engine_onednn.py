@@ -28,6 +28,7 @@ class OnednnEngine:
         self.behind = behind
         self.shared = False
         library.picky = behind is not None
+        library.few_places = 0 if behind is None else behind.library.FEW_PLACES
         self.openmp = ctypes.CDLL("libgomp.so.1")  # the threads of the wheel's oneDNN
         os.register_at_fork(after_in_child=self._forked)
 

@@ -86,10 +86,12 @@ static inline void run_parts(Part part, void *what, ptrdiff_t parts, double ns) 
     }
 }
 
+int product_of(const Gemm *g); /* one matrix product on all threads; -1 when memory is short */
+
 /* Part i of n items in `parts` equal shares. */
 static inline idx share(idx n, idx i, idx parts) { return n / parts * i + (n % parts < i ? n % parts : i); }
 
 extern const Entry conv_entries[], input_entries[], weight_entries[], matmul_entries[], pool_entries[], point_entries[], softmax_entries[],
-    norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[], move_entries[], fused_entries[];
+    norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[], move_entries[], fused_entries[], attention_entries[];
 
 #endif

@@ -1,5 +1,83 @@
-/* conv: taps and packed weights of the results. */
+/* conv: taps and packed weights of the results; of few places, one product that reads the weights as they lie. */
 #include "strips.h"
+
+/* -- few places ------------------------------------------------------------------------------------ */
+
+/* What every place sees as a row, its numbers in the order of the weight: channels first or last. */
+typedef struct {
+    const Geo *g;
+    const float *x;
+    idx x_stride[5];
+    int last;
+    float *rows;
+} Seen;
+
+static void see(const Seen *s, idx n, const idx *place, float *row) {
+    const Geo *g = s->g;
+    const idx kernel = volume(g->k), step = s->last ? 1 : kernel;
+    for (idx k = 0; k < kernel; k++) {
+        const idx tap[3] = {k / (g->k[1] * g->k[2]), k / g->k[2] % g->k[1], k % g->k[2]};
+        const float *from = s->x + n * s->x_stride[0];
+        float *to = row + (s->last ? k * g->c : k);
+        int inside = 1;
+        for (int d = 0; d < 3; d++) {
+            const idx at = place[d] * g->s[d] + tap[d] * g->d[d] - g->p[d];
+            inside = inside && at >= 0 && at < g->in[d];
+            from += at * s->x_stride[2 + d];
+        }
+        for (idx c = 0; c < g->c; c++) to[c * step] = inside ? from[c * s->x_stride[1]] : 0.0f;
+    }
+}
+
+static void see_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Seen *s = what;
+    const Geo *g = s->g;
+    const idx each = volume(g->out), taps = g->c * volume(g->k);
+    for (idx r = share(g->n * each, i, parts); r < share(g->n * each, i + 1, parts); r++) {
+        const idx p = r % each, place[3] = {p / (g->out[1] * g->out[2]), p / g->out[2] % g->out[1], p % g->out[2]};
+        see(s, r / each, place, s->rows + r * taps);
+    }
+}
+
+/* out (places, outputs): in memory what a channels-last result is, turned into a plain one otherwise. */
+static int few_forward(const Geo *g, PyArrayObject *x, PyArrayObject *w, int w_last, PyArrayObject *b, float *out,
+                       int out_last) {
+    const idx each = volume(g->out), places = g->n * each, taps = g->c * volume(g->k);
+    const size_t row_bytes = (size_t)(places * taps) * 4, out_bytes = out_last ? 0 : (size_t)(places * g->o) * 4;
+    Seen s = {.g = g, .x = DATA(x), .last = w_last, .rows = memory_take(row_bytes)};
+    float *to = out_last ? out : memory_take(out_bytes);
+    int status = -1;
+    strides_of(x, s.x_stride);
+    if (s.rows && to) {
+        const double ns = (double)(places * taps);
+        run_parts(see_part, &s, threads_parts(ns, places), ns);
+        const Gemm product = {.m = places, .n = g->o, .k = taps, .a = s.rows, .b = DATA(w), .c = to,
+                              .bias = b ? DATA(b) : NULL, .a_row = taps, .a_col = 1, .b_row = 1, .b_col = taps,
+                              .ldc = g->o};
+        status = product_of(&product);
+        for (idx n = 0; n < g->n && !out_last && status == 0; n++)
+            RL->transpose(to + n * each * g->o, each, g->o, g->o, out + n * each * g->o, each);
+    }
+    if (s.rows) memory_give(s.rows, row_bytes);
+    if (to && !out_last) memory_give(to, out_bytes);
+    return status;
+}
+
+static PyObject *conv_few(const Geo *g, PyObject *const *args, const npy_intp *shape, int last) {
+    const int w_last = is_channels_last(ARRAY(args[1]));
+    PyArrayObject *out = last ? array_channels_last(g->ndim, shape) : array_new(g->ndim, shape, NPY_FLOAT32);
+    PyArrayObject *x = readable(args[0]), *w = w_last ? ARRAY(Py_NewRef(args[1])) : array_plain(args[1]);
+    PyArrayObject *b = args[2] == Py_None ? NULL : ARRAY(args[2]);
+    if (!out || !x || !w || few_forward(g, x, w, w_last, b, DATA(out), last) < 0) {
+        Py_CLEAR(out);
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+    }
+    Py_XDECREF(x);
+    Py_XDECREF(w);
+    return (PyObject *)out;
+}
+
+/* -- many ------------------------------------------------------------------------------------------ */
 
 static int conv_forward(const Geo *g, Conv *v, PyArrayObject *x, PyArrayObject *w, PyArrayObject *b,
                         PyArrayObject *out) {
@@ -42,11 +120,13 @@ static PyObject *conv(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     PyArrayObject *x = ARRAY(args[0]), *w = ARRAY(args[1]);
     Geo g;
     if (geometry(&g, attrs, x, PyArray_DIMS(x), PyArray_DIMS(w), PyArray_NDIM(x)) < 0) return NULL;
-    Conv v = {.n = 0};
-    if (!conv_form(&v, g.out[2], g.out[1], (g.in[2] + 2 * g.p[2] + g.s[2] - 1) / g.s[2])) return REFUSE;
     npy_intp shape[5] = {g.n, g.o};
     for (int i = 2; i < g.ndim; i++) shape[i] = g.out[3 - g.ndim + i];
     const int last = is_channels_last(x) || is_channels_last(w);
+    const idx places = g.n * volume(g.out);
+    if (g.groups == 1 && places > 0 && places <= FEW_PLACES && g.o >= places) return conv_few(&g, args, shape, last);
+    Conv v = {.n = 0};
+    if (!conv_form(&v, g.out[2], g.out[1], (g.in[2] + 2 * g.p[2] + g.s[2] - 1) / g.s[2])) return REFUSE;
     PyArrayObject *out = array_new(g.ndim, shape, NPY_FLOAT32);
     x = readable(args[0]), w = array_plain(args[1]);
     if (!out || !x || !w || conv_forward(&g, &v, x, w, args[2] == Py_None ? NULL : ARRAY(args[2]), out) < 0) {

@@ -75,6 +75,11 @@ static int multiply(Product *p) {
     return 0;
 }
 
+int product_of(const Gemm *g) {
+    Product p = {.gemm = *g};
+    return multiply(&p);
+}
+
 static int whole_strides(PyArrayObject *a) {
     for (int i = 0; i < PyArray_NDIM(a); i++)
         if (PyArray_STRIDE(a, i) % 4) return 0;

@@ -20,6 +20,7 @@ typedef struct {
     idx size[3], s[3], pad[3], plane, channel; /* plane: floats of one phase; channel: of all phases */
 } Planes;
 
+#define FEW_PLACES 32 /* results for which turning the weights would take longer than computing with them as they lie */
 #define SLACK 16 /* floats after a buffer that a vector at the end of the last row may read */
 
 static inline int geometry(Geo *g, PyObject *attrs, PyArrayObject *x, const npy_intp *x_shape,

@@ -13,6 +13,7 @@
 #define MC 128  /* most rows of A packed at once: MC * KC floats stay in the second */
 #define NC 3072 /* most columns of B packed at once */
 #define NC_ONCE 192 /* of them where they are used once */
+#define FEW 16 /* rows or columns, of which packing the other matrix would take longer than the product */
 
 /* Equal pieces: one of 784 becomes two of 392, not one of 448 and a poor 336. */
 INLINE idx piece(idx n, idx most, idx unit) {
@@ -20,19 +21,20 @@ INLINE idx piece(idx n, idx most, idx unit) {
     return (each + unit - 1) / unit * unit;
 }
 
-/* One tile: acc[i][j] = sum_p a[p][i] * b[p][j], for the first `rows` rows of a panel of A. */
+/* One tile: acc[i][j] = sum_p a[p][i] * b[p][j], for the first `rows` rows of a panel of A and the first
+ * `wide` vectors of one of B. */
 INLINE void gemm_tile(idx depth, const float *restrict a, const float *restrict b, idx b_step,
-                      vf acc[MR][NRV], const int rows) {
+                      vf acc[MR][NRV], const int rows, const int wide) {
     vf t[MR][NRV];
     UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int j = 0; j < NRV; j++) t[i][j] = (vf){0};
+        UNROLL for (int j = 0; j < wide; j++) t[i][j] = (vf){0};
     for (idx p = 0; p < depth; p++) {
         vf col[NRV];
-        UNROLL for (int j = 0; j < NRV; j++) col[j] = load(b + j * VL);
+        UNROLL for (int j = 0; j < wide; j++) col[j] = load(b + j * VL);
 #if defined(__aarch64__)
         const float32x4_t lo = vld1q_f32(a);
 #define ROW(i, half, lane) \
-    UNROLL for (int j = 0; j < NRV; j++) \
+    UNROLL for (int j = 0; j < wide; j++) \
         t[i][j] = (vf)vfmaq_laneq_f32((float32x4_t)t[i][j], (float32x4_t)col[j], half, lane);
         ROW(0, lo, 0) ROW(1, lo, 1) ROW(2, lo, 2) ROW(3, lo, 3)
         if (rows > 4) {
@@ -43,40 +45,31 @@ INLINE void gemm_tile(idx depth, const float *restrict a, const float *restrict 
 #else
         UNROLL for (int i = 0; i < rows; i++) {
             const vf row = spread(a[i]);
-            UNROLL for (int j = 0; j < NRV; j++) t[i][j] += row * col[j];
+            UNROLL for (int j = 0; j < wide; j++) t[i][j] += row * col[j];
         }
 #endif
         a += MR;
         b += b_step;
     }
     UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int j = 0; j < NRV; j++) acc[i][j] = t[i][j];
+        UNROLL for (int j = 0; j < wide; j++) acc[i][j] = t[i][j];
 }
 
-/* `high`: rows of the tile, of which `rows` belong to the result. */
-INLINE void gemm_write(vf acc[MR][NRV], const int high, float *c, idx ldc, idx rows, idx cols, const float *bias,
-                       int add) {
-    if (rows == high && cols == NR) {
-        UNROLL for (int i = 0; i < high; i++)
-            UNROLL for (int j = 0; j < NRV; j++) {
-                float *at = c + i * ldc + j * VL;
-                vf v = acc[i][j];
-                if (add) v += load(at);
-                if (bias) v += load(bias + j * VL);
-                store(at, v);
-            }
-        return;
-    }
-    float whole[MR][NR];
-    UNROLL for (int i = 0; i < high; i++)
-        UNROLL for (int j = 0; j < NRV; j++) store(&whole[i][j * VL], acc[i][j]);
-    for (idx i = 0; i < rows; i++)
-        for (idx j = 0; j < cols; j++) {
-            float v = whole[i][j];
-            if (add) v += c[i * ldc + j];
-            if (bias) v += bias[j];
-            c[i * ldc + j] = v;
+/* `high` rows and `wide` vectors of the tile, of which `rows` and `cols` belong to the result. */
+INLINE void gemm_write(vf acc[MR][NRV], const int high, const int wide, float *c, idx ldc, idx rows, idx cols,
+                       const float *bias, int add) {
+    UNROLL for (int i = 0; i < high; i++) {
+        if (i >= rows) return;
+        UNROLL for (int j = 0; j < wide; j++) {
+            float *at = c + i * ldc + j * VL;
+            const idx left = cols - j * VL;
+            if (left <= 0) continue;
+            vf v = acc[i][j];
+            if (add) v += GET(at);
+            if (bias) v += GET(bias + j * VL);
+            PUT(at, v);
         }
+    }
 }
 
 /* `count` lines of `depth` numbers, `width` lines interleaved: out[p][line]; missing lines are zero. */
@@ -96,9 +89,18 @@ INLINE void pack_lines(const float *src, idx line, idx step, idx count, idx dept
             for (; p < depth; p++)
                 UNROLL for (int i = 0; i < width; i++) out[p * width + i] = s[i * line + p];
         } else {
-            for (; p < depth; p++)
-                UNROLL for (int i = 0; i < width; i++)
-                    out[p * width + i] = i < here ? s[i * line + p * step] : 0.0f;
+            for (; step == 1 && p + 4 <= depth; p += 4) {
+                for (idx i = 0; i + 4 <= here; i += 4) square(s + i * line + p, line, out + p * width + i, width);
+                for (int q = 0; q < 4; q++)
+                    for (idx i = here / 4 * 4; i < width; i++)
+                        out[(p + q) * width + i] = i < here ? s[i * line + p + q] : 0.0f;
+            }
+            for (; p < depth; p++) {
+                float *to = out + p * width;
+                if (line == 1) memcpy(to, s + p * step, (size_t)here * 4);
+                else for (idx i = 0; i < here; i++) to[i] = s[i * line + p * step];
+                memset(to + here, 0, (size_t)(width - here) * 4);
+            }
         }
         out += depth * width;
     }
@@ -111,10 +113,10 @@ static size_t K(gemm_scratch)(const Gemm *g) {
 }
 
 /* Few rows or few columns, both along memory: dot products, nothing to pack. */
-INLINE void gemm_dots(const Gemm *g, const int rows, idx i) {
+INLINE void gemm_dots(const Gemm *g, const int rows, idx i, idx from, idx end) {
     const idx whole = g->k - g->k % VL;
-    for (idx j = 0; j < g->n; j += 4) {
-        const int cols = g->n - j < 4 ? (int)(g->n - j) : 4;
+    for (idx j = from; j < end; j += 4) {
+        const int cols = end - j < 4 ? (int)(end - j) : 4;
         vf acc[4][4];
         UNROLL for (int r = 0; r < rows; r++)
             UNROLL for (int c = 0; c < 4; c++) acc[r][c] = (vf){0};
@@ -140,30 +142,45 @@ INLINE void gemm_dots(const Gemm *g, const int rows, idx i) {
     }
 }
 
+/* A few columns of B at a time, which all rows of A then find in the cache. */
 static void K(gemm_few)(const Gemm *g) {
-    idx i = 0;
-    for (; i + 4 <= g->m; i += 4) gemm_dots(g, 4, i);
-    if (g->m - i == 3) gemm_dots(g, 3, i);
-    if (g->m - i == 2) gemm_dots(g, 2, i);
-    if (g->m - i == 1) gemm_dots(g, 1, i);
+    const idx most = g->m <= 4 ? g->n : 16;
+    for (idx from = 0; from < g->n; from += most) {
+        const idx end = g->n - from < most ? g->n : from + most;
+        idx i = 0;
+        for (; i + 4 <= g->m; i += 4) gemm_dots(g, 4, i, from, end);
+        if (g->m - i == 3) gemm_dots(g, 3, i, from, end);
+        if (g->m - i == 2) gemm_dots(g, 2, i, from, end);
+        if (g->m - i == 1) gemm_dots(g, 1, i, from, end);
+    }
 }
 
 INLINE void gemm_block(const Gemm *g, const float *a, const float *b, idx b_step, idx kc, float *c, idx rows,
-                       idx cols, const float *bias, int add, const int high) {
+                       idx cols, const float *bias, int add, const int high, const int wide) {
     vf acc[MR][NRV];
-    gemm_tile(kc, a, b, b_step, acc, high);
-    gemm_write(acc, high, c, g->ldc, rows < high ? rows : high, cols < NR ? cols : NR, bias, add);
+    gemm_tile(kc, a, b, b_step, acc, high, wide);
+    gemm_write(acc, high, wide, c, g->ldc, rows < high ? rows : high, cols < NR ? cols : NR, bias, add);
+}
+
+/* One block of columns against all rows; `wide` vectors of it are not empty. */
+INLINE void gemm_strip(const Gemm *g, const float *pa, const float *b, idx b_step, idx kc, float *c, idx mc,
+                       idx cols, const float *bias, int add, const int wide) {
+    for (idx i = 0; i < mc; i += MR, c += MR * g->ldc) {
+        const float *a = pa + i * kc;
+        if (mc - i > MR / 2) gemm_block(g, a, b, b_step, kc, c, mc - i, cols, bias, add, MR, wide);
+        else gemm_block(g, a, b, b_step, kc, c, mc - i, cols, bias, add, MR / 2, wide);
+    }
 }
 
 static void K(gemm_blocks)(const Gemm *g, const float *pa, const float *pb, idx b_step, idx i0, idx mc, idx j0,
                            idx nc, idx kc, int add, const float *bias) {
-    for (idx j = 0; j < nc; j += NR)
-        for (idx i = 0; i < mc; i += MR) {
-            const float *b = b_step == NR ? pb + j * kc : pb + j, *to = bias ? bias + j0 + j : NULL;
-            float *c = g->c + (i0 + i) * g->ldc + j0 + j;
-            if (mc - i > MR / 2) gemm_block(g, pa + i * kc, b, b_step, kc, c, mc - i, nc - j, to, add, MR);
-            else gemm_block(g, pa + i * kc, b, b_step, kc, c, mc - i, nc - j, to, add, MR / 2);
-        }
+    for (idx j = 0; j < nc; j += NR) {
+        const float *b = b_step == NR ? pb + j * kc : pb + j, *to = bias ? bias + j0 + j : NULL;
+        float *c = g->c + i0 * g->ldc + j0 + j;
+        if (nc - j <= VL) gemm_strip(g, pa, b, b_step, kc, c, mc, nc - j, to, add, 1);
+        else if (NRV > 2 && nc - j <= 2 * VL) gemm_strip(g, pa, b, b_step, kc, c, mc, nc - j, to, add, 2);
+        else gemm_strip(g, pa, b, b_step, kc, c, mc, nc - j, to, add, NRV);
+    }
 }
 
 /* What columns [j0, j0 + nc) get from depth [p0, p0 + kc); A is packed once where one piece holds it. */
@@ -185,7 +202,7 @@ INLINE void gemm_columns(const Gemm *g, idx p0, idx kc, idx j0, idx nc, idx mc_m
 }
 
 static void K(gemm)(const Gemm *g, float *scratch) {
-    if ((g->m <= 8 || g->n <= 16) && g->a_col == 1 && g->b_row == 1 && g->k >= VL) {
+    if ((g->m <= FEW || g->n <= FEW) && g->a_col == 1 && g->b_row == 1 && g->k >= VL) {
         K(gemm_few)(g);
         return;
     }

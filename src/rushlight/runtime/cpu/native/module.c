@@ -1,6 +1,7 @@
 /* The Python module: kernels as callables with a NumPy body behind them, threads, memory. */
 #define RL_IMPORTS_NUMPY
 #include "arrays.h"
+#include "conv.h"
 
 #include "scalars.h"
 
@@ -10,16 +11,18 @@ const Loops *RL = &loops_base;
 
 static void choose_loops(void) {
 #if defined(__x86_64__)
+    const char *most = getenv("RUSHLIGHT_CPU_ISA"); /* AVX2 or SSE2: what older machines run, for tests */
+    const int base = most && strcmp(most, "SSE2") == 0, narrow = base || (most && strcmp(most, "AVX2") == 0);
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) RL = &loops_avx512;
-    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) RL = &loops_avx2;
+    if (!narrow && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) RL = &loops_avx512;
+    else if (!base && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) RL = &loops_avx2;
 #endif
 }
 
 const Loops *loops_for_width(idx width) {
     if (width >= RL->lanes) return RL;
 #if defined(__x86_64__)
-    if (width >= 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &loops_avx2;
+    if (width >= 8 && RL != &loops_base) return &loops_avx2; /* whoever has AVX-512 has AVX2 */
 #endif
     return width >= loops_base.lanes ? &loops_base : NULL;
 }
@@ -111,7 +114,7 @@ static PyTypeObject NativeType = {
 };
 
 static const Entry *const families[] = {
-    conv_entries,    input_entries, weight_entries, matmul_entries,    pool_entries,   point_entries,  fused_entries,
+    conv_entries,    input_entries, weight_entries, matmul_entries,    pool_entries,   point_entries,  fused_entries, attention_entries,
     softmax_entries, norm_entries,  update_entries, recurrent_entries, gather_entries, reduce_entries, move_entries,
 };
 #define FAMILIES (sizeof families / sizeof *families)
@@ -319,5 +322,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     choose_loops();
     threads_init();
     memory_init();
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    if (module && PyModule_AddIntConstant(module, "FEW_PLACES", FEW_PLACES) < 0) Py_CLEAR(module);
+    return module;
 }

@@ -163,11 +163,18 @@ def _out_shape(x: tuple, w: tuple, how: dict) -> tuple[int, ...]:
     return (x[0], w[0], *size)
 
 
-def _check_work(lib: Library, like: np.ndarray, out: tuple, w_shape: tuple, groups: int) -> None:
+def _check_work(
+    lib: Library, like: np.ndarray, out: tuple, w_shape: tuple, groups: int, forward: bool = False
+) -> None:
     """Refuse convolutions that are too small, or that the native engine behind does as well."""
     if prod(out) * prod(w_shape[1:]) < _SMALLEST:
         raise Refused
-    few = min(w_shape[0] // groups, w_shape[1]) < _CHANNELS
+    places = (
+        prod(out) // out[1]
+    )  # the native engine computes few of them without turning the weights
+    few = min(w_shape[0] // groups, w_shape[1]) < _CHANNELS or (
+        forward and places <= lib.few_places and groups == 1
+    )
     if few and lib.picky and like.dtype == _FLOAT:
         raise Refused
 
@@ -180,7 +187,7 @@ def _key(name: str, arrays: tuple, how: dict) -> Hashable:
 @_kernel
 def conv(lib: Library, x: Any, w: Any, b: Any, **how: Any) -> Any:
     shape = _out_shape(x.shape, w.shape, how)
-    _check_work(lib, x, shape, w.shape, how["groups"])
+    _check_work(lib, x, shape, w.shape, how["groups"], forward=True)
     out = _empty(lib, shape, _is_last(x) or _is_last(w), x.dtype)
 
     def make() -> Plan:

@@ -79,6 +79,7 @@ class Library:
         # Elsewhere bfloat16 is emulated, and slower than NumPy's way through float32.
         self.has_bfloat16 = bool(c.dnnl_get_effective_cpu_isa() & 0x80)
         self.usable = True  # not in a forked child
+        self.few_places = 0  # results of a convolution so few that the engine behind is quicker
         self.picky = (
             False  # whether a good engine stands behind, for all that oneDNN does no better
         )
