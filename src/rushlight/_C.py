@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._names.refusal import refuser
+from ._names.refusal import absent_classes, refuser
 from .base.device import device
 from .base.dtypes import dtype
 from .base.formats import layout, memory_format
@@ -30,6 +30,16 @@ Node = _no_graphs("Node")
 Value = _no_graphs("Value")
 PyTorchFileReader = refuser("_C", "reads files in one go", "Use rushlight.load.")(
     "PyTorchFileReader"
+)
+_SCRIPT_TYPES = (
+    "AnyType BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType FutureType IntType "
+    "InterfaceType ListType NoneType NumberType OptionalType PyObjectType RRefType StreamObjType StringType "
+    "TensorType TupleType UnionType"
+)
+globals().update(
+    absent_classes(
+        "_C", "has no TorchScript types", "See rushlight.compile.", _SCRIPT_TYPES.split()
+    )
 )
 _TensorBase = TensorBase
 _TensorMeta = type(TensorBase)  # the class of the class, which libraries annotate with

@@ -23,6 +23,18 @@ __all__ = [
     "set_dir",
 ]
 
+_LATER = {"help": "local_help", "list": "local_names", "load": "local_load", "tqdm": "tqdm"}
+
+
+def __getattr__(name: str) -> Any:
+    """Folders with a hubconf.py, loaded when they are first asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    from . import _hub_local
+
+    return getattr(_hub_local, _LATER[name])
+
+
 _CHUNK = 1 << 17
 _TIMEOUT = 30.0
 # resnet18-bfd8deac.pth: the file's name carries the beginning of its SHA-256.

@@ -23,7 +23,11 @@ class ProfilerActivity(Enum):
     """
 
     CPU = 0
-    CUDA = 1
+    XPU = 1
+    MTIA = 4
+    CUDA = 2
+    HPU = 3
+    PrivateUse1 = 5
 
 
 class ProfilerAction(Enum):

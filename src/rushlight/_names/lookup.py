@@ -15,7 +15,7 @@ PACKAGE = __name__.split(".")[0]
 
 # Submodules that `import rushlight` does not load; `rushlight.nn` loads them on first use.
 SUBMODULES = (
-    "_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "amp", "ao", "autograd", "backends", "capture", "cli",
+    "_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "amp", "ao", "autograd", "backends", "capture", "classes", "cli",
     "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "export", "fft", "func", "functional", "futures",
     "fx", "hub", "io", "jit", "library", "linalg", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx",
     "ops", "optim", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "sparse", "special", "storage",
@@ -38,6 +38,9 @@ LATE = {
     **dict.fromkeys(("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage",
                      "ComplexFloatStorage", "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage",
                      "LongStorage", "ShortStorage"), "storage"),
+    **dict.fromkeys(("AnyType", "BoolType", "ClassType", "ComplexType", "DeviceObjType", "DictType", "EnumType", "FloatType",
+                     "FutureType", "IntType", "InterfaceType", "ListType", "NoneType", "NumberType", "OptionalType",
+                     "PyObjectType", "RRefType", "StreamObjType", "StringType", "TensorType", "TupleType", "UnionType"), "_C"),
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max",
                      "sym_min", "sym_not", "sym_sum"), "_symbols"),
     **dict.fromkeys(("_assert_async", "_check", "_check_index", "_check_is_size",

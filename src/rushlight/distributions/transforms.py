@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from ._compose import ComposeTransform, IndependentTransform, Transform, identity_transform
+from ._compose import (
+    ComposeTransform,
+    IndependentTransform,
+    Transform,
+    _InverseTransform,  # noqa: F401 - asked for here
+    identity_transform,
+)
 from ._elementwise import (
     AbsTransform,
     AffineTransform,

@@ -12,7 +12,11 @@ from ...operators.create.filled import full
 from ...runtime.thread import here
 from .. import functional as F
 from .. import init
-from ._transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
+from ._transformer_layers import (
+    TransformerDecoderLayer,
+    TransformerEncoderLayer,
+    _get_activation_fn,  # noqa: F401 - asked for here
+)
 from .activation import GELU, ReLU
 from .container import ModuleList
 from .module import Module

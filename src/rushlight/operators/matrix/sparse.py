@@ -10,7 +10,7 @@ from ...base.config import settings
 from ...base.errors import NotYet
 from ...base.formats import sparse_coo, sparse_csc, sparse_csr
 from ...base.shapes import Size
-from ...core.public import public
+from ...core.public import public, publish
 from ...core.tensor import Tensor
 from ..create.filled import empty
 from ..create.from_data import tensor
@@ -413,3 +413,6 @@ def spmm(input: Any, mat2: Tensor) -> Tensor:
         mat2: the dense matrix.
     """
     return input.matmul(mat2) if isinstance(input, SparseTensor) else input.mm(mat2)
+
+
+publish("torch", "dsmm", spmm)

@@ -169,6 +169,45 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 @public("torch")
+def get_deterministic_debug_mode() -> int:
+    """Return 0 for kernels of any kind, 1 for a warning where one is not deterministic, 2 for an error.
+
+    Example:
+        >>> torch.get_deterministic_debug_mode()
+        0
+    """
+    if not settings.deterministic:
+        return 0
+    return 1 if settings.deterministic_warn_only else 2
+
+
+@public("torch")
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` with one word for its two switches.
+
+    Args:
+        debug_mode: "default" or 0, "warn" or 1, "error" or 2.
+
+    Raises:
+        RuntimeError: if it is none of them.
+
+    Example:
+        >>> torch.set_deterministic_debug_mode("warn")
+        >>> torch.get_deterministic_debug_mode()
+        1
+        >>> torch.set_deterministic_debug_mode(0)
+    """
+    words = {"default": 0, "warn": 1, "error": 2}
+    number = words.get(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    if number not in (0, 1, 2):
+        raise RuntimeError(
+            "invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got "
+            f"{debug_mode}"
+        )
+    use_deterministic_algorithms(number > 0, warn_only=number == 1)
+
+
+@public("torch")
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether `use_deterministic_algorithms` was switched on.
 

@@ -1,0 +1,5 @@
+"""`torch.amp.autocast_mode`: autocast under PyTorch's longer path."""
+
+from .autocast import autocast, custom_bwd, custom_fwd, is_autocast_available
+
+__all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
