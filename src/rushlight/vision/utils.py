@@ -1,4 +1,4 @@
-"""Pictures laid out in a grid, and saved."""
+"""Pictures laid out in a grid, saved, and drawn into."""
 
 from __future__ import annotations
 
@@ -12,9 +12,18 @@ from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..io.atomic import atomic_write
 from ..operators.shape.join import cat, stack
+from ._drawing import (
+    draw_bounding_boxes,
+    draw_keypoints,
+    draw_segmentation_masks,
+    flow_to_image,
+)
 from ._pillow import need
 
-__all__ = ["make_grid", "save_image"]
+__all__ = [
+    "draw_bounding_boxes", "draw_keypoints", "draw_segmentation_masks", "flow_to_image", "make_grid",
+    "save_image",
+]  # fmt: skip
 
 
 def _batch_of(tensor: Any) -> Tensor:

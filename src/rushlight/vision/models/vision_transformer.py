@@ -15,7 +15,7 @@ from ...operators.shape.join import cat
 from ..ops.misc import MLP, Conv2dNormActivation
 from ..transforms._modes import InterpolationMode
 from ._build import build, weights
-from ._utils import _ovewrite_named_param
+from ._utils import _ovewrite_named_param, check
 from ._weights import imagenet
 
 __all__ = [
@@ -75,8 +75,7 @@ class EncoderBlock(nn.Module):
         self.mlp = MLPBlock(hidden_dim, mlp_dim, dropout)
 
     def forward(self, input: Tensor) -> Tensor:
-        if input.dim() != 3:
-            raise AssertionError(f"Expected (batch_size, seq_length, hidden_dim) got {input.shape}")
+        check(input.dim() == 3, f"Expected (batch_size, seq_length, hidden_dim) got {input.shape}")
         x = self.ln_1(input)
         x, _ = self.self_attention(x, x, x, need_weights=False)
         x = self.dropout(x) + input
@@ -103,8 +102,7 @@ class Encoder(nn.Module):
         self.ln = norm_layer(hidden_dim)
 
     def forward(self, input: Tensor) -> Tensor:
-        if input.dim() != 3:
-            raise AssertionError(f"Expected (batch_size, seq_length, hidden_dim) got {input.shape}")
+        check(input.dim() == 3, f"Expected (batch_size, seq_length, hidden_dim) got {input.shape}")
         return self.ln(self.layers(self.dropout(input + self.pos_embedding)))
 
 
@@ -204,10 +202,8 @@ class VisionTransformer(nn.Module):
     def _process_input(self, x: Tensor) -> Tensor:
         n, _, h, w = x.shape
         for name, size in (("height", h), ("width", w)):
-            if size != self.image_size:
-                raise AssertionError(
-                    f"Wrong image {name}! Expected {self.image_size} but got {size}!"
-                )
+            said = f"Wrong image {name}! Expected {self.image_size} but got {size}!"
+            check(size == self.image_size, said)
         return self.conv_proj(x).reshape(n, self.hidden_dim, -1).permute(0, 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
