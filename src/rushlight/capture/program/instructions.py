@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from .arena import peak
@@ -205,13 +205,3 @@ def writers(instructions: Iterable[Instruction]) -> dict[int, list[int]]:
             if not places or places[-1] != at:
                 places.append(at)
     return found
-
-
-def substitute(instructions: Iterable[Instruction], old: dict[int, Slot]) -> Iterator[Instruction]:
-    """The instructions with slots replaced, by number."""
-    for ins in instructions:
-        if any(i.__class__ is Slot and i.number in old for i in ins.inputs):
-            inputs = tuple(old.get(i.number, i) if i.__class__ is Slot else i for i in ins.inputs)
-            writes = tuple(old.get(s.number, s) for s in ins.writes)
-            ins = ins.replaced(inputs=inputs, writes=writes)
-        yield ins
