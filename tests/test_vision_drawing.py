@@ -58,7 +58,8 @@ def test_masks() -> None:
     grey = torch.full((3, 20, 30), 100, dtype=torch.uint8)
     made = utils.draw_segmentation_masks(grey, masks, 0.5, ["red", "blue"])
     assert made[:, 2, 0].tolist() == [177, 50, 50]
-    assert made[:, 7, 0].tolist() == [50, 50, 177]  # the later mask covers the earlier one
+    assert made[:, 7, 0].tolist() == [50, 50, 50]  # black where masks meet, as in torchvision
+    assert made[:, 12, 0].tolist() == [50, 50, 177]
     assert made[:, 19, 0].tolist() == [100, 100, 100]
     with pytest.raises(ValueError, match="dtype bool"):
         utils.draw_segmentation_masks(grey, masks.int())

@@ -173,7 +173,7 @@ def draw_segmentation_masks(
     Args:
         image: (3, H, W), uint8 or floats from 0 to 1.
         masks: (N, H, W) or (H, W), bool.
-        alpha: 0 shows the picture only, 1 the colours only.
+        alpha: 0 shows the picture only, 1 the colours only; pixels of several masks are tinted black.
         colors: one colour, or a list with one for each mask: names or (red, green, blue).
 
     Raises:
@@ -205,6 +205,7 @@ def draw_segmentation_masks(
     for mask, colour in zip(masks, _colours(colors, masks.shape[0])):
         shade = tensor(colour, dtype=dtypes.uint8, device=image.device)[:, None, None]
         painted = where(mask, convert_image_dtype(shade, image.dtype), painted)
+    painted = painted.masked_fill(masks.sum(0) > 1, 0)  # black where masks meet, as in torchvision
     return (image * (1 - alpha) + painted * alpha).to(image.dtype)
 
 

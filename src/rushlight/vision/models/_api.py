@@ -46,7 +46,7 @@ Args:
 
 Example:
     >>> from rushlight.vision import models
-    >>> models.{name}.DEFAULT.meta["num_params"]
+    >>> models.get_weight("{name}.DEFAULT").meta["num_params"]
     {count}
 """
 _BUILDER = """{said}

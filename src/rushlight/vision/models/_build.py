@@ -48,6 +48,24 @@ def build(
     return register_model(name)(made)
 
 
+_ON = """{said}
+
+Args:
+    weights: a member of `{kinds}` or its name, which is downloaded; None for random ones.
+    progress: show the download.
+    num_classes: the number of classes; {classes} unless weights say otherwise.
+    weights_backbone: a member of `{below}`, where `weights` is None; it is downloaded, None for random ones.
+    kwargs: arguments of the network's class.
+
+Example:
+    >>> from rushlight.vision import models
+    >>> with torch.device("meta"):  # shapes alone; without this line, with random weights
+    ...     net = models.get_model("{name}", num_classes=5, weights_backbone=None)
+    >>> net.training
+    True
+"""
+
+
 def build_on(
     name: str,
     kinds: Any,
@@ -96,7 +114,10 @@ def build_on(
         return model
 
     builder.__name__ = builder.__qualname__ = name
-    builder.__doc__, builder.__module__ = doc, module
+    builder.__doc__ = _ON.format(
+        said=doc, kinds=kinds.__name__, below=family.__name__, classes=classes, name=name
+    )
+    builder.__module__ = module
     trained = usual if usual is not None else next(iter(family))
     made = handle_legacy_interface(
         weights=("pretrained", list(kinds)[-1]), weights_backbone=("pretrained_backbone", trained)

@@ -28,6 +28,8 @@ class KeypointRCNN(FasterRCNN):
         num_classes: the number of classes, with the background.
         min_size: the shorter edge of resized pictures; several between 640 and 800 if None.
         max_size: the longest that the other edge may be.
+        image_mean: subtracted from each channel.
+        image_std: divides each channel.
         keypoint_roi_pool: reads regions for points.
         keypoint_head: from regions to maps.
         keypoint_predictor: from maps to heat maps.

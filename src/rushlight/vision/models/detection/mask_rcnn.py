@@ -30,6 +30,8 @@ class MaskRCNN(FasterRCNN):
         num_classes: the number of classes, with the background.
         min_size: the shorter edge of resized pictures.
         max_size: the longest that the other edge may be.
+        image_mean: subtracted from each channel.
+        image_std: divides each channel.
         mask_roi_pool: reads regions for masks.
         mask_head: from regions to maps.
         mask_predictor: from maps to logits of masks.
