@@ -4,7 +4,7 @@ VENV := .venv
 LOCKED ?= # 1: packages of the tests only with the hashes of requirements-ci.lock
 BIN := $(VENV)/bin
 
-.PHONY: help train test test-numpy lint types stubs parity coverage-api libraries bench trust wheel docs docs-check clean
+.PHONY: help train test test-numpy lint types stubs parity coverage-api libraries bench trust wheel docs docs-check nightly release clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -73,6 +73,12 @@ docs: $(VENV)/.docs ## the documentation site, into site/; building needs no net
 
 docs-check: docs ## open every page of it in a headless Chromium
 	$(BIN)/python tools/site_check.py
+
+nightly: $(VENV)/.oracle ## a few benchmarks beside PyTorch: a line in benchmarks/history.jsonl, and its picture
+	$(BIN)/python benchmarks/nightly.py $(ARGS)
+
+release: $(VENV)/.dev ## version, changelog, checks, sdist and wheel; uploads nothing (ARGS="0.2.0 --dry-run")
+	$(BIN)/python tools/release.py $(ARGS)
 
 clean: ## remove what was built and installed here
 	rm -rf $(VENV) build dist site src/*.egg-info

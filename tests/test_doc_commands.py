@@ -1,0 +1,153 @@
+"""The commands of the documentation: every option, target, script, extra and page that they name is there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from rushlight.cli.errors import UsageError
+from rushlight.cli.options import parser
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "examples/README.md"])
+FENCED = re.compile(r"^ *```(?!python)[a-z]*\n(.*?)^ *```$", re.S | re.M)
+INDENTED = re.compile(r"(?:\A|\n\n)((?:    .*\n|\n(?=    ))+)")
+INLINE = re.compile(r"`((?:rushlight|make|python) [^`]+)`")
+MEANT = re.compile(r"\.\.\.|[|<>…]|[A-Z]{4,}")  # a pattern to fill in, not something to type
+
+
+def typed(page: Path) -> list[str]:
+    """The command lines of a page, without what stands behind #."""
+    text = page.read_text() + "\n"
+    python = re.sub(r"^```python\n.*?^```$", "", text, flags=re.S | re.M)
+    blocks = [m[1] for m in FENCED.finditer(python)] + [m[1] for m in INDENTED.finditer(python)]
+    lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    lines = [re.split(r"\s+#\s", line)[0].strip() for line in lines]
+    lines += [m[1] for m in INLINE.finditer(re.sub(r"^(?: {4}.*|```.*)$", "", python, flags=re.M))]
+    return [
+        x
+        for x in lines
+        if re.match(r"(rushlight|make|python|pip install) ?", x) and not MEANT.search(x)
+    ]
+
+
+COMMANDS = sorted({(str(p.relative_to(ROOT)), c) for p in PAGES for c in typed(p)})
+
+
+def wrong(command: str) -> str | None:
+    """What does not exist of a command, or None."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None  # a sentence that begins like a command
+    if words[0] == "rushlight":
+        return _of_rushlight(words[1:])
+    if words[0] == "make":
+        return _of_make([w for w in words[1:] if "=" not in w])
+    if words[0] == "python":
+        return _of_python(words[1:])
+    return _of_pip(words[2:])
+
+
+def _of_rushlight(words: list[str]) -> str | None:
+    if words[:1] == ["run"]:
+        known = {"--trace", "--no-trace", "--explain"}
+        options = [w for w in words[1:] if w.startswith("--")]
+        return None if words[1:2] == ["-m"] or set(options) <= known else f"options {options}"
+    if words[:1] == ["launch"] or not words:
+        return None
+    try:
+        parser().parse_args(words)
+    except UsageError as error:
+        # a command or an option that is only named, in a sentence, lacks what it must be given
+        named = ("required" in str(error) and len(words) == 1) or (
+            f"{words[-1]}: expected" in str(error)
+        )
+        return None if named else str(error)
+    except SystemExit as stop:  # --help, --version
+        return None if not stop.code else f"exit code {stop.code}"
+    return None
+
+
+def _of_make(words: list[str]) -> str | None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M)
+    missing = [w for w in words if re.fullmatch(r"[a-z-]+", w) and w not in targets]
+    return f"no target {missing}" if missing else None
+
+
+def _of_python(words: list[str]) -> str | None:
+    scripts = [w for w in words if w.endswith(".py")]
+    if words[:1] in (["-m"], ["-c"]) or not scripts or "/" not in scripts[0]:
+        return None
+    path = ROOT / scripts[0]
+    if not path.exists():
+        return f"no file {scripts[0]}"
+    text = path.read_text()
+    lost = [w for w in words if w.startswith("--") and f'"{w.partition("=")[0]}"' not in text]
+    return f"{scripts[0]} has no {lost}" if lost else None
+
+
+def _of_pip(words: list[str]) -> str | None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    asked = [e for w in words for e in re.findall(r"^(?:rushlight|\.)\[([a-z,]+)\]", w)]
+    lost = [e for one in asked for e in one.split(",") if e not in extras]
+    return f"no extra {lost}" if lost else None
+
+
+@pytest.mark.parametrize("page, command", COMMANDS, ids=[f"{p}: {c}" for p, c in COMMANDS])
+def test_a_command_can_be_typed(page: str, command: str) -> None:
+    assert wrong(command) is None
+
+
+def test_commands_are_found_and_refused() -> None:
+    assert len(COMMANDS) >= 80
+    for bad in ("rushlight trian", "rushlight train --epoks 3", "make nothing", "python tools/none.py",
+                "python tools/wheel.py --nothing x", "pip install 'rushlight[none]'"):  # fmt: skip
+        assert wrong(bad), bad
+
+
+def test_every_page_with_code_is_run() -> None:
+    """`tests/test_site.py` runs the Python blocks of all pages; the lab's other languages have the English code."""
+    listed = subprocess.run(
+        [sys.executable, "-c", "import test_site; print(*test_site.PAGES, sep='\\n')"],
+        cwd=ROOT / "tests", capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    run = {Path(line) for line in listed.stdout.split("\n") if line}
+    translated = {ROOT / f"docs/lab/{language}.md" for language in ("ko", "ja", "es")}
+    with_code = {p for p in PAGES if re.search(r"^```python$", p.read_text(), re.M)}
+    assert with_code - translated - {ROOT / "CONTRIBUTING.md"} <= run
+
+
+def test_the_op_of_the_contributing_page() -> None:
+    """Its block shows lines of two files, which import what they need; it adds an op, so it has its own process."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    (block,) = re.findall(r"^```python\n(.*?)^```$", text, re.S | re.M)
+    code, _, row = block.partition("# tests/rows/unary.py\n")
+    script = f"""
+from rushlight.core.op import Op
+from rushlight.core.public import public
+from rushlight.core.tensor import Tensor
+from rushlight.operators.made_of.pointwise import same_meta
+from rushlight.operators.made_of.promotion import promote_unary_float
+from optable import *
+{code}
+rows = [{row}]
+import rushlight as torch
+x = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
+assert torch.autograd.gradcheck(lambda x: x.softplus_like(2.0), (x,))
+assert torch.allclose(softplus_like(x, 2.0), torch.nn.functional.softplus(x, 2.0))
+print(rows[0].op if hasattr(rows[0], "op") else rows[0])
+"""
+    path = [str(ROOT / "src"), str(ROOT / "tests")]
+    script = f"import sys; sys.path[:0] = {path!r}\n{script}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "softplus_like" in done.stdout
