@@ -155,7 +155,7 @@ def multi_dot(tensors: Any, *, out: Any = None) -> Tensor:
 
 
 def _best_split(chain: list[Tensor]) -> dict[tuple[int, int], int]:
-    """Where to split every stretch of the chain; the textbook dynamic programme."""
+    """For every part of the chain, where to split it at the least cost; found by dynamic programming."""
     sizes = [chain[0]._a.shape[0], *[t._a.shape[1] for t in chain]]
     n = len(chain)
     cost = {(i, i): 0 for i in range(n)}

@@ -154,7 +154,7 @@ logical_not = unary(
 
 
 def _ask_floats(ufunc: str, others: bool) -> Any:
-    """A body that asks floats by a ufunc and answers `others` for integers."""
+    """A body that calls a ufunc for floats and returns `others` everywhere for integers."""
 
     def body(xp: Any, x: Any) -> Any:
         if x.dtype.kind in "fcV":

@@ -34,7 +34,7 @@ def _unbind_backward(gs: list, x_shape: tuple, dim: int) -> tuple:
 
 
 def _with_zeros(gs: list, shapes: list) -> list[Tensor]:
-    """The gradients with zeros for the outputs nobody used."""
+    """The gradients, with zeros for outputs that were not used."""
     some = next(g for g in gs if g is not None)
     return [some.new_zeros(s) if g is None else g for g, s in zip(gs, shapes)]
 
