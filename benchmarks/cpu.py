@@ -267,6 +267,9 @@ def plot(table: dict[str, Any], path: Path, cpu_time: bool) -> bool:
         return False
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import NullFormatter
+
+    from rushlight.cli.drawing import plain_numbers
 
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for axis, (kind, rows) in zip(axes, table.items()):
@@ -276,7 +279,9 @@ def plot(table: dict[str, Any], path: Path, cpu_time: bool) -> bool:
         label = "CPU microseconds per image, one thread" if cpu_time else "microseconds per image"
         axis.set(xscale="log", yscale="log", ylabel=label)
         axis.set_xlabel("batch size (lab net)" if kind == "batch" else "width (batch 64)")
-        axis.set_xticks(values, [str(v) for v in values])
+        axis.set_xticks(values, [f"{v:,}" for v in values])
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        plain_numbers(axis.yaxis)
         axis.grid(alpha=0.3)
         axis.legend()
     path.parent.mkdir(parents=True, exist_ok=True)

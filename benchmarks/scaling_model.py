@@ -141,6 +141,8 @@ def draw(rows: list[dict[str, Any]], path: str) -> None:
             mine = [r for r in rows if r["net"] == net.name and r["network"] in ("NVLink", way)]
             axes.plot([r["gpus"] for r in mine], [r["efficiency"] for r in mine], style, ms=4, label=f"{net.name}; {way}")  # fmt: skip
     axes.set_xscale("log", base=2)
+    counts = sorted({r["gpus"] for r in rows})
+    axes.set_xticks(counts, [f"{n:,}" for n in counts])
     axes.set_ylim(0, 1.05)
     axes.set_xlabel("GPUs (8 to a host)")
     axes.set_ylabel("share of N times one GPU, predicted")

@@ -98,3 +98,17 @@ def test_refusals(tmp_path, capsys, args: list[str], says: str) -> None:
     assert main(["bench", *args, "--out", str(tmp_path)]) == 2
     out, err = capsys.readouterr()
     assert out == "" and says in err and err.count("\n") == 1
+
+
+def test_plain_numbers_beside_the_axes() -> None:
+    """2,000, not 2 times a power of ten."""
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    from rushlight.cli.drawing import plain_numbers
+
+    axis = figure.subplots()
+    axis.plot([1, 2], [30, 40_000])
+    axis.set_yscale("log")
+    plain_numbers(axis.yaxis)
+    figure.canvas.draw()
+    shown = [t.get_text() for t in axis.get_yticklabels(which="both") if t.get_text()]
+    assert {"50", "2,000", "20,000"} <= set(shown) and not [t for t in shown if "$" in t]

@@ -61,6 +61,15 @@ def draw_confusion(path: str, result: Any) -> None:
     figure.savefig(path, bbox_inches="tight")  # long class names
 
 
+def plain_numbers(axis: Any) -> None:
+    """2,000 beside an axis of logarithms instead of 2 times a power of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(10, (1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:,.10g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def draw_speeds(path: str, title: str, rows: list[dict[str, Any]], places: list[str]) -> str:
     """Images per second over the batch size, log-log: a line for each place and width."""
     figure = _figure(7.5, 5)
@@ -76,6 +85,9 @@ def draw_speeds(path: str, title: str, rows: list[dict[str, Any]], places: list[
                           label=f"{place}, width {width}")  # fmt: skip
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
+    batches = sorted({r["batch"] for r in rows})
+    axis.set_xticks(batches, [f"{b:,}" for b in batches])
+    plain_numbers(axis.yaxis)
     axis.set_xlabel("batch size")
     axis.set_ylabel("images per second")
     axis.set_title(title)

@@ -14,7 +14,8 @@ _MOST = 400  # rows; the rest is counted
 
 def module_html(root: Module) -> str:
     """What `_repr_html_` of a module answers."""
-    rows, left = [], 0
+    rows: list[tuple[str, str, str, str]] = []
+    left = 0
     for path, module in root.named_modules():
         if len(rows) == _MOST:
             left += 1
