@@ -7,13 +7,13 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight.vision import models, utils
+from rushlight.vision import models, transforms, utils
 from rushlight.vision.models.feature_extraction import (
     create_feature_extractor,
     get_graph_node_names,
 )
 
-pytest.importorskip("PIL")
+Image = pytest.importorskip("PIL.Image")
 DARK = torch.zeros(3, 20, 30, dtype=torch.uint8)
 
 
@@ -164,3 +164,22 @@ def test_features_of_a_transformer() -> None:
     assert out["a"].shape == (1, 5, 8) and out["b"].shape == (1, 3)
     with pytest.raises(AssertionError, match="Wrong image height"):
         model(torch.randn(1, 3, 48, 32))
+
+
+# -- elastic deformation -----------------------------------------------------------------------------------
+
+
+def test_elastic() -> None:
+    """Numbers of torchvision 0.28."""
+    x = torch.linspace(0, 1, 36).reshape(1, 6, 6).repeat(1, 5, 5)
+    torch.manual_seed(1)
+    made = transforms.ElasticTransform(alpha=80.0, sigma=3.0)(x).flatten()[::7][1:5]
+    assert np.allclose(made.numpy(), [0.0057257, 0.2577386, 0.8627087, 0.0], atol=1e-5)
+    still = torch.zeros(1, 30, 30, 2)
+    assert torch.allclose(transforms.functional.elastic_transform(x, still), x, atol=1e-5)
+    picture = Image.new("L", (10, 12), 7)
+    assert transforms.ElasticTransform(sigma=0.5)(picture).size == (10, 12)
+    with pytest.raises(ValueError, match="displacement shape"):
+        transforms.functional.elastic_transform(x, still[:, :5])
+    with pytest.raises(TypeError, match="alpha should be"):
+        transforms.ElasticTransform(alpha="much")

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...core.tensor import Tensor
+from ...operators.create.ranges import linspace
+from ...operators.shape.join import stack
 from .._pillow import is_pil_image
 from . import _functional_pil as F_pil
 from . import _functional_tensor as F_t
+from ._convert import pil_to_tensor, to_pil_image
 from ._modes import PIL_NUMBERS, InterpolationMode, as_mode
 
 
@@ -191,3 +194,45 @@ def perspective(
     if isinstance(img, Tensor):
         return F_t.perspective(img, coefficients, mode.value, fill)
     return F_pil.perspective(img, coefficients, PIL_NUMBERS[mode], fill)
+
+
+def elastic_transform(
+    img: Any,
+    displacement: Tensor,
+    interpolation: Any = InterpolationMode.BILINEAR,
+    fill: Any = None,
+) -> Any:
+    """The image read at places that are moved.
+
+    Args:
+        img: a PIL image, or a tensor (..., C, H, W).
+        displacement: (1, H, W, 2), how far each pixel's place is moved to the right and down, where the
+            image is two units wide and high.
+        interpolation: an `InterpolationMode`.
+        fill: the colour of places outside.
+
+    Raises:
+        TypeError: if the displacement is no tensor.
+        ValueError: if it has another shape.
+
+    Example:
+        >>> from rushlight.vision.transforms import functional
+        >>> x = torch.arange(4.0).reshape(1, 1, 4)
+        >>> functional.elastic_transform(x, torch.full((1, 1, 4, 2), 0.5) * torch.tensor([1.0, 0.0]))
+        tensor([[[1., 2., 3., 0.]]])
+    """
+    if not isinstance(displacement, Tensor):
+        raise TypeError("Argument displacement should be a Tensor")
+    mode = as_mode(interpolation)
+    picture = img if isinstance(img, Tensor) else pil_to_tensor(img)
+    _, height, width = F_t.dimensions(picture)
+    if tuple(displacement.shape) != (1, height, width, 2):
+        raise ValueError(
+            f"Argument displacement shape should be {(1, height, width, 2)}, but given {tuple(displacement.shape)}"
+        )
+    device = picture.device
+    x = linspace((1 - width) / width, (width - 1) / width, width, device=device)
+    y = linspace((1 - height) / height, (height - 1) / height, height, device=device)
+    still = stack([x.expand(height, width), y[:, None].expand(height, width)], -1)
+    moved = F_t._sampled(picture, still + displacement[0].to(device), mode.value, fill)
+    return moved if isinstance(img, Tensor) else to_pil_image(moved, mode=img.mode)

@@ -12,13 +12,13 @@ from . import _color_tensor as _colour
 from . import _functional_pil as F_pil
 from . import _functional_tensor as F_t
 from ._convert import convert_image_dtype, pil_to_tensor, to_pil_image, to_tensor
-from ._geometry import affine, perspective, rotate
+from ._geometry import affine, elastic_transform, perspective, rotate
 from ._modes import PIL_NUMBERS, InterpolationMode, as_mode
 
 __all__ = [
     "InterpolationMode", "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue",
     "adjust_saturation", "adjust_sharpness", "affine", "autocontrast", "center_crop",
-    "convert_image_dtype", "crop", "equalize", "erase", "five_crop", "gaussian_blur",
+    "convert_image_dtype", "crop", "elastic_transform", "equalize", "erase", "five_crop", "gaussian_blur",
     "get_dimensions", "get_image_num_channels", "get_image_size", "hflip", "invert", "normalize",
     "pad", "perspective", "pil_to_tensor", "posterize", "resize", "resized_crop",
     "rgb_to_grayscale", "rotate", "solarize", "ten_crop", "to_grayscale", "to_pil_image",

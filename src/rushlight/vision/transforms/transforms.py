@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._auto import AugMix, AutoAugment, AutoAugmentPolicy, RandAugment, TrivialAugmentWide
 from ._containers import Compose, Lambda, RandomApply, RandomChoice, RandomOrder, RandomTransforms
+from ._elastic import ElasticTransform
 from ._fixed import (
     CenterCrop,
     ConvertImageDtype,
@@ -42,7 +43,7 @@ from ._random_warp import RandomAffine, RandomPerspective
 
 __all__ = [
     "AugMix", "AutoAugment", "AutoAugmentPolicy", "RandAugment", "TrivialAugmentWide",
-    "CenterCrop", "ColorJitter", "Compose", "ConvertImageDtype", "FiveCrop", "GaussianBlur",
+    "CenterCrop", "ColorJitter", "Compose", "ConvertImageDtype", "ElasticTransform", "FiveCrop", "GaussianBlur",
     "Grayscale", "InterpolationMode", "Lambda", "LinearTransformation", "Normalize", "PILToTensor",
     "Pad", "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast",
     "RandomChoice", "RandomCrop", "RandomEqualize", "RandomErasing", "RandomGrayscale",
