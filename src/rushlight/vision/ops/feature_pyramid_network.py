@@ -107,11 +107,11 @@ class LastLevelMaxPool(ExtraFPNBlock):
     """
 
     def forward(
-        self, x: list[Tensor], y: list[Tensor], names: list[str]
+        self, results: list[Tensor], x: list[Tensor], names: list[str]
     ) -> tuple[list[Tensor], list[str]]:
         names.append("pool")
-        x.append(F.max_pool2d(x[-1], kernel_size=1, stride=2, padding=0))
-        return x, names
+        results.append(F.max_pool2d(results[-1], kernel_size=1, stride=2, padding=0))
+        return results, names
 
 
 class LastLevelP6P7(ExtraFPNBlock):
@@ -137,9 +137,9 @@ class LastLevelP6P7(ExtraFPNBlock):
         self.use_P5 = in_channels == out_channels
 
     def forward(
-        self, p: list[Tensor], c: list[Tensor], names: list[str]
+        self, results: list[Tensor], x: list[Tensor], names: list[str]
     ) -> tuple[list[Tensor], list[str]]:
-        p6 = self.p6(p[-1] if self.use_P5 else c[-1])
-        p.extend([p6, self.p7(F.relu(p6))])
+        p6 = self.p6(results[-1] if self.use_P5 else x[-1])
+        results.extend([p6, self.p7(F.relu(p6))])
         names.extend(["p6", "p7"])
-        return p, names
+        return results, names

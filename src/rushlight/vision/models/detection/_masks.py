@@ -9,7 +9,7 @@ from ....core.tensor import Tensor
 from ....nn import functional as F
 from ....operators.create.ranges import arange
 from ....operators.shape.join import cat, stack
-from ...ops import roi_align
+from ...ops.roi_align import roi_align
 
 
 def maskrcnn_inference(x: Tensor, labels: list[Tensor]) -> list[Tensor]:

@@ -70,7 +70,8 @@ class FCOSClassificationHead(nn.Module):
         small_normal(self.conv.children())
         self.cls_logits = nn.Conv2d(in_channels, num_anchors * num_classes, 3, 1, 1)
         nn.init.normal_(self.cls_logits.weight, std=0.01)
-        nn.init.constant_(self.cls_logits.bias, prior_bias(prior_probability))
+        bias: Any = self.cls_logits.bias
+        nn.init.constant_(bias, prior_bias(prior_probability))
 
     def forward(self, x: list[Tensor]) -> Tensor:
         return cat([in_order(self.cls_logits(self.conv(m)), self.num_classes) for m in x], 1)

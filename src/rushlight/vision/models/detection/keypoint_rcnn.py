@@ -104,7 +104,8 @@ class KeypointRCNNHeads(nn.Sequential):
         for m in self.children():
             if isinstance(m, nn.Conv2d):
                 nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
-                nn.init.constant_(m.bias, 0)
+                if m.bias is not None:
+                    nn.init.constant_(m.bias, 0)
 
 
 class KeypointRCNNPredictor(nn.Module):
@@ -124,7 +125,8 @@ class KeypointRCNNPredictor(nn.Module):
         super().__init__()
         self.kps_score_lowres = nn.ConvTranspose2d(in_channels, num_keypoints, 4, 2, 1)
         nn.init.kaiming_normal_(self.kps_score_lowres.weight, mode="fan_out", nonlinearity="relu")
-        nn.init.constant_(self.kps_score_lowres.bias, 0)
+        bias: Any = self.kps_score_lowres.bias
+        nn.init.constant_(bias, 0)
         self.up_scale = 2
         self.out_channels = num_keypoints
 

@@ -108,7 +108,8 @@ class RetinaNetClassificationHead(_Tower):
         super().__init__(in_channels, norm_layer)
         self.cls_logits = nn.Conv2d(in_channels, num_anchors * num_classes, 3, 1, 1)
         nn.init.normal_(self.cls_logits.weight, std=0.01)
-        nn.init.constant_(self.cls_logits.bias, prior_bias(prior_probability))
+        bias: Any = self.cls_logits.bias
+        nn.init.constant_(bias, prior_bias(prior_probability))
         self.num_classes = num_classes
         self.num_anchors = num_anchors
         self.BETWEEN_THRESHOLDS = det_utils.Matcher.BETWEEN_THRESHOLDS
@@ -153,8 +154,7 @@ class RetinaNetRegressionHead(_Tower):
     ) -> None:
         super().__init__(in_channels, norm_layer)
         self.bbox_reg = nn.Conv2d(in_channels, num_anchors * 4, 3, 1, 1)
-        nn.init.normal_(self.bbox_reg.weight, std=0.01)
-        nn.init.zeros_(self.bbox_reg.bias)
+        small_normal([self.bbox_reg])
         self.box_coder = det_utils.BoxCoder(weights=(1.0, 1.0, 1.0, 1.0))
         self._loss_type = "l1"
 

@@ -273,8 +273,8 @@ class RoIHeads(nn.Module):
         read = self.keypoint_head(self.keypoint_roi_pool(features, regions, shapes))
         logits = self.keypoint_predictor(read)
         if self.training:
-            points = [t["keypoints"] for t in targets]
-            losses["loss_keypoint"] = keypointrcnn_loss(logits, regions, points, places)
+            true = [t["keypoints"] for t in targets]
+            losses["loss_keypoint"] = keypointrcnn_loss(logits, regions, true, places)
             return
         for found, points, scores in zip(result, *keypointrcnn_inference(logits, regions)):
             found["keypoints"], found["keypoints_scores"] = points, scores
