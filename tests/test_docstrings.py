@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,3 +84,9 @@ def test_a_wrong_example_is_found() -> None:
     assert "Expected" in docstrings.run("wrong", wrong)
     assert "IndexError" in docstrings.run("raises", raises)
     assert not docstrings.run("close", close)
+
+
+def test_python_without_docstrings() -> None:
+    """`python -OO` leaves docstrings out; texts that are made from others must not need them."""
+    code = "import rushlight; rushlight.operators.load_all(); import rushlight.nn, rushlight.vision.models"
+    subprocess.run([sys.executable, "-OO", "-B", "-c", code], check=True)

@@ -291,7 +291,7 @@ def _publish_top(name: str, fn: Any) -> None:
 
     for label, made in ((name, plain), (name + "_", inplace)):
         made.__name__ = made.__qualname__ = label
-        made.__doc__ = f"""{(fn.__doc__ or "").splitlines()[0]}
+        made.__doc__ = f"""{(fn.__doc__ or "").partition(chr(10))[0]}
 
     Args:
         p: the probability that an element or a channel is left out.
