@@ -135,14 +135,14 @@ def threads(count: int, seed: int, record: Record) -> tuple[str, bool]:
     return _under(THREAD, [[f"tests/{f}", "-k", UNFORKED] for f in THREADED], count, record)
 
 
-def unlike_lock() -> list[str]:
-    """Packages whose version in requirements-ci.lock is another one, or has no hash."""
+def unlike_lock() -> tuple[list[str], list[str]]:
+    """Packages that requirements-ci.lock does not have yet, and those of another version or without a hash there."""
     text = lock.LOCK.read_text()
     wanted, found = lock.versions(lock.VERSIONS.read_text()), lock.versions(text)
     pieces = re.split(r"^(?=[a-z0-9])", text, flags=re.M)[1:]
     bare = {n for p in pieces if "--hash=sha256:" not in p for n in lock.versions(p)}
-    names = {*wanted, *found}
-    return sorted([n for n in names if wanted.get(n) != found.get(n) or n in bare])
+    wrong = [n for n in found if wanted.get(n, found[n]) != found[n] or n in bare]
+    return sorted(set(wanted) - set(found)), sorted(wrong)
 
 
 def supply(count: int, seed: int, record: Record) -> tuple[str, bool]:
@@ -151,8 +151,9 @@ def supply(count: int, seed: int, record: Record) -> tuple[str, bool]:
     listed = [*project["dependencies"], *(d for group in project["optional-dependencies"].values() for d in group)]  # fmt: skip
     open_ended = [d for d in listed if not re.search(r"==|(>=.*<|<.*>=)", d)]
     locked = [line for line in (ROOT / "requirements-ci.txt").read_text().splitlines() if line and line[0] != "#"]  # fmt: skip
-    loose = [line for line in locked if "==" not in line] + unlike_lock()
-    said = f"{len(listed)} dependencies, {len(open_ended)} without bounds, {len(locked)} locked"
+    new, wrong = unlike_lock()
+    loose = [line for line in locked if "==" not in line] + wrong
+    said = f"{len(listed)} dependencies, {len(open_ended)} without bounds, {len(locked)} locked, {len(new)} of them without hashes yet"
     if open_ended or loose:
         print(f"without bounds: {open_ended}; not exact or not hashed: {loose}", file=sys.stderr)
     if shutil.which("pip-audit") is None:
