@@ -21,6 +21,7 @@ from . import ao as ao
 from . import autograd as autograd
 from . import backends as backends
 from . import capture as capture
+from . import classes as classes
 from . import cli as cli
 from . import compiler as compiler
 from . import cpu as cpu
@@ -141,7 +142,29 @@ from .operators.memory.storage_types import IntStorage as IntStorage
 from .operators.memory.storage_types import LongStorage as LongStorage
 from .operators.memory.storage_types import ShortStorage as ShortStorage
 from .operators.random.generator import Generator as Generator
+AnyType: Any
+BoolType: Any
+ClassType: Any
+ComplexType: Any
+DeviceObjType: Any
+DictType: Any
+EnumType: Any
+FloatType: Any
+FutureType: Any
+IntType: Any
+InterfaceType: Any
+ListType: Any
+NoneType: Any
+NumberType: Any
+OptionalType: Any
+PyObjectType: Any
 PyTorchFileReader: Any
+RRefType: Any
+StreamObjType: Any
+StringType: Any
+TensorType: Any
+TupleType: Any
+UnionType: Any
 class BFloat16Tensor(_Tensor): ...
 class BoolTensor(_Tensor): ...
 class ByteTensor(_Tensor): ...
@@ -210,6 +233,10 @@ uint8: _dtype
 
 def _assert(condition: _b.object, message: _b.str) -> None:
     """`assert` as a function."""
+def _convert_indices_from_coo_to_csr(input: _Tensor, size: _b.int, *, out_int32: _b.bool = False) -> _Tensor:
+    """Of row numbers in order, where each of `size` rows begins, and at the end how many there are."""
+def _convert_indices_from_csr_to_coo(crow_indices: _Tensor, col_indices: _Tensor, *, out_int32: _b.bool = False, transpose: _b.bool = False) -> _Tensor:
+    """The row and the column of each value, from where rows begin and the columns."""
 def _foreach_abs(self: Any, *args: Any, **kwargs: Any) -> Any:
     """`abs` of every tensor of a list."""
 def _foreach_abs_(self: Any, *args: Any, **kwargs: Any) -> _Tensor:
@@ -392,6 +419,7 @@ def _foreach_trunc_(self: Any, *args: Any, **kwargs: Any) -> _Tensor:
     """`trunc` of every tensor of a list, in place."""
 def _foreach_zero_(self: Any) -> Any:
     """Every tensor of a list becomes zero."""
+def _grouped_mm(self: _Tensor, mat2: _Tensor, offs: _Tensor | None = None, bias: _Tensor | None = None, out_dtype: Any = None) -> _Tensor: ...
 def _sample_dirichlet(input: _Tensor, generator: _Generator | None = None) -> _Tensor:
     """Points of the simplex along the last dim, of the concentrations that stand there."""
 def _standard_gamma(input: _Tensor, generator: _Generator | None = None) -> _Tensor:
@@ -766,6 +794,8 @@ def dropout(input: _Tensor, p: _b.float, train: _b.bool) -> _Tensor:
     """Set elements to zero at random, and scale the others by 1 / (1 - p)."""
 def dropout_(input: _Tensor, p: _b.float, train: _b.bool) -> _Tensor:
     """Set elements to zero at random, and scale the others by 1 / (1 - p)."""
+def dsmm(input: _Tensor | _b.complex, mat2: _Tensor) -> _Tensor:
+    """As `torch.sparse.mm`."""
 def dsplit(input: _Tensor, indices_or_sections: Any, *more: Any) -> _b.tuple[_Tensor, ...]:
     """Parts along dimension 2: as `tensor_split`, but parts by number are equal."""
 def dstack(tensors: Sequence[_Tensor], *, out: Any = None) -> _Tensor:
@@ -888,6 +918,8 @@ def ge_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
     """In-place version of `ge`: the result is written into this tensor."""
 def ger(input: _Tensor, vec2: _Tensor, *, out: Any = None) -> _Tensor:
     """Every product of an element of one vector with one of another, as a matrix."""
+def get_deterministic_debug_mode() -> _b.int:
+    """Return 0 for kernels of any kind, 1 for a warning where one is not deterministic, 2 for an error."""
 def get_device(input: _Tensor) -> _b.int:
     """The index of the GPU the tensor is on; -1 for the CPU."""
 def get_float32_matmul_precision() -> _b.str:
@@ -1404,6 +1436,8 @@ def selu_(input: _Tensor, inplace: _b.bool = False) -> _Tensor:
     """In-place version of `selu`."""
 def set_default_tensor_type(t: Any) -> None:
     """Set the default dtype by the name of an old type; `set_default_dtype` is the newer way."""
+def set_deterministic_debug_mode(debug_mode: _b.int | _b.str) -> None:
+    """`use_deterministic_algorithms` with one word for its two switches."""
 def set_float32_matmul_precision(precision: _b.str) -> None:
     """Set how exact products of float32 matrices on a GPU are."""
 def set_flush_denormal(mode: _b.bool) -> _b.bool:
@@ -1450,8 +1484,14 @@ def softmax(input: _Tensor, dim: _b.int, dtype: _dtype | None = None, *, out: An
     """Turn scores into shares that sum to 1: exp(x), divided by its sum along `dim`."""
 def sort(input: _Tensor, dim: _b.int = -1, descending: _b.bool = False, stable: _b.bool = False, *, out: Any = None) -> Any:
     """The elements in order along a dimension, and where each one was."""
+def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: _b.int | Sequence[_b.int] | None = None, *, dtype: _dtype | None = None, layout: Any = ..., device: _device | _b.str | _b.int | None = None, pin_memory: _b.bool = False, requires_grad: _b.bool = False, check_invariants: _b.bool | None = None) -> Any:
+    """A sparse matrix from its compressed form, row by row (`sparse_csr`) or column by column (`sparse_csc`)."""
 def sparse_coo_tensor(indices: Any, values: Any = None, size: _b.int | Sequence[_b.int] | None = None, *, dtype: _dtype | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, check_invariants: Any = None, is_coalesced: _b.bool | None = None) -> _Tensor:
     """A sparse tensor: only the elements that are not zero, with their places."""
+def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: _b.int | Sequence[_b.int] | None = None, **options: Any) -> Any:
+    """A sparse matrix column by column."""
+def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: _b.int | Sequence[_b.int] | None = None, **options: Any) -> Any:
+    """A sparse matrix row by row."""
 def split(tensor: _Tensor, split_size_or_sections: Any, dim: _b.int = 0) -> _b.tuple[_Tensor, ...]:
     """Cut into parts along a dimension; the parts are views."""
 def split_copy(input: _Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:

@@ -937,8 +937,12 @@ class Methods:
         """The tensor in another dtype, on another device, or both; itself if nothing changes."""
     def to_dense(self, dtype: _dtype | None = None) -> _Tensor:
         """The tensor with all its elements stored: itself, if it is not sparse."""
-    def to_sparse(self, sparse_dim: _b.int | None = None) -> _Tensor:
+    def to_sparse(self, sparse_dim: _b.int | None = None, *, layout: _layout | None = None) -> _Tensor:
         """The elements that are not zero, with their places, as a sparse tensor."""
+    def to_sparse_csc(self, dense_dim: _b.int | None = None) -> Any:
+        """The elements of a matrix that are not zero, column by column."""
+    def to_sparse_csr(self, dense_dim: _b.int | None = None) -> Any:
+        """The elements of a matrix that are not zero, row by row."""
     def topk(self, k: _b.int, dim: _b.int = -1, largest: _b.bool = True, sorted: _b.bool = True, *, out: Any = None) -> Any:
         """The largest elements along a dimension, in order, and where they are."""
     def trace(self) -> _Tensor:

@@ -117,6 +117,8 @@ def grid_sample(input: _Tensor, grid: _Tensor, mode: _b.str = 'bilinear', paddin
     """Read images at given places."""
 def group_norm(input: _Tensor, num_groups: _b.int, weight: _Tensor | None = None, bias: _Tensor | None = None, eps: _b.float = 1e-05) -> _Tensor:
     """Normalise groups of channels of every sample to mean 0 and variance 1."""
+def grouped_mm(mat_a: _Tensor, mat_b: _Tensor, *, offs: _Tensor | None = None, bias: _Tensor | None = None, out_dtype: Any = None) -> _Tensor:
+    """Products of several pairs of matrices; a side of two dimensions holds its matrices one after the other."""
 def gumbel_softmax(logits: _Tensor, tau: _b.float = 1, hard: _b.bool = False, eps: _b.float = 1e-10, dim: _b.int = -1) -> _Tensor:
     """Draw random shares that sum to 1 and can be differentiated (Gumbel-softmax)."""
 def hardshrink(input: _Tensor, lambd: _b.float = 0.5, *, out: Any = None) -> _Tensor:
