@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import threading
@@ -62,6 +63,7 @@ def server(tmp_path, monkeypatch):
     thread.start()
     monkeypatch.setattr(hub, "_own_dir", str(tmp_path / "hub"))
     yield made
+    gc.collect()  # a connection that was left open is told here, in the test that left it
     made.shutdown()
     made.server_close()
     thread.join()

@@ -229,6 +229,7 @@ def fetch_checked(
             _fetch(url, part, os.path.basename(path), progress)
             break
         except HTTPError as error:
+            error.close()  # it holds the connection
             raise DownloadError(f"{url} answers {error.code} {error.reason}") from None
         except (URLError, OSError, ValueError, HTTPException) as error:
             reason = getattr(error, "reason", error)

@@ -117,9 +117,11 @@ def _promised_hash(url: str) -> str | None:
         answer: Any = build_opener(Stay).open(Request(url, method="HEAD"), timeout=30)
     except HTTPError as redirected:
         if redirected.code not in (301, 302, 303, 307, 308):
+            redirected.close()
             raise
         answer = redirected
-    tag = (answer.headers.get("X-Linked-Etag") or "").strip('"')
+    with answer:
+        tag = (answer.headers.get("X-Linked-Etag") or "").strip('"')
     return tag if re.fullmatch(r"[0-9a-f]{64}", tag) else None
 
 
