@@ -15,7 +15,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 USES = ROOT / "tools" / "library_uses"
-SMALL = ["einops", "entmax", "opt_einsum", "safetensors", "torch_ema", "torchinfo", "torchmetrics"]
+SMALL = [
+    "einops", "entmax", "jaxtyping", "opt_einsum", "safetensors", "torch_ema", "torchinfo", "torchmetrics",
+]  # fmt: skip
 
 
 def load_tool() -> Any:
