@@ -271,6 +271,8 @@ def imported(name: str, found: Any) -> str:
     place = where(found)
     if place == "_names.refusal":  # it refuses whatever it is asked
         return f"{name}: Any\n"
+    if place and not hasattr(import_module(f"rushlight.{place}"), found.__name__):
+        return f"{name}: Any\n"  # made from a table, as FloatStorage is
     return (
         f"from .{place} import {found.__name__} as {name}\n"
         if place

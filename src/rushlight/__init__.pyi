@@ -129,37 +129,37 @@ from .jit import ScriptFunction as ScriptFunction
 from .jit import ScriptModule as ScriptModule
 from .operators.memory.storage import TypedStorage as TypedStorage
 from .operators.memory.storage import UntypedStorage as UntypedStorage
-from .operators.memory.storage_types import BFloat16Storage as BFloat16Storage
-from .operators.memory.storage_types import BoolStorage as BoolStorage
-from .operators.memory.storage_types import ByteStorage as ByteStorage
-from .operators.memory.storage_types import CharStorage as CharStorage
-from .operators.memory.storage_types import ComplexDoubleStorage as ComplexDoubleStorage
-from .operators.memory.storage_types import ComplexFloatStorage as ComplexFloatStorage
-from .operators.memory.storage_types import DoubleStorage as DoubleStorage
-from .operators.memory.storage_types import FloatStorage as FloatStorage
-from .operators.memory.storage_types import HalfStorage as HalfStorage
-from .operators.memory.storage_types import IntStorage as IntStorage
-from .operators.memory.storage_types import LongStorage as LongStorage
-from .operators.memory.storage_types import ShortStorage as ShortStorage
 from .operators.random.generator import Generator as Generator
 AnyType: Any
+BFloat16Storage: Any
+BoolStorage: Any
 BoolType: Any
+ByteStorage: Any
+CharStorage: Any
 ClassType: Any
+ComplexDoubleStorage: Any
+ComplexFloatStorage: Any
 ComplexType: Any
 DeviceObjType: Any
 DictType: Any
+DoubleStorage: Any
 EnumType: Any
+FloatStorage: Any
 FloatType: Any
 FutureType: Any
+HalfStorage: Any
+IntStorage: Any
 IntType: Any
 InterfaceType: Any
 ListType: Any
+LongStorage: Any
 NoneType: Any
 NumberType: Any
 OptionalType: Any
 PyObjectType: Any
 PyTorchFileReader: Any
 RRefType: Any
+ShortStorage: Any
 StreamObjType: Any
 StringType: Any
 TensorType: Any
