@@ -123,11 +123,3 @@ def _tuple_flatten(values: tuple[Any, ...]) -> tuple[list[Any], None]:
 
 def _tuple_unflatten(values: Iterable[Any], context: Any) -> tuple[Any, ...]:
     return tuple(values)
-
-
-def _dict_flatten(values: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
-    return list(values.values()), list(values)
-
-
-def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
-    return dict(zip(context, values))

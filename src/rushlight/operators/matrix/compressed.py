@@ -111,13 +111,13 @@ class CompressedTensor(SparseTensor):
     def to(self, *args: Any, **kwargs: Any) -> CompressedTensor:
         """On another device, or with values of another dtype."""
         values = self._v.to(*args, **kwargs)
-        parts = [t.to(values.device) for t in (self._compressed, self._plain)]
-        return CompressedTensor(*parts, values, self._size, self.layout)
+        compressed, plain = (t.to(values.device) for t in (self._compressed, self._plain))
+        return CompressedTensor(compressed, plain, values, self._size, self.layout)
 
     def clone(self) -> CompressedTensor:
         """A copy in memory of its own."""
-        parts = [t.clone() for t in (self._compressed, self._plain, self._v)]
-        return CompressedTensor(*parts, self._size, self.layout)
+        compressed, plain, values = (t.clone() for t in (self._compressed, self._plain, self._v))
+        return CompressedTensor(compressed, plain, values, self._size, self.layout)
 
     def transpose(self, dim0: int, dim1: int) -> SparseTensor:
         """Rows and columns exchanged: CSR becomes CSC over the same memory."""
@@ -190,8 +190,8 @@ class CompressedTensor(SparseTensor):
 # -- making them -----------------------------------------------------------------------------------
 
 
-def compress(coordinates: SparseTensor, layout: Any) -> CompressedTensor:
-    """A matrix of coordinates in compressed form."""
+def compress(coordinates: Any, layout: Any) -> CompressedTensor:
+    """A matrix of coordinates (a SparseTensor, which stubs call a Tensor) in compressed form."""
     if layout not in _NAMES:
         raise NotYet(f"rushlight has sparse_coo, sparse_csr and sparse_csc matrices, not {layout}")
     if coordinates.dim() != 2 or coordinates.sparse_dim() != 2:
