@@ -295,7 +295,7 @@ def test_weights_without_a_network(tmp_path, monkeypatch) -> None:
     with pytest.raises(RuntimeError, match="cannot be reached") as error:
         models.resnet18(weights="DEFAULT")
     assert f"place the file resnet18-f37072fd.pth in {tmp_path}/checkpoints" in str(error.value)
-    with pytest.raises(ValueError, match="no pretrained weights"):
+    with pytest.raises(RuntimeError, match="wide_resnet50_2-9ba9bcbe.pth"):
         models.wide_resnet50_2(weights="DEFAULT")
 
 

@@ -20,7 +20,7 @@ from . import (  # noqa: F401 - submodules are reached as attributes
     transform,
 )
 
-__all__: list[str] = []
-for _family in (faster_rcnn, fcos, keypoint_rcnn, mask_rcnn, retinanet, ssd, ssdlite):
+_FAMILIES = (faster_rcnn, fcos, keypoint_rcnn, mask_rcnn, retinanet, ssd, ssdlite)
+__all__ = [name for family in _FAMILIES for name in family.__all__]  # noqa: PLE0604
+for _family in _FAMILIES:
     globals().update({_name: getattr(_family, _name) for _name in _family.__all__})
-    __all__ += _family.__all__
