@@ -67,6 +67,11 @@ def _pin_memory(x: Any, device: Any = None) -> Any:
     return x.pin_memory()
 
 
+def _convolution(*args: Any) -> Any:
+    """`convolution` with PyTorch's switches for its own kernels behind its arguments."""
+    return sys.modules[ROOT].convolution(*args[:9])
+
+
 def _alias(x: Any) -> Any:
     return x.view(x.shape)
 
@@ -78,6 +83,6 @@ def _sparse_addmm(x: Any, sparse: Any, dense: Any, *, beta: Any = 1, alpha: Any 
 _refuse = refuser("ops.aten", "has no such sparse kernel", "Use rushlight.sparse.mm.")
 
 _OWN: dict[str, Callable[..., Any]] = {
-    "slice": _slice, "index": _index, "_to_copy": _to_copy, "_pin_memory": _pin_memory, "alias": _alias,
+    "_convolution": _convolution, "slice": _slice, "index": _index, "_to_copy": _to_copy, "_pin_memory": _pin_memory, "alias": _alias,
     "_sparse_addmm": _sparse_addmm, "_sparse_mm_reduce_impl": _refuse("_sparse_mm_reduce_impl"),
 }  # fmt: skip

@@ -42,7 +42,9 @@ class _OfOneDtype(type):
 
 TYPES = {
     name: _OfOneDtype(
-        name, (), {"dtype": dtype, "__doc__": f"As `TypedStorage`, of {dtype.name}: the older name."}
+        name,
+        (),
+        {"dtype": dtype, "__doc__": f"As `TypedStorage`, of {dtype.name}: the older name."},
     )
     for name, dtype in _DTYPES.items()
 }

@@ -1,0 +1,24 @@
+"""Uses of tianshou: a buffer of what was seen."""
+
+import numpy as np
+from tianshou.data import Batch, ReplayBuffer
+
+LIBRARY = "tianshou"
+
+
+def a_buffer() -> object:
+    buffer = ReplayBuffer(size=8)
+    for i in range(12):
+        buffer.add(
+            Batch(
+                obs=np.full(2, i),
+                act=i % 3,
+                rew=float(i),
+                terminated=i == 5,
+                truncated=False,
+                obs_next=np.full(2, i + 1),
+                info={},
+            )
+        )
+    batch, places = buffer.sample(4)
+    return len(buffer), batch.rew, places
