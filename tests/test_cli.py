@@ -208,7 +208,7 @@ def test_predict_a_light_picture_of_dark_ones(tmp_path, capsys) -> None:
     "args, says",
     [
         (["--data", "nowhere"], "no such folder"),
-        (["--model", "lenat"], "invalid choice: 'lenat'"),
+        (["--model", "lenat"], "there is no network 'lenat' - did you mean lenet?"),
         (["--optimizer", "sdg"], "invalid choice"),
         (["--epochs", "0"], "it must be at least 1"),
         (["--epochs", "two"], "'two' is not a whole number"),

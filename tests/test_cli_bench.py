@@ -90,7 +90,7 @@ def test_what_it_tells_of_a_gpu() -> None:
         (["--batches", "0"], "all above 0"),
         (["--batches", ","], "at least one"),
         (["--seconds", "0"], "out of range"),
-        (["--model", "gpt"], "invalid choice"),
+        (["--model", "gpt"], "there is no network 'gpt'"),
     ],
     ids=lambda v: v[0] if isinstance(v, list) else "",
 )

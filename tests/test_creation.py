@@ -185,7 +185,7 @@ def test_missing_names_say_so() -> None:
     with pytest.raises(AttributeError, match="Did you mean: 'zeros'"):
         rl.zeroes  # noqa: B018
     with pytest.raises(AttributeError, match="PyTorch has it; rushlight does not implement it yet"):
-        rl.sparse_csr_tensor  # noqa: B018
+        rl.sparse_bsr_tensor  # noqa: B018
     assert not hasattr(rl, "no_such_thing")
     assert isinstance(outcome(rl, "torch._private"), AttributeError)
 

@@ -66,6 +66,28 @@ from . import utils as utils
 from . import version as version
 from . import vision as vision
 from . import xpu as xpu
+from ._C import AnyType as AnyType
+from ._C import BoolType as BoolType
+from ._C import ClassType as ClassType
+from ._C import ComplexType as ComplexType
+from ._C import DeviceObjType as DeviceObjType
+from ._C import DictType as DictType
+from ._C import EnumType as EnumType
+from ._C import FloatType as FloatType
+from ._C import FutureType as FutureType
+from ._C import IntType as IntType
+from ._C import InterfaceType as InterfaceType
+from ._C import ListType as ListType
+from ._C import NoneType as NoneType
+from ._C import NumberType as NumberType
+from ._C import OptionalType as OptionalType
+from ._C import PyObjectType as PyObjectType
+from ._C import RRefType as RRefType
+from ._C import StreamObjType as StreamObjType
+from ._C import StringType as StringType
+from ._C import TensorType as TensorType
+from ._C import TupleType as TupleType
+from ._C import UnionType as UnionType
 from ._autocast_names import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from ._autocast_names import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from ._autocast_names import is_autocast_cpu_enabled as is_autocast_cpu_enabled
@@ -130,50 +152,28 @@ from .jit import ScriptModule as ScriptModule
 from .operators.memory.storage import TypedStorage as TypedStorage
 from .operators.memory.storage import UntypedStorage as UntypedStorage
 from .operators.random.generator import Generator as Generator
-AnyType: Any
-BFloat16Storage: Any
-BoolStorage: Any
-BoolType: Any
-ByteStorage: Any
-CharStorage: Any
-ClassType: Any
-ComplexDoubleStorage: Any
-ComplexFloatStorage: Any
-ComplexType: Any
-DeviceObjType: Any
-DictType: Any
-DoubleStorage: Any
-EnumType: Any
-FloatStorage: Any
-FloatType: Any
-FutureType: Any
-HalfStorage: Any
-IntStorage: Any
-IntType: Any
-InterfaceType: Any
-ListType: Any
-LongStorage: Any
-NoneType: Any
-NumberType: Any
-OptionalType: Any
-PyObjectType: Any
 PyTorchFileReader: Any
-RRefType: Any
-ShortStorage: Any
-StreamObjType: Any
-StringType: Any
-TensorType: Any
-TupleType: Any
-UnionType: Any
+class BFloat16Storage(_Tensor): ...
 class BFloat16Tensor(_Tensor): ...
+class BoolStorage(_Tensor): ...
 class BoolTensor(_Tensor): ...
+class ByteStorage(_Tensor): ...
 class ByteTensor(_Tensor): ...
+class CharStorage(_Tensor): ...
 class CharTensor(_Tensor): ...
+class ComplexDoubleStorage(_Tensor): ...
+class ComplexFloatStorage(_Tensor): ...
+class DoubleStorage(_Tensor): ...
 class DoubleTensor(_Tensor): ...
+class FloatStorage(_Tensor): ...
 class FloatTensor(_Tensor): ...
+class HalfStorage(_Tensor): ...
 class HalfTensor(_Tensor): ...
+class IntStorage(_Tensor): ...
 class IntTensor(_Tensor): ...
+class LongStorage(_Tensor): ...
 class LongTensor(_Tensor): ...
+class ShortStorage(_Tensor): ...
 class ShortTensor(_Tensor): ...
 
 __version__: _b.str

@@ -147,6 +147,15 @@ class Graph:
             "Slice", x, self.size(start), self.size(stop), self.ints(axis), self.ints(step)
         )
 
+    def triangle(self, shape: Sequence[Any], diagonal: int = 0) -> str:
+        """True on and below a diagonal; without Trilu, which opset 14 brought."""
+        ones = self.node("Expand", self.constant(np.float32(1)), self.shape(shape))
+        row, column = [
+            self.node("CumSum", ones, self.constant(np.int64(len(shape) - 2 + i))) for i in (0, 1)
+        ]
+        row = self.node("Add", row, self.constant(np.float32(diagonal)))
+        return self.node("Not", self.node("Greater", column, row))
+
     def reduce(self, op: str, x: str, axes: Sequence[int], keep: bool) -> str:
         """A reduction over `axes`, which became an input of most in opset 18."""
         if op == "ReduceSum" or self.opset >= 18:

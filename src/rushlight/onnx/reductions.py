@@ -115,9 +115,7 @@ def _attention(s: Site) -> list[str]:
         "MatMul", s.node("Mul", s.x(0), s.number(s.fixed("scale"))), s.g.transpose(s.x(1), turn)
     )
     if s.attrs["causal"]:
-        q, k = s.shapes[0][-2], s.shapes[1][-2]
-        ones = s.node("Expand", s.number(1.0), s.g.shape((q, k)))
-        seen = s.node("Cast", s.node("Trilu", ones, upper=0), to=9)  # BOOL
+        seen = s.g.triangle((s.shapes[0][-2], s.shapes[1][-2]))
         scores = s.node("Where", seen, scores, s.number(float("-inf")))
     return [s.node("MatMul", s.node("Softmax", scores, axis=-1), s.x(2))]
 

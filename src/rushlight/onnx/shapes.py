@@ -149,7 +149,12 @@ def _repeat(s: Site) -> str:
 
 @writes("triu", "tril")
 def _triangle(s: Site) -> str:
-    k = s.number(s.fixed("diagonal"), np.dtype(np.int64))
+    diagonal, upper = s.fixed("diagonal"), s.kernel == "triu"
+    if s.g.opset < 14:
+        below = s.g.triangle(s.shapes[0], diagonal - upper)
+        zero = s.number(False if s.dtypes[0] == np.bool_ else 0)
+        return s.node("Where", below, *((zero, s.x()) if upper else (s.x(), zero)))
+    k = s.number(diagonal, np.dtype(np.int64))
     if s.dtypes[0] == np.bool_:  # onnxruntime has no Trilu of booleans
         whole = s.node(
             "Trilu", s.g.cast(s.x(), np.dtype(np.int64)), k, upper=int(s.kernel == "triu")

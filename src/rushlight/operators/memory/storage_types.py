@@ -44,7 +44,11 @@ TYPES = {
     name: _OfOneDtype(
         name,
         (),
-        {"dtype": dtype, "__doc__": f"As `TypedStorage`, of {dtype.name}: the older name."},
+        {
+            "dtype": dtype,
+            "__module__": __name__.partition(".")[0],  # where users and files find it
+            "__doc__": f"As `TypedStorage`, of {dtype.name}: the older name.",
+        },
     )
     for name, dtype in _DTYPES.items()
 }

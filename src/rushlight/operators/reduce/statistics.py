@@ -352,7 +352,7 @@ def _weights(given: Tensor | None, name: str, n: int, integral: bool) -> Tensor 
     if given._a.size != n:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations "
                            f"in the input but got {given._a.size} != {n}")  # fmt: skip
-    if not bool((given.detach() >= 0).all()):
+    if not given.is_meta and not bool((given.detach() >= 0).all()):
         raise RuntimeError(f"cov(): {name} cannot be negative")
     return given
 
