@@ -210,6 +210,7 @@ def test_every_name_written_is_one_that_pytorch_has(place: str) -> None:
         if (
             name.startswith("_")
             or twin is None
+            or getattr(obj, "not_yet", False)  # nothing is an instance of it
             or not (inspect.isclass(obj) or inspect.isfunction(obj))
         ):
             continue

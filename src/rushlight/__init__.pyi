@@ -66,28 +66,6 @@ from . import utils as utils
 from . import version as version
 from . import vision as vision
 from . import xpu as xpu
-from ._C import AnyType as AnyType
-from ._C import BoolType as BoolType
-from ._C import ClassType as ClassType
-from ._C import ComplexType as ComplexType
-from ._C import DeviceObjType as DeviceObjType
-from ._C import DictType as DictType
-from ._C import EnumType as EnumType
-from ._C import FloatType as FloatType
-from ._C import FutureType as FutureType
-from ._C import IntType as IntType
-from ._C import InterfaceType as InterfaceType
-from ._C import ListType as ListType
-from ._C import NoneType as NoneType
-from ._C import NumberType as NumberType
-from ._C import OptionalType as OptionalType
-from ._C import PyObjectType as PyObjectType
-from ._C import RRefType as RRefType
-from ._C import StreamObjType as StreamObjType
-from ._C import StringType as StringType
-from ._C import TensorType as TensorType
-from ._C import TupleType as TupleType
-from ._C import UnionType as UnionType
 from ._autocast_names import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from ._autocast_names import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from ._autocast_names import is_autocast_cpu_enabled as is_autocast_cpu_enabled
@@ -152,7 +130,29 @@ from .jit import ScriptModule as ScriptModule
 from .operators.memory.storage import TypedStorage as TypedStorage
 from .operators.memory.storage import UntypedStorage as UntypedStorage
 from .operators.random.generator import Generator as Generator
+AnyType: Any
+BoolType: Any
+ClassType: Any
+ComplexType: Any
+DeviceObjType: Any
+DictType: Any
+EnumType: Any
+FloatType: Any
+FutureType: Any
+IntType: Any
+InterfaceType: Any
+ListType: Any
+NoneType: Any
+NumberType: Any
+OptionalType: Any
+PyObjectType: Any
 PyTorchFileReader: Any
+RRefType: Any
+StreamObjType: Any
+StringType: Any
+TensorType: Any
+TupleType: Any
+UnionType: Any
 class BFloat16Storage(_Tensor): ...
 class BFloat16Tensor(_Tensor): ...
 class BoolStorage(_Tensor): ...

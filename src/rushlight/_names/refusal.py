@@ -39,7 +39,6 @@ def absent_classes(module: str, lacks: str, instead: str, names: Iterable[str]) 
     def made(name: str) -> type:
         made_not = refuse(name)
         said = f"{made_not.__doc__}\nNothing is an instance of it."
-        inside = {"__new__": made_not, "__doc__": said, "not_yet": True}
-        return type(name, (), {**inside, "__module__": f"{__name__.partition('.')[0]}.{module}"})
+        return type(name, (), {"__new__": made_not, "__doc__": said, "not_yet": True})
 
     return {name: made(name) for name in names}
