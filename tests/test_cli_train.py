@@ -211,3 +211,17 @@ def test_the_default_run_learns(tmp_path) -> None:
     start = done.stdout.index("Accuracy")
     table = done.stdout[start : done.stdout.index("\n\nWrote")]
     assert again.stdout.partition("\n")[2].strip() == table
+
+
+def test_optimizers_are_found_beside_modules_of_their_names() -> None:
+    """`import torch.optim.adamw`, as libraries do, puts a module of that name beside the class."""
+    import argparse
+    import importlib
+
+    import rushlight as rl
+    from rushlight.cli.recipes import make_optimizer
+
+    for name in ("adam", "adamw", "sgd", "rmsprop"):
+        importlib.import_module(f"rushlight.optim.{name}")
+        args = argparse.Namespace(lr=0.1, weight_decay=0.0, momentum=0.9, optimizer=name)
+        assert type(make_optimizer(args, rl.nn.Linear(2, 2))).__name__.lower() == name

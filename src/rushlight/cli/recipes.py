@@ -14,7 +14,9 @@ def make_optimizer(args: Any, net: Any) -> Any:
     """The optimiser `args` describes, over the parameters that are trained; biases and norms do not decay."""
     import rushlight as rl
 
-    kinds = {n.lower(): getattr(rl.optim, n) for n in dir(rl.optim) if not n.startswith("_")}
+    found = [getattr(rl.optim, n) for n in dir(rl.optim) if n[0].isupper()]
+    # `optim.adamw`, once somebody has imported it, is a module.
+    kinds = {c.__name__.lower(): c for c in found if isinstance(c, type)}
     options = {"lr": args.lr, "weight_decay": args.weight_decay}
     if args.optimizer in ("sgd", "rmsprop"):
         options["momentum"] = args.momentum
