@@ -216,8 +216,6 @@ class Side:
         self.names["T"] = lambda *s: torch.arange(1.0, 1 + s[0] * s[1]).reshape(*s) * 0.1 - 0.3 + i
         exec(ARGUMENTS[case.kinds[i]], self.names)
         x, y = self.names["x"], self.names["y"]
-        versions = [x._version, y._version, self.w.buf._version]
-        before = [self.w.p._version, *versions]
         try:
             result = self.step(x, y)
             if case.outside:
@@ -230,7 +228,8 @@ class Side:
                 f"{type(error).__name__}: {str(error).splitlines()[0][:40] if str(error) else ''}"
             )
         self.rng, self.python = torch.get_rng_state(), random.getstate()
-        return told, self.state(), seen([x, y]), before if isinstance(told, str) else None
+        versions = [t._version for t in (x, y, self.w.buf, self.w.p, *self.w.lin.parameters())]
+        return told, self.state(), seen([x, y]), versions
 
     def state(self) -> Any:
         """The world as it is."""

@@ -122,7 +122,9 @@ class Backward(Macro):
         self.freed = [i for i, n in enumerate(self.walk.nodes) if FREED in (n.saved, n.outputs)]
         self.new: list[Any] = []  # per leaf: the slot of a gradient that was made, or None
         self.bumps: list[int] = []
+        self.shared: list[tuple[int, int]] = []  # leaves whose gradients share a version counter
         taken: set[int] = set()
+        cells: dict[int, int] = {}
         found = self.found
         for (_, t), before, version in zip(found, self.before, self.versions):
             after = None if t is None else t._grad
@@ -137,7 +139,11 @@ class Backward(Macro):
                     taken.add(slot.storage.number)
             self.new.append(slot)
             kept = after is not None and after is before
-            self.bumps.append(0 if after is None or not kept else after._version - version)
+            bumps = 0 if after is None or not kept else after._version - version
+            if bumps and cells.setdefault(id(after._ver), len(self.bumps)) != len(self.bumps):
+                self.shared.append((cells[id(after._ver)], len(self.bumps)))
+                bumps = 0  # the first one counts for both
+            self.bumps.append(bumps)
         self.had = [g is not None for g in self.before]
         self.leaves: list[Any] = [
             n for n, _ in found
@@ -156,8 +162,8 @@ class Backward(Macro):
     def agrees(self, other: Macro, same_slot: Callable[[Any, Any], bool]) -> bool:
         if not isinstance(other, Backward) or len(self.nodes) != len(other.nodes):
             return False
-        if (self.roots, self.keep, self.freed, self.bumps, self.had) != (
-            other.roots, other.keep, other.freed, other.bumps, other.had,
+        if (self.roots, self.keep, self.freed, self.bumps, self.had, self.shared) != (
+            other.roots, other.keep, other.freed, other.bumps, other.had, other.shared,
         ):  # fmt: skip
             return False
         if len(self.leaves) != len(other.leaves):
@@ -187,8 +193,10 @@ class Backward(Macro):
         """Whether another path expects the same here."""
         if not isinstance(other, Backward) or len(self.nodes) != len(other.nodes):
             return False
-        mine = (self.roots, self.keep, self.freed, self.bumps, self.had, self.new)
-        if mine != (other.roots, other.keep, other.freed, other.bumps, other.had, other.new):
+        mine = (self.roots, self.keep, self.freed, self.bumps, self.had, self.new, self.shared)
+        if mine != (
+            other.roots, other.keep, other.freed, other.bumps, other.had, other.new, other.shared,
+        ):  # fmt: skip
             return False
         if len(self.leaves) != len(other.leaves):
             return False
@@ -207,6 +215,8 @@ class Backward(Macro):
     def matches(self, roots: Sequence[Any], keep: bool, tracer: Any) -> list[OpNode] | None:
         """The graph's nodes if it is the expected one, else None."""
         if keep != self.keep or len(roots) != len(self.roots):
+            return None
+        if self.shared and not self._share_counters():
             return None
         if native is not None and tracer.cursor.table is not None:
             if self.rows is None:
@@ -237,6 +247,16 @@ class Backward(Macro):
             if not _is_node(w, made, n, is_operand):
                 return None
         return w.nodes
+
+    def _share_counters(self) -> bool:
+        """Whether gradients share version counters as they did."""
+        for i, j in self.shared:
+            a, b = self.leaves[i].leaf(), self.leaves[j].leaf()
+            if a is None or b is None or a._grad is None or b._grad is None:
+                return False
+            if a._grad._ver is None or a._grad._ver is not b._grad._ver:
+                return False
+        return True
 
     def _rows(self) -> tuple:
         """What is expected, as C compares it."""

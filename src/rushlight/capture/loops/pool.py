@@ -68,13 +68,13 @@ class Pool:
 
     @staticmethod
     def blank(slot: Slot) -> Any:
-        """Memory of its own laid out as a slot."""
+        """Memory of its own laid out as a slot.
+
+        The array must be the memory's owner: NumPy makes a view of a view one of the owner, and then nobody could tell
+        from the references to an array that views of it are held.
+        """
         if slot.storage.device == "cpu":
-            made = np.empty(slot.shape, slot.dtype)
-            if made.strides != slot.strides:
-                memory = np.empty(max(slot.nbytes, 1), np.uint8)
-                made = np.ndarray(slot.shape, slot.dtype, memory, 0, slot.strides)
-            return made
+            return np.ndarray(slot.shape, slot.dtype, strides=slot.strides)
         import cupy
 
         return cupy.ndarray(

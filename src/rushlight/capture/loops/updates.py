@@ -51,7 +51,10 @@ class Update(Macro):
         if hooks.odd or hooks.after:
             self.why = "a step unlike others"
         self.fed = [a for hook in hooks for a in hook.arrays]
-        self.bumps = [(t, t._version - v) for t, v in self.versions if t._version != v]
+        # by counter: tensors that share one (views of a base) raise it together
+        changed = [(t, t._version - v) for t, v in self.versions if t._version != v]
+        self.cells = [(t, t._ver) for t, _ in changed]
+        self.bumps = list({id(t._ver): (t._ver, n) for t, n in changed}.values())
         if len(self.versions) != sum(len(self._beside(p)) for p in self.live):
             self.why = "the optimiser makes its state"
         for p in self.live:
@@ -69,7 +72,7 @@ class Update(Macro):
             return False
         if any(a is not b for a, b in zip(self.live, other.live)):
             return False
-        if any(t is not u or n != m for (t, n), (u, m) in zip(self.bumps, other.bumps)):
+        if any(c is not d or n != m for (c, n), (d, m) in zip(self.bumps, other.bumps)):
             return False
         return all(map(same_slot, self.slots(), other.slots()))
 
@@ -92,6 +95,8 @@ class Update(Macro):
             if g is not group or not self._same_group(g, options, params):
                 return False
         if any(p._grad is not None for p in self.idle):
+            return False
+        if any(t._ver is not cell for t, cell in self.cells):
             return False
         state = optimizer.state
         for p, a, grad, (held, tensors) in zip(self.live, self.arrays, self.grads, self.states):
@@ -135,18 +140,16 @@ class Update(Macro):
     def carry_out(self) -> None:
         """Counts and numbers of the host, and versions."""
         self.host_work.do()
-        for t, n in self.bumps:
-            if t._ver is None:
-                t._ver = [0]
-            t._ver[0] += n
+        for cell, n in self.bumps:
+            cell[0] += n
 
     def take_back(self, ran: Sequence[Any]) -> None:
         """The program of this step failed: its counts and versions go back, where its kernels did not run."""
         self.host_work.take_back(ran)
         read = {id(a) for a in ran}
         if not any(id(a) in read for a in self.fed):
-            for t, n in self.bumps:
-                t._ver[0] -= n
+            for cell, n in self.bumps:
+                cell[0] -= n
 
 
 def _tensors(held: dict[str, Any]) -> list[tuple[str, Tensor, Any]]:

@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...base.locks import new_lock
-from ...core.inplace import bump
 from ...core.memory import data_pointer, root_array
 from ...core.tape import Node
 from ...core.tensor import Tensor, tensor_over
@@ -21,6 +20,7 @@ from ..record.backward import ReplayNode
 from ..record.recorder import CannotCapture, WrongKernel, overlap, reach, touches
 from ..record.recording import Recording
 from ..state import tree
+from .counters import Counters
 from .gradients import Gradients
 
 _IN_FLIGHT = 8  # calls of one program that may wait for their backward
@@ -79,9 +79,7 @@ class Replay:
             for t, how in zip(r.leaves, r.exit_grads)
             if how[0] != "kept"
         ]
-        bumps = [(places.get(id(t)), t, n) for t, n in r.bumps]
-        self.versions = [(t._ver, n) for at, t, n in bumps if at is None]
-        self.bumped_arguments = [(at, n) for at, _, n in bumps if at is not None]
+        self.counters = Counters(r.bumps, lambda t: places.get(id(t)))
         self._check_arguments(r)
         self._note_memory(r)
         self.backward: Any = r.backward
@@ -188,6 +186,8 @@ class Replay:
                 return why
         if self._shared(tensors):
             return "an argument shares memory with what the function keeps, or with another one"
+        if self.counters.shared and self.counters.differ(self._with_grads(tensors)):
+            return "arguments do not share a version counter as they did"
         if not (self.backward or self.entry or self.added_to):
             return None
         if self.backward is not None and self._free() is None:
@@ -269,9 +269,11 @@ class Replay:
         try:
             if self.backward is None:
                 outs, node = low.run(), None
+                self.counters.count(tensors)
             else:
                 outs, saved = low.forward()
                 edges = [current_edge(t if at is None else tensors[at]) for at, t in self.reached]
+                self.counters.count(tensors)  # what the call wrote itself is no change since then
                 node = ReplayNode(self, low, edges, saved)
         except BaseException:
             self.host_work.take_back(low.ran)
@@ -283,10 +285,6 @@ class Replay:
             # A gradient that was written, replaced, and that nobody holds: the new one lies there now.
             if not any(target is a for a in self.lent.arrays):
                 target[...] = low.arguments[i]
-        for version, n in self.versions:
-            version[0] += n
-        for which, n in self.bumped_arguments:
-            bump(tensors[which], n)
         for at, t, place in self.loose_grads:
             t = t if at is None else tensors[at]
             if place is None:

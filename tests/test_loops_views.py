@@ -1,0 +1,77 @@
+"""Views of what a loop computes are kept by the user: their memory is nobody else's until they are gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rushlight as rl
+from rushlight import nn, optim
+from rushlight.core.hot import meeting
+from traced import both
+
+N = 14
+
+
+@pytest.fixture(autouse=True)
+def without_dezero(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DeZero, once imported by another test, bars loops of the whole process."""
+    monkeypatch.setattr(meeting, "barred", None)
+
+
+def _inputs(n: int = N) -> list[Any]:
+    return [rl.randn(4, 6) for _ in range(n)]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_views_of_a_result_are_kept(transposed: bool) -> None:
+    """Only the view is held: NumPy makes it a view of the memory's owner, not of the array that was handed out."""
+
+    def program() -> Any:
+        kept, seen = [], []
+        for x in _inputs():
+            out = (x.t() if transposed else x) * 2
+            out = out.tanh() + 1
+            kept.append(out[1:])
+            seen.append(out.sum().item())
+            del out
+        return seen, kept
+
+    both(program, replays=6)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_views_of_gradients_are_kept(transposed: bool) -> None:
+    def program() -> Any:
+        net, kept, seen = nn.Linear(6, 3), [], []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for x in _inputs():
+            opt.zero_grad()
+            loss = net(x).pow(2).mean()
+            loss.backward()
+            grad = net.weight.grad
+            kept.append(grad.t()[1:] if transposed else grad[1:])
+            del grad
+            opt.step()
+            seen.append(loss.item())
+        return seen, kept
+
+    both(program, replays=6)
+
+
+def test_what_is_not_contiguous_is_kept_once() -> None:
+    """A hidden value with a view inside the stretch: the program does not compute it, so holding it falls back."""
+
+    def program() -> Any:
+        kept, seen = [], []
+        for i, x in enumerate(_inputs()):
+            hidden = x.t() * 3
+            hidden[1:].mul_(2)
+            if i in (8, 11):
+                kept.append(hidden)
+            seen.append((hidden * hidden).sum().item())
+            del hidden
+        return seen, kept
+
+    both(program, replays=4)
