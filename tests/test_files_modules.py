@@ -22,7 +22,7 @@ import pytest
 import rushlight as rl
 from rushlight import nn, optim
 from rushlight.io import CorruptFileError, UntrustedFileWarning
-from rushlight.io.spelling import ours, theirs
+from rushlight.base.spelling import ours, theirs
 from rushlight.utils.data import TensorDataset
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 from ..base.config import settings
+from ..base.spelling import respell
 
 ALIASES = {"torch": "rushlight", "torchvision": "rushlight.vision", "dezero": "rushlight.dezero"}
 # Scripts compare `torch.__version__` with what they need; this is the one whose API is followed.
@@ -40,13 +41,39 @@ def _exists(module: str) -> bool:
         return False
 
 
+class _Respelling(SourceFileLoader):
+    """Loads a module of ours and lets its classes say where PyTorch has them."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        _show_as_theirs(module)
+
+
+def _show_as_theirs(module: ModuleType) -> None:
+    """Let a module of ours be found under PyTorch's name, and its classes say that name."""
+    respell(module)
+    assert module.__spec__ is not None
+    # `typing` and `inspect` look for the module that a class names, without importing it.
+    sys.modules.setdefault(alias_of(module.__spec__.name), module)
+
+
+def _spelt_as_theirs(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    """How a module of ours is loaded under the aliases; None for other packages."""
+    if not name.startswith(ALIASES["torch"] + "."):
+        return None
+    spec = PathFinder.find_spec(name, path)
+    if spec is not None and type(spec.loader) is SourceFileLoader:
+        spec.loader = _Respelling(spec.loader.name, spec.loader.path)
+    return spec
+
+
 class AliasFinder(MetaPathFinder, Loader):
     """Answers imports of aliased names with the very module objects of rushlight."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> Any:
         ours = target_of(name)
         if ours is None:
-            return None
+            return _spelt_as_theirs(name, path)
         if ours in sys.modules or _exists(ours):
             return ModuleSpec(name, self, is_package=True)
         if "." in name:
@@ -125,7 +152,9 @@ def install() -> None:
     package.__dict__["__version__"] = package.version.__version__ = _stands_for(TORCH)
     package.__name__ = "torch"  # array libraries ask for it; imports go by __spec__ and __package__
     package.__dict__["torch"] = package
-    package.Tensor.__module__ = "torch"
+    ours = ALIASES["torch"]
+    for name in [m for m in sys.modules if m == ours or m.startswith(ours + ".")]:
+        _show_as_theirs(sys.modules[name])
     _follow_spawned_processes()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base import html
+from ..base.spelling import home_of
 from . import printing
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def tensor_html(t: Tensor) -> str:
         facts.append("requires_grad")
     above = html.heading(", ".join(facts))
     own = (
-        type(t).__module__.partition(".")[0] != __name__.partition(".")[0]
+        home_of(type(t)).partition(".")[0] != __name__.partition(".")[0]
         and type(t).__name__ != "Tensor"
     )
     if own or t.is_meta or t.ndim not in (1, 2) or not t.numel():

@@ -281,7 +281,9 @@ def _inference_error() -> RuntimeError:
 
 
 # What the C extension has, too: (class, method).
-IN_C = ((Op, "__call__"), (Op, "pair"), (OpNode, "input"), (OpNode, "output"), (OpNode, "apply"))
+IN_C = (
+    (Op, "__call__"), (Op, "pair"), (OpNode, "input"), (OpNode, "output"), (OpNode, "apply"), (Tensor, "__hash__"),
+)  # fmt: skip
 IN_PYTHON = tuple([getattr(cls, name) for cls, name in IN_C])
 
 

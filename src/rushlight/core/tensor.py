@@ -559,7 +559,10 @@ class Tensor(_Base):
 
     # -- as an object ---------------------------------------------------------------------------
 
-    __hash__ = object.__hash__  # in C: an optimiser asks for the state of each parameter
+    def __hash__(
+        self,
+    ) -> int:  # in C, too (core/op.py): an optimiser asks for the state of each parameter
+        return id(self)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         cls = type(self)

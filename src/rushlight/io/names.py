@@ -10,10 +10,10 @@ from ..base import dtypes
 from ..base.device import device
 from ..base.formats import FORMATS, layout, layout_by_name
 from ..base.shapes import Size
+from ..base.spelling import home_of, theirs
 from ..core.tensor import Tensor
 from .budget import Budget, check_key
 from .errors import CorruptFileError
-from .spelling import theirs
 
 STORAGE_NAMES = {name: f"{title}Storage" for name, title in dtypes.TITLES.items()}
 STORAGE_DTYPES = {**{v: k for k, v in STORAGE_NAMES.items()}, "UntypedStorage": "uint8"}
@@ -49,7 +49,7 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
             module, _, attr = name.rpartition(".")
             _user_globals[(module, attr)] = obj
         else:
-            _user_globals[(item.__module__, item.__qualname__)] = item
+            _user_globals[(home_of(item), item.__qualname__)] = item
             _user_globals[theirs(item)] = item
 
 

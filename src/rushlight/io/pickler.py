@@ -13,11 +13,11 @@ from ..base.device import device
 from ..base.dtypes import dtype
 from ..base.formats import layout, memory_format
 from ..base.shapes import Size
+from ..base.spelling import home_of, theirs
 from ..core.memory import data_pointer, root_array
 from ..core.tensor import Tensor
 from .names import STORAGE_NAMES
 from .rebuild import is_parameter, is_uninitialized
-from .spelling import theirs
 
 
 class _Name:
@@ -118,8 +118,7 @@ class Pickler(_Base):
         return _Name("torch._utils", "_rebuild_sparse_tensor"), (t.layout, data)
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        module = getattr(obj, "__module__", None)
-        if module is not None and module.split(".")[0] == "rushlight":
+        if getattr(obj, "__module__", None) is not None and _is_ours(obj):
             self._write_name(*theirs(obj, name))
         else:
             super().save_global(obj, name)
@@ -141,7 +140,7 @@ class Pickler(_Base):
         self.save_reduce(name, (f"torch.{obj.name}",), obj=obj)
 
     def save_type(self, obj: type) -> None:
-        if obj.__module__.split(".")[0] == "rushlight":
+        if _is_ours(obj):
             return self.save_global(obj)
         return _Base.save_type(self, obj)
 
@@ -151,6 +150,10 @@ class Pickler(_Base):
     dispatch[layout] = save_layout
     dispatch[type] = save_type
     dispatch[types.FunctionType] = save_global
+
+
+def _is_ours(obj: Any) -> bool:
+    return home_of(obj).partition(".")[0] == "rushlight"
 
 
 def _parted(reduced: Any, kind: type) -> tuple:

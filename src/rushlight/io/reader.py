@@ -14,6 +14,7 @@ import numpy as np
 
 from ..base import dtypes
 from ..base.formats import memory_format
+from ..base.spelling import is_torch, ours
 from ..core.tensor import Tensor, wrap
 from . import names
 from .budget import Budget
@@ -21,7 +22,6 @@ from .errors import CorruptFileError, UntrustedFileWarning
 from .locations import Placer
 from .machine import Machine
 from .rebuild import rebuilders
-from .spelling import is_torch, ours
 
 Storage = Callable[[str, dtypes.dtype, int], np.ndarray]
 

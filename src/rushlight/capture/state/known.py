@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from ...base.spelling import home_of
+
 PACKAGE = __name__.split(".")[0]
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
@@ -160,7 +162,7 @@ _known: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # d
 def _is_known_base(cls: Any) -> bool:
     if cls in TYPES or issubclass(cls, (BaseException, np.generic)):
         return True
-    if cls.__module__.partition(".")[0] == PACKAGE:
+    if home_of(cls).partition(".")[0] == PACKAGE:
         return True
     return made_by_python(cls)
 

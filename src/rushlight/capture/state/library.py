@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.spelling import home_of
 from ...core.tensor import Tensor
 from .found import Found
 from .kinds import MISSING, hooks_on, is_user_module, lookup
@@ -119,7 +120,7 @@ class Library(Found):
             self.tables.append((f"{label}.{name}", hooks, tuple(hooks), tuple(hooks.values())))
             for hook in hooks.values():
                 self.visit(hook, f"{label}.{name}")
-        if is_user_module(type(o).__module__):
+        if is_user_module(home_of(type(o))):
             self._instance(o, label)
         elif "step" not in o.__dict__:
             self._row(o.__dict__, "step", MISSING, f"{label}.step")
@@ -130,6 +131,6 @@ class Library(Found):
 def _library_names(cls: Any) -> frozenset[str]:
     """Attributes that the code of our own classes looks at on objects of a class."""
     for base in cls.__mro__:
-        if not is_user_module(base.__module__):
+        if not is_user_module(home_of(base)):
             return attributes_used(base, "Module")
     return frozenset()

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ...base.spelling import home_of
+
 _ATTRIBUTES = frozenset(
     (
         "LOAD_ATTR",
@@ -141,8 +143,9 @@ def attributes_used(cls: Any, root: str) -> frozenset[str]:
         if base.__name__ == root:
             break
         members = [m for name, m in vars(base).items() if name not in _APART]
-        file = vars(sys.modules.get(base.__module__, object))
-        members += [m for m in file.values() if getattr(m, "__module__", "") == base.__module__]
+        home = home_of(base)
+        file = vars(sys.modules.get(home, object))
+        members += [m for m in file.values() if getattr(m, "__module__", "") == home]
         for member in members:
             member = getattr(member, "fget", None) or getattr(member, "__func__", member)
             while isinstance(getattr(member, "__wrapped__", None), types.FunctionType):

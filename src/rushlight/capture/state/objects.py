@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.spelling import home_of
 from ..record.effects import is_generator
 from .kinds import (
     MISSING,
@@ -76,7 +77,7 @@ class Objects(Library):
             self.rows.append((label, InContext(value), "value", now))
             self.visit(now, label)
             return
-        elif cls.__module__.partition(".")[0] == PACKAGE and not is_user_module(cls.__module__):
+        elif home_of(cls).partition(".")[0] == PACKAGE and not is_user_module(home_of(cls)):
             self._ours(value, label)
             return
         elif not self._is_comparable(value):
@@ -151,7 +152,7 @@ class Objects(Library):
     def _class_values(self, cls: type, label: str) -> None:
         """Everything that a class holds beside functions, for code that looks it up by any name."""
         for base in cls.__mro__:
-            if base not in TYPES and not is_trusted(base.__module__):
+            if base not in TYPES and not is_trusted(home_of(base)):
                 for name, member in list(vars(base).items()):
                     if not isinstance(member, (*_PLAIN_MEMBERS, *_BY_C)) and name[:2] != "__":
                         self._member(cls, name, lookup(cls, name), f"{label}.{name}")
@@ -187,9 +188,9 @@ class Objects(Library):
     def _methods(self, value: Any, cls: type, label: str) -> None:
         """The functions of a class that ran, whatever called them."""
         for base in cls.__mro__:
-            if is_trusted(base.__module__) or base in TYPES:
+            if is_trusted(home_of(base)) or base in TYPES:
                 continue
-            if self.seen is None and not is_user_module(base.__module__):
+            if self.seen is None and not is_user_module(home_of(base)):
                 continue
             self._class_size(base)
             for name, member in list(vars(base).items()):
@@ -219,12 +220,12 @@ class Objects(Library):
             self.lengths.append((f"class {base.__name__}", vars(base), len(vars(base))))
 
     def _class(self, cls: type, label: str) -> None:
-        if cls in TYPES or is_trusted(cls.__module__):
+        if cls in TYPES or is_trusted(home_of(cls)):
             return
         if not is_known_type(cls):
             self.refuse(f"{label} is the type {cls.__module__}.{cls.__name__}, which is not known")
             return
-        if self.seen is None and not is_user_module(cls.__module__):
+        if self.seen is None and not is_user_module(home_of(cls)):
             return
         for name in sorted(self._names(cls)):
             member = lookup(cls, name)

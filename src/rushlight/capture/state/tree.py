@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.spelling import home_of
 from ...core.tensor import Tensor
 
 _OURS = __name__.partition(".")[0] + ".base."  # dtypes, devices, sizes
@@ -49,7 +50,7 @@ def flatten(value: Any, tensors: list[Tensor]) -> Any:
         return (cls, tuple(items), _rest(value, tensors))
     if cls is slice:
         return (cls, flatten((value.start, value.stop, value.step), tensors))
-    if cls is range or cls.__module__.startswith(_OURS):
+    if cls is range or home_of(cls).startswith(_OURS):
         return (cls, value) if cls.__hash__ is not None else _Same(value)
     if isinstance(value, np.generic):
         return (cls, value.tobytes())

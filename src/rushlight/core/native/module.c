@@ -62,6 +62,14 @@ static int find_slots(PyObject *tensor, PyObject *op, PyObject *node, PyObject *
     return 0;
 }
 
+/* Tensor.__hash__: its identity, as PyTorch's. */
+static PyObject *identity(PyObject *self, PyObject *none)
+{
+    return PyLong_FromVoidPtr(self);
+}
+
+static PyMethodDef tensor_methods[1] = {{"__hash__", identity, METH_NOARGS, "The tensor's identity, `id(self)`."}};
+
 /* quicken(Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over, mark_view,
  * current_edge, mark_inference) */
 static PyObject *quicken(PyObject *module, PyObject *args)
@@ -82,9 +90,10 @@ static PyObject *quicken(PyObject *module, PyObject *args)
     if (python_call == NULL || python_input == NULL || python_output == NULL)
         return NULL;
     PyTypeObject *type = (PyTypeObject *)op;
-    return Py_BuildValue("(NNNNN)", PyDescr_NewMethod(type, &op_methods[0]), PyDescr_NewMethod(type, &op_methods[1]),
+    return Py_BuildValue("(NNNNNN)", PyDescr_NewMethod(type, &op_methods[0]), PyDescr_NewMethod(type, &op_methods[1]),
                          PyDescr_NewMethod(node_type, &node_methods[0]), PyDescr_NewMethod(node_type, &node_methods[1]),
-                         PyDescr_NewMethod(node_type, &node_methods[2]));
+                         PyDescr_NewMethod(node_type, &node_methods[2]),
+                         PyDescr_NewMethod(tensor_type, &tensor_methods[0]));
 }
 
 /* follow(PARTS, TRACED): the bits of a thread whose kernels a tracer of loops compares. */
@@ -97,7 +106,7 @@ static PyObject *follow(PyObject *module, PyObject *args)
 
 static PyMethodDef functions[] = {
     {"follow", follow, METH_VARARGS, "follow(PARTS, TRACED): let calls give their kernels to a tracer where these bits say so."},
-    {"quicken", quicken, METH_VARARGS, "quicken(...) -> Op.__call__, Op.pair, OpNode.input, OpNode.output and OpNode.apply in C."},
+    {"quicken", quicken, METH_VARARGS, "quicken(...) -> Op.__call__, Op.pair, OpNode.input, OpNode.output, OpNode.apply and Tensor.__hash__ in C."},
     {"columns", (PyCFunction)(void (*)(void))columns, METH_FASTCALL, "columns(group, state, names, scalars): see core/columns.py."},
     {"bump_all", bump_all, METH_O, "bump_all(tensors): see core/columns.py."},
     {NULL, NULL, 0, NULL},

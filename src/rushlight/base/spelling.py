@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import sys
+from contextlib import suppress
+from types import ModuleType
 from typing import Any
 
 # Where PyTorch has what lies in a module of ours; "*" is the class's name in small letters.
@@ -14,6 +17,7 @@ _HOMES = {
     "core.tensor": "torch",
     "core.function": "torch.autograd.function",
     "core.modes": "torch.autograd.grad_mode",
+    "distributed.errors": "torch.distributed",
     "data.combine": "torch.utils.data.dataset",
     "data.dataset": "torch.utils.data.dataset",
     "data.loader": "torch.utils.data.dataloader",
@@ -41,8 +45,14 @@ _HOMES = {
 }
 # Classes that PyTorch calls otherwise.
 _CLASSES = {
-    ("optim.adafactor", "Adafactor"): ("torch.optim._adafactor", "Adafactor"),
-    ("optim.muon", "Muon"): ("torch.optim._muon", "Muon"),
+    ("base.errors", "AcceleratorError"): ("torch", "AcceleratorError"),
+    ("base.errors", "OutOfMemoryError"): ("torch", "OutOfMemoryError"),
+    ("core.hooks", "RemovableHandle"): ("torch.utils.hooks", "RemovableHandle"),
+    ("core.modes", "detect_anomaly"): ("torch.autograd.anomaly_mode", "detect_anomaly"),
+    ("core.modes", "set_detect_anomaly"): ("torch.autograd.anomaly_mode", "set_detect_anomaly"),
+    ("core.tape", "Node"): ("torch.autograd.graph", "Node"),
+    ("optim.adafactor", "Adafactor"): ("torch.optim", "Adafactor"),
+    ("optim.muon", "Muon"): ("torch.optim", "Muon"),
     ("nn.attention", "SDPBackend"): ("torch.nn.attention", "_SDPBackend"),
     ("distributions.constraints", "_Independent"): (
         "torch.distributions.constraints",
@@ -53,14 +63,88 @@ _CLASSES = {
         "LinearCrossEntropyOptions",
     ),
 }
+# Modules of inner layers whose classes users know.
+_OPEN = (
+    "base.device", "base.dtypes", "base.formats", "base.shapes", "core.function", "core.modes", "core.tensor", "fx._symbolic_trace",
+    "operators.memory.storage", "operators.random.generator",
+)  # fmt: skip
+# What PyTorch has no counterpart of, among modules and classes beside those that have one.
+_ALONE = frozenset((
+    "core.function.FunctionNode", "data.batching", "data.channel", "data.fetch", "data.iterators", "data.pool",
+    "data.prefetch", "data.resident", "data.sampler.EndlessSampler", "data.worker", "distributions._compose.Plain",
+    "optim.calls", "optim.stepping", "optim.zero",
+))  # fmt: skip
 _INNER = ("operators", "core", "runtime", "capture", "io", "dezero", "cli")
 # Where functions are looked for, by the module that PyTorch's users know.
 _PUBLIC = ("nn.functional", "", "special", "linalg", "fft", "nn.init", "utils.data")
 
 
+_PACKAGE = __name__.partition(".")[0]
+_moved: dict[type, str] = {}  # by the class that says PyTorch's module: the one of ours it is in
+
+
+def home_of(obj: Any) -> str:
+    """The module a class or function is really in: under the alias `torch`, a class of ours names PyTorch's."""
+    moved = _moved.get(obj) if isinstance(obj, type) else None
+    return moved or obj.__module__
+
+
+def respell(module: ModuleType) -> None:
+    """Let the classes that a module of ours defines say the module in which PyTorch has them."""
+    path = _path_of(module)
+    package, _, inner = path.partition(".")
+    for label, obj in list(vars(module).items()):
+        if not isinstance(obj, type) or obj.__module__ not in (path, package):
+            continue
+        there, name = theirs(obj)
+        if (
+            there != obj.__module__
+            and name == label == obj.__qualname__
+            and _known(obj, inner, there)
+        ):
+            _move(obj, there, f"torch.{inner}")
+
+
+def _known(obj: type, inner: str, there: str) -> bool:
+    """Whether PyTorch has a class of ours by that name."""
+    name = obj.__name__
+    if (inner, name) in _CLASSES or obj.__module__ == _PACKAGE:
+        return True
+    if (name.startswith("_") and there != f"torch.{inner}") or {inner, f"{inner}.{name}"} & _ALONE:
+        return False
+    return _has_counterparts(inner)
+
+
+def _move(obj: type, there: str, same: str) -> None:
+    """Let a class say that it is in a module of PyTorch's; `same` is the one of the same path."""
+    home = _moved[obj] = obj.__module__
+    obj.__module__ = there
+    if (
+        there != same
+    ):  # `typing` would look for what its annotations name in a file that may not have it
+        told = vars(obj).get("__annotations__", {})
+        for name, text in told.items():
+            if isinstance(text, str):
+                with suppress(NameError):  # what only type checkers import
+                    told[name] = eval(text, vars(sys.modules[home]))
+
+
+def _path_of(module: ModuleType) -> str:
+    """Where a module of ours is: the top one may call itself torch."""
+    return module.__spec__.name if module.__spec__ is not None else module.__name__
+
+
+def _has_counterparts(inner: str) -> bool:
+    """Whether the classes of a module of ours are PyTorch's by name, and not our own parts."""
+    top = inner.partition(".")[0]
+    if top in ("base", *_INNER):
+        return inner in _OPEN
+    return inner in _HOMES or inner in _OPEN or "._" not in f".{inner}"
+
+
 def theirs(obj: Any, name: str | None = None) -> tuple[str, str]:
     """Module and name of one of our classes or functions as PyTorch spells them; others as they are."""
-    module: str = obj.__module__
+    module = home_of(obj)
     name = name or obj.__qualname__
     package, _, inner = module.partition(".")
     if package != "rushlight":
