@@ -21,8 +21,8 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn, optim
-from rushlight.io import CorruptFileError, UntrustedFileWarning
 from rushlight.base.spelling import ours, theirs
+from rushlight.io import CorruptFileError, UntrustedFileWarning
 from rushlight.utils.data import TensorDataset
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...base.spelling import home_of
 from ...core.tensor import Tensor
 from ..record.host_work import HostWork
 from ..record.recorder import same
@@ -20,7 +21,7 @@ _DATA = ("lr", "initial_lr")  # options that only ever are numbers of the kernel
 def is_rule(optimizer: Any) -> bool:
     """Whether an optimiser is one of ours, as it was written."""
     cls = type(optimizer)
-    ours = cls.__module__.startswith(__name__.split(".")[0] + ".optim.")
+    ours = home_of(cls).startswith(__name__.split(".")[0] + ".optim.")
     return ours and hasattr(cls, "_flags")
 
 
