@@ -30,6 +30,7 @@ KEPT = {
     "adam_update",
     "rmsprop_update",
     "adagrad_update",
+    "index_put_into",
 }  # kernels that write into their arguments
 
 

@@ -101,6 +101,8 @@ def _check_bounds(index: Tensor, size: int, dim: int, kind: type = RuntimeError)
     a = index._a
     if index.is_cpu and a.size:
         settle()
+        if 0 in a.strides:  # expanded: the same places again and again
+            a = a[tuple([slice(None) if step else slice(1) for step in a.strides])]
         if a.view(_UNSIGNED[a.itemsize]).max() >= size:  # negative positions are huge, unsigned
             wrong = a[(a < 0) | (a >= size)].reshape(-1)[0]
             raise kind(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
@@ -330,7 +332,7 @@ def _vector(index: Tensor, name: str) -> Tensor:
         raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {index._a.ndim})")
     if not is_position(index._a.dtype):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
-    return index.reshape(-1)
+    return index if index._a.ndim else index.reshape(-1)
 
 
 def _lifted(x: Tensor) -> Tensor:

@@ -92,6 +92,7 @@ int product_of(const Gemm *g); /* one matrix product on all threads; -1 when mem
 static inline idx share(idx n, idx i, idx parts) { return n / parts * i + (n % parts < i ? n % parts : i); }
 
 extern const Entry conv_entries[], input_entries[], weight_entries[], matmul_entries[], pool_entries[], point_entries[], softmax_entries[],
-    norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[], move_entries[], fused_entries[], attention_entries[];
+    norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[], move_entries[], fused_entries[], attention_entries[],
+    scatter_entries[];
 
 #endif

@@ -166,7 +166,9 @@ static PyObject *full(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
     if (!out) return NULL;
     float *to = DATA(out);
-    for (idx i = 0; i < PyArray_SIZE(out); i++) to[i] = (float)number;
+    const float each = (float)number;
+    const idx n = PyArray_SIZE(out);
+    for (idx i = 0; i < n; i++) to[i] = each;
     return (PyObject *)out;
 }
 

@@ -102,8 +102,9 @@ static PyObject *sum_over(PyArrayObject *x, const char *reduced, int ndim, const
         Py_DECREF(out);
         return PyErr_NoMemory();
     }
+    const idx n = PyArray_SIZE(out);
     if (scale != 1.0f)
-        for (idx i = 0; i < PyArray_SIZE(out); i++) s.out[i] /= scale;
+        for (idx i = 0; i < n; i++) s.out[i] /= scale;
     return (PyObject *)out;
 }
 

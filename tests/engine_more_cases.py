@@ -1,0 +1,36 @@
+"""More random calls of CPU kernels, as in engine_cases.py: places named by an index, and what else came later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from engine_cases import Case, Draw
+
+
+def scatter(d: Draw) -> Iterator[Case]:
+    shape = tuple(d.one(1, 2, 3, 5, 17, 40) for _ in range(d.one(1, 2, 3)))
+    dim = d.py.randrange(len(shape))
+    taken = (*shape[:dim], d.one(1, 4, 30), *shape[dim + 1 :])
+    index = d.np.randint(0, shape[dim], taken).astype(d.one(np.int64, np.int64, np.int32))
+    if d.one(0, 1):  # one place for a whole row
+        line = [taken[i] if i == dim else 1 for i in range(len(taken))]
+        index = np.broadcast_to(index.reshape(-1)[: taken[dim]].reshape(line), taken)
+    x, source, along = d.floats(*shape), d.laid(*taken), {"dim": dim}
+    yield "scatter_add", (x, index, source), along, 1e-6
+    yield "gather", (x, index), along, 0.0
+    yield "gather_grad", (d.laid(*taken), index), {**along, "shape": shape}, 1e-6
+    source = np.where(np.abs(source) > 2, np.float32(np.nan), source)
+    for kind in ("amax", "amin", "prod"):
+        how = {**along, "kind": kind, "include_self": d.one(True, False)}
+        yield "scatter_reduce", (x, index, source), how, 1e-5
+    count = d.one(1, min(2, len(shape) - dim))
+    places = [d.np.randint(-n, n, d.one((6,), (6,), (2, 3))) for n in shape[dim : dim + count]]
+    places = [p.reshape(places[0].shape) for p in places]
+    slots = (0,) * dim + (1,) * count
+    g = d.laid(*shape[:dim], *places[0].shape, *shape[dim + count :])
+    yield "index_grad", (g, *places), {"slots": slots, "shape": shape}, 1e-6
+    yield "index_put_into", (x.copy(), g, *places), {"slots": slots, "accumulate": True}, 1e-6
