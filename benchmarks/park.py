@@ -118,8 +118,8 @@ def ratios(found: dict) -> dict[str, float]:
     return {
         "eager": ms(found, "torch") / ms(found, "ours"),
         "compiled": peer / ms(found, "ours compiled"),
-        "memory_eager": peak.get("ours", math.nan) / peak.get("torch", math.nan),
-        "taken_compiled": taken.get("ours compiled", math.nan) / taken.get("torch", math.nan),
+        "memory_eager": peak.get("ours", math.nan) / (peak.get("torch") or math.nan),
+        "taken_compiled": taken.get("ours compiled", math.nan) / (taken.get("torch") or math.nan),
     }
 
 

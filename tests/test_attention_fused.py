@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 import rushlight as rl
 from rushlight.nn import functional as F
+from rushlight.nn.attention import SDPBackend, sdpa_kernel
 from rushlight.operators.layers.attention_kernels import attention
+from rushlight.operators.layers.masked_attention import attend
+from rushlight.operators.layers.masked_attention_kernels import masked_attention
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -39,3 +44,103 @@ def test_derivatives_of_both_orders(causal: bool) -> None:
 
     assert rl.autograd.gradcheck(out, inputs)
     assert rl.autograd.gradgradcheck(out, inputs)
+
+
+def _masks(kind: str, rng: np.random.Generator) -> np.ndarray | None:
+    """A mask for 2 samples, 4 heads, 5 queries and 16 keys; the second query may look at nothing."""
+    seen = (
+        rng.random({"keys": (2, 1, 1, 16), "all": (2, 4, 5, 16), "queries": (5, 16)}[kind[:-1]])
+        < 0.7
+    )
+    if seen.shape[-2] > 1:
+        seen[..., 1, :] = False
+    if kind[-1] == "b":
+        return seen
+    numbers = rng.standard_normal(seen.shape).astype(np.float32)
+    return np.where(seen, numbers, -np.inf).astype(np.float32)
+
+
+def _one_kernel(device: str) -> tuple:
+    """How attention by one kernel is reached: on the GPU by itself in half precision, else by name."""
+    if device == "cuda":
+        return F.scaled_dot_product_attention, rl.bfloat16, 0.03
+
+    def by_name(
+        q: rl.Tensor, k: rl.Tensor, v: rl.Tensor, mask: rl.Tensor, p: float = 0.0, **_: bool
+    ) -> rl.Tensor | None:
+        return attend(q, k, v, mask, causal=False, scale=q.shape[-1] ** -0.5, p=p)
+
+    return by_name, rl.float32, 1e-5
+
+
+@pytest.mark.parametrize("groups", [4, 2, 1])
+@pytest.mark.parametrize("kind", ["keysb", "keysf", "allb", "allf", "queriesb", "queriesf"])
+def test_masks_and_groups_of_heads_equal_products(device: str, kind: str, groups: int) -> None:
+    rng = np.random.default_rng(3)
+    arrays = [
+        rng.standard_normal((2, h, n, 8)).astype(np.float32)
+        for h, n in ((4, 5), (groups, 16), (groups, 16))
+    ]
+    mask, call, dtype, close = _masks(kind, rng), *_one_kernel(device)
+    found = []
+    for on, kernel, kind_of in (
+        (device, call, dtype),
+        ("cpu", F.scaled_dot_product_attention, rl.float32),
+    ):
+        q, k, v = [rl.tensor(a).to(dtype).to(on, kind_of).requires_grad_() for a in arrays]
+        given = rl.tensor(mask).to(on)
+        given = given if given.dtype == rl.bool else given.to(dtype).to(kind_of)
+        with sdpa_kernel(SDPBackend.MATH) if on == "cpu" and kernel is not call else nullcontext():
+            out = kernel(q, k, v, given, 0.0, enable_gqa=True)
+        out.float().pow(2).sum().backward()
+        found.append([t.detach().float().cpu().numpy() for t in (out, q.grad, k.grad, v.grad)])
+    for mine, want in zip(*found):
+        assert np.isfinite(mine).all()
+        np.testing.assert_allclose(mine, want, atol=close * (1 + np.abs(want).max()))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_dropout_is_drawn_again_on_the_way_back(device: str, masked: bool) -> None:
+    """With an identity matrix as values the result is the weights that were kept, scaled by 1 / (1 - p)."""
+    call, dtype, _ = _one_kernel(device)
+    rl.manual_seed(5)
+    q, k = [rl.randn(2, 2, 64, 64).to(device, dtype) for _ in range(2)]
+    v = rl.eye(64).expand(2, 2, 64, 64).contiguous().to(device, dtype).requires_grad_()
+    mask = rl.ones(64, 64, dtype=rl.bool).tril().to(device) if masked else None
+    out = call(q, k, v, mask, 0.25)
+    weights = out.detach().float().cpu()
+    plain = F.scaled_dot_product_attention(
+        *[t.float().cpu() for t in (q, k, v)], mask if mask is None else mask.cpu()
+    )
+    plain = plain.detach()
+    kept = weights > 0
+    possible = plain > 1e-3
+    share = float(kept[possible].float().mean())
+    assert 0.7 < share < 0.8
+    np.testing.assert_allclose(weights[kept].numpy(), (plain / 0.75)[kept].numpy(), atol=0.02)
+    gy = rl.randn(2, 2, 64, 64).to(device, dtype)
+    out.backward(gy)
+    want = weights.transpose(-2, -1) @ gy.float().cpu()
+    np.testing.assert_allclose(v.grad.float().cpu().numpy(), want.numpy(), atol=0.05)
+    again = call(q, k, v, mask, 0.25).detach().float().cpu()
+    assert (again > 0)[possible].ne(kept[possible]).any()  # another call draws anew
+
+
+def test_derivatives_of_masked_attention() -> None:
+    rng = np.random.default_rng(1)
+    shapes = ((1, 2, 3, 4), (1, 1, 4, 4), (1, 1, 4, 4))
+    inputs = [rl.tensor(rng.standard_normal(s)).requires_grad_() for s in shapes]
+    bias = rl.tensor(rng.standard_normal((1, 1, 3, 4)))
+
+    def out(*qkv: rl.Tensor) -> rl.Tensor:
+        return masked_attention(*qkv, bias, causal=False, scale=0.3, p=0.0)[0]
+
+    assert rl.autograd.gradcheck(out, inputs)
+    assert rl.autograd.gradgradcheck(out, inputs)
+
+
+def test_a_mask_that_learns_takes_the_plain_way(device: str) -> None:
+    q = rl.randn(1, 1, 3, 8).to(device, rl.bfloat16)
+    mask = rl.zeros(3, 3).to(device, rl.bfloat16).requires_grad_()
+    F.scaled_dot_product_attention(q, q, q, mask).float().sum().backward()
+    assert mask.grad is not None

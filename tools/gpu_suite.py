@@ -1,6 +1,9 @@
 """Run the whole suite on a machine with a GPU, in several processes, and sum up what they saw.
 
 PYTHONPATH=src python3 tools/gpu_suite.py [--processes 12] [--out results.json] [pytest options]
+
+Needs pytest, hypothesis and cuDNN with its front end (nvidia-cudnn-frontend); without cuDNN it stops, since half of
+the GPU's code would not run, unless `--without-cudnn` is given.
 """
 
 from __future__ import annotations
@@ -20,7 +23,11 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=12)
     parser.add_argument("--out", default="gpu-suite.json")
     parser.add_argument("--seconds", type=float, default=420)
+    parser.add_argument("--without-cudnn", action="store_true")
     args, rest = parser.parse_known_args()
+    if not args.without_cudnn and _machine()["cudnn"] is None:
+        print("cuDNN or its front end is not installed: see the beginning of this file")
+        return 2
     begin = time.time()
     wide = {"COLUMNS": "300"}  # so that each failure's reason stands beside its name
     environment = {**os.environ, **wide, "OMP_NUM_THREADS": "1", "RUSHLIGHT_NUM_THREADS": "1"}

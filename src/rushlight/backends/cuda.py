@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..base.config import settings
+from ..runtime.thread import here
 
 
 def is_built() -> bool:
@@ -96,10 +97,12 @@ def sdp_kernel(
     enable_cudnn: bool = True,
 ) -> Iterator[Any]:
     """Choose the kinds of attention inside a block."""
-    before = dict(_sdp)
+    before, by_products = dict(_sdp), here.attention_by_products
     _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient,
                 cudnn=enable_cudnn)  # fmt: skip
+    here.attention_by_products = not (enable_flash or enable_mem_efficient or enable_cudnn)
     try:
         yield {}
     finally:
         _sdp.update(before)
+        here.attention_by_products = by_products

@@ -15,8 +15,8 @@ def memory_stats(device: Any = None) -> dict[str, int]:
     """All counters of a GPU's allocator, named as PyTorch names them; empty without a GPU.
 
     Example:
-        >>> torch.cuda.memory_stats().get("num_ooms", 0)
-        0
+        >>> torch.cuda.memory_stats().get("num_ooms", 0) >= 0
+        True
     """
     if not is_available():
         return {}

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
+from ...runtime.thread import here
+
 __all__ = ["SDPBackend", "sdpa_kernel"]
 
 
@@ -44,8 +46,8 @@ def sdpa_kernel(
 ) -> Iterator[None]:
     """Allow only these ways of computing attention inside the block.
 
-    All ways give the same result, and rushlight chooses its kernel itself; the choice is kept for
-    code that asks for it.
+    `MATH` alone means the products and the softmax one after another; else rushlight chooses its
+    kernel itself, and the choice is kept for code that asks for it.
 
     Args:
         backends: one `SDPBackend` or several.
@@ -69,9 +71,10 @@ def sdpa_kernel(
             raise AssertionError(
                 "Backend must be an instance of SDPBackend or a list of SDPBackend instances"
             )
-    before = _chosen.backends
+    before = _chosen.backends, here.attention_by_products
     _chosen.backends = chosen
+    here.attention_by_products = set(chosen) == {SDPBackend.MATH}
     try:
         yield
     finally:
-        _chosen.backends = before
+        _chosen.backends, here.attention_by_products = before

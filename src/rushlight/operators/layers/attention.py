@@ -7,8 +7,17 @@ from typing import Any
 
 from ...core.public import public
 from ...core.tensor import Tensor
-from .attention_kernels import attention, attention_weights, fits, masked
+from ...runtime.thread import here
+from .attention_kernels import (
+    attention,
+    attention_weights,
+    fits,
+    fits_heads,
+    masked,
+    spread_heads,
+)
 from .dropout import dropout
+from .masked_attention import attend
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any, is_causal: bool) -> None:
@@ -74,9 +83,16 @@ def scaled_dot_product_attention(
     _check(query, key, value, attn_mask, is_causal)
     if scale is None:
         scale = 1.0 / math.sqrt(query._a.shape[-1]) if query._a.shape[-1] else 1.0
+    fused = not here.attention_by_products
+    if fused and (attn_mask is not None or dropout_p or enable_gqa):
+        found = _by_one_kernel(
+            query, key, value, attn_mask, dropout_p, bool(is_causal), float(scale), enable_gqa
+        )
+        if found is not None:
+            return found
     if enable_gqa:
-        key, value = _spread_heads(query, key), _spread_heads(query, value)
-    if attn_mask is None and not dropout_p and fits(query, key, value):
+        key, value = spread_heads(query, key), spread_heads(query, value)
+    if fused and attn_mask is None and not dropout_p and fits(query, key, value):
         return attention(query, key, value, causal=bool(is_causal), scale=float(scale))[0]
     scores = (query * scale) @ key.transpose(-2, -1)
     weights = attention_weights(masked(scores, attn_mask, is_causal))
@@ -85,12 +101,13 @@ def scaled_dot_product_attention(
     return weights @ value
 
 
-def _spread_heads(query: Tensor, x: Tensor) -> Tensor:
-    """Repeat key or value heads, so that each serves several neighbouring query heads."""
-    heads, groups = query._a.shape[-3], x._a.shape[-3]
-    if heads % groups:
-        raise RuntimeError(
-            "Number of heads in key and value must divide the number of heads in query, but got "
-            f"{groups} and {heads}"
-        )
-    return x if heads == groups else x.repeat_interleave(heads // groups, -3)
+def _by_one_kernel(
+    query: Tensor, key: Tensor, value: Tensor, mask: Any, p: float, causal: bool, scale: float,
+    enable_gqa: bool,
+) -> Tensor | None:  # fmt: skip
+    """Attention with a mask, dropout or groups of heads, where the device has one kernel for it."""
+    if not fits_heads(query, key, value) or not 0.0 <= p < 1.0:
+        return None
+    if not enable_gqa and query._a.shape[1] != key._a.shape[1]:
+        return None
+    return attend(query, key, value, mask, causal=causal, scale=scale, p=float(p))

@@ -11,6 +11,7 @@ import numpy as np
 from ...base.device import device
 from ...core.op import Op
 from ...core.tensor import Tensor
+from ...runtime.devices import overrides
 from ..made_of.constants import on_device
 from ..made_of.pointwise import same_meta
 from ..made_of.precision import in_float32, widen
@@ -58,14 +59,31 @@ def masked(scores: Tensor, mask: Any, is_causal: bool) -> Tensor:
     return scores + mask
 
 
-# Contract of the kernels, which engines override by name; q (B, H, L, E), k (B, H, S, E), v (B, H, S, V):
+# Contract of the kernels, which engines override by name; q (B, H, L, E), k (B, G, S, E), v (B, G, S, V):
 #   attention(q, k, v, *, causal, scale) -> out (B, H, L, V), stats (B, H, L, 1)
 #   attention_grad(gy, q, k, v, out, stats, *, causal, scale) -> gq, gk, gv
 # stats is the logarithm of the sum of exponentials of each query's scores, float32 for half precision.
+# H is a multiple of G: a head of k and v serves H / G neighbouring heads of q.
 
 
-def _scores(xp: Any, q: Any, k: Any, causal: bool, scale: float) -> Any:
-    scores = xp.matmul(widen(xp, q) * scale, widen(xp, k).swapaxes(-1, -2))
+def spread(xp: Any, a: Any, heads: int) -> Any:
+    """Keys or values in float32 (or wider), one head for each head of the query."""
+    a = widen(xp, a)
+    return a if a.shape[1] == heads else xp.repeat(a, heads // a.shape[1], axis=1)
+
+
+def gathered(g: Any, like: Any) -> Any:
+    """The gradient of keys or values, summed over the query heads that each of them serves."""
+    batch, heads, length, size = g.shape
+    groups = like.shape[1]
+    if groups != heads:
+        g = g.reshape(batch, groups, heads // groups, length, size).sum(axis=2)
+    return g.astype(like.dtype)
+
+
+def score(xp: Any, q: Any, k: Any, causal: bool, scale: float) -> Any:
+    """The scores of all queries and keys, -inf where causal attention may not look."""
+    scores = xp.matmul(widen(xp, q) * scale, spread(xp, k, q.shape[1]).swapaxes(-1, -2))
     if causal:
         rows, columns = scores.shape[-2:]
         later = xp.arange(columns)[None, :] > xp.arange(rows)[:, None]
@@ -74,11 +92,11 @@ def _scores(xp: Any, q: Any, k: Any, causal: bool, scale: float) -> Any:
 
 
 def _attention_body(xp: Any, q: Any, k: Any, v: Any, *, causal: bool, scale: float) -> tuple:
-    scores = _scores(xp, q, k, causal, scale)
+    scores = score(xp, q, k, causal, scale)
     high = scores.max(axis=-1, keepdims=True)
     scores = xp.exp(scores - high)
     total = scores.sum(axis=-1, keepdims=True)
-    out = xp.matmul(scores, widen(xp, v)) / total
+    out = xp.matmul(scores, spread(xp, v, q.shape[1])) / total
     return out.astype(q.dtype), high + xp.log(total)
 
 
@@ -86,13 +104,14 @@ def _attention_grad_body(
     xp: Any, gy: Any, q: Any, k: Any, v: Any, out: Any, stats: Any, *, causal: bool, scale: float
 ) -> tuple:
     g = widen(xp, gy)
-    weights = xp.exp(_scores(xp, q, k, causal, scale) - stats)
+    heads = q.shape[1]
+    weights = xp.exp(score(xp, q, k, causal, scale) - stats)
     gv = xp.matmul(weights.swapaxes(-1, -2), g)
     slope = (g * widen(xp, out)).sum(axis=-1, keepdims=True)
-    gs = weights * (xp.matmul(g, widen(xp, v).swapaxes(-1, -2)) - slope) * scale
-    gq = xp.matmul(gs, widen(xp, k))
+    gs = weights * (xp.matmul(g, spread(xp, v, heads).swapaxes(-1, -2)) - slope) * scale
+    gq = xp.matmul(gs, spread(xp, k, heads))
     gk = xp.matmul(gs.swapaxes(-1, -2), widen(xp, q))
-    return gq.astype(q.dtype), gk.astype(k.dtype), gv.astype(v.dtype)
+    return gq.astype(q.dtype), gathered(gk, k), gathered(gv, v)
 
 
 def _meta(q: Any, k: Any, v: Any, *, causal: bool, scale: float) -> list:
@@ -119,15 +138,36 @@ def _attention_backward(
     return attention_grad(g, q, k, v, out.detach(), out1.detach(), causal=causal, scale=scale)
 
 
+def spread_heads(query: Tensor, x: Tensor) -> Tensor:
+    """Repeat key or value heads, so that each serves several neighbouring query heads."""
+    heads, groups = query._a.shape[-3], x._a.shape[-3]
+    if heads == groups:
+        return x
+    if not groups or heads % groups:
+        raise RuntimeError(
+            "Number of heads in key and value must divide the number of heads in query, but got "
+            f"{groups} and {heads}"
+        )
+    return x.repeat_interleave(heads // groups, -3)
+
+
+def gather_heads(g: Tensor, like: Tensor) -> Tensor:
+    """Sum the gradients of repeated heads."""
+    heads, groups = g._a.shape[1], like._a.shape[1]
+    return g if heads == groups else g.unflatten(1, (groups, heads // groups)).sum(2)
+
+
 def _attention_grad_formula(
     gy: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, stats: Tensor, causal: bool,
     scale: float,
 ) -> tuple:  # fmt: skip
-    scores = (q * scale) @ k.transpose(-2, -1)
+    keys, v = spread_heads(q, k), spread_heads(q, v)
+    scores = (q * scale) @ keys.transpose(-2, -1)
     weights = attention_weights(masked(scores, None, causal))
     reach = gy @ v.transpose(-2, -1)
     gs = weights * (reach - (reach * weights).sum(-1, keepdim=True)) * scale
-    return gs @ k, gs.transpose(-2, -1) @ q, weights.transpose(-2, -1) @ gy
+    gk, gv = gs.transpose(-2, -1) @ q, weights.transpose(-2, -1) @ gy
+    return gs @ keys, gather_heads(gk, k), gather_heads(gv, k)
 
 
 by_reference(attention_grad, _attention_grad_formula)
@@ -136,8 +176,24 @@ by_reference(attention_grad, _attention_grad_formula)
 def fits(query: Tensor, key: Tensor, value: Tensor) -> bool:
     """Whether the inputs fit the one kernel: batch and heads as two dims; half precision, or float32 on the CPU."""
     q, k, v = query._a, key._a, value._a
-    if q.ndim != 4 or not q.shape[:2] == k.shape[:2] == v.shape[:2] or not q.size or not k.size:
+    if q.ndim != 4 or not q.shape[:2] == k.shape[:2] == v.shape[:2]:
         return False
     if q.dtype.itemsize != 2 and (q.dtype != np.float32 or q.__class__ is not np.ndarray):
         return False
-    return k.shape[2] == v.shape[2] and q.shape[3] == k.shape[3]
+    return _sizes_agree(q, k, v)
+
+
+def fits_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether a device has a kernel of its own for these halves, be they masked, dropped or in groups of heads."""
+    q, k, v = query._a, key._a, value._a
+    if "masked_attention" not in overrides(query.device.type) or q.dtype.itemsize != 2:
+        return False
+    if not q.ndim == k.ndim == v.ndim == 4 or not q.shape[0] == k.shape[0] == v.shape[0]:
+        return False
+    groups = k.shape[1]
+    return groups == v.shape[1] > 0 == q.shape[1] % groups and _sizes_agree(q, k, v)
+
+
+def _sizes_agree(q: Any, k: Any, v: Any) -> bool:
+    sizes = k.shape[2] == v.shape[2] and q.shape[3] == k.shape[3]
+    return sizes and q.size > 0 and k.size > 0 and v.size > 0

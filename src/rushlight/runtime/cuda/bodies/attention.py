@@ -1,4 +1,9 @@
-"""Attention on the GPU: cuDNN's fused kernels forward and backward, in half precision."""
+"""Attention on the GPU: cuDNN's fused kernels forward and backward, in half precision.
+
+Masks arrive as a bias on the scores, groups of heads as fewer heads of keys and values. Dropout is drawn inside
+the kernels from a seed in device memory, so that a captured program draws anew at every replay, and the way back
+draws the same again.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,11 @@ import numpy as np
 from ....base.config import settings
 from ...door import kernel_for
 from ..library.cudnn import Plan, build_first, frontend, handle, refusals
-from .fills import copied
+from .draws import draw_key
+from .fills import copied, row_major
+
+_WIDEST = 256  # numbers in a head; what cuDNN does not take for a device or a form, it refuses when it is asked
+_KEY = np.dtype(np.int64)
 
 # Never forgotten: a captured graph may run kernels that only the plan holds.
 _plans: dict[tuple, Plan | None] = {}
@@ -42,7 +51,7 @@ def _takes(q: Any, k: Any, v: Any) -> bool:
     widths = (q.shape[-1], v.shape[-1])
     return (
         q.dtype.char in ("e", "E") and settings.cudnn_enabled and frontend() is not None
-        and all(w % 8 == 0 and w <= 128 for w in widths)
+        and all(w % 8 == 0 and w <= _WIDEST for w in widths)
     )  # fmt: skip
 
 
@@ -66,32 +75,50 @@ def _output(tensor: Any, like: Any, kind: Any) -> Any:
     return tensor.set_output(True).set_data_type(kind).set_dim(list(like.shape)).set_stride(strides)
 
 
-def _forward(q: Any, k: Any, v: Any, out: Any, stats: Any, causal: bool, scale: float) -> Any:
+def _extras(graph: Any, io: Any, bias: Any, p: float) -> tuple[dict[str, Any], list[Any]]:
+    """The options of a graph with a bias or dropout, and its tensors for them."""
+    how: dict[str, Any] = {}
+    tensors = []
+    if bias is not None:
+        how["bias"] = _tensor(graph, bias, io)
+        tensors.append(how["bias"])
+    if p:
+        one, kind = [1, 1, 1, 1], frontend().data_type.INT64
+        drawn = [graph.tensor(dim=one, stride=one, data_type=kind) for _ in range(2)]
+        how["dropout"] = (p, *drawn)
+        tensors += drawn
+    return how, tensors
+
+
+def _forward(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> Any:
+    q, k, v, bias = arrays
     graph, io = _graph(q.dtype.char)
     ins = [_tensor(graph, a, io) for a in (q, k, v)]
+    how, more = _extras(graph, io, bias, p)
     o, s = graph.sdpa(
         q=ins[0], k=ins[1], v=ins[2], attn_scale=scale, use_causal_mask=causal,
-        generate_stats=True, name="attention",
+        generate_stats=True, name="attention", **how,
     )  # fmt: skip
-    _output(o, out, io)
-    _output(s, stats, frontend().data_type.FLOAT)
-    return graph, (*ins, o, s)
+    _output(o, made[0], io)
+    _output(s, made[1], frontend().data_type.FLOAT)
+    return graph, (*ins, *more, o, s)
 
 
-def _backward(arrays: tuple, grads: tuple, causal: bool, scale: float) -> Any:
-    gy, q, k, v, out, stats = arrays
+def _backward(arrays: tuple, grads: tuple, causal: bool, scale: float, p: float) -> Any:
+    gy, q, k, v, bias, out, stats = arrays
     graph, io = _graph(q.dtype.char)
     wide = frontend().data_type.FLOAT
     tq, tk, tv, to, tg = [_tensor(graph, a, io) for a in (q, k, v, out, gy)]
     ts = _tensor(graph, stats, wide)
+    how, more = _extras(graph, io, bias, p)
     found = graph.sdpa_backward(
         q=tq, k=tk, v=tv, o=to, dO=tg, stats=ts, attn_scale=scale, use_causal_mask=causal,
         use_deterministic_algorithm=settings.deterministic or settings.cudnn_deterministic,
-        name="attention_grad",
+        name="attention_grad", **how,
     )  # fmt: skip
     for t, a in zip(found, grads):
         _output(t, a, io)
-    return graph, (tg, tq, tk, tv, to, ts, *found)
+    return graph, (tg, tq, tk, tv, *more, to, ts, *found)
 
 
 def _plan(key: tuple, describe: Callable[[], Any]) -> Plan | None:
@@ -107,9 +134,33 @@ def _plan(key: tuple, describe: Callable[[], Any]) -> Plan | None:
     return made
 
 
-def _key(name: str, *rest: Any) -> tuple:
-    arrays = [(a.shape, a.strides, a.dtype.char) for a in rest[0]]
-    return (name, *arrays, *rest[1:], settings.deterministic or settings.cudnn_deterministic)
+def _key(name: str, arrays: tuple, *rest: Any) -> tuple:
+    lie = [None if a is None else (a.shape, a.strides, a.dtype.char) for a in arrays]
+    return (name, *lie, *rest, settings.deterministic or settings.cudnn_deterministic)
+
+
+def _forward_plan(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> Plan | None:
+    return _plan(
+        _key("attention", arrays, causal, scale, p),
+        lambda: _forward(arrays, made, causal, scale, p),
+    )
+
+
+def _backward_plan(
+    arrays: tuple, grads: tuple, causal: bool, scale: float, p: float
+) -> Plan | None:
+    return _plan(
+        _key("attention_grad", (*arrays, *grads), causal, scale, p),
+        lambda: _backward(arrays, grads, causal, scale, p),
+    )
+
+
+def _addresses(*arrays: Any) -> list[int]:
+    return [a.data.ptr for a in arrays if a is not None]
+
+
+def _new_results(q: Any, v: Any) -> tuple[Any, Any]:
+    return _alike(q, v.shape[-1]), cupy.ndarray((*q.shape[:-1], 1), np.float32)
 
 
 @kernel_for("cuda", "attention")
@@ -117,16 +168,12 @@ def attention(q: Any, k: Any, v: Any, *, causal: bool, scale: float) -> Any:
     if not _takes(q, k, v):
         return NotImplemented
     q, k, v = _rows_dense(q), _rows_dense(k), _rows_dense(v)
-    out = _alike(q, v.shape[-1])
-    stats = cupy.ndarray((*q.shape[:-1], 1), np.float32)
-    plan = _plan(
-        _key("attention", (q, k, v), causal, scale),
-        lambda: _forward(q, k, v, out, stats, causal, scale),
-    )
+    made = _new_results(q, v)
+    plan = _forward_plan((q, k, v, None), made, causal, scale, 0.0)
     if plan is None:
         return NotImplemented
-    plan(*[a.data.ptr for a in (q, k, v, out, stats)])
-    return out, stats
+    plan(*_addresses(q, k, v, *made))
+    return made
 
 
 @kernel_for("cuda", "attention_grad")
@@ -136,7 +183,7 @@ def attention_grad(
     if not _takes(q, k, v) or stats.dtype != np.float32:
         return NotImplemented
     grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
-    return _differentiate((gy, q, k, v, out, stats), grads, causal, scale)
+    return _differentiate((gy, q, k, v, None, out, stats), grads, causal, scale)
 
 
 @kernel_for("cuda", "attention_grad_cat")
@@ -158,18 +205,67 @@ def attention_grad_cat(
         strides = (length * row, a.shape[3] * item, row, item)
         grads[i] = cupy.ndarray(a.shape, a.dtype, joined.data + at, strides)
         at += widths[i] * item
-    made = _differentiate((gy, q, k, v, out, stats), tuple(grads), causal, scale)
+    made = _differentiate((gy, q, k, v, None, out, stats), tuple(grads), causal, scale)
     return made if made is NotImplemented else joined
 
 
-def _differentiate(arrays: tuple, grads: tuple, causal: bool, scale: float) -> Any:
+def _differentiate(
+    arrays: tuple, grads: tuple, causal: bool, scale: float, kept: Any = None, p: float = 0.0
+) -> Any:
     """Write the gradients where they are asked for."""
-    arrays = tuple([_rows_dense(a) for a in arrays[:5]]) + arrays[5:]
-    plan = _plan(
-        _key("attention_grad", (*arrays, *grads), causal, scale),
-        lambda: _backward(arrays, grads, causal, scale),
-    )
+    gy, q, k, v, bias, out, stats = arrays
+    gy, q, k, v, out = [_rows_dense(a) for a in (gy, q, k, v, out)]
+    plan = _backward_plan((gy, q, k, v, bias, out, stats), grads, causal, scale, p)
     if plan is None:
         return NotImplemented
-    plan(*[a.data.ptr for a in (*arrays, *grads)])
+    more = [] if bias is None else [bias.data.ptr]
+    plan(*_addresses(gy, q, k, v), *more, *_drawn(kept, p), *_addresses(out, stats, *grads))
     return grads
+
+
+def _drawn(kept: Any, p: float) -> list[int]:
+    """Where cuDNN finds the seed and the offset of its draws."""
+    return [kept.data.ptr, kept.data.ptr + _KEY.itemsize] if p else []
+
+
+def _both_ways(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> Plan | None:
+    """The plan forward, if there is one for the way back as well: only that can draw the same again."""
+    forward = _forward_plan(arrays, made, causal, scale, p)
+    if forward is None or not p:
+        return forward
+    q, k, v, bias = arrays
+    grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
+    back = _backward_plan((made[0], q, k, v, bias, *made), grads, causal, scale, p)
+    return None if back is None else forward
+
+
+@kernel_for("cuda", "masked_attention")
+def masked_attention(
+    q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float, p: float
+) -> Any:
+    if not _takes(q, k, v) or (bias is not None and bias.dtype != q.dtype):
+        return NotImplemented
+    q, k, v = _rows_dense(q), _rows_dense(k), _rows_dense(v)
+    bias = row_major(bias)
+    made = _new_results(q, v)
+    plan = _both_ways((q, k, v, bias), made, causal, scale, p)
+    if plan is None:
+        return NotImplemented
+    kept = draw_key(q) if p else cupy.ndarray((0,), q.dtype)
+    plan(*_addresses(q, k, v, bias), *_drawn(kept, p), *_addresses(*made))
+    return (*made, kept)
+
+
+@kernel_for("cuda", "masked_attention_grad")
+def masked_attention_grad(
+    gy: Any, q: Any, k: Any, v: Any, bias: Any, out: Any, stats: Any, kept: Any, *,
+    causal: bool, scale: float, p: float,
+) -> Any:  # fmt: skip
+    if not _takes(q, k, v) or stats.dtype != np.float32 or (p and kept.dtype != _KEY):
+        return NotImplemented
+    bias = row_major(bias)
+    grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
+    found = _differentiate((gy, q, k, v, bias, out, stats), grads, causal, scale, kept, p)
+    if found is NotImplemented and p:
+        raise RuntimeError("cuDNN cannot draw this attention's dropout again for its gradient")
+    return found

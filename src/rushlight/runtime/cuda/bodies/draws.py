@@ -24,7 +24,7 @@ def _dropout_mask(x: Any, *, p: float, shape: tuple[int, ...]) -> Any:
 
 
 _kernels: dict[tuple[str, Any], Launch] = {}  # by name and dtype
-_FORMATS = {"dropout": "PPPPdd", "dropout_again": "PPPdd"}
+_FORMATS = {"dropout": "PPPPdd", "dropout_again": "PPPdd", "draw_key": "PP"}
 _KEY = np.dtype(np.int64)
 
 
@@ -69,3 +69,12 @@ def _dropout_grad(gy: Any, kept: Any, *, p: float) -> Any:
         "dropout_again", gy.dtype, gy.size, gy.data.ptr, out.data.ptr, kept.data.ptr, keep, 1 / keep
     )
     return out
+
+
+def draw_key(x: Any) -> Any:
+    """A seed that the stream gives only once, and the offset 0, for kernels that draw by themselves."""
+    backend = devices.backend_of(device("cuda"))
+    stream = backend.stream(backend.device_of(x))
+    key = cupy.ndarray((2,), _KEY)
+    _launch("draw_key", np.dtype(np.float32), 1, stream.address, key.data.ptr)
+    return key

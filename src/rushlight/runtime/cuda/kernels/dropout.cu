@@ -34,3 +34,15 @@ BOUNDED_KERNEL(dropout_again, 256)(u64 n, const S* g, S* gx, const u64* key, dou
     depend();
     drop(n, g, gx, key[0], key[1], (float)keep, (C)scale);
 }
+
+// A seed for kernels that draw by themselves: one draw of the stream, so that no two of them overlap.
+BOUNDED_KERNEL(draw_key, 256)(u64, State* s, u64* key) {
+    depend();
+    const u64 seed = s->seed, counter = s->counter;
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        const uint4 w = philox<10>(seed, counter, 0);
+        key[0] = ((u64)w.x << 32 | w.y) >> 1;
+        key[1] = 0;
+    }
+    finish(s, counter, 1);
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -82,8 +83,14 @@ def frontend() -> Any:
             import cudnn
 
             _module = cudnn
-        except (ImportError, OSError, AttributeError):
+        except (ImportError, OSError, AttributeError) as e:
             _module = False
+            warnings.warn(
+                f"cuDNN cannot be used ({type(e).__name__}: {e}): convolutions, attention and recurrent "
+                "layers on the GPU take ways that are several times slower; "
+                "pip install 'rushlight[cuda]' brings it",
+                stacklevel=2,
+            )
     return _module or None
 
 
