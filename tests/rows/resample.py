@@ -28,6 +28,13 @@ ROWS = [
     Row("F.interpolate", T(1, 1, 6, 8), size=(3, 11), mode="bicubic", antialias=True),
     Row("F.interpolate", T(1, 1, 6, 8), size=(3, 3), mode="bilinear", antialias=True,
         align_corners=True),
+    *[Row("F.interpolate", T(2, 2, 7, 9, dtype="uint8", low=0, high=255), size=(4, 13), mode=mode,
+          antialias=smooth, _id=f"bytes {mode} {smooth}")
+      for mode in ("bilinear", "bicubic") for smooth in (False, True)],
+    Row("F.interpolate", T(1, 2, 7, 9, dtype="uint8", low=0, high=255), scale_factor=(0.7, 1.6), mode="bilinear",
+        _id="bytes by a factor"),
+    Row("F.interpolate", T(1, 2, 7, 9, dtype="uint8", low=0, high=255), size=(5, 4), mode="bicubic",
+        align_corners=True, _id="bytes from corner to corner"),
     Row("F.interpolate", T(0, 2, 3, 4), scale_factor=2),
     Row("F.grid_sample", T(1, 2, 4, 4), T(1, 2, 2, 2, low=-1.3, high=1.3), align_corners=False),
     Row("F.grid_sample", T(1, 2, 4, 4), T(1, 2, 2, 2, low=-1.3, high=1.3), align_corners=True),

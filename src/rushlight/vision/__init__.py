@@ -7,7 +7,7 @@ from typing import Any
 
 from ..version import __version__
 
-_SUBMODULES = ("datasets", "io", "models", "ops", "transforms", "utils")
+_SUBMODULES = ("datasets", "io", "models", "ops", "transforms", "tv_tensors", "utils")
 __all__ = ["__version__", "get_image_backend", "set_image_backend", *_SUBMODULES]  # noqa: F822, PLE0604
 
 

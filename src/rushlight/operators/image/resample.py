@@ -7,10 +7,11 @@ from math import floor
 from typing import Any
 
 from ...base import dtypes
+from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..layers.pool_adaptive import averaged
-from .resample_kernels import Plan, resample_axis
+from .resample_kernels import Plan, resample_axis, resample_bytes
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact"
 _SMOOTH_DIMS = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}
@@ -137,6 +138,8 @@ def interpolate(
         )
     if mode == "area":
         return averaged(input, tuple(out))
+    if mode in ("bilinear", "bicubic") and input.dtype is dtypes.uint8 and input.is_cpu:
+        return _resized(input, out, scales, mode, bool(align_corners), antialias, resample_bytes)
     if mode in _SMOOTH_DIMS and input._a.dtype.kind == "u":
         wide = _resized(input.to(dtypes.float32), out, scales, mode, bool(align_corners), antialias)
         return wide.round().clamp(0, 255).to(input.dtype)
@@ -144,18 +147,24 @@ def interpolate(
 
 
 def _resized(
-    x: Tensor, out: list[int], scales: list[float] | None, mode: str, align: bool, antialias: bool
+    x: Tensor,
+    out: list[int],
+    scales: list[float] | None,
+    mode: str,
+    align: bool,
+    antialias: bool,
+    resample: Op = resample_axis,
 ) -> Tensor:
     kind = _KINDS.get(mode, mode)
     result = x
-    for i, m in enumerate(out):
+    for i, m in reversed(list(enumerate(out))) if resample is resample_bytes else enumerate(out):
         n = x._a.shape[2 + i]
         step = _step(n, m, None if scales is None else scales[i], align)
         # PyTorch's trilinear mode ignores the scale of an axis whose size stays the same.
         if n == m and (step == 1.0 or mode == "trilinear"):
             continue
         plan = Plan("smooth-" + kind if antialias else kind, n, m, step, align)
-        result = resample_axis(result, axis=2 + i, plan=plan, flip=False)
+        result = resample(result, axis=2 + i, plan=plan, flip=False)
     return result.clone() if result is x else result
 
 

@@ -211,6 +211,41 @@ resample_axis.derivative(
 )
 
 
+# -- bytes --------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _whole_taps(plan: Plan) -> tuple[np.ndarray, np.ndarray, int]:
+    """Indices, 16-bit weights, and how many bits of a weight are behind the point."""
+    index, weight = taps(plan, False)
+    assert weight is not None
+    weight = weight.copy()
+    for k in range(len(index) - 1, 0, -1):  # an edge that is read several times is read once
+        again = index[k] == index[k - 1]
+        weight[k - 1] += np.where(again, weight[k], 0)
+        weight[k][again] = 0
+    bits = 0
+    while bits < 22 and int(0.5 + weight.max() * (1 << (bits + 1))) < 1 << 15:
+        bits += 1
+    scaled = weight * (1 << bits)
+    return index, np.trunc(scaled + np.copysign(0.5, scaled)).astype(np.int32), bits
+
+
+def _resample_bytes(xp: Any, x: Any, *, axis: int, plan: Plan, flip: bool) -> Any:
+    """As `resample_axis`, in whole numbers, rounded to bytes after every axis: PyTorch's and Pillow's arithmetic."""
+    index, weight, bits = _whole_taps(plan)
+    shape = (-1,) + (1,) * (x.ndim - 1 - axis)
+    total = xp.full((), 1 << (bits - 1), np.int32)
+    for row, factor in zip(index, weight):
+        term = x.take(row, axis=axis).astype(np.int32)
+        term *= factor.reshape(shape)
+        total = total + term
+    return xp.clip(total >> bits, 0, 255).astype(np.uint8)
+
+
+resample_bytes = Op(_resample_bytes, "resample_bytes", meta=_meta)
+
+
 def mean_windows(x: Tensor, axis: int, out: int) -> Tensor:
     """The adaptive mean along one axis."""
     n = x._a.shape[axis]

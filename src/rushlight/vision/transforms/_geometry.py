@@ -165,7 +165,7 @@ def perspective_coefficients(
         rows.append([0, 0, 0, x, y, 1, -v * x, -v * y])
         wanted += [u, v]
     solution, *_ = np.linalg.lstsq(np.array(rows, float), np.array(wanted, float), rcond=None)
-    return [float(s) for s in solution]
+    return [float(s) for s in solution.astype(np.float32)]  # as torchvision, which solves in double
 
 
 def perspective(

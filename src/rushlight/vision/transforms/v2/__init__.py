@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .. import functional
 from ..transforms import *  # noqa: F403 - the list of names is transforms.__all__
 from ..transforms import __all__ as _names
+from . import functional
 from ._mixing import CutMix, MixUp
 from ._newer import RGB, ConvertDtype, GaussianNoise, Identity, ToDtype, ToImage, ToPureTensor
 

@@ -1,0 +1,238 @@
+"""Geometry of pictures, videos, masks, boxes and points: one functional for all of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ... import functional as v1
+from ..._functional_pil import affine as pil_affine
+from ..._functional_pil import perspective as pil_perspective
+from ..._modes import PIL_NUMBERS, InterpolationMode
+from . import _pixels as pixels
+from . import _places as places
+from . import _warps as warps
+from ._options import Affine, eight, mode_of, resized
+from ._registry import call, serve
+
+BILINEAR, NEAREST = InterpolationMode.BILINEAR, InterpolationMode.NEAREST
+
+
+def horizontal_flip(inpt: Any) -> Any:
+    """As `vision.transforms.functional.hflip`, for every kind of `tv_tensors`."""
+    return call(horizontal_flip, inpt)
+
+
+def vertical_flip(inpt: Any) -> Any:
+    """As `vision.transforms.functional.vflip`, for every kind of `tv_tensors`."""
+    return call(vertical_flip, inpt)
+
+
+def resize(
+    inpt: Any,
+    size: Any,
+    interpolation: Any = BILINEAR,
+    max_size: int | None = None,
+    antialias: bool | None = True,
+) -> Any:
+    """As `vision.transforms.functional.resize`, for every kind of `tv_tensors`; `size` may be None beside `max_size`."""
+    return call(resize, inpt, size=size, interpolation=interpolation, max_size=max_size, antialias=antialias)  # fmt: skip
+
+
+def _warn_of_antialias(antialias: bool | None) -> None:
+    if antialias is False:
+        warnings.warn(
+            "Anti-alias option is always applied for PIL Image input. Argument antialias is ignored."
+        )
+
+
+def _resize_pil(
+    image: Any,
+    size: Any,
+    interpolation: Any = BILINEAR,
+    max_size: int | None = None,
+    antialias: bool | None = True,
+) -> Any:
+    _warn_of_antialias(antialias)
+    target = resized((image.height, image.width), size, max_size)
+    return v1.resize(image, target, mode_of(interpolation))
+
+
+def affine(
+    inpt: Any,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Any,
+    interpolation: Any = NEAREST,
+    fill: Any = None,
+    center: Sequence[float] | None = None,
+) -> Any:
+    """As `vision.transforms.functional.affine`, for every kind of `tv_tensors`."""
+    return call(
+        affine, inpt, angle=angle, translate=translate, scale=scale, shear=shear,
+        interpolation=interpolation, fill=fill, center=center,
+    )  # fmt: skip
+
+
+def _affine_pil(
+    image: Any,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Any,
+    interpolation: Any = NEAREST,
+    fill: Any = None,
+    center: Sequence[float] | None = None,
+) -> Any:
+    change = Affine(angle, translate, scale, shear, center)
+    middle = change.center or [image.width * 0.5, image.height * 0.5]
+    return pil_affine(image, change.backward(middle), PIL_NUMBERS[mode_of(interpolation)], fill)
+
+
+def rotate(
+    inpt: Any,
+    angle: float,
+    interpolation: Any = NEAREST,
+    expand: bool = False,
+    center: Sequence[float] | None = None,
+    fill: Any = None,
+) -> Any:
+    """As `vision.transforms.functional.rotate`, for every kind of `tv_tensors`."""
+    return call(rotate, inpt, angle=angle, interpolation=interpolation, expand=expand, center=center, fill=fill)  # fmt: skip
+
+
+def _rotate_pil(
+    image: Any,
+    angle: float,
+    interpolation: Any = NEAREST,
+    expand: bool = False,
+    center: Sequence[float] | None = None,
+    fill: Any = None,
+) -> Any:
+    return v1.rotate(image, angle, mode_of(interpolation), expand, center, fill)
+
+
+def pad(inpt: Any, padding: Any, fill: Any = None, padding_mode: str = "constant") -> Any:
+    """As `vision.transforms.functional.pad`, for every kind of `tv_tensors`."""
+    return call(pad, inpt, padding=padding, fill=fill, padding_mode=padding_mode)
+
+
+def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
+    """As `vision.transforms.functional.crop`, for every kind of `tv_tensors`."""
+    return call(crop, inpt, top=top, left=left, height=height, width=width)
+
+
+def perspective(
+    inpt: Any,
+    startpoints: Any,
+    endpoints: Any,
+    interpolation: Any = BILINEAR,
+    fill: Any = None,
+    coefficients: Sequence[float] | None = None,
+) -> Any:
+    """As `vision.transforms.functional.perspective`, for every kind of `tv_tensors`.
+
+    `coefficients` are the eight numbers of the map, in place of the points.
+    """
+    return call(
+        perspective, inpt, startpoints=startpoints, endpoints=endpoints, interpolation=interpolation, fill=fill,
+        coefficients=coefficients,
+    )  # fmt: skip
+
+
+def _perspective_pil(
+    image: Any,
+    startpoints: Any,
+    endpoints: Any,
+    interpolation: Any = BILINEAR,
+    fill: Any = None,
+    coefficients: Sequence[float] | None = None,
+) -> Any:
+    numbers = eight(startpoints, endpoints, coefficients)
+    return pil_perspective(image, numbers, PIL_NUMBERS[mode_of(interpolation)], fill)
+
+
+def elastic(inpt: Any, displacement: Any, interpolation: Any = BILINEAR, fill: Any = None) -> Any:
+    """As `vision.transforms.functional.elastic_transform`, for every kind of `tv_tensors`."""
+    return call(elastic, inpt, displacement=displacement, interpolation=interpolation, fill=fill)
+
+
+def _elastic_pil(
+    image: Any, displacement: Any, interpolation: Any = BILINEAR, fill: Any = None
+) -> Any:
+    moved = pixels.elastic_image(v1.pil_to_tensor(image), displacement, interpolation, fill)
+    return v1.to_pil_image(moved, mode=image.mode)
+
+
+def center_crop(inpt: Any, output_size: Any) -> Any:
+    """As `vision.transforms.functional.center_crop`, for every kind of `tv_tensors`."""
+    return call(center_crop, inpt, output_size=output_size)
+
+
+def resized_crop(
+    inpt: Any,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: Any,
+    interpolation: Any = BILINEAR,
+    antialias: bool | None = True,
+) -> Any:
+    """As `vision.transforms.functional.resized_crop`, for every kind of `tv_tensors`."""
+    return call(
+        resized_crop, inpt, top=top, left=left, height=height, width=width, size=size,
+        interpolation=interpolation, antialias=antialias,
+    )  # fmt: skip
+
+
+def _resized_crop_pil(
+    image: Any,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: Any,
+    interpolation: Any = BILINEAR,
+    antialias: bool | None = True,
+) -> Any:
+    _warn_of_antialias(antialias)
+    return _resize_pil(v1.crop(image, top, left, height, width), size, interpolation)
+
+
+def five_crop(inpt: Any, size: Any) -> tuple[Any, ...]:
+    """As `vision.transforms.functional.five_crop`, for pictures and videos of `tv_tensors`, too."""
+    return call(five_crop, inpt, size=size)
+
+
+def ten_crop(inpt: Any, size: Any, vertical_flip: bool = False) -> tuple[Any, ...]:
+    """As `vision.transforms.functional.ten_crop`, for pictures and videos of `tv_tensors`, too."""
+    return call(ten_crop, inpt, size=size, vertical_flip=vertical_flip)
+
+
+hflip, vflip, elastic_transform = horizontal_flip, vertical_flip, elastic
+
+serve(horizontal_flip, pixels.horizontal_flip_image, v1.hflip, pixels.horizontal_flip_mask,
+      places.horizontal_flip_bounding_boxes, places.horizontal_flip_keypoints)  # fmt: skip
+serve(vertical_flip, pixels.vertical_flip_image, v1.vflip, pixels.vertical_flip_mask,
+      places.vertical_flip_bounding_boxes, places.vertical_flip_keypoints)  # fmt: skip
+serve(resize, pixels.resize_image, _resize_pil, pixels.resize_mask, places.resize_bounding_boxes,
+      places.resize_keypoints)  # fmt: skip
+serve(affine, pixels.affine_image, _affine_pil, pixels.affine_mask, warps.affine_bounding_boxes,
+      warps.affine_keypoints)  # fmt: skip
+serve(rotate, pixels.rotate_image, _rotate_pil, pixels.rotate_mask, warps.rotate_bounding_boxes,
+      warps.rotate_keypoints)  # fmt: skip
+serve(pad, pixels.pad_image, v1.pad, pixels.pad_mask, places.pad_bounding_boxes, places.pad_keypoints)  # fmt: skip
+serve(crop, pixels.crop_image, v1.crop, pixels.crop_mask, places.crop_bounding_boxes, places.crop_keypoints)  # fmt: skip
+serve(perspective, pixels.perspective_image, _perspective_pil, pixels.perspective_mask,
+      warps.perspective_bounding_boxes, warps.perspective_keypoints)  # fmt: skip
+serve(elastic, pixels.elastic_image, _elastic_pil, pixels.elastic_mask, warps.elastic_bounding_boxes,
+      warps.elastic_keypoints)  # fmt: skip
+serve(center_crop, pixels.center_crop_image, v1.center_crop, pixels.center_crop_mask,
+      places.center_crop_bounding_boxes, places.center_crop_keypoints)  # fmt: skip
+serve(resized_crop, pixels.resized_crop_image, _resized_crop_pil, pixels.resized_crop_mask,
+      places.resized_crop_bounding_boxes, places.resized_crop_keypoints)  # fmt: skip
+serve(five_crop, pixels.five_crop_image, v1.five_crop, several=True)
+serve(ten_crop, pixels.ten_crop_image, v1.ten_crop, several=True)

@@ -1,0 +1,195 @@
+"""Which body serves which kind of input: one table of kernels for each functional."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any
+
+from .....core.tensor import Tensor
+from .... import tv_tensors
+from ...._pillow import is_pil_image, need
+from ....tv_tensors import BoundingBoxes, Image, KeyPoints, Mask, TVTensor, Video
+
+Kernel = Callable[..., Any]
+
+PIL = "PIL.Image.Image"  # stands for the class, which is not imported before somebody has a picture
+# functional -> kind of input -> kernel
+_KERNELS: dict[Kernel, dict[Any, Kernel]] = {}
+_BUILT_IN = (TVTensor, Image, Video, Mask, BoundingBoxes, KeyPoints)
+
+
+def is_pure_tensor(inpt: Any) -> bool:
+    """Whether something is a tensor that does not say what its numbers are.
+
+    Args:
+        inpt: anything.
+
+    Example:
+        >>> from rushlight.vision.transforms.v2 import functional as F
+        >>> F.is_pure_tensor(torch.zeros(2))
+        True
+    """
+    return isinstance(inpt, Tensor) and not isinstance(inpt, TVTensor)
+
+
+def _accepted(kernel: Kernel) -> set[str] | None:
+    """The options a kernel takes by name; None when it takes all."""
+    parameters = list(signature(kernel).parameters.values())[1:]
+    if any(p.kind is Parameter.VAR_KEYWORD for p in parameters):
+        return None
+    return {p.name for p in parameters}
+
+
+def _for_kind(functional: Kernel, kernel: Kernel) -> Kernel:
+    """A kernel for plain tensors as one for a TVTensor.
+
+    Attributes of the input that the kernel has a parameter for are handed to it, and options it has none for are left
+    out: a box does not care how pixels are interpolated. A kernel that gives two things gives the new size second.
+    """
+    names = list(signature(functional).parameters)[1:]
+    takes = _accepted(kernel)
+
+    @wraps(kernel)
+    def run(inpt: Any, *args: Any, **options: Any) -> Any:
+        given = {**dict(zip(names, args)), **options}
+        if takes is not None:
+            given = {n: v for n, v in given.items() if n in takes}
+            given |= {n: getattr(inpt, n) for n in inpt._fields if n in takes}
+        output = kernel(inpt.as_subclass(Tensor), **given)
+        if isinstance(output, tuple):
+            return tv_tensors.wrap(output[0], like=inpt, canvas_size=output[1])
+        return tv_tensors.wrap(output, like=inpt)
+
+    return run
+
+
+def _each(kernel: Kernel) -> Kernel:
+    """The same for kernels that give several pictures."""
+
+    @wraps(kernel)
+    def run(inpt: Any, *args: Any, **options: Any) -> Any:
+        return tuple(tv_tensors.wrap(o, like=inpt) for o in kernel(inpt.as_subclass(Tensor), *args, **options))  # fmt: skip
+
+    return run
+
+
+def serve(
+    functional: Kernel,
+    image: Kernel,
+    pil: Kernel | None = None,
+    mask: Kernel | None = None,
+    boxes: Kernel | None = None,
+    points: Kernel | None = None,
+    *,
+    kinds: tuple[type, ...] = (Image, Video),
+    several: bool = False,
+) -> None:
+    """Fill a functional's table; `kinds` are served as plain tensors are: a video is pictures one after the other."""
+    table: dict[Any, Kernel] = {Tensor: image}
+    table |= dict.fromkeys(kinds, _each(image) if several else _for_kind(functional, image))
+    for kind, kernel in ((Mask, mask), (BoundingBoxes, boxes), (KeyPoints, points)):
+        if kernel is not None:
+            table[kind] = _for_kind(functional, kernel)
+    if pil is not None:
+        table[PIL] = pil
+    _KERNELS[functional] = table
+
+
+def tell(functional: Kernel, **kernels: Kernel) -> None:
+    """Fill the table of a functional that answers with numbers: kernels get the input as it is."""
+    kinds = {"image": (Tensor, Image), "video": (Video,), "frames": (Tensor, Video), "mask": (Mask,),
+             "boxes": (BoundingBoxes,), "points": (KeyPoints,), "pil": (PIL,)}  # fmt: skip
+    _KERNELS[functional] = {kind: k for name, k in kernels.items() for kind in kinds[name]}
+
+
+def _passed(inpt: Any, *args: Any, **options: Any) -> Any:
+    return inpt
+
+
+def kernel_of(functional: Kernel, kind: type, passes: bool = False) -> Kernel:
+    """The kernel of a functional for inputs of a class; `passes`: others go through as they are."""
+    table = _KERNELS.get(functional)
+    if not table:
+        raise ValueError(f"No kernel registered for functional {functional.__name__}.")
+    for cls in kind.__mro__:
+        if cls in table:
+            return table[cls]
+        if cls is TVTensor:
+            break  # a kind of a user's own is no picture unless the user says so
+        if cls.__name__ == "Image" and cls.__module__ == "PIL.Image" and PIL in table:
+            return table[PIL]
+    if passes:
+        return _passed
+    known = [need().Image if k == PIL else k for k in table]
+    raise TypeError(
+        f"Functional F.{functional.__name__} supports inputs of type {known}, but got {kind} instead."
+    )
+
+
+def call(functional: Kernel, inpt: Any, **options: Any) -> Any:
+    """What a functional does: find the kernel, and run it."""
+    return kernel_of(functional, type(inpt))(inpt, **options)
+
+
+def register_kernel(functional: Kernel | str, tv_tensor_cls: type) -> Callable[[Kernel], Kernel]:
+    """Let a functional serve a kind of TVTensor of your own: a decorator for the function that does it.
+
+    Args:
+        functional: one of `transforms.v2.functional`, or its name.
+        tv_tensor_cls: the class, derived from `tv_tensors.TVTensor`.
+
+    Raises:
+        ValueError: if one of them is something else.
+
+    Example:
+        >>> from rushlight.vision import tv_tensors
+        >>> from rushlight.vision.transforms.v2 import functional as F
+        >>> class Depth(tv_tensors.TVTensor): pass
+        >>> @F.register_kernel("horizontal_flip", Depth)
+        ... def flipped(depth): return tv_tensors.wrap(depth.flip(-1), like=depth)
+        >>> F.horizontal_flip(torch.tensor([1, 2]).as_subclass(Depth))
+        Depth([2, 1])
+    """
+    chosen = _by_name(functional) if isinstance(functional, str) else functional
+    if not getattr(chosen, "__globals__", {}).get("__name__", "").startswith(__package__):
+        raise ValueError(
+            "Kernels can only be registered on functionals from the torchvision.transforms.v2.functional namespace, "
+            f"but got {functional}."
+        )
+    if not (isinstance(tv_tensor_cls, type) and issubclass(tv_tensor_cls, TVTensor)):
+        raise ValueError(
+            "Kernels can only be registered for subclasses of torchvision.tv_tensors.TVTensor, "
+            f"but got {tv_tensor_cls}."
+        )
+    if tv_tensor_cls in _BUILT_IN:
+        raise ValueError(
+            f"Kernels cannot be registered for the builtin tv_tensor classes, but got {tv_tensor_cls}"
+        )
+    table = _KERNELS.setdefault(chosen, {})
+    if tv_tensor_cls in table:
+        raise ValueError(
+            f"Functional {chosen} already has a kernel registered for type {tv_tensor_cls}."
+        )
+
+    def register(kernel: Kernel) -> Kernel:
+        table[tv_tensor_cls] = kernel
+        return kernel
+
+    return register
+
+
+def _by_name(name: str) -> Kernel:
+    from . import __dict__ as names
+
+    if name not in names:
+        raise ValueError(
+            f"Could not find functional with name '{name}' in torchvision.transforms.v2.functional."
+        )
+    return names[name]
+
+
+def is_picture(inpt: Any) -> bool:
+    """Whether something says that it is a picture or a video."""
+    return isinstance(inpt, (Image, Video)) or is_pil_image(inpt)

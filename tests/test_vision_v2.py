@@ -1,0 +1,26 @@
+"""`tv_tensors` and `transforms.v2` beside the numbers that torchvision 0.28.0 gave."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import rushlight
+import rushlight.vision
+import vision_v2_cases as cases
+import vision_v2_more  # noqa: F401
+
+pytest.importorskip("PIL")
+EXPECTED = json.loads(cases.EXPECTED.read_text())
+
+
+def test_every_use_has_numbers() -> None:
+    assert list(EXPECTED) == list(cases.USES)
+
+
+@pytest.mark.parametrize("name", cases.USES)
+def test_as_torchvision(name: str) -> None:
+    found = cases.answer(cases.Bench(rushlight, rushlight.vision), name)
+    wrong = list(cases.differences(found, EXPECTED[name]))
+    assert not wrong, "\n".join([*wrong[:5], str(found), str(EXPECTED[name])])
