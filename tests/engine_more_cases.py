@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rushlight.runtime.door import KERNELS
+
 if TYPE_CHECKING:
     from engine_cases import Case, Draw
 
@@ -34,3 +36,20 @@ def scatter(d: Draw) -> Iterator[Case]:
     g = d.laid(*shape[:dim], *places[0].shape, *shape[dim + count :])
     yield "index_grad", (g, *places), {"slots": slots, "shape": shape}, 1e-6
     yield "index_put_into", (x.copy(), g, *places), {"slots": slots, "accumulate": True}, 1e-6
+
+
+def norms(d: Draw) -> Iterator[Case]:
+    groups, per, eps = d.one(1, 2, 3), d.one(1, 2, 5), d.one(1e-5, 0.1)
+    channels = groups * per
+    shape = (d.one(1, 2, 7), channels, *[d.one(1, 3, 8, 17) for _ in range(d.one(0, 1, 2))])
+    x, g = d.laid(*shape) + np.float32(d.one(0, 30)), d.laid(*shape)
+    w, b = d.one((None, None), (d.floats(channels), d.floats(channels)), (d.floats(channels), None))
+    how = {"groups": groups, "eps": eps}
+    yield "group_norm", (x, w, b), how, 1e-4
+    _, mean, rstd = KERNELS["group_norm"].generic(np, x, w, b, **how)
+    yield "group_norm_grad", (g, x, w, mean.copy(), rstd.copy()), how, 1e-4
+    dims = d.one(*range(1, len(shape) + 1))
+    w, how = d.one(None, d.floats(*shape[len(shape) - dims :])), {"dims": dims, "eps": eps}
+    yield "rms_norm", (x, w), how, 1e-5
+    rstd = KERNELS["rms_norm"].generic(np, x, w, **how)[1]
+    yield "rms_norm_grad", (g, x, w, rstd), how, 1e-4

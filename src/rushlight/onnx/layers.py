@@ -101,10 +101,11 @@ def _batch_norm(s: Site) -> str:
                   epsilon=float(s.fixed("eps")))  # fmt: skip
 
 
-def _normalized(s: Site, axes: list[int], centre: bool) -> list[str]:
-    """(x - mean) / sqrt(variance + eps), the mean, and what x was multiplied with."""
-    mean = s.g.reduce("ReduceMean", s.x(), axes, True)
-    gap = s.node("Sub", s.x(), mean) if centre else s.x()
+def _normalized(s: Site, axes: list[int], centre: bool, x: str | None = None) -> list[str]:
+    """(x - mean) / sqrt(variance + eps), the mean, and what x, the first input, was multiplied with."""
+    x = s.x() if x is None else x
+    mean = s.g.reduce("ReduceMean", x, axes, True)
+    gap = s.node("Sub", x, mean) if centre else x
     power = s.g.reduce("ReduceMean", s.node("Mul", gap, gap), axes, True)
     scale = s.node("Reciprocal", s.node("Sqrt", s.node("Add", power, s.number(s.fixed("eps")))))
     return [s.node("Mul", gap, scale), mean, scale]
@@ -131,6 +132,18 @@ def _layer_norm(s: Site) -> list[str]:
         if s.inputs[i] is not None:
             out = s.node(op, out, s.x(i))
     return [out, mean, scale]
+
+
+@writes("group_norm")
+def _group_norm(s: Site) -> list[str]:
+    groups = s.fixed("groups")
+    rows = s.node("Reshape", s.x(), s.g.ints(0, groups, -1))
+    out, *statistics = _normalized(s, [2], True, rows)
+    out = s.node("Reshape", out, s.node("Shape", s.x()))
+    for i, op in ((1, "Mul"), (2, "Add")):
+        if s.inputs[i] is not None:
+            out = s.node(op, out, s.g.reshape(s.x(i), (-1, *[1] * (s.rank - 2))))
+    return [out, *[s.g.squeeze(v, 2) for v in statistics]]
 
 
 @writes("rms_norm")

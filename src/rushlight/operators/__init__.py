@@ -13,6 +13,7 @@ from .layers import (  # noqa: F401
     dropout,
     embedding,
     embedding_bag,
+    group_norm,
     layer_norm,
     linear,
     multi_head,

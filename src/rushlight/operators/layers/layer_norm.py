@@ -1,8 +1,7 @@
-"""Layer normalisation: the trailing dims, or groups of channels, brought to mean 0 and variance 1."""
+"""Layer normalisation: the trailing dims brought to mean 0 and variance 1, or to a mean square of 1."""
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -183,86 +182,6 @@ def _torch_layer_norm(
         cudnn_enable: accepted, and not used.
     """
     return layer_norm(input, normalized_shape, weight, bias, eps)
-
-
-# -- group norm ---------------------------------------------------------------------------------
-
-
-def _check_groups(x: Tensor, groups: int, weight: Any, bias: Any) -> None:
-    shape = x._a.shape
-    if len(shape) < 2:
-        raise RuntimeError(
-            f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
-        )
-    if groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {groups}")
-    if shape[1] % groups:
-        raise RuntimeError(
-            "Expected number of channels in input to be divisible by num_groups, but got input of "
-            f"shape {list(shape)} and num_groups={groups}"
-        )
-    for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and t._a.shape != (shape[1],):
-            raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, "
-                f"but got {name} of shape {list(t._a.shape)} and input of shape {list(shape)}"
-            )
-    if shape[0] * shape[1] // groups * prod(shape[2:]) == 1:
-        size = [shape[0] * shape[1] // groups, groups, *shape[2:]]
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {size}"
-        )
-
-
-@public("functional")
-def group_norm(
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-) -> Tensor:
-    """Normalise groups of channels of every sample to mean 0 and variance 1.
-
-    Args:
-        input: (N, C, *).
-        num_groups: number of groups; C must be a multiple of it.
-        weight, bias: (C,), applied after the normalisation.
-        eps: added to the variance before the root is taken.
-
-    Example:
-        >>> F.group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), 2)
-        tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
-    """
-    _check_groups(input, num_groups, weight, bias)
-    shape = input._a.shape
-    if not input._a.size:
-        return input * 1.0
-    grouped = input.reshape((shape[0], num_groups, -1))
-    out = layer_norm_op(grouped, None, None, dims=1, eps=float(eps))[0].reshape(shape)
-    per_channel = (1, -1) + (1,) * (len(shape) - 2)
-    if weight is not None:
-        out = out * weight.reshape(per_channel)
-    if bias is not None:
-        out = out + bias.reshape(per_channel)
-    return out
-
-
-@public("torch", name="group_norm")
-def _torch_group_norm(
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-    cudnn_enabled: bool = True,
-) -> Tensor:
-    """As `nn.functional.group_norm`.
-
-    Args:
-        cudnn_enabled: accepted, and not used.
-    """
-    return group_norm(input, num_groups, weight, bias, eps)
 
 
 # -- root mean square norm ----------------------------------------------------------------------

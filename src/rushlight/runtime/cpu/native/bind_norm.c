@@ -1,4 +1,4 @@
-/* batch_norm_train, batch_norm_grad, batch_norm_eval, layer_norm and layer_norm_grad. */
+/* batch_norm_train, batch_norm_grad, batch_norm_eval, layer_norm, rms_norm and their gradients. */
 #include "arrays.h"
 
 #include "codes.h"
@@ -262,9 +262,74 @@ static PyObject *layer_norm_grad_add(PyObject *const *args, Py_ssize_t nargs, Py
     return layer_backward(args, attrs, 1);
 }
 
+/* -- root mean square norm ------------------------------------------------------------------------- */
+
+static void rms_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Norm *q = what;
+    const idx from = share(q->n, i, parts), rows = share(q->n, i + 1, parts) - from, at = from * q->m;
+    RL->rms_norm(q->x + at, q->w, q->y + at, q->rstd + from, rows, q->m, (float)q->eps);
+}
+
+static PyObject *rms_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Norm q = {0};
+    idx dims;
+    if (attr_double(attrs, "eps", &q.eps) < 0 || attr_idx(attrs, "dims", &dims) < 0) return NULL;
+    if (!layer_array(&q, args[0], dims) || !fits(args[1], q.m)) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    npy_intp shape[DIMS];
+    for (int i = 0; i < PyArray_NDIM(x); i++) shape[i] = i < PyArray_NDIM(x) - dims ? PyArray_DIM(x, i) : 1;
+    PyArrayObject *y = array_like(x), *rstd = array_new(PyArray_NDIM(x), shape, NPY_FLOAT32);
+    if (!y || !rstd) {
+        Py_XDECREF(y);
+        Py_XDECREF(rstd);
+        return NULL;
+    }
+    q.w = optional(args[1]), q.y = DATA(y), q.rstd = DATA(rstd);
+    const double ns = (double)PyArray_SIZE(x) * 0.6;
+    run_parts(rms_part, &q, threads_parts(ns, q.n), ns);
+    return Py_BuildValue("NN", y, rstd);
+}
+
+static void rms_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Norm *q = what;
+    const idx from = share(q->n, i, parts), rows = share(q->n, i + 1, parts) - from, at = from * q->m;
+    float *gw = q->gw + i * q->m; /* every share its own sums */
+    memset(gw, 0, (size_t)q->m * 4);
+    RL->rms_norm_grad(q->g + at, q->x + at, q->w, q->rstd + from, q->y + at, gw, rows, q->m);
+}
+
+static PyObject *rms_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Norm q = {0};
+    idx dims;
+    if (attr_idx(attrs, "dims", &dims) < 0) return NULL;
+    if (!layer_array(&q, args[1], dims) || !fits(args[2], q.m) || !is_plain(args[0]) || !is_plain(args[3]) ||
+        PyArray_SIZE(ARRAY(args[0])) != q.n * q.m || PyArray_SIZE(ARRAY(args[3])) != q.n)
+        return REFUSE;
+    PyArrayObject *x = ARRAY(args[1]);
+    const double ns = (double)PyArray_SIZE(x) * 1.2;
+    const idx parts = threads_parts(ns, q.n);
+    const size_t bytes = (size_t)(parts * q.m) * 4;
+    PyArrayObject *gx = array_like(x);
+    PyArrayObject *gw = array_new((int)dims, PyArray_DIMS(x) + PyArray_NDIM(x) - dims, NPY_FLOAT32);
+    float *sums = memory_take(bytes);
+    if (!gx || !gw || !sums) {
+        Py_XDECREF(gx);
+        Py_XDECREF(gw);
+        if (sums) memory_give(sums, bytes);
+        return PyErr_NoMemory();
+    }
+    q.g = DATA(ARRAY(args[0])), q.w = optional(args[2]), q.rstd = DATA(ARRAY(args[3])), q.y = DATA(gx), q.gw = sums;
+    run_parts(rms_grad_part, &q, parts, ns);
+    memcpy(DATA(gw), sums, (size_t)q.m * 4);
+    for (idx i = 1; i < parts; i++) RL->add_into(DATA(gw), sums + i * q.m, q.m);
+    memory_give(sums, bytes);
+    return Py_BuildValue("NN", gx, gw);
+}
+
 const Entry norm_entries[] = {
     {"batch_norm_train", batch_norm_train, TURNS}, {"batch_norm_grad", batch_norm_grad, TURNS},
     {"batch_norm_eval", batch_norm_eval, TURNS}, {"layer_norm", layer_norm, 1}, {"layer_norm_grad", layer_norm_grad, 1},
     {"add_layer_norm", add_layer_norm, 1}, {"layer_norm_grad_add", layer_norm_grad_add, 1},
+    {"rms_norm", rms_norm, 1}, {"rms_norm_grad", rms_norm_grad, 1},
     {NULL, NULL},
 };

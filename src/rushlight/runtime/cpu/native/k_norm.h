@@ -134,3 +134,68 @@ static void K(layer_norm_grad)(const float *g, const float *x, const float *w, c
         }
     }
 }
+
+/* -- root mean square: rows divided by it --------------------------------------------------------- */
+
+INLINE double squares_of(const float *x, idx n) {
+    vf q0 = {0}, q1 = {0};
+    double all = 0;
+    idx i = 0;
+    for (idx end; i + VL <= n;) { /* short chains in float, then in double */
+        end = n - i > 1024 * VL ? i + 1024 * VL : n;
+        for (; i + 2 * VL <= end; i += 2 * VL) {
+            const vf v = load(x + i), w = load(x + i + VL);
+            q0 += v * v;
+            q1 += w * w;
+        }
+        if (i + VL <= end) {
+            q0 += load(x + i) * load(x + i);
+            i += VL;
+        }
+        all += (double)total(q0 + q1);
+        q0 = q1 = (vf){0};
+    }
+    for (; i < n; i++) all += (double)(x[i] * x[i]);
+    return all;
+}
+
+static void K(rms_norm)(const float *xs, const float *w, float *out, float *rstd, idx rows, idx n, float eps) {
+    for (idx r = 0; r < rows; r++, xs += n, out += n) {
+        rstd[r] = (float)(1.0 / sqrt(squares_of(xs, n) / (double)n + (double)eps));
+        const vf s = spread(rstd[r]);
+        if (w) {
+            const float *ys = w;
+            EACH2(x * s * y)
+        } else {
+            EACH1(x * s)
+        }
+    }
+}
+
+/* gx = rstd (w g - hat mean(w g hat)); gw is added to. */
+static void K(rms_norm_grad)(const float *g, const float *x, const float *w, const float *rstd, float *gx, float *gw,
+                             idx rows, idx n) {
+    for (idx r = 0; r < rows; r++, g += n, x += n, gx += n) {
+        const vf s = spread(rstd[r]);
+        vf dot = {0};
+        float rest = 0;
+        idx i = 0;
+        for (; i + VL <= n; i += VL) {
+            const vf term = load(g + i) * load(x + i) * s;
+            store(gw + i, load(gw + i) + term);
+            dot += w ? term * load(w + i) : term;
+        }
+        for (; i < n; i++) {
+            const float term = g[i] * x[i] * rstd[r];
+            gw[i] += term;
+            rest += w ? term * w[i] : term;
+        }
+        const float b = (total(dot) + rest) / (float)n * rstd[r];
+        const vf vb = spread(b);
+        for (i = 0; i + VL <= n; i += VL) {
+            const vf v = load(g + i);
+            store(gx + i, ((w ? v * load(w + i) : v) - load(x + i) * vb) * s);
+        }
+        for (; i < n; i++) gx[i] = ((w ? g[i] * w[i] : g[i]) - x[i] * b) * rstd[r];
+    }
+}

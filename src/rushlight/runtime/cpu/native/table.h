@@ -84,6 +84,9 @@ typedef struct {
                        idx rows, idx n, float eps);
     void (*layer_norm_grad)(const float *g, const float *x, const float *w, const float *mean,
                             const float *rstd, float *gx, float *gw, float *gb, idx rows, idx n);
+    void (*rms_norm)(const float *x, const float *w, float *y, float *rstd, idx rows, idx n, float eps);
+    void (*rms_norm_grad)(const float *g, const float *x, const float *w, const float *rstd, float *gx, float *gw,
+                          idx rows, idx n);
     /* update.h */
     void (*sgd)(float *p, const float *g, float *buf, idx n, const float *h, int flags);
     void (*adam)(float *p, const float *g, float *m, float *v, float *top, idx n, const float *h, int flags);
