@@ -53,3 +53,25 @@ def norms(d: Draw) -> Iterator[Case]:
     yield "rms_norm", (x, w), how, 1e-5
     rstd = KERNELS["rms_norm"].generic(np, x, w, **how)[1]
     yield "rms_norm_grad", (g, x, w, rstd), how, 1e-4
+
+
+def columns(d: Draw) -> Iterator[Case]:
+    """Softmax along a dim that is not the last, and the loss of class numbers behind it."""
+    n, places = d.one(1, 2, 5, 40), d.one((3,), (17,), (5, 7), (2, 70))
+    shape = (d.one(1, 3), n, *places)
+    x = d.floats(*shape) * np.float32(d.one(1, 20))
+    for name in ("softmax", "log_softmax"):
+        yield name, (x,), {"dim": 1}, 2e-6
+        y = KERNELS[name].generic(np, x, dim=1)
+        yield name + "_grad", (d.floats(*shape), y), {"dim": 1}, 5e-6
+    given = d.one((shape[0],), (shape[0], *places))
+    x, t = d.floats(given[0], n, *given[1:]), d.np.randint(0, n, given)
+    t[d.floats(*given) > d.one(1, 9)] = -100
+    w = d.one(None, np.abs(d.floats(n)))
+    for reduction in ("mean", "sum", "none"):
+        how = {"ignore_index": -100, "reduction": reduction}
+        yield "nll_loss", (x, t, w), how, 1e-5
+        with np.errstate(all="ignore"):
+            total = np.asarray(KERNELS["nll_loss"].generic(np, x, t, w, **how)[1])
+        g = d.floats(*given) if reduction == "none" else d.floats()
+        yield "nll_loss_grad", (g, t, w, total), {**how, "shape": x.shape}, 1e-5

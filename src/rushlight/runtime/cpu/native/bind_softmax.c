@@ -1,11 +1,12 @@
 /* softmax, log_softmax, their gradients, attention_weights, and cross entropy: rows of a matrix shared out. */
 #include "arrays.h"
+#include "codes.h"
 #include "halves.h"
 
 typedef struct {
     const float *x, *y;
     float *out;
-    idx rows, n;
+    idx rows, n, step; /* step: columns, where n numbers do not lie beside each other */
     int log, grad;
 } Soft;
 
@@ -14,6 +15,19 @@ static void soft_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const idx from = share(s->rows, i, parts), rows = share(s->rows, i + 1, parts) - from, at = from * s->n;
     if (s->grad) RL->softmax_grad(s->x + at, s->y + at, s->out + at, rows, s->n, s->log);
     else RL->softmax(s->x + at, s->out + at, rows, s->n, s->log, NULL, NULL);
+}
+
+/* Over the middle of [rows][n][step]: pieces of COLUMNS columns are shared out. */
+#define COLUMNS 64
+static void columns_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Soft *s = what;
+    const idx pieces = (s->step + COLUMNS - 1) / COLUMNS, all = s->rows * pieces;
+    for (idx j = share(all, i, parts); j < share(all, i + 1, parts); j++) {
+        const idx from = j % pieces * COLUMNS, at = j / pieces * s->n * s->step + from;
+        const idx columns = s->step - from < COLUMNS ? s->step - from : COLUMNS;
+        if (s->grad) RL->softmax_columns_grad(s->x + at, s->y + at, s->out + at, s->n, s->step, columns, s->log);
+        else RL->softmax_columns(s->x + at, s->out + at, s->n, s->step, columns, s->log);
+    }
 }
 
 /* softmax of attention: a row that is -inf everywhere attends to nothing. */
@@ -43,22 +57,23 @@ static PyObject *attention_weights(PyObject *const *args, Py_ssize_t nargs, PyOb
     return (PyObject *)out;
 }
 
-/* Only along the last dim, where rows lie in memory. */
 static PyObject *soft(PyObject *const *args, PyObject *attrs, int log, int grad) {
     idx dim;
     if (attr_idx(attrs, "dim", &dim) < 0) return NULL;
     if (!is_plain(args[0]) || (grad && !is_plain(args[1]))) return REFUSE;
     PyArrayObject *x = ARRAY(args[0]);
     const int ndim = PyArray_NDIM(x);
-    if (ndim < 1 || dim != ndim - 1 || PyArray_SIZE(x) == 0) return REFUSE;
+    if (ndim < 1 || dim < 0 || dim >= ndim || PyArray_SIZE(x) == 0) return REFUSE;
     if (grad && PyArray_SIZE(ARRAY(args[1])) != PyArray_SIZE(x)) return REFUSE;
     PyArrayObject *out = array_like(x);
     if (!out) return NULL;
     Soft s = {.x = DATA(x), .y = grad ? DATA(ARRAY(args[1])) : NULL, .out = DATA(out), .log = log, .grad = grad};
-    s.n = PyArray_DIM(x, ndim - 1);
-    s.rows = PyArray_SIZE(x) / s.n;
+    s.n = PyArray_DIM(x, dim), s.step = 1;
+    for (int i = (int)dim + 1; i < ndim; i++) s.step *= PyArray_DIM(x, i);
+    s.rows = PyArray_SIZE(x) / (s.n * s.step);
     const double ns = (double)PyArray_SIZE(x) * 2.0;
-    run_parts(soft_part, &s, threads_parts(ns, s.rows), ns);
+    const idx most = s.rows * ((s.step + COLUMNS - 1) / COLUMNS);
+    run_parts(s.step == 1 ? soft_part : columns_part, &s, threads_parts(ns, most), ns);
     return (PyObject *)out;
 }
 
@@ -110,12 +125,21 @@ static const float *logits_row(const Entropy *e, idx r, ptrdiff_t i) {
 
 static void entropy_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Entropy *e = what;
-    for (idx r = share(e->rows, i, parts); r < share(e->rows, i + 1, parts); r++) {
-        const float *x = logits_row(e, r, i);
-        float *both = e->stats + 2 * r;
-        const int64_t t = e->target[r];
-        RL->softmax_sums(x, e->n, both);
-        e->losses[r] = t == e->ignore ? 0.0f : logf(both[1]) - (x[t] - both[0]);
+    const idx end = share(e->rows, i + 1, parts);
+    float logs[64], gaps[64];
+    for (idx from = share(e->rows, i, parts); from < end; from += 64) { /* logarithms of many rows at once */
+        const idx rows = end - from < 64 ? end - from : 64;
+        for (idx k = 0; k < rows; k++) {
+            const float *x = logits_row(e, from + k, i);
+            float *both = e->stats + 2 * (from + k);
+            const int64_t t = e->target[from + k];
+            RL->softmax_sums(x, e->n, both);
+            logs[k] = both[1];
+            gaps[k] = t == e->ignore ? 0.0f : x[t] - both[0];
+        }
+        RL->unary(U_LOG, logs, logs, rows);
+        for (idx k = 0; k < rows; k++)
+            e->losses[from + k] = e->target[from + k] == e->ignore ? 0.0f : logs[k] - gaps[k];
     }
 }
 

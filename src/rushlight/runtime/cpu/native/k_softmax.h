@@ -95,3 +95,61 @@ static void K(softmax_grad)(const float *g, const float *ys, float *to, idx rows
         }
     }
 }
+
+/* -- over the rows of [n][step], column by column ---------------------------------------------------- */
+
+#define WIDE 4 /* vectors of neighbouring columns at a time: a line of the cache, or more */
+#define COLUMN(a, r, v) (whole ? load((a) + (r) * step + (v) * VL) : load_some((a) + (r) * step, width, 0.0f))
+#define COLUMN_PUT(a, r, v, value) \
+    do { \
+        if (whole) store((a) + (r) * step + (v) * VL, (value)); \
+        else store_some((a) + (r) * step, (value), width); \
+    } while (0)
+
+/* `count` vectors; where not `whole`, the one there is has only `width` columns. */
+INLINE void softmax_some(const float *x, float *y, idx n, idx step, int log, int count, int whole, idx width) {
+    vf top[WIDE], sum[WIDE];
+    for (int v = 0; v < count; v++) top[v] = spread(-INFINITY), sum[v] = spread(0.0f);
+    for (idx r = 0; r < n; r++)
+        for (int v = 0; v < count; v++) top[v] = nan_max(top[v], COLUMN(x, r, v));
+    for (idx r = 0; r < n; r++)
+        for (int v = 0; v < count; v++) {
+            const vf e = vexp(COLUMN(x, r, v) - top[v]);
+            if (!log) COLUMN_PUT(y, r, v, e);
+            sum[v] += e;
+        }
+    for (int v = 0; v < count; v++) sum[v] = log ? vlog(sum[v]) : spread(1.0f) / sum[v];
+    for (idx r = 0; r < n; r++)
+        for (int v = 0; v < count; v++) {
+            if (log) COLUMN_PUT(y, r, v, COLUMN(x, r, v) - top[v] - sum[v]);
+            else COLUMN_PUT(y, r, v, COLUMN(y, r, v) * sum[v]);
+        }
+}
+
+INLINE void softmax_grad_some(const float *g, const float *y, float *out, idx n, idx step, int log, int count, int whole,
+                              idx width) {
+    vf sum[WIDE];
+    for (int v = 0; v < count; v++) sum[v] = spread(0.0f);
+    for (idx r = 0; r < n; r++)
+        for (int v = 0; v < count; v++) sum[v] += log ? COLUMN(g, r, v) : COLUMN(g, r, v) * COLUMN(y, r, v);
+    for (idx r = 0; r < n; r++)
+        for (int v = 0; v < count; v++) {
+            const vf a = COLUMN(g, r, v), b = COLUMN(y, r, v);
+            COLUMN_PUT(out, r, v, log ? a - vexp(b) * sum[v] : b * (a - sum[v]));
+        }
+}
+
+static void K(softmax_columns)(const float *x, float *y, idx n, idx step, idx columns, int log) {
+    idx i = 0;
+    for (; i + WIDE * VL <= columns; i += WIDE * VL) softmax_some(x + i, y + i, n, step, log, WIDE, 1, 0);
+    for (; i + VL <= columns; i += VL) softmax_some(x + i, y + i, n, step, log, 1, 1, 0);
+    if (i < columns) softmax_some(x + i, y + i, n, step, log, 1, 0, columns - i);
+}
+
+static void K(softmax_columns_grad)(const float *g, const float *y, float *out, idx n, idx step, idx columns, int log) {
+    idx i = 0;
+    for (; i + WIDE * VL <= columns; i += WIDE * VL)
+        softmax_grad_some(g + i, y + i, out + i, n, step, log, WIDE, 1, 0);
+    for (; i + VL <= columns; i += VL) softmax_grad_some(g + i, y + i, out + i, n, step, log, 1, 1, 0);
+    if (i < columns) softmax_grad_some(g + i, y + i, out + i, n, step, log, 1, 0, columns - i);
+}

@@ -75,6 +75,9 @@ typedef struct {
     void (*softmax_sums)(const float *x, idx n, float *both);
     void (*softmax_again)(const float *x, float *out, idx n, const float *both, float g);
     void (*softmax_grad)(const float *g, const float *y, float *out, idx rows, idx n, int log);
+    /* over the rows of [n][step], for some columns */
+    void (*softmax_columns)(const float *x, float *y, idx n, idx step, idx columns, int log);
+    void (*softmax_columns_grad)(const float *g, const float *y, float *out, idx n, idx step, idx columns, int log);
     /* norm.h */
     void (*moments)(const float *x, idx n, double *sum, double *square, float shift);
     void (*affine)(const float *x, float *y, idx n, float scale, float shift);
