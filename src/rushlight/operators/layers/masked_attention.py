@@ -9,6 +9,8 @@ from ...core.tensor import Tensor
 from .attention_kernels import attention
 from .masked_attention_kernels import masked_attention
 
+_LOWEST = -1e38
+
 
 def attend(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *,
@@ -40,9 +42,10 @@ def _mask_shape(shape: tuple[int, ...], scores: tuple[int, ...]) -> tuple[int, .
 def _bias(mask: Tensor, shape: tuple[int, ...], query: Tensor) -> tuple[Tensor, Tensor]:
     """What is added to the scores, and which queries may look at nothing: those get zeros.
 
-    Kernels take no infinities: where a query may not look, the lowest number of the dtype is added.
+    Kernels take no infinities: where a query may not look, a number is added that leaves nothing of any score,
+    and that is still finite when a kernel multiplies it with log2(e).
     """
-    lowest = finfo(query.dtype).min
+    lowest = max(finfo(query.dtype).min, _LOWEST)
     if mask._a.dtype.kind == "b":
         hidden = ~mask
         bias = mask.new_zeros(mask._a.shape, dtype=query.dtype).masked_fill(hidden, lowest)

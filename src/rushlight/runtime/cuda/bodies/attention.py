@@ -7,6 +7,7 @@ draws the same again.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from ....base.config import settings
 from ...door import kernel_for
-from ..library.cudnn import Plan, build_first, frontend, handle, refusals
+from ..library.cudnn import Plan, build_first, frontend, handle, refusals, version
 from .draws import draw_key
 from .fills import copied, row_major
 
@@ -128,10 +129,22 @@ def _plan(key: tuple, describe: Callable[[], Any]) -> Plan | None:
         pass
     try:
         made = build_first(*describe())
-    except refusals():
+    except refusals() as e:
         made = None
+        _tell_of_versions(key[0], str(e))
     _plans[key] = made
     return made
+
+
+def _tell_of_versions(name: str, said: str) -> None:
+    """Warn when the front end asks for something that the installed cuDNN does not know."""
+    if "set_attribute" in said:
+        front, own = getattr(frontend(), "__version__", "?"), version()
+        warnings.warn(
+            f"nvidia-cudnn-frontend {front} does not fit cuDNN {own}, so {name} takes a way that is "
+            "several times slower; pip install 'nvidia-cudnn-frontend<1.23' or a newer cuDNN",
+            stacklevel=2,
+        )
 
 
 def _key(name: str, arrays: tuple, *rest: Any) -> tuple:
