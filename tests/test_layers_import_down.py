@@ -39,7 +39,13 @@ def level(package: str) -> int:
 # Imports that point up or aside, each with its reason; a line that is not needed any more fails a test.
 ALLOWED = {
     "distributed.checkpoint.saving -> io.sharded": "checkpoints of ranks, under PyTorch's path",
+    "distributed.fsdp -> nn.parallel.fsdp": "FullyShardedDataParallel, under PyTorch's path",
+    "distributed.fsdp -> nn.parallel.fsdp_options": "its options",
     "distributed.fsdp -> nn.parallel.fully_shard": "fully_shard, under PyTorch's path",
+    "distributed.fsdp.api -> nn.parallel.fsdp_options": "its options, under their longer path",
+    "distributed.fsdp.fully_sharded_data_parallel -> nn.parallel.fsdp": "the class, under its longer path",
+    "distributed.fsdp.fully_sharded_data_parallel -> nn.parallel.fsdp_options": "its options, there, too",
+    "distributed.fsdp.wrap -> nn.parallel.fsdp_wrap": "which parts are wrapped, under PyTorch's path",
     "distributed.optim -> optim.zero": "ZeroRedundancyOptimizer, under PyTorch's path",
     "distributed.optim.zero_redundancy_optimizer -> optim.zero": "the same, under its longer one",
     "io.rebuild -> nn.parameter": "a file may hold a Parameter, which is an nn name",

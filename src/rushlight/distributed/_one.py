@@ -7,7 +7,6 @@ from .._names.refusal import absent_classes
 __all__ = ["classes"]
 
 _INSTEAD = {
-    "fsdp": "Call torch.distributed.fsdp.fully_shard(module) on the parts and then on the model.",
     "checkpoint.hf_storage": "torch.distributed.checkpoint.save writes all ranks' parts; gather them with get_model_state_dict(full_state_dict=True) for safetensors.",
 }  # fmt: skip
 

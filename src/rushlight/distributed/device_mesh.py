@@ -42,18 +42,18 @@ class DeviceMesh:
         *,
         mesh_dim_names: tuple[str, ...] | None = None,
         _groups: list[Any] | None = None,
+        _root: tuple[DeviceMesh, tuple[int, ...]] | None = None,
     ) -> None:
         ranks = mesh.numpy() if isinstance(mesh, Tensor) else np.asarray(mesh)
         self.device_type = device_type
         self._ranks = np.asarray(ranks, np.int64)
         self.mesh_dim_names = tuple(mesh_dim_names) if mesh_dim_names else None
-        if self.mesh_dim_names and len(self.mesh_dim_names) != self._ranks.ndim:
-            raise RuntimeError(
-                "mesh_shape and mesh_dim_names should have same length! Found "
-                f"len(mesh_dim_names): {len(self.mesh_dim_names)} and len(mesh_shape):{self._ranks.ndim}."
-            )
+        _check_names(self.mesh_dim_names, self._ranks.ndim)
         if not lifecycle.is_initialized():
             lifecycle.init_process_group()
+        # The mesh that this one is a part of, and which of its dims are here; a mesh is its own root.
+        self._root, self._root_dims = _root or (self, tuple(range(self._ranks.ndim)))
+        self._flattened: dict[str, DeviceMesh] = {}  # of a root: dims that were joined, by name
         self._groups = _groups if _groups is not None else self._make_groups()
 
     def _make_groups(self) -> list[Any]:
@@ -87,7 +87,7 @@ class DeviceMesh:
     @property
     def mesh(self) -> Tensor:
         """The ranks as a tensor."""
-        return from_numpy(self._ranks.copy())
+        return from_numpy(self._ranks.astype(np.int32))
 
     @property
     def ndim(self) -> int:
@@ -106,7 +106,10 @@ class DeviceMesh:
     def _dim(self, dim: Any) -> int:
         if isinstance(dim, str):
             if self.mesh_dim_names is None or dim not in self.mesh_dim_names:
-                raise KeyError(f"Mesh dimension '{dim}' does not exist. Available mesh dimensions are: {self.mesh_dim_names}")  # fmt: skip
+                raise KeyError(
+                    f"Mesh dimension '{dim}' does not exist.",
+                    f"Available mesh dimensions are: mesh_dim_names={self.mesh_dim_names}",
+                )
             return self.mesh_dim_names.index(dim)
         return int(dim)
 
@@ -114,22 +117,31 @@ class DeviceMesh:
         """The group along a dim; a mesh of one dim needs none."""
         if mesh_dim is None and self.ndim > 1:
             raise RuntimeError(
-                f"Found the DeviceMesh have {self.ndim} dimensions Optional kwarg `mesh_dim` needs to be "
-                "specified when device_mesh.ndim > 1."
+                f"Found the DeviceMesh have {self.ndim} dimensions",
+                "Optional kwarg `mesh_dim` needs to be specified when device_mesh.ndim > 1.",
+                "If you want to get the list of all the ProcessGroups in the DeviceMesh,"
+                "please use `get_all_groups()` instead.",
             )
+        if isinstance(mesh_dim, str) and mesh_dim in self._root._flattened:
+            return self._root._flattened[mesh_dim].get_group()
         return self._groups[0 if mesh_dim is None else self._dim(mesh_dim)]
 
     def get_all_groups(self) -> list[ProcessGroup]:
         """This rank's groups, one for each dimension."""
         return list(self._groups)
 
-    def get_coordinate(self) -> list[int] | None:
+    def get_coordinate(self) -> tuple[int, ...] | None:
         """Where this rank is in the mesh, or None."""
         found = np.argwhere(self._ranks == group_of().world.rank)
-        return [int(i) for i in found[0]] if len(found) else None
+        return tuple([int(i) for i in found[0]]) if len(found) else None
 
     def get_local_rank(self, mesh_dim: Any = None) -> int:
         """This rank's place along a dimension."""
+        if mesh_dim is None and self.ndim > 1:
+            raise RuntimeError(
+                f"Found the DeviceMesh have {self.ndim} dimensions",
+                "Optional kwarg `mesh_dim` needs to be specified when device_mesh.ndim > 1.",
+            )
         return self.get_group(mesh_dim).rank()
 
     def get_rank(self) -> int:
@@ -137,16 +149,51 @@ class DeviceMesh:
         return group_of().rank()
 
     def __getitem__(self, names: Any) -> DeviceMesh:
-        """The mesh along some dims, through this rank."""
+        """The mesh along some dims, through this rank; or one that `_flatten` made."""
         if self.mesh_dim_names is None:
             raise RuntimeError("Cannot slice a DeviceMesh without mesh_dim_names!")
         wanted = (names,) if isinstance(names, str) else tuple(names)
+        if wanted == self.mesh_dim_names:
+            return self
+        joined = self._flattened if self._root is self else {}
+        if len(wanted) == 1 and wanted[0] in joined:
+            return joined[wanted[0]]
+        if any(n not in self.mesh_dim_names for n in wanted):
+            valid = [*self.mesh_dim_names, *joined]
+            raise KeyError(f"Invalid mesh_dim_names {wanted} specified. Valid mesh_dim_names are {valid}.")  # fmt: skip
         dims = [self._dim(n) for n in wanted]
-        here = self.get_coordinate() or [0] * self.ndim
+        if dims != sorted(dims):
+            raise KeyError(f"Invalid mesh_dim_names {wanted} specified. Mesh dim indices should be in ascending order.")  # fmt: skip
+        here = self.get_coordinate() or (0,) * self.ndim
         index = tuple(slice(None) if d in dims else here[d] for d in range(self.ndim))
-        part = np.transpose(self._ranks[index], [sorted(dims).index(d) for d in dims])
-        groups = [self._groups[d] for d in dims]
-        return DeviceMesh(self.device_type, part, mesh_dim_names=wanted, _groups=groups)
+        return DeviceMesh(
+            self.device_type, self._ranks[index], mesh_dim_names=wanted,
+            _groups=[self._groups[d] for d in dims],
+            _root=(self._root, tuple(self._root_dims[d] for d in dims)),
+        )  # fmt: skip
+
+    def _flatten(self, mesh_dim_name: str | None = None) -> DeviceMesh:
+        """All dims as one, under a name that the root mesh then knows; every rank calls it."""
+        root = self._root
+        name = mesh_dim_name or "_".join(self.mesh_dim_names or ())
+        if self.ndim == 1 and (self.mesh_dim_names or ("",))[0] == name:
+            return self
+        if root.mesh_dim_names and name in root.mesh_dim_names:
+            raise ValueError(
+                f"{name} already exists for submesh of the {root}. "
+                "Please specify another valid mesh_dim_name."
+            )
+        if name in root._flattened:
+            return root._flattened[name]
+        turned = np.moveaxis(root._ranks, self._root_dims, range(-self.ndim, 0))
+        lines = turned.reshape(-1, self.size())
+        mine, _ = lifecycle.new_subgroups_by_enumeration([line.tolist() for line in lines])
+        made = DeviceMesh(
+            self.device_type, self._ranks.reshape(-1), mesh_dim_names=(name,), _groups=[mine],
+            _root=(root, self._root_dims),
+        )  # fmt: skip
+        root._flattened[name] = made
+        return made
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DeviceMesh) and self.device_type == other.device_type and (
@@ -156,9 +203,31 @@ class DeviceMesh:
     def __hash__(self) -> int:
         return hash((self.device_type, tuple(tree_leaves(self._ranks.tolist()))))
 
+    def __deepcopy__(self, memo: Any) -> DeviceMesh:
+        return self  # a copied model lies on the same ranks
+
     def __repr__(self) -> str:
-        names = f", mesh_dim_names={self.mesh_dim_names}" if self.mesh_dim_names else ""
-        return f"DeviceMesh('{self.device_type}', {self._ranks.tolist()}{names})"
+        sizes: Any = self.shape
+        if self.mesh_dim_names:
+            pairs = zip(self.mesh_dim_names, self.shape)
+            sizes = f"({', '.join([f'{n}={size}' for n, size in pairs])})"
+        return f"DeviceMesh({sizes}, '{self.device_type}', stride={self._strides()})"
+
+    def _strides(self) -> tuple[Any, ...]:
+        """How far apart the ranks are along each dim; `()` along a dim of one."""
+        found: list[Any] = []
+        for dim, size in enumerate(self.shape):
+            line = np.moveaxis(self._ranks, dim, -1).reshape(-1, size)[0]
+            found.append(int(line[1] - line[0]) if size > 1 else ())
+        return tuple(found)
+
+
+def _check_names(names: tuple[str, ...] | None, ndim: int) -> None:
+    if names and len(names) != ndim:
+        raise RuntimeError(
+            "mesh_shape and mesh_dim_names should have same length! Found "
+            f"len(mesh_dim_names): {len(names)} and len(mesh_shape):{ndim}."
+        )
 
 
 def init_device_mesh(
@@ -183,13 +252,19 @@ def init_device_mesh(
         >>> dist = torch.distributed
         >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> torch.distributed.init_device_mesh("cpu", (1, 1), mesh_dim_names=("data", "model"))
-        DeviceMesh('cpu', [[0]], mesh_dim_names=('data', 'model'))
+        DeviceMesh((data=1, model=1), 'cpu', stride=((), ()))
         >>> dist.destroy_process_group()
     """
     if mesh_dim_names is not None and len(set(mesh_dim_names)) != len(mesh_dim_names):
         raise RuntimeError(f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in mesh_dim_names {mesh_dim_names}")  # fmt: skip
+    if not device_type.isalpha():
+        raise RuntimeError(
+            f"Device type with index is not supported but got {device_type}. ",
+            "If you maintained a 'torch.device' object, it's recommended to pass in 'device.type'.",
+        )
     if not lifecycle.is_initialized():
         lifecycle.init_process_group()
+    _check_names(mesh_dim_names, len(mesh_shape))
     size = int(np.prod(mesh_shape))
     if size > group_of().size():
         raise RuntimeError(

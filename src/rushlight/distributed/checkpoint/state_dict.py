@@ -37,9 +37,30 @@ class StateDictOptions:
     dsd_fqn_modifiers: str = "_fqn_modifiers"
 
 
-def _name(name: str) -> str:
-    """A parameter's name without the wrapper that DDP is."""
-    return name.removeprefix("module.")
+_WRAPPERS = ("_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "_orig_mod.")
+
+
+def cleaned(name: str) -> str:
+    """A parameter's name without the wrappers that are inside a model."""
+    for wrapper in _WRAPPERS:
+        name = name.replace(wrapper, "")
+    return name
+
+
+def _name(name: str, model: Any) -> str:
+    """A parameter's name without wrappers; DDP, the outermost one, has a `_reducer`."""
+    return cleaned(name.removeprefix("module.") if hasattr(model, "_reducer") else name)
+
+
+def _state_of(model: Any) -> dict[str, Any]:
+    """The state dict of a model; of one in FullyShardedDataParallel, with spread tensors."""
+    wrapped = [m for m in model.modules() if hasattr(type(m), "set_state_dict_type")]
+    if not wrapped:
+        return model.state_dict()
+    cls = type(wrapped[0])
+    sharded = next(k for k in type(wrapped[0]._settings.state_dict_type) if k.name == "SHARDED_STATE_DICT")  # fmt: skip
+    with cls.state_dict_type(model, sharded):
+        return model.state_dict()
 
 
 def _out(value: Any, options: StateDictOptions) -> Any:
@@ -55,13 +76,13 @@ def get_model_state_dict(
 ) -> dict[str, Any]:
     """The state of a model; whole with `full_state_dict`, where all ranks call it."""
     chosen = options or StateDictOptions()
-    wrapped = hasattr(model, "_reducer")
-    frozen = {n for n, p in model.named_parameters() if not p.requires_grad}
+    frozen = {_name(n, model) for n, p in model.named_parameters() if not p.requires_grad}
     found = {}
-    for name, value in model.state_dict().items():
+    for name, value in _state_of(model).items():
+        name = _name(name, model)
         if chosen.ignore_frozen_params and name in frozen:
             continue
-        found[_name(name) if wrapped else name] = _out(value, chosen)
+        found[name] = _out(value, chosen)
     if chosen.full_state_dict and chosen.cpu_offload and group_of().rank() != 0:
         return {}  # as PyTorch: the whole is kept by rank 0 alone
     return found
@@ -72,8 +93,7 @@ def set_model_state_dict(
 ) -> Any:
     """Fill a model from a state dict, whole or in parts."""
     chosen = options or StateDictOptions()
-    wrapped = hasattr(model, "_reducer")
-    own = {(_name(n) if wrapped else n): v for n, v in model.state_dict().items()}
+    own = {_name(n, model): v for n, v in _state_of(model).items()}
     given = dict(model_state_dict)
     if chosen.broadcast_from_rank0:
         given = _from_rank0(given)
@@ -104,8 +124,8 @@ def _fill(target: Tensor, value: Any, name: str) -> None:
             raise RuntimeError(
                 f"size mismatch for {name}: {tuple(value.shape)} for {target.full_shape}"
             )
-        value = distribute_tensor(value, target.device_mesh, target.placements)
-    plain = value.to_local() if isinstance(value, DTensor) else value
+        value = distribute_tensor(value, target.device_mesh, target.placements, src_data_rank=None)
+    plain = value.to_local().detach() if isinstance(value, DTensor) else value
     into = target.to_local().detach() if isinstance(target, DTensor) else target
     if tuple(plain.shape) != tuple(into.shape):
         raise RuntimeError(
@@ -114,10 +134,9 @@ def _fill(target: Tensor, value: Any, name: str) -> None:
     into.copy_(plain.to(into.dtype))
 
 
-def _named(model: Any) -> dict[int, str]:
-    return {
-        id(p): _name(n) if hasattr(model, "_reducer") else n for n, p in model.named_parameters()
-    }
+def names_of(model: Any) -> dict[int, str]:
+    """The names of a model's parameters, without wrappers, by identity."""
+    return {id(p): _name(n, model) for n, p in model.named_parameters()}
 
 
 def get_optimizer_state_dict(
@@ -125,7 +144,7 @@ def get_optimizer_state_dict(
 ) -> dict[str, Any]:
     """An optimiser's state by the names of the parameters; states are spread as their parameters are."""
     chosen = options or StateDictOptions()
-    names = _named(model)
+    names = names_of(model)
     state: dict[str, Any] = {}
     groups: list[dict[str, Any]] = []
     for optimizer in [optimizers] if hasattr(optimizers, "param_groups") else list(optimizers):
@@ -141,7 +160,7 @@ def get_optimizer_state_dict(
 
 def _like(param: Any, value: Any) -> Any:
     """A state of a sharded parameter's shape is a part, as the parameter is."""
-    if isinstance(param, DTensor) and isinstance(value, Tensor) and value.shape == param.shape and value.dim():  # fmt: skip
+    if isinstance(param, DTensor) and isinstance(value, Tensor) and value._a.shape == param._a.shape and value.dim():  # fmt: skip
         return spread(DTensor, value, param.device_mesh, param.placements, param.full_shape)
     return value
 
@@ -156,30 +175,35 @@ def set_optimizer_state_dict(
     """Fill an optimiser from what `get_optimizer_state_dict` gave."""
     chosen = options or StateDictOptions()
     given = _from_rank0(optim_state_dict) if chosen.broadcast_from_rank0 else optim_state_dict
-    names = _named(model)
+    names = names_of(model)
     for optimizer in [optimizers] if hasattr(optimizers, "param_groups") else list(optimizers):
-        params = [p for g in optimizer.param_groups for p in g["params"]]
-        places = {id(p): i for i, p in enumerate(params)}
-        state = {}
-        for p in params:
-            held = given["state"].get(names[id(p)])
-            if held is not None:
-                state[places[id(p)]] = {k: _local(p, v) for k, v in held.items()}
-        by_name = {n: g for g in given["param_groups"] for n in g["params"]}
-        groups = []
-        for g in optimizer.param_groups:
-            saved = by_name[names[id(g["params"][0])]]
-            packed = {k: v for k, v in saved.items() if k != "params"}
-            groups.append({**packed, "params": [places[id(p)] for p in g["params"]]})
-        optimizer.load_state_dict({"state": state, "param_groups": groups})
+        optimizer.load_state_dict(to_load(names, optimizer, given))
+
+
+def to_load(names: dict[int, str], optimizer: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """A state by names as `optimizer.load_state_dict` takes it: by numbers, spread as the parameters are."""
+    params = [p for g in optimizer.param_groups for p in g["params"]]
+    places = {id(p): i for i, p in enumerate(params)}
+    state = {}
+    for p in params:
+        held = given["state"].get(names[id(p)])
+        if held is not None:
+            state[places[id(p)]] = {k: _local(p, v) for k, v in held.items()}
+    by_name = {n: g for g in given["param_groups"] for n in g["params"]}
+    groups = []
+    for g in optimizer.param_groups:
+        saved = by_name[names[id(g["params"][0])]]
+        packed = {k: v for k, v in saved.items() if k != "params"}
+        groups.append({**packed, "params": [places[id(p)] for p in g["params"]]})
+    return {"state": state, "param_groups": groups}
 
 
 def _local(param: Any, value: Any) -> Any:
     if isinstance(value, DTensor):
-        return value.to_local().detach()
+        return value
     whole = isinstance(value, Tensor) and isinstance(param, DTensor) and value.dim()
     if whole and tuple(value.shape) == tuple(param.full_shape):
-        return distribute_tensor(value, param.device_mesh, param.placements).to_local().detach()
+        return distribute_tensor(value, param.device_mesh, param.placements, src_data_rank=None)
     return value
 
 

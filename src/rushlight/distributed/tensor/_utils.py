@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .dtensor import rows_of
+from .moving import rows_of
 
 __all__ = ["compute_local_shape_and_global_offset"]
 

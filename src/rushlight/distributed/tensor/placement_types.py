@@ -1,4 +1,4 @@
-"""`torch.distributed.tensor.placement_types`: how a tensor would be spread over processes."""
+"""`torch.distributed.tensor.placement_types`: how a tensor is spread over processes."""
 
 from __future__ import annotations
 
@@ -44,10 +44,13 @@ class Shard(Placement):
 
     dim: int
 
+    def __str__(self) -> str:
+        return f"S({self.dim})"
+
 
 @dataclass(frozen=True)
 class _StridedShard(Shard):
-    """Cut along a dim that another axis has cut already."""
+    """Cut along a dim that another axis has cut already; libraries ask for its name only."""
 
     split_factor: int = 1
 
@@ -62,18 +65,27 @@ class Replicate(Placement):
         Replicate()
     """
 
+    def __str__(self) -> str:
+        return "R"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Partial(Placement):
-    """Every rank has one of the tensors that add up to it.
+    """Every rank has one of the tensors that are reduced to it.
 
     Args:
-        reduce_op: how they become one.
+        reduce_op: how they become one: "sum", "avg", "product", "max" or "min".
 
     Example:
         >>> from rushlight.distributed.tensor import Partial
         >>> Partial()
-        Partial(reduce_op='sum')
+        Partial(sum)
     """
 
     reduce_op: str = "sum"
+
+    def __repr__(self) -> str:
+        return f"Partial({self.reduce_op})"
+
+    def __str__(self) -> str:
+        return f"P({self.reduce_op})"

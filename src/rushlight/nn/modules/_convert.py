@@ -10,7 +10,7 @@ from ...base.dtypes import as_dtype
 from ...core.changes import changes
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
-from ...operators.create.filled import empty
+from ...operators.create.like import empty_like
 from ...operators.memory.casting import _parse_to
 from ..parameter import is_lazy
 from ._members import Members, children_first
@@ -120,9 +120,7 @@ class Convert(Members):
             >>> net.weight.device, net.weight.shape
             (device(type='cpu'), torch.Size([3, 2]))
         """
-        return self._apply(
-            lambda t: empty(tuple(t.shape), dtype=t.dtype, device=device), recurse=recurse
-        )
+        return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 
     def cpu(self) -> Any:
         """Move all parameters and buffers to host memory and return the module.

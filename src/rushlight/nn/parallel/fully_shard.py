@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...base.trees import tree_leaves, tree_map
+from ...core.modes import no_grad
 from ...core.tape import numbers
 from ...core.tensor import Tensor
 from ...distributed.device_mesh import DeviceMesh, init_device_mesh
 from ...distributed.groups import group_of
 from ...runtime.thread import here
 from ..modules.module import Module
+from .shard_places import Layout
 from .shards import Order, Shards
 
 __all__ = [
-    "CPUOffloadPolicy", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "fully_shard",
+    "CPUOffloadPolicy", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "UnshardHandle",
+    "fully_shard", "register_fsdp_forward_method",
 ]  # fmt: skip
 
 
@@ -55,7 +58,7 @@ class OffloadPolicy:
 
 @dataclass
 class CPUOffloadPolicy(OffloadPolicy):
-    """Keep the shards on the host; `fully_shard` refuses it.
+    """Keep the shards, their gradients and the optimiser's state on the host; GPUs see whole parameters only.
 
     Args:
         pin_memory: use page-locked memory.
@@ -83,34 +86,128 @@ class FSDPModule:
 
     _fsdp: _State
 
-    def unshard(self, async_op: bool = False) -> None:
-        """Make the whole parameters now."""
-        self._fsdp.shards.unshard()
-        self._fsdp.shards.show()
+    def unshard(self, async_op: bool = False) -> Any:
+        """Make the whole parameters now; with `async_op` return something to wait for."""
+        shards = self._fsdp.shards
+        shards.follow()
+        if async_op:
+            shards.gather_ahead()
+            return UnshardHandle(shards)
+        shards.unshard()
+        shards.show()
+        return None
 
     def reshard(self) -> None:
         """Free the whole parameters."""
         self._fsdp.shards.reshard()
 
+    def _each(self, recurse: bool) -> list[_State]:
+        """What belongs to this module, and to the sharded ones inside it."""
+        modules = self.modules() if recurse else [self]  # type: ignore[attr-defined]
+        return [m._fsdp for m in modules if isinstance(m, FSDPModule)]
+
     def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:  # fmt: skip
         """Without it, gradients are added up whole on each rank and exchanged by a later pass."""
-        for module in self.modules() if recurse else [self]:  # type: ignore[attr-defined]
-            if isinstance(module, FSDPModule):
-                module._fsdp.shards.sync = requires_gradient_sync
+        for state in self._each(recurse):
+            state.shards.sync = requires_gradient_sync
+
+    def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
+        """Without it, replicas of a mesh of two dims add their gradients up, for a later pass to exchange."""
+        for state in self._each(recurse):
+            state.shards.sync_copies = requires_all_reduce
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Whether the whole parameters are freed between forward and backward, of this module and those inside it."""
-        for module in self.modules() if recurse else [self]:  # type: ignore[attr-defined]
-            if isinstance(module, FSDPModule):
-                module._fsdp.after_forward = reshard_after_forward
+        for state in self._each(recurse):
+            state.after_forward = reshard_after_forward
+
+    def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:  # fmt: skip
+        """Whether the whole parameters are freed after backward; kept, the next forward needs no gather."""
+        for state in self._each(recurse):
+            state.shards.after_backward = reshard_after_backward
+
+    def set_gradient_divide_factor(self, factor: float) -> None:
+        """Divide the sum of the gradients by this number instead of the number of ranks."""
+        self._fsdp.shards.divide = float(factor)
+
+    set_reduce_scatter_divide_factor = set_gradient_divide_factor
 
     def set_is_last_backward(self, is_last_backward: bool) -> None:
         """Accepted: every backward pass here ends by itself."""
+
+    def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
+        """Accepted: backward gathers what it needs, and nothing else."""
 
     def set_modules_to_forward_prefetch(self, modules: list[Any]) -> None:
         """Accepted: the order of the pass before says what is gathered ahead."""
 
     set_modules_to_backward_prefetch = set_modules_to_forward_prefetch
+
+
+class UnshardHandle:
+    """What `unshard(async_op=True)` returns.
+
+    Args:
+        shards: the parameters that are on their way.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> from rushlight.distributed.fsdp import fully_shard
+        >>> net = fully_shard(nn.Linear(2, 1))
+        >>> net.unshard(async_op=True).wait()
+        >>> type(net.weight).__name__
+        'Parameter'
+        >>> net.reshard()
+        >>> dist.destroy_process_group()
+    """
+
+    def __init__(self, shards: Shards) -> None:
+        self._shards: Shards | None = shards
+
+    def wait(self) -> None:
+        """Wait until the module has its whole parameters."""
+        if self._shards is not None:
+            self._shards.unshard()
+            self._shards.show()
+            self._shards = None
+
+
+def register_fsdp_forward_method(module: Any, method_name: str) -> None:
+    """Gather a sharded module's parameters for another method than `forward`, too.
+
+    Args:
+        module: the sharded module; others are left alone.
+        method_name: the method, such as "generate".
+
+    Raises:
+        ValueError: if there is no such method.
+
+    Example:
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        >>> from rushlight.distributed.fsdp import fully_shard, register_fsdp_forward_method
+        >>> class Net(nn.Linear):
+        ...     def twice(self, x):
+        ...         return self.forward(x) * 2
+        >>> net = fully_shard(Net(2, 1))
+        >>> register_fsdp_forward_method(net, "twice")
+        >>> net.twice(torch.ones(3, 2)).shape
+        torch.Size([3, 1])
+        >>> dist.destroy_process_group()
+    """
+    if not isinstance(module, FSDPModule):
+        return
+    if not hasattr(module, method_name):
+        raise ValueError(f"{type(module)} does not have a method {method_name}")
+    method = getattr(module, method_name)
+    state = module._fsdp
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = state.before(module, args, kwargs) or (args, kwargs)
+        return state.after(module, args, method(*args, **kwargs))
+
+    object.__setattr__(module, method_name, call)
 
 
 class _State:
@@ -143,14 +240,17 @@ class _State:
     def before(self, module: Any, args: Any, kwargs: Any) -> Any:
         self._become_part(module)
         assert self.order is not None
+        self.shards.follow()
         self.shards.unshard()
         self.shards.show()
         self.order.forward(self.shards)
         self.start = next(numbers)
         if here.grad:
             self.shards.expect()
-        dtype = self.shards.policy.param_dtype
-        if dtype is not None and self.shards.policy.cast_forward_inputs:
+        policy = self.shards.policy
+        dtype = policy.param_dtype
+        cast = policy.cast_forward_inputs or (self.root and getattr(policy, "cast_root", False))
+        if dtype is not None and cast:
             return tree_map(lambda t: _cast(t, dtype), (args, kwargs))
         return None
 
@@ -189,17 +289,20 @@ def fully_shard(
 
     Args:
         module: a module, or a list of modules; changed in place and returned.
-        mesh: the ranks, of one dimension; all if not given.
+        mesh: the ranks; all in one line if not given. Of two dimensions, the first has copies of what the second
+            cuts.
         reshard_after_forward: free the whole parameters between forward and backward; the outermost module keeps
             them if not given.
-        shard_placement_fn: not supported; parameters are cut along their first dimension.
+        shard_placement_fn: called with a parameter; `Shard(dim)` that it returns says which dimension is cut, the
+            first if None.
         mp_policy: dtypes, a `MixedPrecisionPolicy`.
-        offload_policy: shards stay on their device.
+        offload_policy: `CPUOffloadPolicy()` keeps shards, gradients and the optimiser's work on the host.
         ignored_params: parameters that every rank keeps whole.
         options: accepted and not needed.
 
     Raises:
-        NotImplementedError: if an option is not supported.
+        ValueError: if the mesh has more than two dimensions, or a parameter has none.
+        NotImplementedError: if a dimension other than the first cannot be cut evenly.
 
     Example:
         >>> dist = torch.distributed
@@ -213,26 +316,52 @@ def fully_shard(
         torch.Size([4, 1])
         >>> dist.destroy_process_group()
     """
-    if isinstance(offload_policy, CPUOffloadPolicy):
-        raise NotImplementedError("fully_shard(offload_policy=CPUOffloadPolicy()): shards stay on their device")  # fmt: skip
-    if shard_placement_fn is not None:
-        raise NotImplementedError(
-            "fully_shard(shard_placement_fn=...): parameters are cut along dim 0"
-        )
     modules = list(module) if isinstance(module, (list, tuple)) else [module]
-    mesh = mesh or init_device_mesh("cpu", (group_of().size(),))
-    if mesh.ndim != 1:
-        raise NotImplementedError("fully_shard over a mesh of two dims: pass mesh['name'] of one")
+    mesh = mesh or init_device_mesh(default_device(), (group_of().size(),))
+    offload = isinstance(offload_policy, CPUOffloadPolicy)
+    layout = Layout(mesh, offload, getattr(offload_policy, "pin_memory", False))
     for m in modules:
         if isinstance(m, FSDPModule):
             raise AssertionError(f"fully_shard was called on {type(m).__name__} already")
         owned = _owned(m, set(map(id, ignored_params or ())))
-        shards = Shards(owned, mesh, mp_policy)
-        cls = type(m)
-        m.__class__ = type(f"FSDP{cls.__name__}", (FSDPModule, cls), {})
+        for owners, param in owned:
+            if not param.dim():
+                raise ValueError(
+                    "fully_shard doesn't support scalar parameters. Change "
+                    f"{owners[0][1]} to a 1D tensor with numel equal to 1."
+                )
+        _to_the_mesh(m, owned, layout)
         after = None if reshard_after_forward is None else bool(reshard_after_forward)
-        m._fsdp = _State(m, shards, after)
+        attach(m, Shards(owned, layout, mp_policy, shard_placement_fn), after)
     return module
+
+
+def attach(module: Any, shards: Shards, after_forward: bool | None) -> None:
+    """Let a module's passes gather and free its shards."""
+    cls = type(module)
+    module.__class__ = type(f"FSDP{cls.__name__}", (FSDPModule, cls), {})
+    module._fsdp = _State(module, shards, after_forward)
+
+
+def default_device() -> str:
+    """GPUs where there are some, else the host."""
+    from ...runtime.cuda import why_not
+
+    return "cuda" if why_not() is None else "cpu"
+
+
+def _to_the_mesh(module: Module, owned: Any, layout: Layout) -> None:
+    """Parameters and buffers lie where the mesh says, unless they are on no device yet."""
+    if layout.mesh.device_type == "cpu":
+        return
+    device = layout.device()
+    with no_grad():
+        for _, param in owned:
+            if param.device.type not in ("meta", layout.mesh.device_type):
+                param.data = param.data.to(device)
+        for buffer in module.buffers():
+            if buffer.device.type not in ("meta", layout.mesh.device_type):
+                buffer.data = buffer.data.to(device)
 
 
 def _owned(module: Module, ignored: set[int]) -> list[tuple[list[tuple[Any, str]], Any]]:

@@ -15,98 +15,89 @@ from ...core.modes import no_grad
 from ...core.node import OpNode
 from ...core.tape import at_end
 from ...core.tensor import Tensor
-from ...distributed.collectives import all_gather_into_tensor, reduce_scatter_tensor
+from ...distributed.collectives import all_gather_into_tensor, all_reduce, reduce_scatter_tensor
 from ...distributed.reduce_op import ReduceOp
-from ...distributed.tensor.dtensor import DTensor, rows_of, spread
-from ...distributed.tensor.placement_types import Shard
+from ...distributed.tensor.dtensor import local_of, rows_of
 from ...operators.create.filled import empty, zeros
 from ...runtime.thread import here
-from ..parameter import Parameter
+from .shard_places import Layout, Place, in_front
 
-__all__ = ["ShardedParameter", "Shards"]
-
-
-class ShardedParameter(DTensor, Parameter):
-    """This rank's rows of a parameter; what the optimiser sees."""
-
-    __slots__ = ()
-
-
-class _Place:
-    """One parameter of a group: where it is registered, and its part of the flat arrays."""
-
-    def __init__(self, owners: list[tuple[Any, str]], param: Any, mesh: Any, at: int) -> None:
-        group = mesh.get_group()
-        self.owners = owners
-        self.shape = tuple(param.shape)
-        rows = self.shape[0] if self.shape else 1
-        self.each = -(-rows // group.size())
-        self.rest = self.shape[1:]
-        per_row = int(np.prod(self.rest, dtype=np.int64)) if self.rest else 1
-        self.length = self.each * per_row
-        self.at = at
-        first, last = rows_of(rows, group.size(), group.rank())
-        whole = param.detach().reshape((rows, *self.rest))
-        local = whole[first:last].clone()
-        self.sharded = spread(ShardedParameter, local, mesh, (Shard(0),), self.shape)
-        self.sharded.requires_grad_(param.requires_grad)
-        self.full = Parameter(whole[:0].clone(), requires_grad=param.requires_grad)
-        self.hide()
-
-    def hide(self) -> None:
-        """Free the memory of the whole parameter; its shape stays."""
-        a = self.sharded._a
-        xp = np if isinstance(a, np.ndarray) else __import__("cupy")
-        self.full._a = xp.broadcast_to(xp.zeros((), a.dtype), self.shape)
-
-    def register(self, which: Any) -> None:
-        for module, name in self.owners:
-            module._parameters[name] = which
+__all__ = ["Order", "Shards"]
 
 
 class Shards:
     """The parameters that one `fully_shard` call manages."""
 
     def __init__(
-        self, owned: list[tuple[list[tuple[Any, str]], Any]], mesh: Any, policy: Any
+        self,
+        owned: list[tuple[list[tuple[Any, str]], Any]],
+        layout: Layout,
+        policy: Any,
+        placement: Callable[[Any], Any] | None = None,
     ) -> None:
-        self.mesh, self.policy = mesh, policy
-        self.group = mesh.get_group()
-        self.places: list[_Place] = []
-        at = 0
+        self.layout, self.policy = layout, policy
+        self.mesh, self.group = layout.mesh, layout.group
+        self.places: list[Place] = []
         for owners, param in owned:
-            place = _Place(owners, param, mesh, at)
+            wanted = None if placement is None else placement(param)
+            dim = 0 if wanted is None else wanted.dim % max(param.dim(), 1)
+            if dim and param.shape[dim] % self.group.size():
+                raise NotImplementedError(
+                    f"FSDP does not support uneven sharding on dim {dim}: "
+                    f"{tuple(param.shape)} (world size: {self.group.size()})"
+                )
+            place = Place(owners, param, layout, dim)
             place.register(place.sharded)
             self.places.append(place)
-            at += place.length
-        self.length = at
         self.gathered = False
-        self.ahead: Any = None  # (work, arrays) of a gather that was started early
+        self.ahead: Any = None  # the gathers that were started early
         self.sync = True
+        self.sync_copies = True
+        self.divide: float | None = None  # instead of by the number of ranks
+        self.after_backward = True  # whether the whole parameters are freed after backward
         self.comes_back = False  # whether backward will need the whole parameters
         self.waiting: set[int] = set()
         self.order: Order | None = None
-        self.reshards = True
-        for i, place in enumerate(self.places):
-            if place.full.requires_grad:
-                place.full.register_post_accumulate_grad_hook(self._hook(i))
 
     def _hook(self, i: int) -> Callable[[Any], None]:
         return lambda param: self._ready(i)
 
+    def follow(self) -> None:
+        """See what happened to the parameters since the last pass."""
+        for i, place in enumerate(self.places):
+            place.follow()
+            if place.full.requires_grad and not place.hooked:
+                place.full.register_post_accumulate_grad_hook(self._hook(i))
+                place.hooked = True
+
     # -- gathering --------------------------------------------------------------------------------
 
-    def _dtype(self) -> Any:
-        return self.policy.param_dtype or self.places[0].sharded.dtype
+    def _dtype(self, place: Place, precise: bool = False) -> Any:
+        own = place.sharded.dtype
+        wanted = None if precise else self.policy.param_dtype
+        return wanted if wanted is not None and place.sharded.is_floating_point() else own
 
-    def _start(self, async_op: bool) -> tuple[Any, Tensor]:
-        device = self.places[0].sharded.device
-        mine = zeros(self.length, dtype=self._dtype(), device=device)
+    def _start(
+        self, async_op: bool, precise: bool = False
+    ) -> list[tuple[Any, Tensor, list[Place]]]:
+        """Begin to gather: one all-gather for each dtype."""
+        kinds: dict[str, list[Place]] = {}
         for p in self.places:
-            local = p.sharded.to_local().detach().reshape(-1)
-            mine[p.at : p.at + local.numel()] = local.to(mine.dtype)
-        out = empty((self.group.size() * self.length,), dtype=mine.dtype, device=device)
-        return all_gather_into_tensor(out, mine, self.group, async_op), out
+            kinds.setdefault(str(self._dtype(p, precise)), []).append(p)
+        begun = []
+        for places in kinds.values():
+            dtype = self._dtype(places[0], precise)
+            device = self.layout.device() if self.layout.offload else places[0].sharded.device
+            length = sum(p.length for p in places)
+            mine = zeros(length, dtype=dtype, device=device)
+            at = 0
+            for p in places:
+                local = local_of(p.sharded).detach().movedim(p.dim, 0).reshape(-1)
+                mine[at : at + local.numel()] = local.to(device=device, dtype=dtype)
+                at += p.length
+            out = empty((self.group.size() * length,), dtype=dtype, device=device)
+            begun.append((all_gather_into_tensor(out, mine, self.group, async_op), out, places))
+        return begun
 
     def gather_ahead(self) -> None:
         """Start to gather these parameters before they are needed."""
@@ -117,24 +108,28 @@ class Shards:
     def forget_ahead(self) -> None:
         """Drop what was gathered early and not used: the parameters change before they are needed."""
         if self.ahead is not None:
-            if self.ahead[0] is not None:
-                self.ahead[0].wait()
+            for work, _, _ in self.ahead:
+                if work is not None:
+                    work.wait()
             self.ahead = None
 
-    def unshard(self) -> None:
-        """Make the whole parameters; all ranks call it at the same point."""
+    def unshard(self, precise: bool = False) -> None:
+        """Make the whole parameters, if `precise` in their own dtype; all ranks call it at the same point."""
         if self.gathered or not self.places:  # a container whose parts are all sharded has none
             return
         with no_grad():
-            work, out = self.ahead or self._start(False)
+            begun = self.ahead or self._start(False, precise)
             self.ahead = None
-            if work is not None:
-                work.wait()
-            rows = out.view(self.group.size(), self.length)
-            for p in self.places:
-                part = rows[:, p.at : p.at + p.length].reshape(-1, *p.rest)
-                count = p.shape[0] if p.shape else 1
-                p.full._a = part[:count].reshape(p.shape)._a
+            for work, out, places in begun:
+                if work is not None:
+                    work.wait()
+                rows = out.view(self.group.size(), -1)
+                at = 0
+                for p in places:
+                    part = rows[:, at : at + p.length].reshape(-1, *p.rest)[: p.rows]
+                    whole = part.movedim(0, p.dim).contiguous() if p.dim else part
+                    p.full._a = whole.reshape(p.shape)._a
+                    at += p.length
         self.gathered = True
 
     def show(self) -> None:
@@ -148,6 +143,31 @@ class Shards:
             p.register(p.sharded)
             p.hide()
         self.gathered = False
+
+    def write_back(self) -> None:
+        """Let the shards have the values of the whole parameters."""
+        with no_grad():
+            for p in self.places:
+                local_of(p.sharded.detach()).copy_(self._own(p, p.full.detach()))
+
+    def show_gradients(self) -> None:
+        """Let the whole parameters have whole gradients."""
+        for p in self.places:
+            if p.sharded._grad is not None:
+                p.full._grad = p.sharded.grad.full_tensor().reshape(p.shape)
+
+    def take_gradients(self, keep: bool) -> None:
+        """Take whole gradients away again; if `keep`, the shards have what became of them."""
+        with no_grad():
+            for p in self.places:
+                whole, p.full._grad = p.full._grad, None
+                if keep and whole is not None:
+                    p.sharded._grad = self._own(p, whole).clone()
+
+    def _own(self, p: Place, whole: Tensor) -> Tensor:
+        """This rank's part of a whole parameter or gradient."""
+        first, last = rows_of(p.rows, self.group.size(), self.group.rank())
+        return whole.reshape(tuple(p.sharded.full_shape)).narrow(p.dim, first, last - first)
 
     # -- gradients --------------------------------------------------------------------------------
 
@@ -165,34 +185,85 @@ class Shards:
     def reduce(self) -> None:
         """Average the gradients over the ranks; each keeps its rows."""
         self.waiting = set()
-        got = [p for p in self.places if p.full._grad is not None]
-        if got and self.sync:
-            with no_grad():
-                self._reduce(got)
-        if self.gathered:
+        with no_grad():
+            for p in self.places:
+                self._keep(p)
+            if self.sync:
+                kinds: dict[str, list[Place]] = {}
+                for p in self.places:
+                    if p.kept is not None or p.full._grad is not None:
+                        kinds.setdefault(str(_gradient(p).dtype), []).append(p)
+                for got in kinds.values():
+                    self._reduce(got)
+        if self.gathered and self.after_backward:
             self.reshard()
 
-    def _reduce(self, got: list[_Place]) -> None:
-        dtype = self.policy.reduce_dtype or got[0].full._grad.dtype
-        device = got[0].sharded.device
+    def _keep(self, p: Place) -> None:
+        """Add up gradients of several passes in the dtype in which they are exchanged."""
+        grad = p.full._grad
+        if grad is None:
+            return
+        dtype = self.policy.reduce_dtype or grad.dtype
+        if p.kept is None and grad.dtype == dtype:
+            p.kept = grad
+        elif p.kept is None:
+            p.kept = grad.to(dtype)
+        else:
+            p.kept.add_(grad.to(dtype))
+        p.full._grad = None
+
+    def _reduce(self, got: list[Place]) -> None:
+        dtype, device = _gradient(got[0]).dtype, _gradient(got[0]).device
         total = sum(p.length for p in got)
         size = self.group.size()
         sent = zeros((size, total), dtype=dtype, device=device)
         at = 0
         for p in got:
             padded = zeros((size * p.each, *p.rest), dtype=dtype, device=device)
-            grad = p.full._grad
-            padded[: max(p.shape[0] if p.shape else 1, 0)] = grad.reshape((-1, *p.rest)).to(dtype)
+            whole = _gradient(p).reshape(tuple(p.sharded.full_shape)).movedim(p.dim, 0)
+            padded[: p.rows] = whole
             sent[:, at : at + p.length] = padded.reshape(size, p.length)
             at += p.length
-            p.full._grad = None
+            p.kept = None
         mine = empty((total,), dtype=dtype, device=device)
-        reduce_scatter_tensor(mine, sent.reshape(-1), ReduceOp.AVG, self.group)
+        op = ReduceOp.AVG if self.divide is None else ReduceOp.SUM
+        reduce_scatter_tensor(mine, sent.reshape(-1), op, self.group)
+        if self.layout.copies is not None:
+            mine = self._among_copies(got, mine, op)
+            if mine is None:
+                return
+        if self.divide is not None:
+            mine.div_(self.divide)
+        self._give(got, mine)
+
+    def _among_copies(self, got: list[Place], mine: Tensor, op: Any) -> Any:
+        """Average over the ranks that hold the same rows, or keep the gradients for the pass that does."""
         at = 0
         for p in got:
-            local = p.sharded
-            grad = mine[at : at + local.numel()].reshape(local.shape).to(local.dtype)
-            local._grad = grad.clone() if local._grad is None else local._grad.add_(grad)
+            part = mine[at : at + p.length]
+            if p.held is not None:
+                part.add_(p.held)
+                p.held = None
+            if not self.sync_copies:
+                p.held = part.clone()
+            at += p.length
+        if not self.sync_copies:
+            return None
+        all_reduce(mine, op, self.layout.copies)
+        return mine
+
+    def _give(self, got: list[Place], mine: Tensor) -> None:
+        at = 0
+        for p in got:
+            shape = p.sharded._a.shape
+            turned = in_front(shape, p.dim)
+            count = int(np.prod(shape, dtype=np.int64))
+            grad = mine[at : at + count].reshape(turned).movedim(0, p.dim)
+            grad = grad.to(device=p.sharded.device, dtype=p.sharded.dtype)
+            if p.sharded._grad is None:
+                p.sharded._grad = grad.clone()
+            else:
+                p.sharded._grad.add_(grad)
             at += p.length
 
     # -- what the tape keeps ----------------------------------------------------------------------
@@ -212,7 +283,7 @@ class Shards:
             if isinstance(node, OpNode) and isinstance(node.saved, dict):
                 self._empty(node, known)
 
-    def _empty(self, node: OpNode, known: dict[int, _Place]) -> None:
+    def _empty(self, node: OpNode, known: dict[int, Place]) -> None:
         taken = []
         for key, kept in node.saved.items():
             if kept.__class__ is not tuple or not hasattr(kept[0], "strides"):
@@ -224,6 +295,13 @@ class Shards:
         if taken:
             self.comes_back = True
             node.register_prehook(_Saved(self, node, taken))
+
+
+def _gradient(p: Place) -> Tensor:
+    """What the passes since the last exchange left for a parameter."""
+    found = p.kept if p.kept is not None else p.full._grad
+    assert found is not None
+    return found
 
 
 class _Saved:
@@ -293,5 +371,5 @@ class Order:
             shards.forget_ahead()
             if shards.waiting:
                 shards.reduce()
-            elif shards.gathered:
+            elif shards.gathered and shards.after_backward:
                 shards.reshard()

@@ -53,7 +53,11 @@ def get_total_norm(
     strange = [t for t in tensors if not isinstance(t, Tensor)]
     if strange:
         raise not_a_tensor("get_total_norm", "tensors", 1, strange[0])
-    if one_kind(tensors):
+    if any(hasattr(t, "full_shape") for t in tensors):
+        from ...distributed.tensor.norms import norm_over_ranks
+
+        total = norm_over_ranks(tensors, norm_type, get_total_norm)
+    elif one_kind(tensors):
         total = total_norm(tensors, norm_type)
     else:
         device = tensors[0].device
@@ -94,7 +98,10 @@ def clip_grads_with_norm_(
         >>> w.grad
         tensor([0.6000, 0.8000])
     """
-    grads = _gradients(parameters)
+    found: list[Any] = _gradients(parameters)
+    grads = [g.to_local() if hasattr(g, "full_shape") else g for g in found]
+    if hasattr(total_norm, "full_shape"):
+        total_norm = total_norm.full_tensor()  # type: ignore[attr-defined]
     with no_grad():
         if grads and not total_norm.dim() and one_kind([*grads, total_norm]):
             clip(grads, total_norm, max_norm)
@@ -145,28 +152,9 @@ def clip_grad_norm_(
                 stacklevel=2,
             )
     with no_grad():
-        total = _norm_of_all(parameters, norm_type, error_if_nonfinite, foreach)
+        total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite, foreach)
         clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total
-
-
-def _norm_of_all(parameters: Any, norm_type: float, check: bool, foreach: Any) -> Tensor:
-    """The norm of the parameters' gradients, over all ranks if the parameters are sharded."""
-    everyone: list[Any] = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    sharded = [p for p in everyone if hasattr(p, "full_shape")]
-    if not sharded:
-        return get_total_norm(_gradients(everyone), norm_type, check, foreach)
-    from ...distributed.collectives import all_reduce
-    from ...distributed.reduce_op import ReduceOp
-
-    mine = get_total_norm(_gradients(sharded), norm_type)
-    largest = float(norm_type) == float("inf")
-    part = mine if largest else mine**norm_type
-    part = part.clone().to(sharded[0].device)
-    all_reduce(part, ReduceOp.MAX if largest else ReduceOp.SUM, sharded[0].device_mesh.get_group())
-    whole = part if largest else part ** (1.0 / norm_type)
-    plain = _gradients([p for p in everyone if not hasattr(p, "full_shape")])
-    return get_total_norm([whole, *plain], norm_type, check)
 
 
 def clip_grad_norm(
@@ -205,5 +193,5 @@ def clip_grad_value_(
     """
     clip_value = float(clip_value)
     with no_grad():
-        for g in _gradients(parameters):
+        for g in _gradients(parameters):  # those of spread parameters share memory with their parts
             g.clamp_(min=-clip_value, max=clip_value)

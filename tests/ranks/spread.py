@@ -1,0 +1,231 @@
+"""Run by several ranks, with PyTorch and with rushlight: meshes, spread tensors and their gradients, tensor parallelism."""
+
+import sys
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor import (
+    DTensor,
+    Partial,
+    Replicate,
+    Shard,
+    distribute_module,
+    distribute_tensor,
+)
+
+dist.init_process_group("gloo")
+ME, N = dist.get_rank(), dist.get_world_size()
+LINES = []
+
+
+def told(t):
+    if isinstance(t, DTensor):
+        return f"{t.placements} {tuple(t.shape)} {told(t.to_local())}"
+    if isinstance(t, torch.Tensor):
+        return f"{tuple(t.shape)} {[round(v, 4) + 0.0 for v in t.detach().double().flatten().tolist()]}"
+    return repr(t)
+
+
+def tell(name, make):
+    try:
+        LINES.append(f"{name}: {told(make())}")
+    except Exception as error:
+        LINES.append(f"{name}: {type(error).__name__}")
+
+
+def numbers(*shape):
+    torch.manual_seed(5)
+    return torch.randn(*shape)
+
+
+def meshes():
+    mesh = init_device_mesh("cpu", (2, N // 2), mesh_dim_names=("dp", "tp"))
+    for name, question in {
+        "mesh": lambda: mesh, "dp": lambda: mesh["dp"], "ranks": lambda: mesh["tp"].mesh, "place": lambda: tuple(mesh.get_coordinate()),
+        "group": lambda: dist.get_process_group_ranks(mesh.get_group("dp")), "local": lambda: mesh.get_local_rank("tp"),
+        "same": lambda: mesh["dp"].get_group() is mesh.get_group("dp"), "all": lambda: len(mesh.get_all_groups()),
+        "joined": lambda: mesh._flatten("every"), "found": lambda: mesh["every"].mesh, "size": lambda: mesh.size(0),
+        "absent": lambda: mesh["none"], "no dim": lambda: mesh.get_group(), "order": lambda: mesh["tp", "dp"] if N > 2 else None,
+        "large": lambda: init_device_mesh("cpu", (N + 1,)), "twice": lambda: init_device_mesh("cpu", (2, N // 2), mesh_dim_names=("a", "a")),
+        "few": lambda: init_device_mesh("cpu", (2, N // 2), mesh_dim_names=("a",)), "index": lambda: init_device_mesh("cpu:0", (N,)),
+        "list": lambda: DeviceMesh("cpu", list(range(N))), "equal": lambda: mesh["dp"] == mesh["dp"],
+    }.items():  # fmt: skip
+        tell(f"mesh {name}", question)
+
+
+def moves():
+    """Every placement to every other one, with odd sizes, and the gradient back."""
+    line = init_device_mesh("cpu", (N,))
+    grid = init_device_mesh("cpu", (2, N // 2))
+    lines = [[Shard(0)], [Shard(1)], [Replicate()]]
+    squares = [[Shard(0), Shard(1)], [Replicate(), Shard(0)], [Shard(0), Replicate()], [Replicate(), Replicate()]]  # fmt: skip
+    if N == 2:  # a second cut of the same dim needs more ranks, and PyTorch pads it in its own way
+        squares.append([Shard(1), Shard(0)])
+    for mesh, kinds in ((line, lines), (grid, squares)):
+        for a in kinds:
+            for b in kinds:
+                w = numbers(5, 3).requires_grad_()
+                x = distribute_tensor(w, mesh, a)
+                tell(f"from {a} to {b}", lambda: x.redistribute(placements=b))
+                leaf = x.detach().requires_grad_()
+                (leaf.redistribute(placements=b).to_local() * (torch.arange(1.0, 2.0))).sum().backward()  # fmt: skip
+                tell(f"gradient {a} {b}", lambda: leaf.grad.full_tensor())
+    parts = DTensor.from_local(numbers(4, 3) + ME, line, [Partial()], run_check=False)
+    for b in lines:
+        tell(f"from parts to {b}", lambda: parts.redistribute(placements=b))
+    tell("to parts", lambda: distribute_tensor(numbers(4), line, [Shard(0)]).redistribute(placements=[Partial()]))  # fmt: skip
+    tell("from local", lambda: DTensor.from_local(numbers(2, 3) + ME, line, [Shard(0)]).full_tensor())  # fmt: skip
+    mine = (numbers(2, 3) + ME).requires_grad_()
+    whole = DTensor.from_local(mine, line, [Shard(0)])
+    (whole.full_tensor() ** 2).sum().backward()
+    tell("gradient of from_local", lambda: mine.grad)
+    leaf = distribute_tensor(numbers(4, 3), line, [Replicate()]).requires_grad_()
+    (leaf.to_local(grad_placements=[Partial()]) * (ME + 1)).sum().backward()
+    tell("gradient of parts", lambda: leaf.grad.full_tensor())
+
+
+def operations():
+    mesh = init_device_mesh("cpu", (N,))
+    a = distribute_tensor(numbers(4, 6), mesh, [Shard(0)])
+    b = distribute_tensor(numbers(4, 6).flip(0), mesh, [Shard(0)])
+    w = distribute_tensor(numbers(6, 6), mesh, [Shard(0)])
+    whole = distribute_tensor(numbers(4, 6), mesh, [Replicate()])
+    row = distribute_tensor(numbers(6), mesh, [Replicate()])
+    calls = {
+        "add": lambda: a + b, "scaled": lambda: 2 * a - 1, "relu": lambda: a.relu(), "row": lambda: a + row,
+        "number": lambda: a + torch.tensor(2.0), "mixed": lambda: a + torch.ones(4, 6), "sum": lambda: a.sum().full_tensor(),
+        "item": lambda: round(whole.sum().item(), 4), "turned": lambda: a.t(), "like": lambda: torch.zeros_like(a),
+        "numpy": lambda: a.numpy(), "list": lambda: a.tolist(), "length": lambda: len(a), "numel": lambda: a.numel(),
+        "stride": lambda: a.stride(), "bytes": lambda: a.nbytes, "bool": lambda: bool(a.sum() > 0), "equal": lambda: torch.equal(a, a),
+        "mean": lambda: a.mean().full_tensor(), "norm": lambda: a.norm().full_tensor(), "softmax": lambda: a.softmax(-1),
+        "compare": lambda: a > b, "double": lambda: a.double(), "cpu": lambda: a.cpu(), "detach": lambda: a.detach(),
+        "product": lambda: (a @ w).full_tensor(), "columns": lambda: F.linear(whole, w), "where": lambda: torch.where(a > 0, a, b),
+        "one row": lambda: a[0].full_tensor(), "largest": lambda: a.max().full_tensor(), "down": lambda: a.sum(0).full_tensor(),
+        "text": lambda: repr(a.placements), "add_": lambda: a.clone().add_(b), "mul_": lambda: a.clone().mul_(0.5), "zero_": lambda: a.clone().zero_(),
+        "both": lambda: (a + whole).full_tensor(), "outside": lambda: distribute_tensor(numbers(4), mesh, [Shard(3)]),
+    }  # fmt: skip
+    for name, call in calls.items():
+        tell(name, call)
+
+
+def gradients():
+    """Products with parts of matrices have the gradients of one process."""
+    mesh = init_device_mesh("cpu", (N,))
+    for kx, kw, kb in (
+        ([Replicate()], [Shard(0)], [Shard(0)]),
+        ([Shard(1)], [Shard(1)], [Replicate()]),
+        ([Shard(0)], [Replicate()], [Replicate()]),
+        ([Replicate()], [Replicate()], [Replicate()]),
+    ):
+        x, w, b = (
+            distribute_tensor(t, mesh, k).requires_grad_()
+            for t, k in ((numbers(4, 6), kx), (numbers(6, 6), kw), (numbers(6), kb))
+        )
+        out = F.linear(x, w, b)
+        (out.full_tensor() ** 2).sum().backward()
+        for name, t in (("out", out), ("x", x.grad), ("w", w.grad), ("b", b.grad)):
+            tell(f"linear {kx} {kw} {name}", lambda: t.full_tensor())
+    x = distribute_tensor(numbers(4, 6), mesh, [Shard(0)]).requires_grad_()
+    g = distribute_tensor(numbers(6), mesh, [Replicate()]).requires_grad_()
+    (F.layer_norm(x, (6,), g) ** 3).sum().full_tensor().backward()
+    tell("norm x", lambda: x.grad.full_tensor())
+    tell("norm g", lambda: g.grad.full_tensor())
+    p = nn.Parameter(distribute_tensor(numbers(4, 6), mesh, [Shard(0)]))
+    tell("a parameter", lambda: isinstance(p, nn.Parameter))
+    optimizer = torch.optim.Adam([p], lr=0.1)
+    (p**2).sum().backward()
+    tell("gradient", lambda: p.grad)
+    optimizer.step()
+    tell("after a step", lambda: p.full_tensor())
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(6, 8), nn.Linear(8, 6)
+        self.norm = nn.LayerNorm(6)
+
+    def forward(self, x):
+        return self.norm(x + self.second(F.gelu(self.first(x))))
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(10, 6)
+        self.blocks = nn.ModuleList([Block(), Block()])
+        self.head = nn.Linear(6, 10)
+
+    def forward(self, ids):
+        x = self.words(ids)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+def parallel():
+    from torch.distributed.tensor.parallel import (
+        ColwiseParallel,
+        PrepareModuleInput,
+        RowwiseParallel,
+        SequenceParallel,
+        parallelize_module,
+    )
+
+    mesh = init_device_mesh("cpu", (N,), mesh_dim_names=("tp",))
+    plans = {
+        "columns and rows": {"blocks.*.first": ColwiseParallel(), "blocks.*.second": RowwiseParallel()},
+        "table": {"words": RowwiseParallel(input_layouts=Replicate()), "head": ColwiseParallel(output_layouts=Replicate())},
+        "table by columns": {"words": ColwiseParallel(output_layouts=Replicate())},
+        "sequence": {"blocks.*": PrepareModuleInput(input_layouts=(Replicate(),), desired_input_layouts=(Replicate(),), use_local_output=True)},
+        "norm": {"blocks.*.norm": SequenceParallel()},
+    }  # fmt: skip
+    ids = torch.arange(8).reshape(2, 4) % 10
+    for name, plan in plans.items():
+        torch.manual_seed(1)
+        net = Net()
+        if name == "norm":
+            wrap_norms(net)
+        net = parallelize_module(net, mesh, plan)
+        out = net(ids)
+        tell(f"{name} out", lambda: out)
+        (out**2).sum().backward()
+        for key, p in net.named_parameters():
+            g = p.grad.full_tensor() if isinstance(p.grad, DTensor) else p.grad
+            tell(f"{name} {key}", lambda: g)
+
+
+def wrap_norms(net):
+    for block in net.blocks:
+        block.norm.register_forward_hook(lambda m, i, o: o.full_tensor() if isinstance(o, DTensor) else o)  # fmt: skip
+
+
+def modules():
+    mesh = init_device_mesh("cpu", (N,))
+    torch.manual_seed(1)
+
+    def cut(name, part, mesh):
+        for key, p in list(part.named_parameters(recurse=False)):
+            part.register_parameter(key, nn.Parameter(distribute_tensor(p, mesh, [Shard(0)])))
+
+    net = distribute_module(
+        nn.Linear(4, 6), mesh, cut, lambda m, i, mesh: (distribute_tensor(i[0], mesh, [Replicate()]),), lambda m, o, mesh: o.full_tensor(),
+    )  # fmt: skip
+    tell("distribute_module", lambda: net(numbers(3, 4)))
+    tell("its weight", lambda: net.weight)
+    from torch.distributed import tensor as spread
+
+    tell("zeros", lambda: spread.zeros(5, 2, device_mesh=mesh, placements=[Shard(0)]))
+    tell("ones", lambda: spread.ones((2, 3), device_mesh=mesh, placements=[Shard(1)]))
+    tell("full", lambda: spread.full((4,), 7.0, device_mesh=mesh, placements=[Shard(0)]))
+
+
+for part in sys.argv[1].split(","):
+    globals()[part]()
+dist.barrier()
+with open(f"{sys.argv[2]}.{ME}", "w") as f:
+    f.write("\n".join(LINES) + "\n")
+dist.destroy_process_group()

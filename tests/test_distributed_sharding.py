@@ -1,0 +1,69 @@
+"""Meshes, spread tensors, tensor parallelism, fully_shard and FullyShardedDataParallel: the same script with PyTorch."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from test_distributed import HERE, environment, launch, needs_mpi
+
+NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+
+
+def theirs(count: int, script: str, *args: str) -> None:
+    """The script by PyTorch's own launcher, where the oracle is installed."""
+    pytest.importorskip("torch")
+    words = [sys.executable, "-W", "ignore", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count)]  # fmt: skip
+    done = subprocess.run(
+        [*words, str(HERE / script), *args], capture_output=True, text=True, timeout=200, env=environment()
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def compare(count: int, script: str, parts: str, folder: Path, limit: float = 2e-3) -> int:
+    """Run a script with both libraries; every line that every rank told, with numbers near each other."""
+    theirs(count, script, parts, str(folder / "theirs"))
+    done = launch(count, script, parts, str(folder / "ours"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = 0
+    for rank in range(count):
+        told = [(folder / f"{who}.{rank}").read_text().splitlines() for who in ("theirs", "ours")]
+        assert len(told[0]) == len(told[1])
+        for a, b in zip(*told):
+            assert NUMBER.sub("#", a) == NUMBER.sub("#", b), f"rank {rank}\n{a}\n{b}"
+            for x, y in zip(NUMBER.findall(a), NUMBER.findall(b)):
+                assert abs(float(x) - float(y)) <= limit * (1 + abs(float(x))), f"rank {rank}\n{a}\n{b}"  # fmt: skip
+            lines += 1
+    return lines
+
+
+@needs_mpi
+@pytest.mark.parametrize("count", [2, 4])
+def test_meshes_and_spread_tensors_are_pytorchs(count: int, tmp_path: Path) -> None:
+    assert compare(count, "spread.py", "meshes,moves,operations,gradients,modules", tmp_path) > 250
+
+
+@needs_mpi
+def test_tensor_parallel_layers_are_pytorchs(tmp_path: Path) -> None:
+    assert compare(2, "spread.py", "parallel", tmp_path) > 100
+
+
+@needs_mpi
+def test_fully_shard_is_pytorchs(tmp_path: Path) -> None:
+    assert compare(2, "sharding.py", "second,wrapped", tmp_path) > 200
+
+
+@needs_mpi
+def test_copies_of_shards_are_pytorchs(tmp_path: Path) -> None:
+    assert compare(4, "sharding.py", "grid", tmp_path) > 50
+
+
+@needs_mpi
+@pytest.mark.parametrize("count", [2, 4])
+def test_fully_sharded_data_parallel_is_one_process(count: int, tmp_path: Path) -> None:
+    done = launch(count, "sharding.py", "first", str(tmp_path / "ours"))
+    assert done.returncode == 0, done.stdout + done.stderr
