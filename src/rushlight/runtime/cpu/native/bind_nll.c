@@ -32,22 +32,71 @@ static int likely_fits(Likely *q, int ndim, const npy_intp *shape, PyObject *tar
     return 1;
 }
 
-/* The rows' losses; answers the sum of their weights. */
-static double losses_of(const Likely *q, const float *x, float *losses) {
+#define LEVELS 8
+
+/* A sum of `terms` numbers in float by levels, each of which takes what 2^bits of the one below it added up: the order
+ * in which PyTorch adds losses, so that huge ones overflow where they do there. */
+typedef struct {
+    float levels[LEVELS];
+    int bits;
+} Cascade;
+
+static Cascade cascade_for(idx terms) {
+    Cascade c = {{0}, 4};
+    int log = 0;
+    while (((idx)1 << log) < terms) log++;
+    if (log / LEVELS > c.bits) c.bits = log / LEVELS;
+    return c;
+}
+
+/* Behind term `i`: full levels go up. */
+static inline void carry(Cascade *c, idx i) {
+    const idx mask = ((idx)1 << c->bits) - 1;
+    for (int j = 0; j + 1 < LEVELS; j++) {
+        if (i & mask << (j * c->bits)) break;
+        c->levels[j + 1] += c->levels[j];
+        c->levels[j] = 0.0f;
+    }
+}
+
+static float cascade_sum(const Cascade *c) {
+    float all = 0.0f;
+    for (int j = 0; j < LEVELS; j++) all += c->levels[j];
+    return all;
+}
+
+/* The sum of the losses, and of the weights that count. */
+static float losses_added(const Likely *q, const float *x, float *total) {
+    Cascade sum = cascade_for(q->n * q->places), weights = sum;
+    idx i = 0, ignored = 0;
+    for (idx n = 0; n < q->n; n++, x += q->classes * q->places)
+        for (idx p = 0; p < q->places; p++, i++) {
+            const int64_t t = q->target[i];
+            if (t == q->ignore) {
+                ignored++;
+                continue;
+            }
+            const float w = q->w ? q->w[t] : 1.0f;
+            sum.levels[0] -= x[t * q->places + p] * w;
+            weights.levels[0] += w;
+            carry(&sum, i);
+            carry(&weights, i);
+        }
+    *total = q->w ? cascade_sum(&weights) : (float)(i - ignored);
+    return cascade_sum(&sum);
+}
+
+static float losses_each(const Likely *q, const float *x, float *losses) {
     double total = 0;
     idx i = 0;
     for (idx n = 0; n < q->n; n++, x += q->classes * q->places)
         for (idx p = 0; p < q->places; p++, i++) {
             const int64_t t = q->target[i];
-            if (t == q->ignore) {
-                losses[i] = 0.0f;
-                continue;
-            }
-            const float w = q->w ? q->w[t] : 1.0f;
-            losses[i] = -w * x[t * q->places + p];
+            const float w = t == q->ignore ? 0.0f : q->w ? q->w[t] : 1.0f;
+            losses[i] = t == q->ignore ? 0.0f : -w * x[t * q->places + p];
             total += w;
         }
-    return total;
+    return (float)total;
 }
 
 static PyObject *nll_loss(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
@@ -56,23 +105,20 @@ static PyObject *nll_loss(PyObject *const *args, Py_ssize_t nargs, PyObject *att
     if (!is_plain(args[0])) return REFUSE;
     PyArrayObject *x = ARRAY(args[0]);
     if (!likely_fits(&q, PyArray_NDIM(x), PyArray_DIMS(x), args[1], args[2])) return REFUSE;
-    const idx count = q.n * q.places;
-    PyArrayObject *target = ARRAY(args[1]), *total = array_new(0, NULL, NPY_FLOAT32);
+    PyArrayObject *target = ARRAY(args[1]), *counted = array_new(0, NULL, NPY_FLOAT32);
     PyArrayObject *out = array_new(q.reduction ? 0 : PyArray_NDIM(target), PyArray_DIMS(target), NPY_FLOAT32);
-    float *losses = q.reduction ? memory_take((size_t)count * 4) : out ? DATA(out) : NULL;
-    if (!total || !out || !losses) {
-        Py_XDECREF(total);
+    if (!counted || !out) {
+        Py_XDECREF(counted);
         Py_XDECREF(out);
-        if (q.reduction && losses) memory_give(losses, (size_t)count * 4);
-        return PyErr_NoMemory();
+        return NULL;
     }
-    *DATA(total) = (float)losses_of(&q, DATA(x), losses);
     if (q.reduction) {
-        *DATA(out) = RL->sum(losses, count);
-        if (q.reduction == 2) *DATA(out) /= *DATA(total);
-        memory_give(losses, (size_t)count * 4);
+        *DATA(out) = losses_added(&q, DATA(x), DATA(counted));
+        if (q.reduction == 2) *DATA(out) /= *DATA(counted);
+    } else {
+        *DATA(counted) = losses_each(&q, DATA(x), DATA(out));
     }
-    return Py_BuildValue("NN", out, total);
+    return Py_BuildValue("NN", out, counted);
 }
 
 static PyObject *nll_loss_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
