@@ -22,5 +22,7 @@ def test_every_use_has_numbers() -> None:
 @pytest.mark.parametrize("name", cases.USES)
 def test_as_torchvision(name: str) -> None:
     found = cases.answer(cases.Bench(rushlight, rushlight.vision), name)
-    wrong = list(cases.differences(found, EXPECTED[name]))
+    # Strengths are a linspace, whose last bit depends on how wide PyTorch's vectors are: some bytes differ by one.
+    loose = 1.0 if name.startswith(("AutoAugment", "AugMix")) else 0.0
+    wrong = list(cases.differences(found, EXPECTED[name], loose=loose))
     assert not wrong, "\n".join([*wrong[:5], str(found), str(EXPECTED[name])])

@@ -59,6 +59,7 @@ MORE = (
     "rushlight.utils.dlpack",
     "rushlight.utils.flop_counter",
     "rushlight.vision.transforms.functional",
+    "rushlight.vision.transforms.v2.functional",
 )
 NAMESPACES = (*reference.NAMESPACES, *MORE)
 

@@ -57,6 +57,7 @@ NAMESPACES = {
     "rushlight.vision.datasets": "Datasets of pictures",
     "rushlight.vision.transforms": "Transforms of pictures",
     "rushlight.vision.transforms.v2": "Transforms, second generation",
+    "rushlight.vision.tv_tensors": "Tensors that say what they are: pictures, masks, boxes, points",
     "rushlight.vision.models": "Networks for pictures",
     "rushlight.vision.ops": "Boxes, regions, losses for pictures",
     "rushlight.vision.io": "Reading and writing pictures",

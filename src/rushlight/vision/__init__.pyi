@@ -16,6 +16,7 @@ from . import io as io
 from . import models as models
 from . import ops as ops
 from . import transforms as transforms
+from . import tv_tensors as tv_tensors
 from . import utils as utils
 
 __version__: _b.str

@@ -7,7 +7,7 @@ A transform takes part by a method
 that says, for images as `stage` describes them, what it does to an array (N, C, H, W) of them, what
 they look like afterwards, and how many 32-bit words of the random stream each image takes. `None`
 means "not for such images", and the images go one by one. A subclass that changes `forward`,
-`__call__` or `get_params` but not `__batched__` goes one by one by itself.
+`__call__`, `get_params` or another method of `_PLAIN` but not `__batched__` goes one by one by itself.
 """
 
 from __future__ import annotations
@@ -25,6 +25,18 @@ from ...runtime.devices import backend_of_type, device_of
 # From an array of images and the random words (N, words) to an array of images. The array that
 # comes in belongs to the step, which may write into it.
 Run = Callable[[Any, np.ndarray], Any]
+
+
+# Methods that say what happens to a single image.
+_PLAIN = (
+    "forward",
+    "__call__",
+    "get_params",
+    "make_params",
+    "transform",
+    "check_inputs",
+    "_call_kernel",
+)
 
 
 class Stage(NamedTuple):
@@ -45,7 +57,7 @@ class Step(NamedTuple):
 
 def plan(transform: Any, stage: Stage) -> Step | None:
     """The step of any transform, or None when it has no batched form."""
-    if not speaks_for(type(transform), "__batched__", ("forward", "__call__", "get_params")):
+    if not speaks_for(type(transform), "__batched__", _PLAIN):
         return None
     step = transform.__batched__(stage)
     if step is not None and step.words and dtypes.get_default_dtype() is not dtypes.float32:

@@ -118,8 +118,10 @@ class TVTensor(Tensor):
         if isinstance(output, (tuple, list)):  # of split, unbind, max
             parts = [cls._wrap_output(part, args, kwargs) for part in output]
             return type(output)(*parts) if hasattr(output, "_fields") else type(output)(parts)
-        if not isinstance(output, Tensor) or (isinstance(output, cls) and not cls._fields):
+        if not isinstance(output, Tensor):
             return output
+        if isinstance(output, cls) and all(hasattr(output, n) for n in cls._fields):
+            return output  # the argument itself
         given = tree_leaves([list(args), list((kwargs or {}).values())])
         like = next((a for a in given if isinstance(a, cls)), None)
         return cls._made(

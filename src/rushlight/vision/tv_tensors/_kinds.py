@@ -31,7 +31,7 @@ class Image(TVTensor):
         given = pil_to_tensor(data) if is_pil_image(data) else data
         tensor = cls._to_tensor(given, dtype, device, requires_grad)
         if tensor.ndim < 2:
-            raise ValueError
+            raise ValueError(f"Tensor must be 2D or higher, got {tensor.ndim}D tensor.")
         return (tensor.unsqueeze(0) if tensor.ndim == 2 else tensor).as_subclass(cls)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:

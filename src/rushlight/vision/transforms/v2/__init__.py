@@ -1,14 +1,85 @@
-"""transforms.v2: the transforms under their newer names, and those that only v2 has."""
+"""transforms.v2: transforms of whole samples: pictures, videos, masks, boxes and points together."""
 
 from __future__ import annotations
 
-from ..transforms import *  # noqa: F403 - the list of names is transforms.__all__
-from ..transforms import __all__ as _names
+from .._auto import AutoAugmentPolicy
+from .._modes import InterpolationMode
 from . import functional
+from ._auto import AugMix, AutoAugment, RandAugment, TrivialAugmentWide
+from ._colours import (
+    RGB,
+    ColorJitter,
+    Grayscale,
+    RandomAdjustSharpness,
+    RandomAutocontrast,
+    RandomChannelPermutation,
+    RandomEqualize,
+    RandomGrayscale,
+    RandomInvert,
+    RandomPhotometricDistort,
+    RandomPosterize,
+    RandomSolarize,
+)
+from ._containers import Compose, RandomApply, RandomChoice, RandomOrder
+from ._damage import JPEG, RandomErasing
+from ._kinds import (
+    ClampBoundingBoxes,
+    ClampKeyPoints,
+    ConvertBoundingBoxFormat,
+    PILToTensor,
+    SetClampingMode,
+    ToImage,
+    ToPILImage,
+    ToPureTensor,
+    ToTensor,
+    UniformTemporalSubsample,
+)
+from ._labels import SanitizeBoundingBoxes, SanitizeKeyPoints
+from ._misc import (
+    ConvertImageDtype,
+    GaussianBlur,
+    GaussianNoise,
+    Identity,
+    Lambda,
+    LinearTransformation,
+    Normalize,
+    ToDtype,
+)
 from ._mixing import CutMix, MixUp
-from ._newer import RGB, ConvertDtype, GaussianNoise, Identity, ToDtype, ToImage, ToPureTensor
+from ._query import (
+    check_type,
+    get_bounding_boxes,
+    get_keypoints,
+    has_all,
+    has_any,
+    query_chw,
+    query_size,
+)
+from ._resizing import RandomResize, RandomResizedCrop, RandomShortestSize, Resize, ScaleJitter
+from ._transform import Transform
+from ._warping import (
+    ElasticTransform,
+    RandomAffine,
+    RandomHorizontalFlip,
+    RandomPerspective,
+    RandomRotation,
+    RandomVerticalFlip,
+)
+from ._windows import CenterCrop, FiveCrop, Pad, RandomCrop, RandomIoUCrop, RandomZoomOut, TenCrop
 
-__all__ = [  # noqa: PLE0604
-    *_names, "CutMix", "MixUp", "RGB", "ConvertDtype", "GaussianNoise", "Identity", "ToDtype", "ToImage",
-    "ToPureTensor", "functional",
+ConvertDtype = ConvertImageDtype  # its name when it was new
+
+__all__ = [
+    "JPEG", "RGB", "AugMix", "AutoAugment", "AutoAugmentPolicy", "CenterCrop", "ClampBoundingBoxes", "ClampKeyPoints",
+    "ColorJitter", "Compose", "ConvertBoundingBoxFormat", "ConvertDtype", "ConvertImageDtype", "CutMix",
+    "ElasticTransform", "FiveCrop", "GaussianBlur", "GaussianNoise", "Grayscale", "Identity", "InterpolationMode",
+    "Lambda", "LinearTransformation", "MixUp", "Normalize", "PILToTensor", "Pad", "RandAugment",
+    "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast", "RandomChannelPermutation",
+    "RandomChoice", "RandomCrop", "RandomEqualize", "RandomErasing", "RandomGrayscale", "RandomHorizontalFlip",
+    "RandomInvert", "RandomIoUCrop", "RandomOrder", "RandomPerspective", "RandomPhotometricDistort",
+    "RandomPosterize", "RandomResize", "RandomResizedCrop", "RandomRotation", "RandomShortestSize", "RandomSolarize",
+    "RandomVerticalFlip", "RandomZoomOut", "Resize", "SanitizeBoundingBoxes", "SanitizeKeyPoints", "ScaleJitter",
+    "SetClampingMode", "TenCrop", "ToDtype", "ToImage", "ToPILImage", "ToPureTensor", "ToTensor", "Transform",
+    "TrivialAugmentWide", "UniformTemporalSubsample", "check_type", "functional", "get_bounding_boxes",
+    "get_keypoints", "has_all", "has_any", "query_chw", "query_size",
 ]  # fmt: skip

@@ -5,51 +5,52 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
+from ....base.trees import tree_flatten, tree_unflatten
 from ....core.tensor import Tensor
 from ....distributions import Beta
-from ....nn import Module
 from ....nn.functional import one_hot
+from ....operators.create.from_data import tensor
+from ... import tv_tensors
+from ..._pillow import is_pil_image
+from ...tv_tensors import BoundingBoxes, Image, KeyPoints, Mask, Video
 from .._draw import whole
+from ._query import has_any, labels_finder, query_size
+from ._transform import Transform
+from .functional import is_pure_tensor
 
 
-class _Mixing(Module):
+class _Mixing(Transform):
     """A batch (pictures, labels), mixed by a share that is drawn once for all."""
 
     def __init__(
         self, *, alpha: float = 1.0, num_classes: int | None = None, labels_getter: Any = "default"
     ) -> None:
         super().__init__()
-        self.alpha, self.num_classes = float(alpha), num_classes
-        self._labels_getter = labels_getter
-        self._dist = Beta(self.alpha, self.alpha)
+        self.alpha = float(alpha)
+        self._dist = Beta(tensor([alpha]), tensor([alpha]))
+        self.num_classes = num_classes
+        self._labels_getter = labels_finder(labels_getter)
 
     def forward(self, *inputs: Any) -> Any:
-        batch = (
-            inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (tuple, list, dict)) else inputs
-        )
-        labels = self._labels(batch)
-        self._check(labels)
-        values = list(batch.values()) if isinstance(batch, dict) else list(batch)
-        pictures = next(
-            (v for v in values if isinstance(v, Tensor) and v is not labels and v.ndim >= 4), None
-        )
-        if pictures is None:
-            raise ValueError("Expected a batch with 4 or 5 dimensions, but found no such tensor.")
-        if pictures.shape[0] != labels.shape[0]:
-            raise ValueError(f"The batch size of the image or video does not match the batch size of the labels: {pictures.shape[0]} != {labels.shape[0]}.")  # fmt: skip
-        share, change = self._drawn(pictures)
-        made = {id(pictures): change(pictures), id(labels): self._mixed_labels(labels, share)}
-        new = [made.get(id(v), v) for v in values]
-        return dict(zip(batch, new)) if isinstance(batch, dict) else type(batch)(new)
+        """The batch, mixed."""
+        batch = inputs if len(inputs) > 1 else inputs[0]
+        flat_inputs, spec = tree_flatten(batch)
+        needs = self._needs_transform_list(flat_inputs)
+        if has_any(flat_inputs, is_pil_image, BoundingBoxes, Mask, KeyPoints):
+            raise ValueError(
+                f"{type(self).__name__}() does not support PIL images, bounding boxes, keypoints and masks."
+            )
+        labels = self._labels_getter(batch)
+        self._check_labels(labels)
+        params = {"labels": labels, "batch_size": labels.shape[0]}
+        params |= self.make_params([x for x, wanted in zip(flat_inputs, needs) if wanted])
+        made = [
+            self.transform(x, params) if wanted or x is labels else x
+            for x, wanted in zip(flat_inputs, needs)
+        ]
+        return tree_unflatten(made, spec)
 
-    def _labels(self, batch: Any) -> Any:
-        if callable(self._labels_getter):
-            return self._labels_getter(batch)
-        if isinstance(batch, dict):
-            return next((v for k, v in batch.items() if "label" in str(k).lower()), None)
-        return batch[-1]
-
-    def _check(self, labels: Any) -> None:
+    def _check_labels(self, labels: Any) -> None:
         if not isinstance(labels, Tensor):
             raise ValueError(f"The labels must be a tensor, but got {type(labels)} instead.")
         if labels.ndim not in (1, 2):
@@ -57,30 +58,43 @@ class _Mixing(Module):
                 "labels should be index based with shape (batch_size,) or probability based with shape (batch_size, "
                 f"num_classes), but got a tensor of shape {labels.shape} instead."
             )
-        if labels.ndim == 1 and self.num_classes is None:
-            raise ValueError("num_classes must be passed if the labels are index-based (1D)")
-        if (
-            labels.ndim == 2
-            and self.num_classes is not None
-            and labels.shape[-1] != self.num_classes
-        ):
+        wide = labels.ndim == 2 and self.num_classes is not None
+        if wide and labels.shape[-1] != self.num_classes:
             raise ValueError(
                 "When passing 2D labels, the number of elements in last dimension must match num_classes: "
                 f"{labels.shape[-1]} != {self.num_classes}. You can Leave num_classes to None."
             )
+        if labels.ndim == 1 and self.num_classes is None:
+            raise ValueError("num_classes must be passed if the labels are index-based (1D)")
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The labels or the pictures, mixed."""
+        if inpt is params["labels"]:
+            return self._mixed_labels(inpt, params["lam"])
+        pictured = isinstance(inpt, (Image, Video))
+        if not pictured and not is_pure_tensor(inpt):
+            return inpt
+        dims = 5 if isinstance(inpt, Video) else 4
+        if inpt.ndim != dims:
+            raise ValueError(
+                f"Expected a batched input with {dims} dims, but got {inpt.ndim} dimensions instead."
+            )
+        if inpt.shape[0] != params["batch_size"]:
+            raise ValueError(
+                "The batch size of the image or video does not match the batch size of the labels: "
+                f"{inpt.shape[0]} != {params['batch_size']}."
+            )
+        made = self._mixed(inpt.as_subclass(Tensor), params)
+        return tv_tensors.wrap(made, like=inpt) if pictured else made
 
     def _mixed_labels(self, labels: Tensor, share: float) -> Tensor:
         if labels.ndim == 1:
             labels = one_hot(labels, num_classes=self.num_classes or -1)
-        if not labels.is_floating_point():
-            labels = labels.float()
+        labels = labels if labels.is_floating_point() else labels.float()
         return labels.roll(1, 0).mul_(1.0 - share).add_(labels.mul(share))
 
-    def _drawn(self, pictures: Tensor) -> tuple[float, Any]:
+    def _mixed(self, pictures: Tensor, params: dict[str, Any]) -> Tensor:
         raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(alpha={self.alpha}, num_classes={self.num_classes})"
 
 
 class MixUp(_Mixing):
@@ -89,7 +103,8 @@ class MixUp(_Mixing):
     Args:
         alpha: of the distribution that the share is drawn from.
         num_classes: needed where labels are class numbers.
-        labels_getter: a function that finds the labels of a batch.
+        labels_getter: a function that finds the labels of a batch; by default its second part, or what a key with
+            "label" in it names.
 
     Example:
         >>> from rushlight.vision.transforms import v2
@@ -98,9 +113,13 @@ class MixUp(_Mixing):
         (torch.Size([4, 3, 8, 8]), torch.Size([4, 3]))
     """
 
-    def _drawn(self, pictures: Tensor) -> tuple[float, Any]:
-        share = float(self._dist.sample())
-        return share, lambda x: x.roll(1, 0).mul_(1.0 - share).add_(x.mul(share))
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        """The share."""
+        return {"lam": self._dist.sample(()).item()}
+
+    def _mixed(self, pictures: Tensor, params: dict[str, Any]) -> Tensor:
+        share = params["lam"]
+        return pictures.roll(1, 0).mul_(1.0 - share).add_(pictures.mul(share))
 
 
 class CutMix(_Mixing):
@@ -109,7 +128,8 @@ class CutMix(_Mixing):
     Args:
         alpha: of the distribution that the share is drawn from.
         num_classes: needed where labels are class numbers.
-        labels_getter: a function that finds the labels of a batch.
+        labels_getter: a function that finds the labels of a batch; by default its second part, or what a key with
+            "label" in it names.
 
     Example:
         >>> from rushlight.vision.transforms import v2
@@ -118,19 +138,20 @@ class CutMix(_Mixing):
         (torch.Size([4, 3, 8, 8]), torch.Size([4, 3]))
     """
 
-    def _drawn(self, pictures: Tensor) -> tuple[float, Any]:
-        share = float(self._dist.sample())
-        height, width = pictures.shape[-2:]
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        """The rectangle, and the share that is left."""
+        share = self._dist.sample(()).item()
+        height, width = query_size(flat_inputs)
         across, down = whole(width), whole(height)
         half = 0.5 * sqrt(1.0 - share)
         wide, tall = int(half * width), int(half * height)
         left, top = max(across - wide, 0), max(down - tall, 0)
         right, bottom = min(across + wide, width), min(down + tall, height)
-        share = float(1.0 - (right - left) * (bottom - top) / (width * height))
+        left_over = 1.0 - (right - left) * (bottom - top) / (width * height)
+        return {"box": (left, top, right, bottom), "lam": left_over}
 
-        def change(x: Tensor) -> Tensor:
-            made = x.clone()
-            made[..., top:bottom, left:right] = x.roll(1, 0)[..., top:bottom, left:right]
-            return made
-
-        return share, change
+    def _mixed(self, pictures: Tensor, params: dict[str, Any]) -> Tensor:
+        left, top, right, bottom = params["box"]
+        made = pictures.clone()
+        made[..., top:bottom, left:right] = pictures.roll(1, 0)[..., top:bottom, left:right]
+        return made

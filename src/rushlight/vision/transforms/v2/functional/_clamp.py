@@ -103,9 +103,7 @@ def _quarter(corners: Tensor, width: int) -> Tensor:
     return stack([corners[:, 1::2], width - corners[:, 0::2]], -1).reshape(-1, 8)
 
 
-def _clamp_turned(boxes: Tensor, fmt: Format, canvas: Size, mode: str | None) -> Tensor:
-    if mode is None:
-        return boxes.clone()
+def _clamp_turned(boxes: Tensor, fmt: Format, canvas: Size, mode: str) -> Tensor:
     whole = converted(boxes, fmt, Format.XYXYXYXY).reshape(-1, 8)
     out = whole
     for _ in range(4):
@@ -121,6 +119,8 @@ def _clamp_turned(boxes: Tensor, fmt: Format, canvas: Size, mode: str | None) ->
 
 def clamped(boxes: Tensor, fmt: Any, canvas: Size, mode: str | None) -> Tensor:
     """The boxes of a plain tensor cut to the picture."""
+    if mode is None:
+        return boxes.clone()
     kind = as_format(fmt)
     if is_rotated_bounding_format(kind):
         return _clamp_turned(boxes, kind, canvas, mode)
@@ -139,8 +139,8 @@ def clamp_bounding_boxes(
         inpt: `BoundingBoxes`, or a plain tensor with the other arguments.
         format: a `BoundingBoxFormat`; for a plain tensor only.
         canvas_size: (height, width) of the picture; for a plain tensor only.
-        clamping_mode: for turned boxes: "soft" keeps all that is inside, "hard" keeps all corners inside, None
-            does nothing, "auto" is what the boxes say.
+        clamping_mode: for turned boxes: "soft" keeps all that is inside, "hard" keeps all corners inside; None
+            does nothing to any box, "auto" is what the boxes say.
 
     Raises:
         ValueError: if an argument lacks, is too much, or is no mode.

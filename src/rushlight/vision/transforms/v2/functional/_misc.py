@@ -32,7 +32,7 @@ def normalize(inpt: Any, mean: Sequence[float], std: Sequence[float], inplace: b
 
 
 def normalize_image(image: Tensor, mean: Any, std: Any, inplace: bool = False) -> Tensor:
-    """(image - mean) / std, channel by channel."""
+    """As `normalize`, for tensor pictures: (image - mean) / std, channel by channel."""
     if not image.is_floating_point():
         raise TypeError(f"Input tensor should be a float tensor. Got {image.dtype}.")
     if image.ndim < 3:
@@ -81,7 +81,7 @@ def _bell(size: int, sigma: float, like: Tensor) -> Tensor:
 
 
 def gaussian_blur_image(image: Tensor, kernel_size: Any, sigma: Any = None) -> Tensor:
-    """The picture blurred with a Gaussian; its edges are mirrored."""
+    """As `gaussian_blur`, for tensor pictures: the picture blurred with a Gaussian; its edges are mirrored."""
     (wide, high), (sx, sy) = _kernel_and_spread(kernel_size, sigma)
     if image.numel() == 0:
         return image
@@ -123,7 +123,7 @@ def gaussian_noise(inpt: Any, mean: float = 0.0, sigma: float = 0.1, clip: bool 
 def gaussian_noise_image(
     image: Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True
 ) -> Tensor:
-    """Normal noise added to a tensor."""
+    """As `gaussian_noise`, for tensor pictures: normal noise added to a tensor."""
     if sigma < 0:
         raise ValueError(f"sigma shouldn't be negative. Got {sigma}")
     if image.is_floating_point():
@@ -174,7 +174,7 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = 
 def erase_image(
     image: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False
 ) -> Tensor:
-    """A tensor with a rectangle replaced."""
+    """As `erase`, for tensor pictures: a tensor with a rectangle replaced."""
     out = image if inplace else image.clone()
     out[..., i : i + h, j : j + w] = v
     return out
@@ -201,7 +201,7 @@ def jpeg(image: Any, quality: int) -> Any:
 
 
 def jpeg_image(image: Tensor, quality: int) -> Tensor:
-    """A tensor after JPEG."""
+    """As `jpeg`, for tensor pictures: a tensor after JPEG."""
     pictures = image.reshape(-1, *image.shape[-3:])
     if pictures.shape[0] == 0:
         return image.clone()
@@ -231,7 +231,7 @@ def uniform_temporal_subsample(inpt: Any, num_samples: int) -> Any:
 
 
 def uniform_temporal_subsample_video(video: Tensor, num_samples: int) -> Tensor:
-    """Some pictures of a tensor."""
+    """As `uniform_temporal_subsample`, for tensor videos: some pictures of a tensor."""
     places = linspace(0, video.shape[-4] - 1, num_samples, device=video.device)
     return video.index_select(-4, places.to(dtypes.int64))
 

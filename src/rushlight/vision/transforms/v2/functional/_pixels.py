@@ -35,12 +35,12 @@ def for_masks(kernel: Callable) -> Callable:
 
 
 def horizontal_flip_image(image: Tensor) -> Tensor:
-    """Left and right exchanged."""
+    """As `horizontal_flip`, for tensor pictures: left and right exchanged."""
     return image.flip(-1)
 
 
 def vertical_flip_image(image: Tensor) -> Tensor:
-    """Top and bottom exchanged."""
+    """As `vertical_flip`, for tensor pictures: top and bottom exchanged."""
     return image.flip(-2)
 
 
@@ -51,7 +51,7 @@ def resize_image(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Tensor:
-    """The picture in another size."""
+    """As `resize`, for tensor pictures: the picture in another size."""
     mode = mode_of(interpolation)
     if mode is InterpolationMode.LANCZOS and not antialias:
         raise ValueError("InterpolationMode.LANCZOS requires antialias=True")
@@ -81,7 +81,7 @@ def resize_image(
 def resize_mask(
     mask: Tensor, size: Any, interpolation: Any = BILINEAR, max_size: int | None = None
 ) -> Tensor:
-    """Masks in another size; classes are not mixed, so pixels are never interpolated."""
+    """As `resize`, for masks: masks in another size; classes are not mixed, so pixels are never interpolated."""
     mode = mode_of(interpolation)
     mode = mode if mode is InterpolationMode.NEAREST_EXACT else NEAREST
     return for_masks(resize_image)(mask, size, mode, max_size)
@@ -93,7 +93,7 @@ def resize_mask(
 def pad_image(
     image: Tensor, padding: Any, fill: Any = None, padding_mode: str = "constant"
 ) -> Tensor:
-    """A rim around the picture, with one colour or a number for each channel."""
+    """As `pad`, for tensor pictures: a rim around the picture, with one colour or a number for each channel."""
     left, right, top, bottom = sides(padding)
     if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
         raise ValueError(
@@ -106,7 +106,7 @@ def pad_image(
         return pad_one_colour(image, rim, colour[0], padding_mode)
     if padding_mode != "constant":
         raise ValueError(f"Padding mode '{padding_mode}' is not supported if fill is not scalar")
-    inside = pad_one_colour(ones(image.shape[-2:], dtype=dtypes.bool, device=image.device), rim, 0)
+    inside = pad_one_colour(ones(image.shape[-2:], dtype=dtypes.bool_, device=image.device), rim, 0)
     values = tensor(colour, device=image.device).to(image.dtype).reshape(-1, 1, 1)
     return pad_one_colour(image, rim, 0).where(inside, values)
 
@@ -114,14 +114,14 @@ def pad_image(
 def pad_mask(
     mask: Tensor, padding: Any, fill: Any = None, padding_mode: str = "constant"
 ) -> Tensor:
-    """A rim around masks, of one class."""
+    """As `pad`, for masks: a rim around masks, of one class."""
     if isinstance(fill, (tuple, list)):
         raise ValueError("Non-scalar fill value is not supported")
     return for_masks(pad_image)(mask, padding, fill, padding_mode)
 
 
 def crop_image(image: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
-    """A window of the picture; what lies outside is zero."""
+    """As `crop`, for tensor pictures: a window of the picture; what lies outside is zero."""
     h, w = image.shape[-2:]
     right, bottom = left + width, top + height
     inside = image[..., max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)]
@@ -133,7 +133,7 @@ def crop_image(image: Tensor, top: int, left: int, height: int, width: int) -> T
 
 
 def center_crop_image(image: Tensor, output_size: Any) -> Tensor:
-    """The middle of the picture, with a black rim where the picture is smaller."""
+    """As `center_crop`, for tensor pictures: the middle of the picture, with a black rim where the picture is smaller."""
     height, width = pair_of(output_size)
     rim, top, left = centre_window(*image.shape[-2:], height, width)
     wide = pad_one_colour(image, rim, 0) if any(rim) else image
@@ -150,19 +150,19 @@ def resized_crop_image(
     interpolation: Any = BILINEAR,
     antialias: bool | None = True,
 ) -> Tensor:
-    """A window of the picture in another size."""
+    """As `resized_crop`, for tensor pictures: a window of the picture in another size."""
     return resize_image(crop_image(image, top, left, height, width), size, interpolation, antialias=antialias)  # fmt: skip
 
 
 def resized_crop_mask(
     mask: Tensor, top: int, left: int, height: int, width: int, size: Any
 ) -> Tensor:
-    """A window of masks in another size."""
+    """As `resized_crop`, for masks: a window of masks in another size."""
     return resize_mask(crop_mask(mask, top, left, height, width), size)
 
 
 def five_crop_image(image: Tensor, size: Any) -> tuple[Tensor, ...]:
-    """Four corners and the middle."""
+    """As `five_crop`, for tensor pictures: four corners and the middle."""
     height, width = pair_of(size)
     h, w = image.shape[-2:]
     if width > w or height > h:
@@ -173,7 +173,7 @@ def five_crop_image(image: Tensor, size: Any) -> tuple[Tensor, ...]:
 
 
 def ten_crop_image(image: Tensor, size: Any, vertical_flip: bool = False) -> tuple[Tensor, ...]:
-    """The five of the picture, and of its mirror image."""
+    """As `ten_crop`, for tensor pictures: the five of the picture, and of its mirror image."""
     mirrored = image.flip(-2 if vertical_flip else -1)
     return (*five_crop_image(image, size), *five_crop_image(mirrored, size))
 
@@ -254,7 +254,7 @@ def affine_image(
     fill: Any = None,
     center: Sequence[float] | None = None,
 ) -> Tensor:
-    """The picture turned, shifted, scaled and sheared."""
+    """As `affine`, for tensor pictures: the picture turned, shifted, scaled and sheared."""
     mode = mode_of(interpolation)
     change = Affine(angle, translate, scale, shear, center)
     matrix = change.backward(_from_middle(image, change.center))
@@ -270,7 +270,7 @@ def affine_mask(
     fill: Any = None,
     center: Sequence[float] | None = None,
 ) -> Tensor:
-    """Masks turned, shifted, scaled and sheared."""
+    """As `affine`, for masks: masks turned, shifted, scaled and sheared."""
     return for_masks(affine_image)(mask, angle, translate, scale, shear, NEAREST, fill, center)
 
 
@@ -282,7 +282,7 @@ def rotate_image(
     center: Sequence[float] | None = None,
     fill: Any = None,
 ) -> Tensor:
-    """The picture turned counter-clockwise."""
+    """As `rotate`, for tensor pictures: the picture turned counter-clockwise."""
     angle = angle % 360
     height, width = image.shape[-2:]
     if center is None and angle % 90 == 0 and (angle % 180 == 0 or expand or height == width):
@@ -302,7 +302,7 @@ def rotate_mask(
     center: Sequence[float] | None = None,
     fill: Any = None,
 ) -> Tensor:
-    """Masks turned counter-clockwise."""
+    """As `rotate`, for masks: masks turned counter-clockwise."""
     return for_masks(rotate_image)(mask, angle, NEAREST, expand, center, fill)
 
 
@@ -314,7 +314,7 @@ def perspective_image(
     fill: Any = None,
     coefficients: Sequence[float] | None = None,
 ) -> Tensor:
-    """The picture with four points moved."""
+    """As `perspective`, for tensor pictures: the picture with four points moved."""
     c = eight(startpoints, endpoints, coefficients)
     dtype = _work_dtype(image)
     height, width = image.shape[-2:]
@@ -332,7 +332,7 @@ def perspective_mask(
     fill: Any = None,
     coefficients: Sequence[float] | None = None,
 ) -> Tensor:
-    """Masks with four points moved."""
+    """As `perspective`, for masks: masks with four points moved."""
     return for_masks(perspective_image)(mask, startpoints, endpoints, NEAREST, fill, coefficients)
 
 
@@ -357,7 +357,7 @@ def check_displacement(displacement: Any, height: int, width: int) -> None:
 def elastic_image(
     image: Tensor, displacement: Tensor, interpolation: Any = BILINEAR, fill: Any = None
 ) -> Tensor:
-    """The picture read at places that are moved."""
+    """As `elastic`, for tensor pictures: the picture read at places that are moved."""
     height, width = image.shape[-2:]
     check_displacement(displacement, height, width)
     dtype = _work_dtype(image)
@@ -370,7 +370,7 @@ def elastic_image(
 
 
 def elastic_mask(mask: Tensor, displacement: Tensor, fill: Any = None) -> Tensor:
-    """Masks read at places that are moved."""
+    """As `elastic`, for masks: masks read at places that are moved."""
     return for_masks(elastic_image)(mask, displacement, NEAREST, fill)
 
 

@@ -33,12 +33,12 @@ def _flip_points(points: Tensor, axis: int, size: int) -> Tensor:
 
 
 def horizontal_flip_keypoints(keypoints: Tensor, canvas_size: Size) -> Tensor:
-    """Points of the mirror image."""
+    """As `horizontal_flip`, for plain points: points of the mirror image."""
     return _flip_points(keypoints, 0, canvas_size[1])
 
 
 def vertical_flip_keypoints(keypoints: Tensor, canvas_size: Size) -> Tensor:
-    """Points of the picture upside down."""
+    """As `vertical_flip`, for plain points: points of the picture upside down."""
     return _flip_points(keypoints, 1, canvas_size[0])
 
 
@@ -67,12 +67,12 @@ def _flip_boxes(boxes: Tensor, format: Any, axis: int, size: int) -> Tensor:
 def horizontal_flip_bounding_boxes(
     bounding_boxes: Tensor, format: Any, canvas_size: Size
 ) -> Tensor:
-    """Boxes of the mirror image."""
+    """As `horizontal_flip`, for plain boxes: boxes of the mirror image."""
     return _flip_boxes(bounding_boxes, format, 0, canvas_size[1])
 
 
 def vertical_flip_bounding_boxes(bounding_boxes: Tensor, format: Any, canvas_size: Size) -> Tensor:
-    """Boxes of the picture upside down."""
+    """As `vertical_flip`, for plain boxes: boxes of the picture upside down."""
     return _flip_boxes(bounding_boxes, format, 1, canvas_size[0])
 
 
@@ -82,7 +82,7 @@ def vertical_flip_bounding_boxes(bounding_boxes: Tensor, format: Any, canvas_siz
 def resize_keypoints(
     keypoints: Tensor, size: Any, canvas_size: Size, max_size: int | None = None
 ) -> tuple[Tensor, Size]:
-    """Points of the picture in another size, and that size."""
+    """As `resize`, for plain points: points of the picture in another size, and that size."""
     new = resized(canvas_size, size, max_size)
     if new == tuple(canvas_size):
         return keypoints, canvas_size
@@ -98,7 +98,7 @@ def resize_bounding_boxes(
     format: Any = Format.XYXY,
     clamping_mode: str | None = "soft",
 ) -> tuple[Tensor, Size]:
-    """Boxes of the picture in another size, and that size."""
+    """As `resize`, for plain boxes: boxes of the picture in another size, and that size."""
     new = resized(canvas_size, size, max_size)
     if new == tuple(canvas_size):
         return bounding_boxes, canvas_size
@@ -123,7 +123,7 @@ def _shift(format: Any, left: int, top: int) -> list[int]:
 def pad_keypoints(
     keypoints: Tensor, canvas_size: Size, padding: Any, padding_mode: str = "constant"
 ) -> tuple[Tensor, Size]:
-    """Points of the picture with a rim, and its size."""
+    """As `pad`, for plain points: points of the picture with a rim, and its size."""
     if padding_mode != "constant":
         raise ValueError(
             f"Padding mode '{padding_mode}' is not supported with KeyPoints (supported modes are constant)"
@@ -141,7 +141,7 @@ def pad_bounding_boxes(
     padding_mode: str = "constant",
     clamping_mode: str | None = "soft",
 ) -> tuple[Tensor, Size]:
-    """Boxes of the picture with a rim, and its size."""
+    """As `pad`, for plain boxes: boxes of the picture with a rim, and its size."""
     if padding_mode != "constant":
         raise ValueError(f"Padding mode '{padding_mode}' is not supported with bounding boxes")
     left, right, top, bottom = sides(padding)
@@ -153,7 +153,7 @@ def pad_bounding_boxes(
 def crop_keypoints(
     keypoints: Tensor, top: int, left: int, height: int, width: int
 ) -> tuple[Tensor, Size]:
-    """Points of a window, and its size."""
+    """As `crop`, for plain points: points of a window, and its size."""
     return keypoints - like([left, top], keypoints), (height, width)
 
 
@@ -166,7 +166,7 @@ def crop_bounding_boxes(
     width: int,
     clamping_mode: str | None = "soft",
 ) -> tuple[Tensor, Size]:
-    """Boxes of a window, and its size."""
+    """As `crop`, for plain boxes: boxes of a window, and its size."""
     moved = bounding_boxes - like(_shift(format, left, top), bounding_boxes)
     if as_format(format) is Format.XYXYXYXY:
         moved = rectangles(moved)
@@ -181,7 +181,7 @@ def _middle(canvas_size: Size, output_size: Any) -> tuple[int, int, int, int]:
 
 
 def center_crop_keypoints(inpt: Tensor, canvas_size: Size, output_size: Any) -> tuple[Tensor, Size]:
-    """Points of the middle of the picture, and its size."""
+    """As `center_crop`, for plain points: points of the middle of the picture, and its size."""
     return crop_keypoints(inpt, *_middle(canvas_size, output_size))
 
 
@@ -192,7 +192,7 @@ def center_crop_bounding_boxes(
     output_size: Any,
     clamping_mode: str | None = "soft",
 ) -> tuple[Tensor, Size]:
-    """Boxes of the middle of the picture, and its size."""
+    """As `center_crop`, for plain boxes: boxes of the middle of the picture, and its size."""
     window = _middle(canvas_size, output_size)
     return crop_bounding_boxes(bounding_boxes, format, *window, clamping_mode=clamping_mode)
 
@@ -200,7 +200,7 @@ def center_crop_bounding_boxes(
 def resized_crop_keypoints(
     keypoints: Tensor, top: int, left: int, height: int, width: int, size: Any
 ) -> tuple[Tensor, Size]:
-    """Points of a window in another size, and that size."""
+    """As `resized_crop`, for plain points: points of a window in another size, and that size."""
     moved, canvas = crop_keypoints(keypoints, top, left, height, width)
     return resize_keypoints(moved, size, canvas)
 
@@ -215,7 +215,7 @@ def resized_crop_bounding_boxes(
     size: Any,
     clamping_mode: str | None = "soft",
 ) -> tuple[Tensor, Size]:
-    """Boxes of a window in another size, and that size."""
+    """As `resized_crop`, for plain boxes: boxes of a window in another size, and that size."""
     cut, canvas = crop_bounding_boxes(bounding_boxes, format, top, left, height, width, clamping_mode)  # fmt: skip
     return resize_bounding_boxes(cut, canvas, size, format=format, clamping_mode=clamping_mode)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, signature
@@ -181,8 +182,7 @@ def register_kernel(functional: Kernel | str, tv_tensor_cls: type) -> Callable[[
 
 
 def _by_name(name: str) -> Kernel:
-    from . import __dict__ as names
-
+    names = vars(sys.modules[__package__])  # whole by now: this is called by users
     if name not in names:
         raise ValueError(
             f"Could not find functional with name '{name}' in torchvision.transforms.v2.functional."

@@ -22,7 +22,7 @@ def get_dimensions(inpt: Any) -> list[int]:
 
 
 def get_dimensions_image(image: Tensor) -> list[int]:
-    """[channels, height, width] of a tensor."""
+    """As `get_dimensions`, for tensor pictures: [channels, height, width] of a tensor."""
     sizes = _of(image, 3)
     return [1, *sizes] if len(sizes) == 2 else sizes
 
@@ -42,7 +42,7 @@ def get_num_channels(inpt: Any) -> int:
 
 
 def get_num_channels_image(image: Tensor) -> int:
-    """The channels of a tensor."""
+    """As `get_num_channels`, for tensor pictures: the channels of a tensor."""
     return get_dimensions_image(image)[0]
 
 
@@ -61,7 +61,7 @@ def get_size(inpt: Any) -> list[int]:
 
 
 def get_size_image(image: Tensor) -> list[int]:
-    """[height, width] of a tensor."""
+    """As `get_size`, for tensor pictures: [height, width] of a tensor."""
     return _of(image, 2)
 
 
@@ -70,12 +70,12 @@ def _size_pil(image: Any) -> list[int]:
 
 
 def get_size_bounding_boxes(bounding_box: Any) -> list[int]:
-    """[height, width] of the picture that boxes belong to."""
+    """As `get_size`, for plain boxes: [height, width] of the picture that boxes belong to."""
     return list(bounding_box.canvas_size)
 
 
 def get_size_keypoints(keypoints: Any) -> list[int]:
-    """[height, width] of the picture that points belong to."""
+    """As `get_size`, for plain points: [height, width] of the picture that points belong to."""
     return list(keypoints.canvas_size)
 
 
@@ -94,7 +94,7 @@ def get_num_frames(inpt: Any) -> int:
 
 
 def get_num_frames_video(video: Tensor) -> int:
-    """The pictures of a tensor."""
+    """As `get_num_frames`, for tensor videos: the pictures of a tensor."""
     return video.shape[-4]
 
 

@@ -45,7 +45,7 @@ def _not_negative(name: str, factor: float) -> None:
 
 
 def to_dtype_image(image: Tensor, dtype: Any = dtypes.float32, scale: bool = False) -> Tensor:
-    """The picture in another dtype, its numbers scaled to that dtype's range if `scale`."""
+    """As `to_dtype`, for tensor pictures: the picture in another dtype, its numbers scaled to that dtype's range if `scale`."""
     if image.dtype == dtype:
         return image
     if not scale:
@@ -89,7 +89,7 @@ def _in_colours(image: Tensor) -> Tensor:
 
 
 def rgb_to_grayscale_image(image: Tensor, num_output_channels: int = 1) -> Tensor:
-    """The picture without colour, in one channel or three."""
+    """As `rgb_to_grayscale`, for tensor pictures: the picture without colour, in one channel or three."""
     if num_output_channels not in (1, 3):
         raise ValueError(f"num_output_channels must be 1 or 3, got {num_output_channels}.")
     if image.shape[-3] == 1:
@@ -99,7 +99,7 @@ def rgb_to_grayscale_image(image: Tensor, num_output_channels: int = 1) -> Tenso
 
 
 def grayscale_to_rgb_image(image: Tensor) -> Tensor:
-    """A grey picture in three channels; one in colour as it is."""
+    """As `grayscale_to_rgb`, for tensor pictures: a grey picture in three channels; one in colour as it is."""
     return image if image.shape[-3] >= 3 else _in_colours(image)
 
 
@@ -115,7 +115,7 @@ def _blend(image: Tensor, other: Tensor, ratio: float) -> Tensor:
 
 
 def adjust_brightness_image(image: Tensor, brightness_factor: float) -> Tensor:
-    """0 is black, 1 the picture."""
+    """As `adjust_brightness`, for tensor pictures: 0 is black, 1 the picture."""
     _not_negative("brightness_factor", brightness_factor)
     _channels(image)
     return _kept(image.mul(brightness_factor), image)
@@ -128,7 +128,7 @@ def _soft_grey(image: Tensor) -> Tensor:
 
 
 def adjust_saturation_image(image: Tensor, saturation_factor: float) -> Tensor:
-    """0 is grey, 1 the picture."""
+    """As `adjust_saturation`, for tensor pictures: 0 is grey, 1 the picture."""
     _not_negative("saturation_factor", saturation_factor)
     if _channels(image) == 1:
         return image
@@ -136,7 +136,7 @@ def adjust_saturation_image(image: Tensor, saturation_factor: float) -> Tensor:
 
 
 def adjust_contrast_image(image: Tensor, contrast_factor: float) -> Tensor:
-    """0 is one grey, 1 the picture."""
+    """As `adjust_contrast`, for tensor pictures: 0 is one grey, 1 the picture."""
     _not_negative("contrast_factor", contrast_factor)
     if _channels(image) == 3:
         grey = _soft_grey(image)
@@ -146,7 +146,7 @@ def adjust_contrast_image(image: Tensor, contrast_factor: float) -> Tensor:
 
 
 def adjust_sharpness_image(image: Tensor, sharpness_factor: float) -> Tensor:
-    """0 is blurred, 1 the picture, 2 sharper."""
+    """As `adjust_sharpness`, for tensor pictures: 0 is blurred, 1 the picture, 2 sharper."""
     channels, height, width = image.shape[-3:]
     if channels not in (1, 3):
         raise TypeError(f"Input image tensor can have 1 or 3 channels, but found {channels}")
@@ -197,7 +197,7 @@ def _rgb(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
 
 
 def adjust_hue_image(image: Tensor, hue_factor: float) -> Tensor:
-    """Hues turned by a part of the circle."""
+    """As `adjust_hue`, for tensor pictures: hues turned by a part of the circle."""
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
     if _channels(image) == 1 or image.numel() == 0:
@@ -208,7 +208,7 @@ def adjust_hue_image(image: Tensor, hue_factor: float) -> Tensor:
 
 
 def adjust_gamma_image(image: Tensor, gamma: float, gain: float = 1.0) -> Tensor:
-    """gain * image ** gamma, with the picture in [0, 1]."""
+    """As `adjust_gamma`, for tensor pictures: gain * image ** gamma, with the picture in [0, 1]."""
     if gamma < 0:
         raise ValueError("Gamma should be a non-negative real number")
     work = image if image.is_floating_point() else to_dtype_image(image, dtypes.float32, scale=True)
@@ -218,7 +218,7 @@ def adjust_gamma_image(image: Tensor, gamma: float, gain: float = 1.0) -> Tensor
 
 
 def posterize_image(image: Tensor, bits: int) -> Tensor:
-    """Only the highest bits kept."""
+    """As `posterize`, for tensor pictures: only the highest bits kept."""
     if not isinstance(bits, int) or not 0 <= bits <= 8:
         raise TypeError(f"bits must be a positive integer in the range [0, 8], got {bits} instead.")
     if image.is_floating_point():
@@ -229,12 +229,12 @@ def posterize_image(image: Tensor, bits: int) -> Tensor:
 
 
 def invert_image(image: Tensor) -> Tensor:
-    """The negative."""
+    """As `invert`, for tensor pictures: the negative."""
     return 1.0 - image if image.is_floating_point() else largest(image.dtype) - image
 
 
 def solarize_image(image: Tensor, threshold: float) -> Tensor:
-    """The negative of all that is at least as bright as the threshold."""
+    """As `solarize`, for tensor pictures: the negative of all that is at least as bright as the threshold."""
     if threshold > bound_of(image.dtype):
         raise TypeError(
             f"Threshold should be less or equal the maximum value of the dtype, but got {threshold}"
@@ -243,7 +243,7 @@ def solarize_image(image: Tensor, threshold: float) -> Tensor:
 
 
 def autocontrast_image(image: Tensor) -> Tensor:
-    """Every channel stretched over the whole range."""
+    """As `autocontrast`, for tensor pictures: every channel stretched over the whole range."""
     _channels(image)
     if image.numel() == 0:
         return image
@@ -256,7 +256,7 @@ def autocontrast_image(image: Tensor) -> Tensor:
 
 
 def equalize_image(image: Tensor) -> Tensor:
-    """Every channel with an even histogram."""
+    """As `equalize`, for tensor pictures: every channel with an even histogram."""
     if image.numel() == 0:
         return image
     bytes_ = to_dtype_image(image, dtypes.uint8, scale=True)
@@ -273,7 +273,7 @@ def equalize_image(image: Tensor) -> Tensor:
 
 
 def permute_channels_image(image: Tensor, permutation: Sequence[int]) -> Tensor:
-    """The channels in another order."""
+    """As `permute_channels`, for tensor pictures: the channels in another order."""
     if len(permutation) != image.shape[-3]:
         raise ValueError(
             f"Length of permutation does not match number of channels: {len(permutation)} != {image.shape[-3]}"

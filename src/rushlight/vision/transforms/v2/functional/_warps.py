@@ -73,7 +73,7 @@ def affine_keypoints(
     shear: Any,
     center: Any = None,
 ) -> tuple[Tensor, Size]:
-    """Points of the picture turned, shifted, scaled and sheared, and its size."""
+    """As `affine`, for plain points: points of the picture turned, shifted, scaled and sheared, and its size."""
     change = Affine(angle, translate, scale, shear, center)
     return _affine_points(keypoints, change, canvas_size, False)
 
@@ -81,7 +81,7 @@ def affine_keypoints(
 def rotate_keypoints(
     keypoints: Tensor, canvas_size: Size, angle: float, expand: bool = False, center: Any = None
 ) -> tuple[Tensor, Size]:
-    """Points of the picture turned counter-clockwise, and its size."""
+    """As `rotate`, for plain points: points of the picture turned counter-clockwise, and its size."""
     return _affine_points(keypoints, _turn(angle, center), canvas_size, expand)
 
 
@@ -104,7 +104,7 @@ def affine_bounding_boxes(
     center: Any = None,
     clamping_mode: str | None = "soft",
 ) -> Tensor:
-    """Boxes of the picture turned, shifted, scaled and sheared."""
+    """As `affine`, for plain boxes: boxes of the picture turned, shifted, scaled and sheared."""
     change = Affine(angle, translate, scale, shear, center)
     return _affine_boxes(bounding_boxes, format, change, canvas_size, False, clamping_mode)[0]
 
@@ -118,7 +118,7 @@ def rotate_bounding_boxes(
     center: Any = None,
     clamping_mode: str | None = "soft",
 ) -> tuple[Tensor, Size]:
-    """Boxes of the picture turned counter-clockwise, and its size."""
+    """As `rotate`, for plain boxes: boxes of the picture turned counter-clockwise, and its size."""
     change = _turn(angle, center)
     return _affine_boxes(bounding_boxes, format, change, canvas_size, expand, clamping_mode)
 
@@ -147,7 +147,7 @@ def perspective_keypoints(
     endpoints: Any,
     coefficients: Sequence[float] | None = None,
 ) -> Tensor:
-    """Points of the picture with four points moved."""
+    """As `perspective`, for plain points: points of the picture with four points moved."""
     if keypoints.numel() == 0:
         return keypoints
     c = eight(startpoints, endpoints, coefficients)
@@ -164,7 +164,7 @@ def perspective_bounding_boxes(
     coefficients: Sequence[float] | None = None,
     clamping_mode: str | None = "soft",
 ) -> Tensor:
-    """Boxes of the picture with four points moved."""
+    """As `perspective`, for plain boxes: boxes of the picture with four points moved."""
     if bounding_boxes.numel() == 0:
         return bounding_boxes
     c = eight(startpoints, endpoints, coefficients)
@@ -184,7 +184,7 @@ def _shifted(points: Tensor, canvas: Size, displacement: Tensor) -> Tensor:
 
 
 def elastic_keypoints(keypoints: Tensor, canvas_size: Size, displacement: Tensor) -> Tensor:
-    """Points of the picture read at moved places."""
+    """As `elastic`, for plain points: points of the picture read at moved places."""
     check_displacement(displacement, *canvas_size)
     if keypoints.numel() == 0:
         return keypoints
@@ -199,7 +199,7 @@ def elastic_bounding_boxes(
     displacement: Tensor,
     clamping_mode: str | None = "soft",
 ) -> Tensor:
-    """Boxes of the picture read at moved places; a turned box keeps its sides and its angle."""
+    """As `elastic`, for plain boxes: boxes of the picture read at moved places; a turned box keeps its sides and its angle."""
     check_displacement(displacement, *canvas_size)
     if bounding_boxes.numel() == 0:
         return bounding_boxes

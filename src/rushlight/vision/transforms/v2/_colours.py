@@ -1,0 +1,340 @@
+"""Random colours; every draw is one torchvision would make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....operators.create.filled import empty
+from ....operators.random.draws import randperm
+from .. import _fixed, _random_colour
+from .._draw import rand, uniform
+from . import functional as F
+from ._query import query_chw
+from ._transform import Sometimes, Transform
+
+
+class Grayscale(Transform):
+    """Without colour, in one channel or three.
+
+    Args:
+        num_output_channels: 1 or 3.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.Grayscale()(torch.zeros(3, 32, 32)).shape
+        torch.Size([1, 32, 32])
+    """
+
+    _v1_transform_cls = _fixed.Grayscale
+
+    def __init__(self, num_output_channels: int = 1) -> None:
+        super().__init__()
+        self.num_output_channels = num_output_channels
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The part without colour."""
+        return self._call_kernel(F.rgb_to_grayscale, inpt, num_output_channels=self.num_output_channels)  # fmt: skip
+
+
+class RandomGrayscale(Sometimes):
+    """Without colour, with probability p.
+
+    Args:
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.RandomGrayscale(p=1.0)(torch.zeros(3, 32, 32)).shape
+        torch.Size([3, 32, 32])
+    """
+
+    _v1_transform_cls = _random_colour.RandomGrayscale
+
+    def __init__(self, p: float = 0.1) -> None:
+        super().__init__(p=p)
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        """The number of channels."""
+        return {"num_input_channels": query_chw(flat_inputs)[0]}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The part without colour."""
+        return self._call_kernel(F.rgb_to_grayscale, inpt, num_output_channels=params["num_input_channels"])  # fmt: skip
+
+
+class RGB(Transform):
+    """A grey picture in three channels; one in colour as it is.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.RGB()(torch.zeros(1, 2, 4)).shape
+        torch.Size([3, 2, 4])
+    """
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The part in three channels."""
+        return self._call_kernel(F.grayscale_to_rgb, inpt)
+
+
+_CHANGES = (
+    ("brightness_factor", F.adjust_brightness), ("contrast_factor", F.adjust_contrast),
+    ("saturation_factor", F.adjust_saturation), ("hue_factor", F.adjust_hue),
+)  # fmt: skip
+
+
+class ColorJitter(Transform):
+    """Brightness, contrast, saturation and hue changed at random, in a random order.
+
+    Args:
+        brightness, contrast, saturation: a number x, for factors of [1 - x, 1 + x]; or the two limits.
+        hue: a number up to 0.5, or two limits of [-0.5, 0.5].
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.ColorJitter(0.5, hue=0.1)(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
+        torch.Size([3, 32, 32])
+    """
+
+    _v1_transform_cls = _random_colour.ColorJitter
+
+    def __init__(
+        self, brightness: Any = None, contrast: Any = None, saturation: Any = None, hue: Any = None
+    ) -> None:
+        super().__init__()
+        self.brightness = self._limits(brightness, "brightness")
+        self.contrast = self._limits(contrast, "contrast")
+        self.saturation = self._limits(saturation, "saturation")
+        self.hue = self._limits(hue, "hue", 0.0, (-0.5, 0.5))
+
+    @staticmethod
+    def _limits(
+        value: Any, name: str, centre: float = 1.0, bound: tuple[float, float] = (0, float("inf"))
+    ) -> tuple[float, float] | None:
+        """A strength as limits of the factor; None for one that changes nothing."""
+        if value is None:
+            return None
+        if isinstance(value, (int, float)):
+            if value < 0:
+                raise ValueError(f"If {name} is a single number, it must be non negative.")
+            found = [centre - value, centre + value]
+            found[0] = max(found[0], 0.0) if centre else found[0]
+        elif isinstance(value, (tuple, list)) and len(value) == 2:
+            found = [float(v) for v in value]
+        else:
+            raise TypeError(
+                f"{name}={value} should be a single number or a sequence with length 2."
+            )
+        if not bound[0] <= found[0] <= found[1] <= bound[1]:
+            raise ValueError(f"{name} values should be between {bound} and increasing, but got {found}.")  # fmt: skip
+        return None if found[0] == found[1] == centre else (float(found[0]), float(found[1]))
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        """The order of the four changes, and their factors."""
+        params: dict[str, Any] = {"fn_idx": randperm(4)}
+        ranges = (self.brightness, self.contrast, self.saturation, self.hue)
+        for (name, _), limits in zip(_CHANGES, ranges):
+            params[name] = None if limits is None else float(uniform(limits[0], limits[1]))
+        return params
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The part in other colours."""
+        for i in params["fn_idx"].tolist():
+            name, change = _CHANGES[i]
+            if params[name] is not None:
+                inpt = self._call_kernel(change, inpt, **{name: params[name]})
+        return inpt
+
+
+class RandomChannelPermutation(Transform):
+    """The channels in a random order.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.RandomChannelPermutation()(torch.arange(3).reshape(3, 1, 1)).sum()
+        tensor(3)
+    """
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        """The order."""
+        return {"permutation": randperm(query_chw(flat_inputs)[0])}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The part with its channels in that order."""
+        return self._call_kernel(F.permute_channels, inpt, params["permutation"])
+
+
+class RandomPhotometricDistort(Transform):
+    """Each change of colour with probability p, as SSD is trained (Liu et al. 2016).
+
+    Args:
+        brightness, contrast, saturation, hue: two limits of the factor each.
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.RandomPhotometricDistort()(torch.zeros(3, 32, 32)).shape
+        torch.Size([3, 32, 32])
+    """
+
+    def __init__(
+        self,
+        brightness: tuple[float, float] = (0.875, 1.125),
+        contrast: tuple[float, float] = (0.5, 1.5),
+        saturation: tuple[float, float] = (0.5, 1.5),
+        hue: tuple[float, float] = (-0.05, 0.05),
+        p: float = 0.5,
+    ) -> None:
+        super().__init__()
+        self.brightness, self.contrast = brightness, contrast
+        self.hue, self.saturation = hue, saturation
+        self.p = p
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        """The factors, None for what is left out; when the contrast changes; and the order of channels."""
+        channels = query_chw(flat_inputs)[0]
+        params: dict[str, Any] = {}
+        ranges = (self.brightness, self.contrast, self.saturation, self.hue)
+        for (name, _), (low, high) in zip(_CHANGES, ranges):
+            params[name] = float(uniform(low, high)) if rand() < self.p else None
+        params["contrast_before"] = bool(empty(()).uniform_() < 0.5)
+        params["channel_permutation"] = randperm(channels) if rand() < self.p else None
+        return params
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The part in other colours."""
+        order = (0, 1, 2, 3) if params["contrast_before"] else (0, 2, 3, 1)
+        for name, change in (_CHANGES[i] for i in order):
+            if params[name] is not None:
+                inpt = self._call_kernel(change, inpt, **{name: params[name]})
+        if params["channel_permutation"] is not None:
+            inpt = self._call_kernel(F.permute_channels, inpt, params["channel_permutation"])
+        return inpt
+
+
+class RandomEqualize(Sometimes):
+    """Every channel with an even histogram, with probability p.
+
+    Args:
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.RandomEqualize(p=1.0)(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
+        torch.Size([3, 32, 32])
+    """
+
+    _v1_transform_cls = _random_colour.RandomEqualize
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The part with an even histogram."""
+        return self._call_kernel(F.equalize, inpt)
+
+
+class RandomInvert(Sometimes):
+    """The negative, with probability p.
+
+    Args:
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.RandomInvert(p=1.0)(torch.tensor([[[0.0, 0.25]]]))
+        tensor([[[1.0000, 0.7500]]])
+    """
+
+    _v1_transform_cls = _random_colour.RandomInvert
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The negative of the part."""
+        return self._call_kernel(F.invert, inpt)
+
+
+class RandomPosterize(Sometimes):
+    """Only the highest bits kept, with probability p.
+
+    Args:
+        bits: 0 to 8.
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.RandomPosterize(1, p=1.0)(torch.tensor([[[100, 200]]], dtype=torch.uint8))
+        tensor([[[  0, 128]]], dtype=torch.uint8)
+    """
+
+    _v1_transform_cls = _random_colour.RandomPosterize
+
+    def __init__(self, bits: int, p: float = 0.5) -> None:
+        super().__init__(p=p)
+        self.bits = bits
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The part with its highest bits."""
+        return self._call_kernel(F.posterize, inpt, bits=self.bits)
+
+
+class RandomSolarize(Sometimes):
+    """The bright parts inverted, with probability p.
+
+    Args:
+        threshold: what counts as bright.
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.RandomSolarize(0.5, p=1.0)(torch.tensor([[[0.25, 0.75]]]))
+        tensor([[[0.2500, 0.2500]]])
+    """
+
+    _v1_transform_cls = _random_colour.RandomSolarize
+
+    def __init__(self, threshold: float, p: float = 0.5) -> None:
+        super().__init__(p=p)
+        self.threshold = threshold
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The part with what is bright inverted."""
+        return self._call_kernel(F.solarize, inpt, threshold=self.threshold)
+
+
+class RandomAutocontrast(Sometimes):
+    """Every channel stretched over the whole range, with probability p.
+
+    Args:
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.RandomAutocontrast(p=1.0)(torch.tensor([[[0.25, 0.75]]]))
+        tensor([[[0., 1.]]])
+    """
+
+    _v1_transform_cls = _random_colour.RandomAutocontrast
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The part over the whole range."""
+        return self._call_kernel(F.autocontrast, inpt)
+
+
+class RandomAdjustSharpness(Sometimes):
+    """Sharper or softer, with probability p.
+
+    Args:
+        sharpness_factor: 0 is blurred, 1 the picture, 2 sharper.
+        p: the probability.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> v2.RandomAdjustSharpness(2, p=1.0)(torch.zeros(3, 32, 32)).shape
+        torch.Size([3, 32, 32])
+    """
+
+    _v1_transform_cls = _random_colour.RandomAdjustSharpness
+
+    def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
+        super().__init__(p=p)
+        self.sharpness_factor = sharpness_factor
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The part, sharper or softer."""
+        return self._call_kernel(F.adjust_sharpness, inpt, sharpness_factor=self.sharpness_factor)

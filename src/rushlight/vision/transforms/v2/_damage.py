@@ -1,0 +1,118 @@
+"""Damage: random holes, and JPEG."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ....operators.create.filled import empty
+from ....operators.create.from_data import tensor
+from ....operators.random.draws import randint
+from .. import _random_geometry
+from .._draw import uniform, whole
+from . import functional as F
+from ._query import query_chw
+from ._transform import Sometimes, Transform, check_sequence
+from ._windows import warn_of_passing
+
+
+class RandomErasing(Sometimes):
+    """A random rectangle replaced, with probability p.
+
+    Args:
+        p: the probability.
+        scale: limits of the area, as parts of the picture's.
+        ratio: limits of height / width.
+        value: a number, one for each channel, or "random".
+        inplace: change the picture itself.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> bool((v2.RandomErasing(p=1.0)(torch.ones(3, 32, 32)) == 0).any())
+        True
+    """
+
+    _v1_transform_cls = _random_geometry.RandomErasing
+
+    def __init__(
+        self,
+        p: float = 0.5,
+        scale: Sequence[float] = (0.02, 0.33),
+        ratio: Sequence[float] = (0.3, 3.3),
+        value: Any = 0.0,
+        inplace: bool = False,
+    ) -> None:
+        super().__init__(p=p)
+        _random_geometry.RandomErasing(p, scale, ratio, value)  # which checks them
+        self.scale, self.ratio = scale, ratio
+        values = [value] if isinstance(value, numbers.Number) else value
+        self.value = None if isinstance(value, str) else [float(v) for v in values]
+        self.inplace = inplace
+
+    def _call_kernel(self, functional: Callable, inpt: Any, *args: Any, **kwargs: Any) -> Any:
+        warn_of_passing(self, inpt)
+        return super()._call_kernel(functional, inpt, *args, **kwargs)
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        """The rectangle and what comes there; nothing where none was found in ten trials."""
+        channels, height, width = query_chw(flat_inputs)
+        if self.value is not None and len(self.value) not in (1, channels):
+            raise ValueError(
+                f"If value is a sequence, it should have either a single value or {channels} "
+                "(number of inpt channels)"
+            )
+        low, high = tensor(list(self.ratio)).log().tolist()
+        for _ in range(10):
+            area = height * width * uniform(self.scale[0], self.scale[1])
+            aspect = empty(1).uniform_(low, high).exp().item()
+            h, w = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
+            if h < height and w < width:
+                v = empty(channels, h, w).normal_() if self.value is None else tensor(self.value)[:, None, None]  # fmt: skip
+                i = whole(height - h + 1)
+                return {"i": i, "j": whole(width - w + 1), "h": h, "w": w, "v": v}
+        return {"i": 0, "j": 0, "h": height, "w": width, "v": None}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The part with the rectangle."""
+        if params["v"] is None:
+            return inpt
+        return self._call_kernel(F.erase, inpt, **params, inplace=self.inplace)
+
+
+class JPEG(Transform):
+    """Pictures of bytes as they look after they were stored as JPEG.
+
+    Args:
+        quality: 1 to 100, or limits to draw it from.
+
+    Raises:
+        ValueError: if it is out of range.
+
+    Example:
+        >>> from rushlight.vision.transforms import v2
+        >>> import PIL
+        >>> v2.JPEG((20, 50))(torch.zeros(3, 8, 8, dtype=torch.uint8)).sum()
+        tensor(0)
+    """
+
+    def __init__(self, quality: int | Sequence[int]) -> None:
+        super().__init__()
+        if isinstance(quality, bool):
+            raise TypeError("quality can't be bool")
+        if isinstance(quality, int):
+            quality = [quality, quality]
+        check_sequence(quality, "quality")
+        whole_numbers = all(isinstance(q, int) for q in quality)
+        if not (1 <= quality[0] <= quality[1] <= 100 and whole_numbers):
+            raise ValueError(f"quality must be an integer from 1 to 100, got quality ={quality}")
+        self.quality = quality
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        """The quality."""
+        return {"quality": randint(self.quality[0], self.quality[1] + 1, ()).item()}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """The part after JPEG."""
+        return self._call_kernel(F.jpeg, inpt, quality=params["quality"])
