@@ -681,8 +681,12 @@ def test_tracing_can_be_switched_off() -> None:
 
 def test_the_cursor_in_python_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rushlight.capture.loops.matching.Cursor", CursorInPython)
-    monkeypatch.setattr("rushlight.capture.loops.cursor._match", None)
+    for module in ("cursor", "fragile", "graphs", "matching", "running", "updates"):
+        monkeypatch.setattr(f"rushlight.capture.loops.{module}.native", None)
     test_a_training_loop("cpu")
+    test_tensors_kept_in_lists_and_read_later("cpu")
+    test_a_hidden_value_kept_only_once("cpu")
+    test_gradient_accumulation("cpu")
     test_two_optimisers("cpu")
     test_writes_by_the_user("cpu")
     test_hooks_that_come_and_go("cpu")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ..base.config import settings
@@ -32,6 +32,8 @@ meeting = Meeting()
 class Watch:
     """Takes the place of the tracer in a thread in which nothing has repeated yet."""
 
+    awake = False  # whether backward passes are to be told
+
     def __init__(self) -> None:
         self.seen: set[Any] = set()
 
@@ -49,9 +51,9 @@ class Watch:
         self._pass(line_of_user())
         return out
 
-    def step(self, go: Callable[[], Any], optimizer: Any, alone: bool) -> Any:
-        """`optimizer.step()`, `alone` if it was given nothing."""
-        out = go()
+    def step(self, go: Callable, step: Any, optimizer: Any, args: tuple, kwargs: dict) -> Any:
+        """`optimizer.step()`: what `go` does with the rest."""
+        out = go(step, optimizer, args, kwargs)
         self._pass(id(optimizer))
         return out
 
@@ -60,10 +62,6 @@ class Watch:
         out = take()
         self._pass(("a batch", *line_of_user()))
         return out
-
-    def backward(self, walk: Callable, roots: Sequence[Any], options: tuple) -> Any:
-        """A backward pass."""
-        return walk(roots, *options)
 
     def settle(self) -> None:
         """No kernel is waiting to be computed."""

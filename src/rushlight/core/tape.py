@@ -300,9 +300,10 @@ def backward(
 
     Derivatives compute in the dtypes of the forward pass, wherever this is called: without casting.
     """
-    if here.tracer is not None:
+    tracer = here.tracer
+    if tracer is not None and tracer.awake:
         options = (keep_graph, create_graph, inputs, accumulate)
-        return here.tracer.backward(_backward, roots, options)
+        return tracer.backward(_backward, roots, options)
     return _backward(roots, keep_graph, create_graph, inputs, accumulate)
 
 

@@ -35,8 +35,9 @@ class Values:
     unbind: Any
 
     def _host(self) -> np.ndarray:
-        if here.tracer is not None:
-            return here.tracer.read(HOST_READ, self._a)
+        tracer = here.tracer
+        if tracer is not None:
+            return tracer.read(HOST_READ, self._a)
         return run(HOST_READ, self._a.__class__, (self._a,), {})
 
     def item(self) -> Any:

@@ -461,12 +461,11 @@ def _with_hooks(step: Callable) -> Callable:
                         f"{replaced}."
                     )
                 args, kwargs = replaced
-        if here.tracer is None:
+        tracer = here.tracer
+        if tracer is None:
             out = _counted(step, self, args, kwargs)
         else:
-            alone = len(args) == 1 and not kwargs  # no closure, no scaler's numbers
-            go = functools.partial(_counted, step, self, args, kwargs)
-            out = here.tracer.step(go, self, alone)
+            out = tracer.step(_counted, step, self, args, kwargs)
         if _global_post_hooks or self._post_hooks:
             for hook in (*self._post_hooks.values(), *_global_post_hooks.values()):
                 hook(self, args, kwargs)

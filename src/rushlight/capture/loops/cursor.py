@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
+from ...core.node import FREED, OpNode
+from ...core.tape import AccumulateGrad
+from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
 from ..record.recorder import same
-from .path import FIXED, FRESH, KNOWN, VALUE, VIEW, Path, Step
-
-try:
-    from . import _match  # type: ignore[attr-defined]
-except ImportError:  # not built here
-    _match = None
+from .path import Path
+from .piece import native
+from .steps import FIXED, FRESH, KNOWN, VALUE, VIEW, Step
 
 
 class InPython:
@@ -114,10 +114,10 @@ class Steps:
 
 def table_of(path: Path) -> Any:
     """The path's steps as C compares them, made once."""
-    if _match is None:
+    if native is None:
         return None
     if path.table is None:
-        path.table = _match.table([_row(path, e) for e in path.events])
+        path.table = native.table([_row(path, e) for e in path.events])
     return path.table
 
 
@@ -136,7 +136,8 @@ class CursorInPython(Steps, InPython):
 
 
 Cursor: Any = CursorInPython
-if _match is not None:
+if native is not None:
     _one = [object()]
-    _match.setup(same, _one, getrefcount(_one[0]))
-    Cursor = type("Cursor", (Steps, _match.Cursor), {"__doc__": Steps.__doc__, "__slots__": ()})
+    native.setup(same, _one, getrefcount(_one[0]))
+    native.slots(Tensor, OpNode, AccumulateGrad, FREED)
+    Cursor = type("Cursor", (Steps, native.Cursor), {"__doc__": Steps.__doc__, "__slots__": ()})

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.door import Kernel
+from .piece import native
 
 _NEVER = frozenset(
     "_sample_dirichlet _standard_gamma bernoulli binomial check copy_slices gather_grad index index_grad index_put "
@@ -36,6 +37,9 @@ def _classes(arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
 
 def within(a: Any, size: int) -> bool:
     """Whether positions lie in [0, size)."""
+    found = None if native is None else native.within(a, size)
+    if found is not None:
+        return found
     return a.size == 0 or (int(a.min()) >= 0 and int(a.max()) < size)
 
 

@@ -16,13 +16,7 @@ from ...core.tape import AccumulateGrad
 from ...core.tensor import Tensor
 from ..record.recorder import same
 from .macros import Macro, same_operand
-
-try:
-    from . import _match as native  # type: ignore[attr-defined]
-except ImportError:  # not built here
-    native = None
-if not hasattr(native, "walk"):
-    native = None
+from .piece import native
 
 
 class Kept(NamedTuple):
@@ -85,6 +79,7 @@ class Backward(Macro):
     """A backward pass that accumulates into leaves."""
 
     rows: Any = None  # for C
+    gifts: Any = None  # too
 
     def __init__(self, ear: Any, roots: Sequence[Any], keep: bool) -> None:
         self.keep = keep
@@ -125,6 +120,7 @@ class Backward(Macro):
         self.shared: list[tuple[int, int]] = []  # leaves whose gradients share a version counter
         taken: set[int] = set()
         cells: dict[int, int] = {}
+        after: Any
         found = self.found
         for (_, t), before, version in zip(found, self.before, self.versions):
             after = None if t is None else t._grad
@@ -265,8 +261,19 @@ class Backward(Macro):
         leaves = zip(self.leaves, self.homes, self.old, self.had)
         return ends, tuple(nodes), tuple(leaves)
 
-    def carry_out(self, nodes: list[OpNode], hand_out: Callable[[int], Any]) -> None:
+    def _gifts(self, pools: dict[int, Any]) -> tuple:
+        """Leaves that get a gradient, and where its array comes from."""
+        found = [(n.leaf, k, pools[k]) for n, k in zip(self.leaves, self.new) if k is not None]
+        return tuple([(leaf, k, p, p.arrays, p.free) for leaf, k, p in found])
+
+    def carry_out(self, nodes: list[OpNode], tracer: Any) -> None:
         """Make the changes that the pass makes apart from computing values: gradients are set, nodes are freed."""
+        if native is not None and tracer.cursor.table is not None and not any(self.bumps):
+            if self.gifts is None:
+                self.gifts = self._gifts(tracer.cursor.path.pools), tuple(self.freed)
+            native.give(tracer.cursor, self.gifts[0], nodes, self.gifts[1])
+            return
+        hand_out = tracer.hand_out
         for node, new, bump in zip(self.leaves, self.new, self.bumps):
             t = node.leaf()
             if t is None:

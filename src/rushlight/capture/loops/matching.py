@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ...core.exposed import exposed
 from ...core.memory import root_array
 from ...core.tensor import tensor_over
@@ -13,7 +15,9 @@ from ...runtime.door import Kernel
 from ..record.recorder import is_array, user_line
 from .cursor import Cursor
 from .ear import is_host, is_transparent
-from .path import FIXED, Path
+from .path import Path
+from .piece import native
+from .steps import FIXED
 
 _SHOWN = 1 << 20  # bytes of an input that are compared at each kernel
 
@@ -43,7 +47,8 @@ class Matching:
         )
 
     def _is_pending(self, a: Any) -> bool:
-        return any(a is x for x in self.cursor.now)
+        now = self.cursor.now
+        return any(a is x for x in now) if native is None else native.among(now, a)
 
     def _elsewhere(self, expected: Callable[[], Any]) -> Any:
         """Change to another path that began in the same way and goes on as `expected` asks."""
@@ -73,17 +78,17 @@ class Matching:
     def bind(self, v: int, a: Any) -> bool:
         """Take an array from outside as an input, with the values it has now."""
         path = self.cursor.path
-        slot = path.layouts[v]
-        if not is_array(a) or self._is_pending(a):
+        slot, host = path.layouts[v], a.__class__ is np.ndarray
+        if not (host or is_array(a)) or self._is_pending(a):
             return False
-        if (a.shape, a.dtype, a.strides) != (slot.shape, slot.dtype, slot.strides):
+        if a.shape != slot.shape or a.dtype != slot.dtype or a.strides != slot.strides:
             return False
-        if devices.device_of(a).type != slot.storage.device:
+        if ("cpu" if host else devices.device_of(a).type) != slot.storage.device:
             return False
         if (path.changed or path.returned) and not self._is_apart(path, v, a):
             return False
-        if is_host(a):
-            if id(root_array(a)) in exposed.roots:
+        if host or is_host(a):
+            if exposed.roots and id(root_array(a)) in exposed.roots:
                 if a.nbytes > _SHOWN or v in path.returned:
                     return False
                 self.shown[v] = a
@@ -133,7 +138,8 @@ class Matching:
         e = path.events[at] if at < len(path.events) else None
         return e if e.__class__ is cls else None
 
-    def _hand_out(self, k: int) -> Any:
+    def hand_out(self, k: int) -> Any:
+        """A tensor for a result that is computed later."""
         a = self.cursor.path.pools[k].take()
         self.cursor.now[k] = a
         return tensor_over(a, a.__class__)

@@ -4,46 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy as shallow
-from sys import getrefcount
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from ...core.memory import root_array
-from ...runtime.door import KERNELS, Kernel, run
 from ..lower.choose import lower
 from ..passes import again, optimise
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
 from ..record.recorder import CannotCapture, WrongKernel, same
-from .ear import Ear, is_host
+from .ear import Ear
 from .fragile import look_of
 from .macros import Macro
 from .pairing import Pairing
 from .pool import Pool, array_type
 from .rewriting import Rewriting
-from .updates import Update
+from .running import Running
+from .steps import BIND, FIXED, FRESH, GIVEN, KNOWN, VALUE, VIEW, Step
 
-KNOWN, FIXED, VALUE, BIND = range(4)  # kinds of operands
-FRESH, VIEW, GIVEN = range(3)  # kinds of results
 _IDLE_BYTES = 64 << 20  # of arrays on a GPU that are only handed out
 
 
-class Step(NamedTuple):
-    """One kernel of a path; `outs` are numbers of arrays, or of operands where those are given back."""
-
-    kernel: Kernel
-    attrs: dict[str, Any]
-    operands: tuple[tuple[int, Any], ...]
-    how: int
-    outs: tuple[int, ...]
-    several: bool
-    cls: type
-    look: Any  # (operand, function): the check of values that is needed before the kernel may wait
-    line: str
-
-
-class Path:
+class Path(Running):
     """Steps, what they hand out, and the program."""
 
     def __init__(self, first: Ear, second: Ear, others: Sequence[Path]) -> None:
@@ -180,9 +161,11 @@ class Path:
         # number -> which result of the program, and its array where that is always the same
         self.results = {k: (i, self._lasting(k, i)) for i, k in enumerate(live)}
         for k, (_, array) in self.results.items():
-            if array is not None:
-                self.pools[k].lend(array)
+            taken = [array]  # no name of ours may count when references are counted
             del array
+            if taken[0] is not None:
+                self.pools[k].lend(taken)
+        self._note_pools()
 
     def _note_changes(self, code: list[Instruction], arguments: list[Slot]) -> None:
         """Which memory from outside is changed, and by which event first."""
@@ -216,7 +199,9 @@ class Path:
             return None
         if slot.offset or numbers.count(slot.storage.number) > 1:
             return None
-        return self.low.array(slot) if self.program.device == "cpu" else self.low.env[slot.number]
+        if self.program.device != "cpu":
+            return self.low.env[slot.number]
+        return self.low.array(slot) if self.low.owns(i) else None
 
     def _live(self, first: Ear, second: Ear) -> list[int]:
         """Numbers of the arrays that were held by somebody at the end of either stretch."""
@@ -305,90 +290,8 @@ class Path:
         pairing = Pairing(self.ear, ear)
         return pairing.why is None
 
-    # -- run as a program -----------------------------------------------------------------------
-
-    def is_settled(self, now: list[Any]) -> bool:
-        """Whether nobody holds what the program does not hand out."""
-        for k, pool in self.pools.items():
-            if k not in self.results:
-                views = self.views.get(k, ())
-                if pool.is_held(now[k], 1 + len(views)):
-                    return False
-                if any(getrefcount(now[v]) != _ONLY_NOW for v in views):
-                    return False
-        return True
-
-    def launch(self, now: list[Any], bound: dict[int, Any]) -> None:
-        """Run the program, and bring results to the arrays that were handed out."""
-        low = self.low
-        for v, a in bound.items():
-            if not is_host(a):
-                low.fill(low.arguments[self.inputs[v]], a)
-        kept = []
-        for k, (_, array) in self.results.items():
-            if array is not None and now[k] is not array and self.pools[k].lent is array:
-                if self.pools[k].is_held(array, 2):  # handed out before, and still looked at
-                    kept.append((array, array.copy()))
-        low.ran.clear()
-        try:
-            made = low.run()
-        except BaseException:
-            for e in self.events:
-                if isinstance(e, Update):
-                    e.take_back(low.ran)
-            raise
-        for k, (i, _) in self.results.items():
-            if now[k] is not made[i]:
-                copy(now[k], made[i])
-        for array, old in kept:
-            copy(array, old)
-        for k in self.returned:
-            copy(bound[k], low.arguments[self.inputs[k]])
-        self.launches += 1
-
-    # -- run one by one -------------------------------------------------------------------------
-
-    def run_steps(self, upto: int, now: list[Any]) -> int:
-        """Compute the first events as an eager program would, into the arrays that were handed out."""
-        ran = 0
-        copies = list(now)
-        for k, i in self.inputs.items():  # with the values that they had when a kernel read them
-            if now[k] is not None and is_host(now[k]) and k not in self.returned:
-                copies[k] = self.low.arguments[i]
-        for e in self.events[:upto]:
-            for step in [e] if isinstance(e, Step) else e.steps:  # type: ignore[attr-defined]
-                seen = [copies[v] is now[v] for kind, v in step.operands if kind in (KNOWN, BIND)]
-                if step.how == VIEW and now[step.outs[0]] is not None and all(seen):
-                    continue  # was made when it was asked for
-                ran += 1
-                arrays = [copies[v] if kind in (KNOWN, BIND) else v for kind, v in step.operands]
-                out = run(step.kernel, step.cls, arrays, step.attrs, alone=True)
-                if step.how == GIVEN:
-                    continue
-                for k, o in zip(step.outs, out if step.several else (out,)):
-                    if isinstance(o, np.generic):
-                        o = np.asarray(o)
-                    if now[k] is None or step.how == VIEW:
-                        copies[k] = o
-                    else:
-                        copy(now[k], o)
-        return ran
-
 
 def _alike(a: Slot, b: Slot) -> bool:
     return (a.shape, a.dtype, a.strides, a.storage.device) == (
         b.shape, b.dtype, b.strides, b.storage.device,
     )  # fmt: skip
-
-
-def copy(target: Any, source: Any) -> None:
-    """The values of an array into another."""
-    run(KERNELS["copy_into"], target.__class__, (target, source), {}, alone=True)
-
-
-def _only_now() -> int:
-    now = [object()]
-    return getrefcount(now[0])
-
-
-_ONLY_NOW = _only_now()  # references to what only a list holds

@@ -26,13 +26,12 @@ class Pool:
         self.free: list[int] = []  # references of each when nobody else has one
         self.lent: Any = None
 
-    def lend(self, array: Any) -> None:
-        """Hand out the array that a program fills, where it is free."""
+    def lend(self, arrays: list[Any]) -> None:
+        """Take the array that a program fills out of the list, to be handed out where it is free."""
         if not self.arrays:
-            self.lent = array
-            self.arrays.append(array)
+            self.arrays.append(arrays.pop())
             self.free.append(0)
-            del array
+            self.lent = self.arrays[0]
             self.measure()
 
     def measure(self) -> None:

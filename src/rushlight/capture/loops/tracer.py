@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ...base.locks import new_rlock
@@ -23,9 +25,11 @@ from ..record.recorder import CannotCapture, user_line
 from .ear import Ear, is_place
 from .graphs import Backward
 from .matching import Matching
-from .path import Path, Step
+from .path import Path
 from .places import Place, name_of
 from .report import Report
+from .rest import PATIENCE, Rest
+from .steps import Step
 from .updates import Update, is_rule
 
 _WATCH, _HEAR, _MATCH = range(3)
@@ -36,6 +40,8 @@ _SHORTEST = 3  # kernels that are worth a program
 class Tracer(Matching):
     """What `here.tracer` is once a place was passed twice."""
 
+    awake = True  # whether backward passes are to be told
+
     def __init__(self, watch: Watch) -> None:
         super().__init__()
         self.mode = _WATCH
@@ -45,6 +51,8 @@ class Tracer(Matching):
         self.lock = new_rlock()
         self.report = Report()
         self.exposure = exposed.version
+        self.idle = 0  # places in a row behind which nothing is tried any more
+        self.rested = 0  # how long the last rest was
         self.thread = threading.get_ident()
         tracers.append(self)
 
@@ -62,7 +70,12 @@ class Tracer(Matching):
         if self.exposure != exposed.version:
             self._drop_shown()
         if place.why is not None or not self._is_usual():
+            self.idle += 1
+            if self.idle >= PATIENCE and here.tracer is self:
+                self.idle = PATIENCE - 2  # one more look after the rest
+                here.tracer = Rest(self)
             return
+        self.idle = self.rested = 0
         if self.paths and (place.known or place.seen < 3):
             self._match(place)
         elif place.listen > 0:
@@ -79,7 +92,10 @@ class Tracer(Matching):
         path = place.last if place.last in self.paths else self.paths[0]
         self.mode = _MATCH
         swap(0, 0)  # this thread's own state, before that of threads to come is changed
-        type(here).state = GRAD | FOREIGN
+        if (
+            type(here).state != GRAD | FOREIGN
+        ):  # what is found out about a class is lost with each write
+            type(here).state = GRAD | FOREIGN
         self.began = time.perf_counter()
         self.bound, self.shown = {}, {}
         self.cursor.start(path)
@@ -120,8 +136,10 @@ class Tracer(Matching):
         self.begin((kernel.name, *line_of_user()))
         return out
 
-    def step(self, go: Callable[[], Any], optimizer: Any, alone: bool) -> Any:
+    def step(self, call: Callable, step: Any, optimizer: Any, args: tuple, kwargs: dict) -> Any:
         """`optimizer.step()`: one comparison if it can be, and a place."""
+        go = partial(call, step, optimizer, args, kwargs)
+        alone = len(args) == 1 and not kwargs  # no closure, no scaler's numbers
         plain = alone and is_rule(optimizer)
         if self._on_path() and plain and self._updated(optimizer):
             out = None
@@ -266,7 +284,7 @@ class Tracer(Matching):
             nodes = self.unchanged() and (test() or self._elsewhere(test))
             if not nodes:
                 return False
-            self._next_is(Backward).carry_out(nodes, self._hand_out)
+            self._next_is(Backward).carry_out(nodes, self)
             self.cursor.at += 1
             return True
 
@@ -276,7 +294,7 @@ class Tracer(Matching):
 
             def test() -> bool:
                 e = self._next_is(Update)
-                return e is not None and e.matches(optimizer, self.is_operand)
+                return e is not None and e.matches(optimizer, self)
 
             if not self.unchanged() or not (test() or self._elsewhere(test)):
                 return False
@@ -378,12 +396,14 @@ class Tracer(Matching):
             type(here).state = GRAD
 
 
+# threads that Python started, without the lock and the list of `threading.active_count`
+_threads_beside: Callable[[], int] = getattr(_thread, "_count", lambda: 1)
 _HARMLESS = ("TMonitor",)  # a progress bar's thread, which never touches a tensor
 
 
 def alone() -> bool:
     """Whether no other Python thread could read values that are still waiting to be computed."""
-    if threading.active_count() == 1:
+    if not _threads_beside():
         return True
     me = threading.current_thread()
     return all(

@@ -14,6 +14,7 @@ from ...core.tensor import Tensor
 from ..record.host_work import HostWork
 from ..record.recorder import same
 from .macros import Macro
+from .piece import native
 
 _DATA = ("lr", "initial_lr")  # options that only ever are numbers of the kernel
 
@@ -27,6 +28,8 @@ def is_rule(optimizer: Any) -> bool:
 
 class Update(Macro):
     """A step of one optimiser."""
+
+    rows: Any = None  # for C
 
     def __init__(self, ear: Any, optimizer: Any) -> None:
         self.optimizer = optimizer
@@ -85,11 +88,19 @@ class Update(Macro):
         """Always False: an update ends its stretch, so that no path continues behind it."""
         return False
 
-    def matches(self, optimizer: Any, is_operand: Callable[..., bool]) -> bool:
+    def matches(self, optimizer: Any, tracer: Any) -> bool:
         """Whether a step of an optimiser is this one."""
         if optimizer is not self.optimizer:
             return False
-        groups = optimizer.param_groups
+        groups, is_operand = optimizer.param_groups, tracer.is_operand
+        if native is not None and tracer.cursor.table is not None:
+            if self.rows is None:
+                parts = zip(self.live, self.arrays, self.grads, self.states)
+                self.rows = [(p, a, g, *held) for p, a, g, held in parts]
+            return native.stepped(
+                tracer.cursor, groups, optimizer.state, self._same_group,
+                self.groups, self.idle, self.cells, self.rows,
+            )  # fmt: skip
         if len(groups) != len(self.groups):
             return False
         for g, (group, options, params) in zip(groups, self.groups):

@@ -76,6 +76,8 @@ class CpuReplay:
         program = self.program
         spans = {n: s for n, s in program.lifetimes().items() if n in self.static}
         whole = (0, len(program.instructions) + 1)
+        own = self._owners({n for n in spans if n in exclusive})
+        spans = {n: s for n, s in spans.items() if n not in own}
         spans = {n: whole if n in exclusive else s for n, s in spans.items()}
         if self.cut is not None:  # what crosses stays whole, so that backward can run twice
             spans = {
@@ -90,8 +92,32 @@ class CpuReplay:
         for storage in storages.values():
             if storage.kind == ARGUMENT:
                 memory[storage.number] = aligned(storage.nbytes)
-        self.arena_bytes = total
-        return memory
+        self.arena_bytes = total + sum([bytes_of.nbytes for bytes_of in own.values()])
+        return memory | own
+
+    def owns(self, i: int) -> bool:
+        """Whether result i has memory whose views all refer to its array."""
+        return self.array(self.program.results[i]).base is None
+
+    def _owners(self, lent: set[int]) -> dict[int, np.ndarray]:
+        """The bytes of lent results whose arrays own their memory.
+
+        The caller sees from the references to such an array whether anybody looks at the memory. NumPy makes a view of
+        a view one of the memory's owner, so only an owner has a reference from each of its views.
+        """
+        found: dict[int, np.ndarray] = {}
+        for slot in self.program.results:
+            n = slot.storage.number
+            whole = slot.offset == 0 and slot.extent() == (0, slot.storage.nbytes)
+            if n in found or n not in lent or not whole or not slot.nbytes:
+                continue
+            made = np.ndarray(slot.shape, slot.dtype, strides=slot.strides)
+            order = sorted(range(made.ndim), key=lambda axis: -made.strides[axis])
+            flat = made.transpose(order).reshape(-1)
+            if flat.base is made and flat.nbytes == slot.storage.nbytes:
+                self.statics[slot.number] = made
+                found[n] = flat.view(np.uint8)
+        return found
 
     def array(self, slot: Slot) -> np.ndarray:
         """The array of a static slot."""

@@ -149,6 +149,11 @@ class CudaReplay:
         for array, value in zip(self.arguments, values):
             self.fill(array, value)
 
+    def owns(self, i: int) -> bool:
+        """Whether result i has memory whose views all refer to its array: a view of a CuPy view does not."""
+        array = self.env.get(self.program.results[i].number)
+        return array is None or array.base is None
+
     def copied(self, i: int, array: Any) -> Any:
         """Result i in memory of its own."""
         if i not in self._copies:

@@ -120,7 +120,8 @@ class Replay:
         self.lent_grads: list[tuple[Tensor, int]] = []
         self.loose_grads: list[tuple[int | None, Tensor, int | None]] = []
         for at, t, place in self.grads:
-            if at is None and place is not None and not fresh[place]:
+            lent = at is None and place is not None and not fresh[place]
+            if place is not None and lent and self.lowered.owns(place):
                 self.lent_grads.append((t, place))
             else:
                 self.loose_grads.append((at, t, place))

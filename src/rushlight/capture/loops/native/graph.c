@@ -5,16 +5,7 @@
  */
 #include "match.h"
 
-static PyObject *s_edges, *s_hooks, *s_pre_hooks, *s_post_hooks, *s_op, *s_plan, *s_attrs, *s_saved, *s_outputs, *s_shapes,
-    *s_leaf, *s_a, *s_grad, *s_is_operand;
-
-/* An attribute that the object itself holds, borrowed; NULL on error. */
-static PyObject *attribute(PyObject *object, PyObject *name)
-{
-    PyObject *found = PyObject_GetAttr(object, name);
-    Py_XDECREF(found);
-    return found;
-}
+static PyObject *s_is_operand;
 
 static int is_empty(PyObject *value)
 {
@@ -22,7 +13,7 @@ static int is_empty(PyObject *value)
 }
 
 /* 1 when an array is what (kind, number or array) expects, 0 when not, -1 on error. */
-static int is_operand(Cursor *cursor, PyObject *expected, PyObject *a)
+int is_operand(Cursor *cursor, PyObject *expected, PyObject *a)
 {
     PyObject *what = PyTuple_GET_ITEM(expected, 1);
     if (PyLong_AsLong(PyTuple_GET_ITEM(expected, 0)) == FIXED)
@@ -123,26 +114,20 @@ static int leads(Walk *w, PyObject *edge, PyObject *expected)
 /* expected: (op, plan, attrs, edges, saved, outputs, shapes) */
 static int same_node(Cursor *cursor, Walk *w, PyObject *node, PyObject *expected)
 {
-    PyObject *names[] = {s_op, s_plan, s_hooks, s_pre_hooks, s_attrs, s_saved, s_outputs, s_shapes, s_edges}, *values[9];
-    for (int i = 0; i < 9; i++) {
-        values[i] = attribute(node, names[i]);
-        if (values[i] == NULL) { /* a function of the user, whose nodes have other fields */
-            PyErr_Clear();
-            return 0;
-        }
-        if (i < 2 && values[i] != PyTuple_GET_ITEM(expected, i))
-            return 0;
-    }
-    if (is_empty(values[2]) != 1 || is_empty(values[3]) != 1)
+    if (!Py_IS_TYPE(node, node_type) && !PyType_IsSubtype(Py_TYPE(node), node_type))
+        return 0; /* a function of the user, whose nodes have other fields */
+    if (SLOT(node, n_op) != PyTuple_GET_ITEM(expected, 0) || SLOT(node, n_plan) != PyTuple_GET_ITEM(expected, 1))
+        return 0;
+    if (is_empty(SLOT(node, n_hooks)) != 1 || is_empty(SLOT(node, n_pre)) != 1)
         return PyErr_Occurred() ? -1 : 0;
-    int found = same_attrs(values[4], PyTuple_GET_ITEM(expected, 2));
+    int found = same_attrs(SLOT(node, n_attrs), PyTuple_GET_ITEM(expected, 2));
     if (found == 1)
-        found = same_saved(cursor, values[5], PyTuple_GET_ITEM(expected, 4));
+        found = same_saved(cursor, SLOT(node, n_saved), PyTuple_GET_ITEM(expected, 4));
     if (found == 1)
-        found = same_outputs(cursor, values[6], PyTuple_GET_ITEM(expected, 5));
+        found = same_outputs(cursor, SLOT(node, n_outputs), PyTuple_GET_ITEM(expected, 5));
     if (found == 1)
-        found = same_shapes(values[7], PyTuple_GET_ITEM(expected, 6));
-    PyObject *edges = values[8], *wanted = PyTuple_GET_ITEM(expected, 3);
+        found = same_shapes(SLOT(node, n_shapes), PyTuple_GET_ITEM(expected, 6));
+    PyObject *edges = SLOT(node, n_edges), *wanted = PyTuple_GET_ITEM(expected, 3);
     if (found == 1 && (!PyList_CheckExact(edges) || PyList_GET_SIZE(edges) != PyTuple_GET_SIZE(wanted)))
         return 0;
     for (Py_ssize_t i = 0; found == 1 && i < PyTuple_GET_SIZE(wanted); i++)
@@ -153,27 +138,24 @@ static int same_node(Cursor *cursor, Walk *w, PyObject *node, PyObject *expected
 static int same_leaf(Cursor *cursor, PyObject *expected)
 {
     PyObject *node = PyTuple_GET_ITEM(expected, 0), *home = PyTuple_GET_ITEM(expected, 1);
-    PyObject *names[] = {s_hooks, s_pre_hooks, s_post_hooks};
-    for (int i = 0; i < 3; i++) {
-        PyObject *hooks = attribute(node, names[i]);
-        if (hooks == NULL || is_empty(hooks) != 1)
+    Py_ssize_t hooks[] = {n_hooks, n_pre, l_post};
+    for (int i = 0; i < 3; i++)
+        if (is_empty(SLOT(node, hooks[i])) != 1)
             return PyErr_Occurred() ? -1 : 0;
-    }
-    PyObject *reference = attribute(node, s_leaf), *t = reference == NULL ? NULL : PyWeakref_GetObject(reference);
+    PyObject *t = PyWeakref_GetObject(SLOT(node, l_leaf));
     if (t == NULL)
         return -1;
     if (t == Py_None || home == Py_None)
         return t == home;
-    PyObject *a = attribute(t, s_a), *grad = attribute(t, s_grad);
-    if (a == NULL || grad == NULL)
-        return -1;
-    int found = is_operand(cursor, home, a);
+    if (!is_tensor(t))
+        return 0;
+    PyObject *grad = SLOT(t, t_grad);
+    int found = is_operand(cursor, home, SLOT(t, t_a));
     if (found != 1 || (grad != Py_None) != (PyTuple_GET_ITEM(expected, 3) == Py_True))
         return found == 1 ? 0 : found;
     if (grad == Py_None)
         return 1;
-    a = attribute(grad, s_a);
-    return a == NULL ? -1 : is_operand(cursor, PyTuple_GET_ITEM(expected, 2), a);
+    return is_tensor(grad) ? is_operand(cursor, PyTuple_GET_ITEM(expected, 2), SLOT(grad, t_a)) : 0;
 }
 
 static int by_address(const void *a, const void *b)
@@ -238,17 +220,6 @@ PyObject *walk(PyObject *module, PyObject *args)
 
 int name_graph(void)
 {
-    const struct {
-        PyObject **name;
-        const char *text;
-    } names[] = {
-        {&s_edges, "edges"}, {&s_hooks, "hooks"},     {&s_pre_hooks, "pre_hooks"}, {&s_post_hooks, "post_hooks"},
-        {&s_op, "op"},       {&s_plan, "plan"},       {&s_attrs, "attrs"},         {&s_saved, "saved"},
-        {&s_leaf, "leaf"},   {&s_outputs, "outputs"}, {&s_shapes, "shapes"},       {&s_a, "_a"},
-        {&s_grad, "_grad"},  {&s_is_operand, "is_operand"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
-            return -1;
-    return 0;
+    s_is_operand = PyUnicode_InternFromString("is_operand");
+    return s_is_operand == NULL ? -1 : 0;
 }

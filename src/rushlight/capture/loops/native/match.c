@@ -30,7 +30,7 @@ typedef struct {
 } Table;
 
 static PyObject *s_differs, *s_bind, *s_hand_out, *s_take, *s_careful, *same;
-static long extra; /* what sys.getrefcount counts beside the references that are there */
+long extra;
 
 /* -- the table of a path ----------------------------------------------------------------------- */
 
@@ -229,15 +229,14 @@ static int expected(Cursor *self, const Step *s, PyObject *kernel, PyObject *arr
 /* -- handing out ------------------------------------------------------------------------------- */
 
 /* An array of a pool that nobody holds. */
-static PyObject *taken(const Step *s, Py_ssize_t i)
+PyObject *taken(PyObject *pool, PyObject *arrays, PyObject *free)
 {
-    PyObject *arrays = s->arrays[i], *free = s->free[i];
     for (Py_ssize_t k = 0; k < PyList_GET_SIZE(arrays) && k < PyList_GET_SIZE(free); k++) {
         PyObject *a = PyList_GET_ITEM(arrays, k);
         if (Py_REFCNT(a) == PyLong_AsSsize_t(PyList_GET_ITEM(free, k)) - extra)
             return Py_NewRef(a);
     }
-    return PyObject_CallMethodNoArgs(s->pools[i], s_take);
+    return PyObject_CallMethodNoArgs(pool, s_take);
 }
 
 static PyObject *hand_out(Cursor *self, const Step *s, PyObject *cls, PyObject *arrays)
@@ -248,7 +247,8 @@ static PyObject *hand_out(Cursor *self, const Step *s, PyObject *cls, PyObject *
     if (s->several && found == NULL)
         return NULL;
     for (Py_ssize_t i = 0; i < s->results; i++) {
-        PyObject *a = s->how == GIVEN ? Py_NewRef(PyTuple_GET_ITEM(arrays, s->outs[i])) : taken(s, i);
+        PyObject *a = s->how == GIVEN ? Py_NewRef(PyTuple_GET_ITEM(arrays, s->outs[i]))
+                                      : taken(s->pools[i], s->arrays[i], s->free[i]);
         if (a == NULL) {
             Py_XDECREF(found);
             return NULL;
@@ -368,6 +368,13 @@ static PyObject *setup(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     {"setup", setup, METH_VARARGS, "setup(same, [object], its references as Python counts them)"},
     {"table", make_table, METH_O, "table(rows) -> the steps of a path"},
+    {"slots", find_slots, METH_VARARGS, "slots(Tensor, OpNode, AccumulateGrad, FREED)"},
+    {"give", give, METH_VARARGS, "give(cursor, rows, nodes, which): what a backward pass changes apart from values"},
+    {"settled", settled, METH_VARARGS, "settled(now, rows) -> whether nobody holds what a program does not hand out"},
+    {"busy", busy, METH_VARARGS, "busy(now, rows) -> arrays of a program that somebody holds since an earlier run"},
+    {"among", (PyCFunction)(void (*)(void))among, METH_FASTCALL, "among(list, object) -> whether it is one of the list's"},
+    {"within", (PyCFunction)(void (*)(void))within, METH_FASTCALL, "within(array, size) -> whether its integers lie in [0, size), or None"},
+    {"stepped", stepped, METH_VARARGS, "stepped(cursor, optimizer's groups, state, groups, idle, cells, live) -> whether they are as they were"},
     {"walk", walk, METH_VARARGS, "walk(cursor, roots, ends, nodes, leaves) -> the nodes of a graph, if it is the expected one"},
     {NULL, NULL, 0, NULL},
 };

@@ -2,6 +2,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <structmember.h>
 
 enum { KNOWN, FIXED, VALUE, BIND };
@@ -15,7 +16,21 @@ typedef struct {
     int wary; /* an input is shown by an array of the user */
 } Cursor;
 
+/* The slots of Tensor and OpNode; settle.c finds them. */
+extern PyTypeObject *tensor_type, *node_type;
+extern Py_ssize_t t_a, t_edge, t_grad, t_ver, t_ext;
+extern Py_ssize_t n_op, n_plan, n_attrs, n_edges, n_hooks, n_pre, n_saved, n_outputs, n_shapes, l_leaf, l_post; /* of OpNode and AccumulateGrad */
+
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+
+static inline int is_tensor(PyObject *value)
+{
+    return Py_IS_TYPE(value, tensor_type) || PyType_IsSubtype(Py_TYPE(value), tensor_type);
+}
+
 /* match.c */
+extern long extra; /* what sys.getrefcount counts beside the references that are there */
+PyObject *taken(PyObject *pool, PyObject *arrays, PyObject *free);
 extern PyTypeObject cursor_type;
 int alike(PyObject *a, PyObject *b);
 int same_attrs(PyObject *attrs, PyObject *expected);
@@ -23,3 +38,15 @@ int same_attrs(PyObject *attrs, PyObject *expected);
 /* graph.c */
 int name_graph(void);
 PyObject *walk(PyObject *module, PyObject *args);
+int is_operand(Cursor *cursor, PyObject *expected, PyObject *a);
+
+/* settle.c */
+PyObject *give(PyObject *module, PyObject *args);
+PyObject *settled(PyObject *module, PyObject *args);
+PyObject *busy(PyObject *module, PyObject *args);
+PyObject *among(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *within(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *find_slots(PyObject *module, PyObject *args);
+
+/* update.c */
+PyObject *stepped(PyObject *module, PyObject *args);

@@ -1,0 +1,237 @@
+/* What a path does at its macros and at its end, while nothing has changed: `Backward.carry_out`, `Path.is_settled` and
+ * `Path.busy` in C, and what is asked of an array that comes from outside. References are counted here as they are; Python's own counts have those of its frames on top.
+ */
+#include "match.h"
+
+PyTypeObject *tensor_type, *node_type;
+Py_ssize_t t_a, t_edge, t_grad, t_ver, t_ext;
+Py_ssize_t n_op, n_plan, n_attrs, n_edges, n_hooks, n_pre, n_saved, n_outputs, n_shapes, l_leaf, l_post;
+static PyObject *freed, *empty, *s_base;
+
+static void put(PyObject *object, Py_ssize_t offset, PyObject *value) /* takes the reference */
+{
+    PyObject *before = SLOT(object, offset);
+    SLOT(object, offset) = value;
+    Py_XDECREF(before);
+}
+
+/* A tensor without history over an array, which it takes. */
+static PyObject *new_tensor(PyObject *a)
+{
+    PyObject *t = PyBaseObject_Type.tp_new(tensor_type, empty, NULL);
+    if (t == NULL) {
+        Py_DECREF(a);
+        return NULL;
+    }
+    SLOT(t, t_a) = a;
+    SLOT(t, t_edge) = Py_NewRef(Py_None);
+    SLOT(t, t_grad) = Py_NewRef(Py_None);
+    SLOT(t, t_ver) = Py_NewRef(Py_None);
+    SLOT(t, t_ext) = Py_NewRef(Py_None);
+    return t;
+}
+
+/* -- after a backward pass that was the expected one ------------------------------------------- */
+
+/* OpNode.release() */
+static int release(PyObject *node)
+{
+    int held = PyObject_IsTrue(SLOT(node, n_saved));
+    if (held < 0)
+        return -1;
+    if (held)
+        put(node, n_saved, Py_NewRef(freed));
+    if (SLOT(node, n_outputs) != Py_None)
+        put(node, n_outputs, Py_NewRef(freed));
+    return 0;
+}
+
+/* Whether a gradient is made for a leaf, (weak reference, number, pool, its arrays, its counts). */
+static int give_gradient(PyObject *now, PyObject *row)
+{
+    PyObject *t = PyWeakref_GetObject(PyTuple_GET_ITEM(row, 0));
+    if (t == NULL)
+        return -1;
+    if (t == Py_None)
+        return 0;
+    PyObject *a = taken(PyTuple_GET_ITEM(row, 2), PyTuple_GET_ITEM(row, 3), PyTuple_GET_ITEM(row, 4));
+    if (a == NULL)
+        return -1;
+    if (PyList_SetItem(now, PyLong_AsSsize_t(PyTuple_GET_ITEM(row, 1)), Py_NewRef(a)) < 0) {
+        Py_DECREF(a);
+        return -1;
+    }
+    PyObject *grad = new_tensor(a);
+    if (grad == NULL)
+        return -1;
+    Py_INCREF(t);
+    put(t, t_grad, grad);
+    Py_DECREF(t);
+    return 0;
+}
+
+/* give(cursor, rows, nodes, which): gradients to leaves, and the nodes that the pass frees. */
+PyObject *give(PyObject *module, PyObject *args)
+{
+    Cursor *cursor;
+    PyObject *rows, *nodes, *which;
+    if (!PyArg_ParseTuple(args, "O!O!O!O!", &cursor_type, &cursor, &PyTuple_Type, &rows, &PyList_Type, &nodes, &PyTuple_Type,
+                          &which))
+        return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); i++)
+        if (give_gradient(cursor->now, PyTuple_GET_ITEM(rows, i)) < 0)
+            return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(which); i++) {
+        PyObject *node = PyList_GetItem(nodes, PyLong_AsSsize_t(PyTuple_GET_ITEM(which, i)));
+        if (node == NULL || release(node) < 0)
+            return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* -- the end of a stretch ---------------------------------------------------------------------- */
+
+/* How many references an array has that are neither its pool's nor the program's. */
+static Py_ssize_t beyond(PyObject *a, PyObject *arrays, PyObject *free)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(arrays) && i < PyList_GET_SIZE(free); i++)
+        if (PyList_GET_ITEM(arrays, i) == a)
+            return Py_REFCNT(a) - (PyLong_AsSsize_t(PyList_GET_ITEM(free, i)) - extra);
+    return Py_REFCNT(a);
+}
+
+/* 1 when nobody but us holds an array, (number, its pool's arrays, their counts, numbers of its views), or one of its views. */
+static int is_alone(PyObject *now, PyObject *row)
+{
+    PyObject *a = PyList_GetItem(now, PyLong_AsSsize_t(PyTuple_GET_ITEM(row, 0))), *views = PyTuple_GET_ITEM(row, 3);
+    if (a == NULL)
+        return -1;
+    if (a == Py_None)
+        return 0;
+    Py_ssize_t ours = 1; /* the list's */
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(views); i++) {
+        PyObject *view = PyList_GetItem(now, PyLong_AsSsize_t(PyTuple_GET_ITEM(views, i)));
+        if (view == NULL)
+            return -1;
+        if (Py_REFCNT(view) != 1)
+            return 0;
+        PyObject *base = PyObject_GetAttr(view, s_base);
+        if (base == NULL)
+            return -1;
+        ours += base == a;
+        Py_DECREF(base);
+    }
+    return beyond(a, PyTuple_GET_ITEM(row, 1), PyTuple_GET_ITEM(row, 2)) <= ours;
+}
+
+/* settled(now, rows): whether nobody holds what a program does not hand out. */
+PyObject *settled(PyObject *module, PyObject *args)
+{
+    PyObject *now, *rows;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &now, &PyTuple_Type, &rows))
+        return NULL;
+    int found = 1;
+    for (Py_ssize_t i = 0; found == 1 && i < PyTuple_GET_SIZE(rows); i++)
+        found = is_alone(now, PyTuple_GET_ITEM(rows, i));
+    return found < 0 ? NULL : PyBool_FromLong(found);
+}
+
+/* busy(now, rows): the arrays that a program is about to fill though somebody holds them since an earlier run; a row is
+ * (number, its pool's arrays, their counts), and the first array is the program's. */
+PyObject *busy(PyObject *module, PyObject *args)
+{
+    PyObject *now, *rows, *found = PyList_New(0);
+    if (found == NULL || !PyArg_ParseTuple(args, "O!O!", &PyList_Type, &now, &PyTuple_Type, &rows))
+        goto failed;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); i++) {
+        PyObject *row = PyTuple_GET_ITEM(rows, i), *arrays = PyTuple_GET_ITEM(row, 1);
+        PyObject *current = PyList_GetItem(now, PyLong_AsSsize_t(PyTuple_GET_ITEM(row, 0)));
+        PyObject *lent = current == NULL ? NULL : PyList_GetItem(arrays, 0);
+        if (lent == NULL)
+            goto failed;
+        if (lent != current && beyond(lent, arrays, PyTuple_GET_ITEM(row, 2)) > 0 && PyList_Append(found, lent) < 0)
+            goto failed;
+    }
+    return found;
+failed:
+    Py_XDECREF(found);
+    return NULL;
+}
+
+/* among(list, object): whether it is one of the list's. */
+PyObject *among(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    if (n != 2 || !PyList_Check(args[0]))
+        return PyErr_Format(PyExc_TypeError, "among takes a list and an object");
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++)
+        if (PyList_GET_ITEM(args[0], i) == args[1])
+            Py_RETURN_TRUE;
+    Py_RETURN_FALSE;
+}
+
+/* within(array, size): whether its integers lie in [0, size); None where they do not lie one after the other. */
+PyObject *within(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    Py_ssize_t size = n == 2 ? PyLong_AsSsize_t(args[1]) : -1;
+    if (size < 0)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "within takes an array and a size");
+    Py_buffer b;
+    if (PyObject_GetBuffer(args[0], &b, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0) {
+        PyErr_Clear();
+        Py_RETURN_NONE;
+    }
+    int wide = b.itemsize == 8 && (strcmp(b.format, "l") == 0 || strcmp(b.format, "q") == 0);
+    int narrow = b.itemsize == 4 && strcmp(b.format, "i") == 0;
+    int inside = 1;
+    for (Py_ssize_t i = 0; wide && inside && i < b.len / 8; i++)
+        inside = (uint64_t)((const int64_t *)b.buf)[i] < (uint64_t)size; /* a negative one is very large */
+    for (Py_ssize_t i = 0; narrow && inside && i < b.len / 4; i++)
+        inside = (uint64_t)(int64_t)((const int32_t *)b.buf)[i] < (uint64_t)size;
+    PyBuffer_Release(&b);
+    return wide || narrow ? PyBool_FromLong(inside) : Py_NewRef(Py_None);
+}
+
+/* -- where Python keeps the slots of Tensor and OpNode ----------------------------------------- */
+
+static int offset_of(PyObject *type, const char *name, Py_ssize_t *offset)
+{
+    PyObject *descriptor = PyObject_GetAttrString(type, name);
+    if (descriptor == NULL)
+        return -1;
+    int is_slot = Py_IS_TYPE(descriptor, &PyMemberDescr_Type);
+    if (is_slot)
+        *offset = ((PyMemberDescrObject *)descriptor)->d_member->offset;
+    Py_DECREF(descriptor);
+    if (!is_slot)
+        PyErr_Format(PyExc_TypeError, "%s is not a slot", name);
+    return is_slot ? 0 : -1;
+}
+
+/* slots(Tensor, OpNode, AccumulateGrad, FREED): to be called before anything else of this file and of graph.c and update.c. */
+PyObject *find_slots(PyObject *module, PyObject *args)
+{
+    PyObject *tensor, *node, *leaf;
+    if (!PyArg_ParseTuple(args, "OOOO", &tensor, &node, &leaf, &freed))
+        return NULL;
+    const struct {
+        PyObject *type;
+        const char *name;
+        Py_ssize_t *offset;
+    } slots[] = {
+        {tensor, "_a", &t_a},        {tensor, "_edge", &t_edge}, {tensor, "_grad", &t_grad},   {tensor, "_ver", &t_ver},
+        {tensor, "_ext", &t_ext},    {node, "op", &n_op},        {node, "plan", &n_plan},      {node, "attrs", &n_attrs},
+        {node, "edges", &n_edges},   {node, "hooks", &n_hooks},  {node, "pre_hooks", &n_pre},  {node, "saved", &n_saved},
+        {node, "outputs", &n_outputs}, {node, "shapes", &n_shapes}, {leaf, "leaf", &l_leaf},      {leaf, "post_hooks", &l_post},
+    };
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+        if (offset_of(slots[i].type, slots[i].name, slots[i].offset) < 0)
+            return NULL;
+    s_base = PyUnicode_InternFromString("base");
+    empty = PyTuple_New(0);
+    if (s_base == NULL || empty == NULL)
+        return NULL;
+    Py_INCREF(freed);
+    tensor_type = (PyTypeObject *)Py_NewRef(tensor); /* for as long as the process lives */
+    node_type = (PyTypeObject *)Py_NewRef(node);
+    Py_RETURN_NONE;
+}

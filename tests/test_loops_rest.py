@@ -1,0 +1,96 @@
+"""A program in which nothing repeats is hardly watched, and a loop that begins later is still found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rushlight as rl
+from rushlight import nn, optim
+from rushlight.capture.loops.rest import Rest
+from rushlight.core.hot import meeting
+from rushlight.runtime.thread import here
+from traced import both
+
+
+@pytest.fixture(autouse=True)
+def without_dezero(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DeZero, once imported by another test, bars loops of the whole process."""
+    monkeypatch.setattr(meeting, "barred", None)
+
+
+def _never(net: Any, opt: Any, n: int, seen: list[float]) -> None:
+    """No iteration is like another."""
+    for i in range(n):
+        loss = (net(rl.ones(2 + i, 6)) * (1 + 1 / (i + 1))).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        seen.append(loss.item())
+
+
+def _often(net: Any, opt: Any, n: int, seen: list[float]) -> None:
+    for _ in range(n):
+        loss = net(rl.ones(4, 6)).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        seen.append(loss.item())
+
+
+def test_what_never_repeats_is_let_alone() -> None:
+    def program() -> Any:
+        net, seen = nn.Linear(6, 3), []
+        opt = optim.SGD(net.parameters(), lr=0.01)
+        _never(net, opt, 60, seen)
+        rests.append(here.tracer.__class__ is Rest)
+        return seen, list(net.parameters())
+
+    rests: list[bool] = []
+    both(program, replays=0)
+    assert rests == [False, True]
+
+
+def test_a_loop_that_begins_later_is_found() -> None:
+    def program() -> Any:
+        net, seen = nn.Linear(6, 3), []
+        opt = optim.SGD(net.parameters(), lr=0.01)
+        _never(net, opt, 40, seen)
+        other = optim.SGD(net.parameters(), lr=0.02, momentum=0.9)
+        _often(net, other, 100, seen)
+        return seen, list(net.parameters())
+
+    both(program, replays=20)
+
+
+def test_the_step_of_a_known_loop_wakes() -> None:
+    """Two loops in turns: one is replayed, the other is never the same."""
+
+    def program() -> Any:
+        net, seen = nn.Linear(6, 3), []
+        opt, other = (optim.SGD(net.parameters(), lr=lr) for lr in (0.01, 0.02))
+        for _ in range(3):
+            for _ in range(30):  # its stretches begin at the step
+                other.zero_grad()
+                net(rl.ones(4, 6)).pow(2).mean().backward()
+                other.step()
+            _never(net, opt, 40, seen)
+        return seen, list(net.parameters())
+
+    both(program, replays=50)
+
+
+def test_listeners_and_switching_off_while_it_rests() -> None:
+    net, seen = nn.Linear(6, 3), []
+    opt = optim.SGD(net.parameters(), lr=0.01)
+    rl.tracing(True)
+    try:
+        _never(net, opt, 60, seen)
+        assert here.tracer.__class__ is Rest and here.tracer.report.loops == []
+        with rl.autograd.detect_anomaly(check_nan=False):
+            _never(net, opt, 2, seen)
+        assert rl.tracing()
+    finally:
+        rl.tracing(False)
+    assert here.tracer is None
