@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._names.aten import find as find_aten
+from ._aten.names import packet
+
+OURS = ("aten", __package__)  # PyTorch's operators, and kernels of ours that it has no name for
 
 
 class _OpNamespace:
@@ -17,7 +19,7 @@ class _OpNamespace:
         self.name = name
 
     def __getattr__(self, op: str) -> Any:
-        if self.__dict__.get("name") == "aten" and (known := find_aten(op)) is not None:
+        if self.__dict__.get("name") in OURS and (known := packet(op, self.name)) is not None:
             setattr(self, op, known)
             return known
         raise AttributeError(
@@ -50,7 +52,7 @@ def __getattr__(name: str) -> _OpNamespace:
     """Every name is a namespace, empty until somebody registers something, as in PyTorch."""
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    if name == "aten":  # kept, so that its operators are the same objects each time
+    if name in OURS:  # kept, so that its operators are the same objects each time
         return _namespaces.setdefault(name, _OpNamespace(name))
     return _namespaces.get(name) or _OpNamespace(name)
 

@@ -31,7 +31,13 @@ DIRECT: set[Callable] = set()
 def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
     """Replace `t`'s values by `fn(t, ...)`, in its own memory and in its graph."""
     check_writable(t)
-    if fn in DIRECT and not here.state & PARTS:  # a recorder sees the value and the copy
+    if here.state & PARTS:  # a recorder sees the value and the copy
+        here.changing = t._a
+        try:
+            return _change(t, fn, args, kwargs)
+        finally:
+            here.changing = None
+    if fn in DIRECT:
         here.in_place = t._a
         try:
             return _change(t, fn, args, kwargs)

@@ -31,6 +31,7 @@ class _Here(threading.local):
     casts: Any = None  # autocast's own state, called as casts(op, inputs); at work while CASTING
     listeners: tuple[Any, ...] = ()  # set by `door.listening`, with the bits
     in_place: Any = None  # the array that an in-place operation reads and is about to write
+    changing: Any = None  # the same while somebody is shown parts: the value and then the copy
     replay_hooks: Any = None  # what the recording at work collects, see `door.each_replay`
     recorder: Any = None  # the innermost recording this thread is inside of
     notice: Callable[[str], None] | None = None  # called for prints, files and logs while recording
@@ -38,6 +39,7 @@ class _Here(threading.local):
     packing_refused: str | None = None  # why no hooks may be set in this block
     pack: Any = None  # what packs a node, while PACKING
     function_modes: tuple[Any, ...] = ()  # the innermost last, see core/overriding.py
+    dispatching: Any = None  # the operator that a TorchDispatchMode is asked about, see _aten/seen.py
     unasked = 0  # whether classes of arguments, or nobody at all, answer for public functions
     walk: Any = None  # the backward pass under way, the outermost one, see `tape.at_end`
     stance = "default"  # what compiled functions do, see `compiler.set_stance`

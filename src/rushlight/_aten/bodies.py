@@ -1,4 +1,4 @@
-"""`torch.ops.aten`: PyTorch's inner names of operators, answered by the functions and methods users call."""
+"""What PyTorch's inner operators compute: the functions and methods users call, and a few of their own."""
 
 from __future__ import annotations
 
@@ -6,41 +6,15 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .refusal import refuser
+from .._names.refusal import refuser
 
 ROOT = __package__.rpartition(".")[0]
 
 
-class Overloads:
-    """An operator by its inner name: called, or as one of its overloads, `aten.add.Tensor`.
-
-    All overloads are one function here; each is an object of its own, since libraries keep them as keys.
-    """
-
-    def __init__(self, name: str, body: Callable[..., Any]) -> None:
-        self.__name__, self._body = name, body
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._body(*args, **kwargs)
-
-    def __getattr__(self, overload: str) -> Any:
-        if overload.startswith("_"):
-            raise AttributeError(f"{self!r} has no attribute {overload!r}", name=overload, obj=self)
-        found = Overloads(f"{self.__name__}.{overload}", self._body)
-        setattr(self, overload, found)
-        return found
-
-    def __repr__(self) -> str:
-        return f"aten.{self.__name__}"
-
-
-def find(op: str) -> Overloads | None:
-    """The overloads of an operator that a function, a method or one of the bodies below does; or None."""
+def find(op: str) -> Callable[..., Any] | None:
+    """The function, the method or one of the bodies below that does what an inner operator does; or None."""
     root = sys.modules[ROOT]
-    for body in (_OWN.get(op), *_public(root, op)):
-        if callable(body):
-            return Overloads(op, body)
-    return None
+    return next((body for body in (_OWN.get(op), *_public(root, op)) if callable(body)), None)
 
 
 def _public(root: Any, op: str) -> list[Any]:
@@ -76,6 +50,34 @@ def _alias(x: Any) -> Any:
     return x.view(x.shape)
 
 
+def _softmax(x: Any, dim: int, half_to_float: bool) -> Any:
+    return x.softmax(dim)
+
+
+def _log_softmax(x: Any, dim: int, half_to_float: bool) -> Any:
+    return x.log_softmax(dim)
+
+
+def _threshold_backward(g: Any, x: Any, threshold: float) -> Any:
+    return g.masked_fill(x <= threshold, 0)
+
+
+def _unsafe_view(x: Any, size: Any) -> Any:
+    return x.reshape(size)
+
+
+def _local_scalar_dense(x: Any) -> Any:
+    return x.item()
+
+
+def _max_pool(dims: int) -> Callable[..., Any]:
+    def body(*args: Any) -> Any:
+        pool = getattr(sys.modules[ROOT].nn.functional, f"max_pool{dims}d")
+        return pool(*args, return_indices=True)
+
+    return body
+
+
 def _sparse_addmm(x: Any, sparse: Any, dense: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     return sys.modules[ROOT].sparse.addmm(x, sparse, dense, beta=beta, alpha=alpha)
 
@@ -83,6 +85,9 @@ def _sparse_addmm(x: Any, sparse: Any, dense: Any, *, beta: Any = 1, alpha: Any 
 _refuse = refuser("ops.aten", "has no such sparse kernel", "Use rushlight.sparse.mm.")
 
 _OWN: dict[str, Callable[..., Any]] = {
+    "_softmax": _softmax, "_log_softmax": _log_softmax, "threshold_backward": _threshold_backward,
+    "_unsafe_view": _unsafe_view, "_local_scalar_dense": _local_scalar_dense,
+    "max_pool2d_with_indices": _max_pool(2), "max_pool3d_with_indices": _max_pool(3),
     "_convolution": _convolution, "slice": _slice, "index": _index, "_to_copy": _to_copy, "_pin_memory": _pin_memory, "alias": _alias,
     "_sparse_addmm": _sparse_addmm, "_sparse_mm_reduce_impl": _refuse("_sparse_mm_reduce_impl"),
 }  # fmt: skip
