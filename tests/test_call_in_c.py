@@ -13,7 +13,9 @@ import pytest
 
 import rushlight as rl
 from rushlight.core import op as op_module
+from rushlight.core import views
 from rushlight.nn import functional as F
+from rushlight.operators.shape import views as shape_views
 from twins import in_python
 
 pytest.importorskip("rushlight.core._call", reason="the C extension is not built here")
@@ -166,3 +168,53 @@ def test_errors_are_the_same() -> None:
         _ = _t(3) + _t(4)
     with pytest.raises(TypeError):
         op_module.OPS["relu"](_t(3), nonsense=1)
+
+
+def _place(t: Any) -> tuple:
+    """What a view knows of its base."""
+    own = t._ext
+    steps = [(step.name, attrs) for step, attrs in views.steps_of(own.spec)]
+    return steps, own.edge_version, own.no_grad_view, own.inference, own.retains, t._ver[0]
+
+
+@pytest.mark.parametrize("grad", [True, False])
+def test_views_know_their_base(grad: bool) -> None:
+    def make() -> list:
+        base = _t(4, 6, grad=False).requires_grad_(grad)
+        changed = base * 2
+        first = changed.view(2, 12)
+        with rl.no_grad():
+            unseen = first.t()
+        parts = [first, first.t()[1:], unseen, *changed.unbind(0), *changed.split(4, 1)]
+        changed.mul_(3)
+        later = changed.view(-1)
+        found = [_place(p) for p in [*parts, later]]
+        assert all(p._ext.base is changed for p in parts) and later._ext.base is changed
+        return [found, [p.requires_grad and p.grad_fn.name() for p in [*parts, later]]]
+
+    in_c = make()
+    with in_python():
+        assert make() == in_c
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_memory_is_shown_in_another_shape_or_not(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(50):
+        a = np.zeros(rng.integers(0 if rng.random() < 0.1 else 1, 5, rng.integers(0, 5)))
+        a = a.transpose(rng.permutation(a.ndim))
+        if a.ndim and rng.random() < 0.5:
+            a = a[tuple(slice(0, n, int(rng.integers(1, 3))) for n in a.shape)]
+        shape, left = [], a.size
+        while left > 1 and rng.random() < 0.8:
+            n = int(rng.choice([d for d in range(1, left + 1) if left % d == 0]))
+            shape.append(n)
+            left //= n
+        shape = tuple(rng.permutation([*shape, left]).tolist()) if a.size else (0, 3)
+        assert op_module.native.can_view(a, shape) == shape_views.can_view(a, shape), (
+            a.shape,
+            a.strides,
+            shape,
+        )
+        if op_module.native.can_view(a, shape) and a.size:
+            assert np.shares_memory(a, a.reshape(shape))

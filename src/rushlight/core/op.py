@@ -11,6 +11,7 @@ from ..base.errors import mixed_devices
 from ..runtime import devices
 from ..runtime.door import Kernel, run
 from ..runtime.thread import CASTING, GRAD, INFERENCE, PACKING, PARTS, TAPE, TRACED, here
+from . import views
 from .explain import not_a_tensor
 from .modes import switches
 from .node import FREED, Derivative, OpNode, Plan, code_of  # noqa: F401 - FREED is asked for here
@@ -293,14 +294,13 @@ def _quicken() -> Any:
         native = import_module("._call", __package__)
     except ImportError:
         return None
+    native.know_views(views.Extra, views.refresh_view)
     methods = native.quicken(
-        Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over,
-        mark_view, current_edge, mark_inference,
+        Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over, mark_inference
     )  # fmt: skip
     for (cls, name), method in zip(IN_C, methods):
         setattr(cls, name, method)
-    if hasattr(native, "follow"):
-        native.follow(PARTS, TRACED)
+    native.follow(PARTS, TRACED)
     return native
 
 

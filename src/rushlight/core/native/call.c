@@ -8,16 +8,9 @@
 
 #define MOST_INPUTS 16
 
-PyObject *here, *switches, *numbers, *python_call, *tensor_over, *mark_view, *current_edge, *mark_inference;
+PyObject *here, *switches, *numbers, *python_call, *tensor_over, *mark_inference;
 long GRAD, INFERENCE, CASTING, PARTS, TRACED;
-static PyObject *s_state, *s_casts, *s_inference, *s_anomaly, *s_fallbacks, *s_record, *s_tracer, *s_cursor, *s_dict;
-
-static void put(PyObject *object, Py_ssize_t offset, PyObject *value) /* takes the reference */
-{
-    PyObject *before = SLOT(object, offset);
-    SLOT(object, offset) = value;
-    Py_XDECREF(before);
-}
+static PyObject *s_state, *s_casts, *s_anomaly, *s_fallbacks, *s_record, *s_tracer, *s_cursor, *s_dict;
 
 /* -- tensors ----------------------------------------------------------------------------------- */
 
@@ -45,15 +38,8 @@ static PyObject *new_tensor(PyObject *a, PyTypeObject *cls)
 /* (array, version cell, version): what a node keeps of a tensor. */
 static PyObject *kept(PyObject *t)
 {
-    PyObject *cell = SLOT(t, t_ver);
-    if (cell == Py_None) {
-        cell = PyList_New(1);
-        if (cell == NULL)
-            return NULL;
-        PyList_SET_ITEM(cell, 0, PyLong_FromLong(0));
-        put(t, t_ver, cell);
-    }
-    return PyTuple_Pack(3, SLOT(t, t_a), cell, PyList_GET_ITEM(cell, 0));
+    PyObject *cell = version_cell(t);
+    return cell == NULL ? NULL : PyTuple_Pack(3, SLOT(t, t_a), cell, PyList_GET_ITEM(cell, 0));
 }
 
 /* -- the tape ---------------------------------------------------------------------------------- */
@@ -197,14 +183,10 @@ static int collect(PyObject *inputs, int grad, Inputs *in)
             in->cls = Py_TYPE(a);
             in->arrays[i] = a;
             if (grad && SLOT(t, t_ext) != Py_None) {
-                edge = PyObject_CallOneArg(current_edge, t);
-                if (edge == NULL)
+                if ((edge = edge_of(t)) == NULL)
                     return -1;
-                Py_DECREF(edge); /* the tensor holds it */
-                PyObject *inference = PyObject_GetAttr(SLOT(t, t_ext), s_inference);
-                Py_XDECREF(inference);
-                if (inference != Py_False)
-                    return inference == NULL ? -1 : 0;
+                if (SLOT(SLOT(t, t_ext), e_inference) != Py_False)
+                    return 0;
             } else if (grad)
                 edge = SLOT(t, t_edge);
             if (edge != Py_None)
@@ -288,27 +270,27 @@ static int note(PyObject *op, Inputs *in, PyObject *inputs, PyObject *attrs, PyO
     return record(op, plan, inputs, attrs, in->edges, in->same_shape, outs, count);
 }
 
-static PyObject *wrap_one(PyObject *op, Inputs *in, PyObject *inputs, PyObject *attrs, PyObject *out)
+static PyObject *wrap_one(PyObject *op, Inputs *in, PyObject *inputs, PyObject *attrs, PyObject *out, long state)
 {
     PyObject *result = new_tensor(out, in->cls);
     if (result == NULL)
         return NULL;
     if (SLOT(op, o_view) == Py_True) {
         PyObject *given = attrs == NULL ? PyDict_New() : Py_NewRef(attrs);
-        PyObject *done = PyObject_CallFunctionObjArgs(mark_view, result, PyTuple_GET_ITEM(inputs, 0), op, given, NULL);
+        int records = (state & (GRAD | INFERENCE)) == GRAD;
+        int status = given == NULL ? -1 : note_view(result, PyTuple_GET_ITEM(inputs, 0), op, given, records);
         Py_XDECREF(given);
-        if (done == NULL) {
+        if (status < 0) {
             Py_DECREF(result);
             return NULL;
         }
-        Py_DECREF(done);
     }
     if (in->mask && note(op, in, inputs, attrs, &result, 1) < 0)
         Py_CLEAR(result);
     return result;
 }
 
-static PyObject *wrap_all(PyObject *op, Inputs *in, PyObject *inputs, PyObject *attrs, PyObject *out)
+static PyObject *wrap_all(PyObject *op, Inputs *in, PyObject *inputs, PyObject *attrs, PyObject *out, long state)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(out);
     PyObject *results = PyTuple_New(count);
@@ -343,7 +325,7 @@ static PyObject *give_up(PyObject *op, PyObject *args, PyObject *attrs)
  * Asking a threading.local costs a fifth of a small op, so the dict of the thread that asked last is kept. A thread's
  * number is never given to another one.
  */
-static long state_here(void)
+long state_here(void)
 {
     static uint64_t owner;
     static PyObject *own;
@@ -387,7 +369,7 @@ static PyObject *carry_out(PyObject *op, PyObject *inputs, PyObject *attrs, long
     int found = collect(inputs, records, &in);
     PyObject *out = found > 0 ? (state & TRACED ? traced : compute)(op, &in, PyTuple_GET_SIZE(inputs), attrs) : NULL;
     if (out != NULL)
-        result = (PyTuple_CheckExact(out) ? wrap_all : wrap_one)(op, &in, inputs, attrs, out);
+        result = (PyTuple_CheckExact(out) ? wrap_all : wrap_one)(op, &in, inputs, attrs, out, state);
     if (result != NULL && state & INFERENCE)
         result = marked(result);
     Py_XDECREF(in.edges);
@@ -473,7 +455,7 @@ PyMethodDef op_methods[2] = {
 int name_call(void)
 {
     const Name names[] = {
-        {&s_state, "state"},     {&s_casts, "casts"},         {&s_inference, "inference"},
+        {&s_state, "state"},     {&s_casts, "casts"},
         {&s_anomaly, "anomaly"}, {&s_fallbacks, "fallbacks"}, {&s_record, "record"},
         {&s_tracer, "tracer"},   {&s_cursor, "cursor"},         {&s_dict, "__dict__"},
     };

@@ -1,6 +1,6 @@
 /* The extension: finds the slots of Tensor, Op, OpNode and Plan, and gives Python the methods in C.
  *
- * call.c calls ops, back.c goes back through their nodes, columns.c reads what an optimiser needs of its parameters.
+ * call.c calls ops, views.c marks views, back.c goes back through their nodes, columns.c reads what an optimiser needs of its parameters.
  */
 #include "slots.h"
 
@@ -38,13 +38,17 @@ static int offset_of(PyObject *type, const char *name, Py_ssize_t *offset)
     return is_slot ? 0 : -1;
 }
 
+int find_offsets(const Slot *slots, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (offset_of(slots[i].type, slots[i].name, slots[i].offset) < 0)
+            return -1;
+    return 0;
+}
+
 static int find_slots(PyObject *tensor, PyObject *op, PyObject *node, PyObject *plan)
 {
-    const struct {
-        PyObject *type;
-        const char *name;
-        Py_ssize_t *offset;
-    } slots[] = {
+    const Slot slots[] = {
         {tensor, "_a", &t_a},           {tensor, "_edge", &t_edge},       {tensor, "_grad", &t_grad},
         {tensor, "_ver", &t_ver},       {tensor, "_ext", &t_ext},         {op, "rule", &o_rule},
         {op, "impls", &o_impls},        {op, "kernel", &o_kernel},        {op, "is_view", &o_view},
@@ -56,10 +60,7 @@ static int find_slots(PyObject *tensor, PyObject *op, PyObject *node, PyObject *
         {plan, "keep", &p_keep},        {plan, "shapes", &p_shapes},      {plan, "outputs", &p_outputs},
         {plan, "calls", &p_calls},      {plan, "sums", &p_sums},
     };
-    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
-        if (offset_of(slots[i].type, slots[i].name, slots[i].offset) < 0)
-            return -1;
-    return 0;
+    return find_offsets(slots, sizeof slots / sizeof *slots);
 }
 
 /* Tensor.__hash__: its identity, as PyTorch's. */
@@ -70,13 +71,13 @@ static PyObject *identity(PyObject *self, PyObject *none)
 
 static PyMethodDef tensor_methods[1] = {{"__hash__", identity, METH_NOARGS, "The tensor's identity, `id(self)`."}};
 
-/* quicken(Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over, mark_view,
- * current_edge, mark_inference) */
+/* quicken(Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over,
+ * mark_inference), after know_views */
 static PyObject *quicken(PyObject *module, PyObject *args)
 {
     PyObject *tensor, *op, *node, *plan;
-    if (!PyArg_ParseTuple(args, "OOOOO(lll)OOOOOO", &tensor, &op, &node, &plan, &here, &GRAD, &INFERENCE, &CASTING,
-                          &switches, &numbers, &tensor_over, &mark_view, &current_edge, &mark_inference))
+    if (!PyArg_ParseTuple(args, "OOOOO(lll)OOOO", &tensor, &op, &node, &plan, &here, &GRAD, &INFERENCE, &CASTING,
+                          &switches, &numbers, &tensor_over, &mark_inference))
         return NULL;
     if (find_slots(tensor, op, node, plan) < 0)
         return NULL;
@@ -107,6 +108,9 @@ static PyObject *follow(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     {"follow", follow, METH_VARARGS, "follow(PARTS, TRACED): let calls give their kernels to a tracer where these bits say so."},
     {"quicken", quicken, METH_VARARGS, "quicken(...) -> Op.__call__, Op.pair, OpNode.input, OpNode.output, OpNode.apply and Tensor.__hash__ in C."},
+    {"know_views", know_views, METH_VARARGS, "know_views(Extra, refresh_view): before `quicken`, which calls for them."},
+    {"mark_view", (PyCFunction)(void (*)(void))mark_one_view, METH_FASTCALL, "mark_view(tensor, source, op, attrs): see core/views.py."},
+    {"can_view", (PyCFunction)(void (*)(void))can_view, METH_FASTCALL, "can_view(array, shape): see operators/shape/views.py."},
     {"columns", (PyCFunction)(void (*)(void))columns, METH_FASTCALL, "columns(group, state, names, scalars): see core/columns.py."},
     {"bump_all", bump_all, METH_O, "bump_all(tensors): see core/columns.py."},
     {NULL, NULL, 0, NULL},
@@ -131,7 +135,7 @@ int intern(const Name *names, size_t count)
 PyMODINIT_FUNC PyInit__call(void)
 {
     const Name names[] = {{&s_dtype, "dtype"}, {&s_kind, "kind"}, {&s_shape, "shape"}};
-    if (intern(names, 3) < 0 || name_call() < 0 || name_back() < 0 || name_columns() < 0)
+    if (intern(names, 3) < 0 || name_call() < 0 || name_back() < 0 || name_views() < 0 || name_columns() < 0)
         return NULL;
     empty = PyTuple_New(0);
     return empty == NULL ? NULL : PyModule_Create(&definition);

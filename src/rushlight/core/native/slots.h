@@ -17,6 +17,13 @@ extern Py_ssize_t p_keep, p_shapes, p_outputs, p_calls, p_sums;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
+static inline void put(PyObject *object, Py_ssize_t offset, PyObject *value) /* takes the reference */
+{
+    PyObject *before = SLOT(object, offset);
+    SLOT(object, offset) = value;
+    Py_XDECREF(before);
+}
+
 static inline int is_tensor(PyObject *value)
 {
     return Py_IS_TYPE(value, tensor_type) || PyType_IsSubtype(Py_TYPE(value), tensor_type);
@@ -25,10 +32,22 @@ static inline int is_tensor(PyObject *value)
 int kind_of(PyObject *a); /* the letter of an array's kind of dtype, -1 on error */
 
 /* call.c: how an op is called */
-extern PyObject *here, *switches, *numbers, *python_call, *tensor_over, *mark_view, *current_edge, *mark_inference;
+extern PyObject *here, *switches, *numbers, *python_call, *tensor_over, *mark_inference;
 extern long GRAD, INFERENCE, CASTING, PARTS, TRACED; /* bits of a thread's state */
 extern PyMethodDef op_methods[2];     /* Op.__call__, Op.pair */
 int name_call(void);
+long state_here(void); /* this thread's state, -1 on error */
+
+/* views.c: what a view knows of its base */
+extern PyTypeObject *extra_type;
+extern Py_ssize_t e_inference;
+PyObject *version_cell(PyObject *t);
+int note_view(PyObject *t, PyObject *source, PyObject *op, PyObject *attrs, int records);
+PyObject *edge_of(PyObject *t);
+PyObject *can_view(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *mark_one_view(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *know_views(PyObject *module, PyObject *args);
+int name_views(void);
 
 /* back.c: how a node answers */
 extern PyObject *python_input, *python_output;
@@ -39,6 +58,13 @@ int name_back(void);
 PyObject *columns(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *bump_all(PyObject *module, PyObject *tensors);
 int name_columns(void);
+
+typedef struct {
+    PyObject *type;
+    const char *name;
+    Py_ssize_t *offset;
+} Slot;
+int find_offsets(const Slot *slots, size_t count);
 
 typedef struct {
     PyObject **name;

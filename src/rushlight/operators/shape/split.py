@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...base.shapes import wrap_dim
-from ...core.op import Op
+from ...core import views
+from ...core.op import Op, native
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...core.views import mark_view
 from .join import cat, stack
 from .windows import narrow_index, select_op, slice_op
+
+mark_view = views.mark_view if native is None else native.mark_view
 
 _ALL = (None, None, None)
 

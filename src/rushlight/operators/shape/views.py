@@ -8,7 +8,7 @@ from typing import Any
 from ...base.dtypes import dtype as dtype_type
 from ...base.dtypes import title
 from ...base.shapes import Size, as_size, broadcast_shapes, infer_view, view_size, wrap_dim
-from ...core.op import Op
+from ...core.op import Op, native
 from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
 from ...runtime.thread import GRAD, PARTS, here
@@ -71,9 +71,12 @@ _copy_reshape = Op(
 _copy_reshape.derivative(x=lambda g, x_shape: reshape(g, x_shape))
 
 
-def _can_view(x: Tensor, shape: tuple[int, ...]) -> bool:
-    a = x._a
+def can_view(a: Any, shape: tuple[int, ...]) -> bool:
+    """Whether the array's memory can be shown in another shape of as many elements."""
     return a.flags.c_contiguous or view_strides(a.shape, a.strides, shape) is not None
+
+
+_can_view = can_view if native is None else native.can_view
 
 
 @public("Tensor")
@@ -96,7 +99,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtype_type)):
         return _view_dtype_of(self, dtype or shape[0])
     size = view_size(shape, self._a.size)
-    if not _can_view(self, size):
+    if not _can_view(self._a, size):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension "
             "spans across two contiguous subspaces). Use .reshape(...) instead."
@@ -154,7 +157,7 @@ def reshape(input: Tensor, shape: Any) -> Tensor:  # noqa: A002
 
 def _in_shape(x: Tensor, size: tuple[int, ...]) -> Tensor:
     """`reshape` to a size that is known to fit."""
-    return _view(x, shape=size) if _can_view(x, size) else _copy_reshape(x, shape=size)
+    return _view(x, shape=size) if _can_view(x._a, size) else _copy_reshape(x, shape=size)
 
 
 @public("Tensor", name="reshape")
