@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+from rushlight.runtime.cpu import words
 from rushlight.runtime.cpu.random import Stream
 
 F32, F64, I64 = np.dtype("f4"), np.dtype("f8"), np.dtype("i8")
@@ -308,3 +309,23 @@ def test_torch_states_are_interchangeable():
         assert stream.normal(1, F32)[0] == np.float32(torch.randn(1, generator=fresh).item())
         theirs = torch.empty((), dtype=torch.int64).random_(generator=fresh).item()
         assert stream.random64() == theirs
+
+
+@pytest.mark.parametrize("before", [0, 1, 3, 623, 700])
+@pytest.mark.parametrize("n", [64, 65, 312, 624, 1025, 5000])
+def test_words_in_vectors_are_numpys(n: int, before: int) -> None:
+    """Whatever was drawn before, and wherever the state's 624 words end."""
+    streams = [np.random.MT19937(7) for _ in range(3)]
+    for s in streams:
+        s.random_raw(before)
+    plain = words.words64(streams[0], n) & (2**53 - 1)
+    exact = plain.astype(np.float64) * 2.0**-53
+    for p in (0.0, 1e-17, 0.3, float(exact[5]), 1.0):  # also at a number that is drawn
+        streams[1].state = streams[2].state
+        drawn = words.below(streams[1], n, p, np.dtype(np.float32))
+        assert np.array_equal(drawn.astype(bool), exact < p), p
+    streams[1].state = streams[2].state
+    assert np.array_equal(words.unit(streams[1], n, np.float64), exact)
+    assert streams[1].random_raw() == streams[0].random_raw()  # both stand at the same word
+    low = words.unit(streams[2], n, np.float32)
+    assert low.dtype == np.float32 and low.min() >= 0 and low.max() < 1

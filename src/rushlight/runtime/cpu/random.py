@@ -28,6 +28,7 @@ from .transforms import (
     swap_forward,
     working,
 )
+from .words import below, unit, words64
 
 DEFAULT_SEED = 67280421310721
 
@@ -131,15 +132,10 @@ class Stream:
         return self._bits.random_raw(n)  # uint64 slots that hold 32-bit words
 
     def _words64(self, n: int) -> Array:
-        pairs = self._bits.random_raw(2 * n)
-        return (pairs[0::2] << 32) | pairs[1::2]
+        return words64(self._bits, n)
 
     def _unit(self, n: int, work: type[np.floating] = np.float64) -> Array:
-        """Uniform numbers of [0, 1), in float64 or float32: the low bits of a word, scaled."""
-        digits = 53 if work is np.float64 else 24
-        words = self._words64(n) if work is np.float64 else self._words32(n)
-        words &= 2**digits - 1
-        return words.astype(work) * work(2.0**-digits)
+        return unit(self._bits, n, work)
 
     def _word64(self) -> int:
         raw = self._bits.random_raw
@@ -266,7 +262,7 @@ class Stream:
         """One with probability p, else zero; a scalar p draws doubles, an array its own kind."""
         n = size(shape)
         if not isinstance(p, np.ndarray):
-            return cast(self._unit(n) < p, shape, dtype)
+            return cast(below(self._bits, n, p, np.dtype(dtype)), shape, dtype)
         work = np.float64 if p.dtype == np.float64 else np.float32
         p = np.broadcast_to(p.astype(work, copy=False), shape).reshape(-1)
         return cast(self._unit(n, work) < p, shape, dtype)

@@ -14,6 +14,7 @@
 #include "k_norm.h"
 #include "k_update.h"
 #include "k_recurrent.h"
+#include "k_random.h"
 
 const Loops K(loops) = {
     .name = ISA_NAME,
@@ -58,6 +59,10 @@ const Loops K(loops) = {
     .adam = K(adam),
     .rmsprop = K(rmsprop),
     .adagrad = K(adagrad),
+    .twist = K(twist),
+    .temper = K(temper),
+    .fractions = K(fractions),
+    .below = K(below),
     .lstm_cell = K(lstm_cell),
     .lstm_cell_grad = K(lstm_cell_grad),
     .gru_cell = K(gru_cell),

@@ -4,6 +4,7 @@
 #include "conv.h"
 
 #include "scalars.h"
+#include "words.h"
 
 /* -- choosing the instruction set ---------------------------------------------------------------- */
 
@@ -309,6 +310,10 @@ static PyMethodDef methods[] = {
      "scalars_read(list): what all these 0-d arrays hold, a list where they differ; NotImplemented to refuse."},
     {"scalars_write", (PyCFunction)(void (*)(void))m_scalars_write, METH_FASTCALL,
      "scalars_write(list, number or list): fill 0-d arrays; NotImplemented to refuse."},
+    {"words_unit", (PyCFunction)(void (*)(void))m_words_unit, METH_FASTCALL,
+     "words_unit(capsule of an MT19937, array): fill it with numbers of [0, 1)."},
+    {"words_below", (PyCFunction)(void (*)(void))m_words_below, METH_FASTCALL,
+     "words_below(capsule of an MT19937, p, array): 1 where a number of [0, 1) is below p, else 0."},
     {NULL, NULL, 0, NULL},
 };
 

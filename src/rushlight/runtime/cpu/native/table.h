@@ -95,6 +95,11 @@ typedef struct {
     void (*adam)(float *p, const float *g, float *m, float *v, float *top, idx n, const float *h, int flags);
     void (*rmsprop)(float *p, const float *g, float *v, float *mean, float *b, idx n, const float *h, int flags);
     void (*adagrad)(float *p, const float *g, float *v, idx n, const float *h, int flags);
+    /* random.h */
+    void (*twist)(uint32_t *key);
+    void (*temper)(const uint32_t *key, uint32_t *out, idx n);
+    void (*fractions)(const uint32_t *words, float *out, idx n);
+    void (*below)(const uint32_t *words, float *out, idx n, uint32_t high, uint32_t low);
     /* recurrent.h: gates of `rows` rows */
     void (*lstm_cell)(const float *z, const float *c_before, float *gates, float *c, float *h, idx hidden);
     void (*lstm_cell_grad)(const float *gates, const float *c_before, const float *to_h, float *to_c,
