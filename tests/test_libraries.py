@@ -97,6 +97,18 @@ def test_others_may_supply_what_we_lack() -> None:
     assert told == "True"
 
 
+def test_packages_compiled_for_pytorch_count_as_missing(tmp_path: Path) -> None:
+    (tmp_path / "torchaudio").mkdir()
+    (tmp_path / "torchaudio" / "__init__.py").write_text("raise OSError('needs libtorch')")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import importlib.util, rushlight; rushlight.as_torch()\n"
+        "print(importlib.util.find_spec('torchaudio'), 'xformers' in sys.modules)\n"
+        "try:\n    import torchaudio\nexcept ModuleNotFoundError as e:\n    print('missing', e.name)"
+    )
+    assert plain(code) == "None False\nmissing torchaudio"
+
+
 @pytest.mark.parametrize("other", ["2.13.0", "2.4", (2, 4), "2.13.0+cpu", "2.14", "parrot"])
 def test_versions_compare_as_numbers(other: typing.Any) -> None:
     theirs = torch.torch_version.TorchVersion("2.13.0+cpu")

@@ -18,6 +18,13 @@ ALIASES = {"torch": "rushlight", "torchvision": "rushlight.vision", "dezero": "r
 TORCH = "2.13.0"
 TORCHVISION = "0.28.0"  # the torchvision that belongs to it
 VERSIONS = {"torch": TORCH, "torchvision": TORCHVISION}
+# Packages whose compiled parts call PyTorch's own library. Where they are installed beside it they count as missing
+# under the alias: libraries ask whether they are there, and do without them.
+COMPILED_FOR_PYTORCH = (
+    "apex", "bitsandbytes", "deepspeed", "fbgemm_gpu", "flash_attn", "flash_attn_interface", "pyg_lib",
+    "torch_cluster", "torch_scatter", "torch_sparse", "torch_spline_conv", "torchao", "torchaudio", "torchcodec",
+    "torchtext", "transformer_engine", "xformers",
+)  # fmt: skip
 
 
 def target_of(name: str) -> str | None:
@@ -147,6 +154,7 @@ def install() -> None:
         for loaded in [m for m in sys.modules if m == name or m.startswith(name + ".")]:
             del sys.modules[loaded]
     sys.meta_path.insert(0, AliasFinder())
+    _hide_compiled_packages()
     settings.module = "torch"
     package = sys.modules[ALIASES["torch"]]
     package.__dict__["__version__"] = package.version.__version__ = _stands_for(TORCH)
@@ -156,6 +164,14 @@ def install() -> None:
     for name in [m for m in sys.modules if m == ours or m.startswith(ours + ".")]:
         _show_as_theirs(sys.modules[name])
     _follow_spawned_processes()
+
+
+def _hide_compiled_packages() -> None:
+    """Let packages that were compiled for PyTorch count as not installed."""
+    for name in COMPILED_FOR_PYTORCH:
+        # With None there `find_spec` answers None, and importing raises ModuleNotFoundError.
+        if name not in sys.modules and find_spec(name) is not None:
+            sys.modules[name] = None  # type: ignore[assignment]
 
 
 class _Install:

@@ -18,6 +18,11 @@ def explain(error: BaseException, trace: TracebackType | None) -> str | None:
     """`torch.foo is not in rushlight yet (script.py, line 12); nearest: ...`, or None for other errors."""
     asked = _asked(error)
     where = _users_line(trace)
+    hidden = getattr(error, "name", None)
+    if hidden in alias.COMPILED_FOR_PYTORCH and sys.modules.get(hidden, error) is None:
+        return (
+            f"{hidden} was compiled for PyTorch's own library; it counts as missing here ({where})"
+        )
     if asked is None or where is None:
         return None
     owner, name, known = asked
