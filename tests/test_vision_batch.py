@@ -47,8 +47,25 @@ CHAINS = {
     "no resize": [T.RandomHorizontalFlip(p=1.0), TO],
     "never": [T.RandomHorizontalFlip(p=0.0), TO],
     "v2": [v2.ToImage(), v2.RandomCrop(24), v2.ToDtype(rushlight.float32, scale=True)],
+    "v2 usual": [
+        v2.RandomCrop(32, padding=4),
+        v2.RandomHorizontalFlip(),
+        v2.Compose([v2.ToImage(), v2.ToDtype(rushlight.float32, scale=True)]),
+        v2.Normalize((0.4914, 0.4822, 0.4465), (0.247, 0.2435, 0.2616)),
+    ],
+    "v2 fixed": [
+        v2.CenterCrop(20),
+        v2.PILToTensor(),
+        v2.Pad(2, fill=7),
+        v2.Resize(24),
+        v2.ToPureTensor(),
+        v2.ConvertImageDtype(rushlight.float64),
+        v2.RandomVerticalFlip(0.3),
+        v2.Identity(),
+    ],
+    "v2 needed": [v2.RandomCrop((40, 33), pad_if_needed=True), v2.ToImage()],
 }
-THREE_CHANNELS = ("lab", "usual", "colour fill")
+THREE_CHANNELS = ("lab", "usual", "colour fill", "v2 usual")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""MNIST and the datasets that come in its file format."""
+"""MNIST, Fashion-MNIST and KMNIST."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ from .utils import by_hand, check_integrity, download_url, extract_archive, read
 _MOST = 1 << 27
 
 
-def parse_idx(raw: bytes) -> np.ndarray:
-    """The array of bytes in an IDX file; CorruptFileError when it is none."""
-    if len(raw) < 4 or raw[:3] != b"\x00\x00\x08":
-        raise CorruptFileError("not an IDX file of bytes")
+def parse_idx(raw: bytes, kind: int = 8) -> np.ndarray:
+    """The array in an IDX file, of bytes (8) or of 32-bit integers (12); CorruptFileError when it is none."""
+    if len(raw) < 4 or raw[:3] != bytes((0, 0, kind)):
+        raise CorruptFileError(
+            "not an IDX file of bytes" if kind == 8 else "not an IDX file of integers"
+        )
+    number = np.dtype(np.uint8 if kind == 8 else ">i4")
     dims = raw[3]
     if not 1 <= dims <= 3 or len(raw) < 4 + 4 * dims:
         raise CorruptFileError("the header of the IDX file is damaged")
@@ -32,11 +35,11 @@ def parse_idx(raw: bytes) -> np.ndarray:
     total = 1
     for n in shape:
         total *= n
-    if total != len(raw) - 4 - 4 * dims:
+    if total * number.itemsize != len(raw) - 4 - 4 * dims:
         raise CorruptFileError(
             f"the IDX file does not hold the {'x'.join(map(str, shape))} it promises"
         )
-    return np.frombuffer(bytearray(raw), np.uint8, offset=4 + 4 * dims).reshape(shape)
+    return np.frombuffer(bytearray(raw), number, offset=4 + 4 * dims).reshape(shape)
 
 
 class MNIST(ArrayDataset):
@@ -141,7 +144,7 @@ class MNIST(ArrayDataset):
             return f"{images} and {labels} in {self.raw_folder} do not belong together"
         return from_numpy(data), from_numpy(targets.astype(np.int64))
 
-    def _read(self, packed: str, dims: int) -> np.ndarray:
+    def _read(self, packed: str, dims: int, kind: int = 8) -> np.ndarray:
         path = os.path.join(self.raw_folder, os.path.splitext(packed)[0])
         if os.path.isfile(path):
             if os.path.getsize(path) > _MOST:
@@ -154,7 +157,7 @@ class MNIST(ArrayDataset):
         else:
             raise CorruptFileError(f"{path} is missing")
         try:
-            found = parse_idx(raw)
+            found = parse_idx(raw, kind)
         except CorruptFileError as error:
             raise CorruptFileError(f"{path}: {error}") from None
         if found.ndim != dims:

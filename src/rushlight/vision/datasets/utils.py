@@ -18,8 +18,8 @@ from ...io.atomic import atomic_write
 from ...io.errors import CorruptFileError
 
 __all__ = [
-    "calculate_md5", "check_integrity", "check_md5", "download_and_extract_archive", "download_url",
-    "extract_archive", "verify_str_arg",
+    "calculate_md5", "check_integrity", "check_md5", "download_and_extract_archive",
+    "download_file_from_google_drive", "download_url", "extract_archive", "verify_str_arg",
 ]  # fmt: skip
 
 
@@ -60,6 +60,26 @@ def download_url(
     raise DownloadError("; ".join(reasons))
 
 
+def download_file_from_google_drive(
+    file_id: str, root: Any, filename: Any = None, md5: str | None = None
+) -> None:
+    """Download a file of Google Drive to root/filename, by the package `gdown`."""
+    try:
+        import gdown
+    except ModuleNotFoundError:
+        raise RuntimeError(
+            "To download files from GDrive, 'gdown' is required. You can install it with 'pip install gdown'."
+        ) from None
+    root = os.path.expanduser(root)
+    path = os.path.join(root, filename or file_id)
+    if check_integrity(path, md5):
+        return
+    os.makedirs(root, exist_ok=True)
+    gdown.download(id=file_id, output=path, quiet=False)
+    if not check_integrity(path, md5):
+        raise RuntimeError("File not found or corrupted.")
+
+
 # -- archives ------------------------------------------------------------------------------------
 
 
@@ -94,9 +114,10 @@ def _extract_zip(source: str, to_path: str) -> None:
         archive.extractall(to_path)
 
 
-def _extract_gzip(source: str, target: str) -> None:
+def _extract_single(source: str, target: str) -> None:
     left = _most_unpacked(source)
-    with gzip.open(source) as f, atomic_write(target) as out:
+    opened = lzma.open if source.lower().endswith(".xz") else gzip.open
+    with opened(source) as f, atomic_write(target) as out:
         while piece := f.read(1 << 20):
             left -= len(piece)
             if left < 0:
@@ -105,7 +126,7 @@ def _extract_gzip(source: str, target: str) -> None:
 
 
 def extract_archive(from_path: Any, to_path: Any = None, remove_finished: bool = False) -> str:
-    """Unpack a .tar, .tar.gz, .tgz, .tar.xz, .zip or .gz; returns where its contents lie."""
+    """Unpack a .tar, .tar.gz, .tgz, .tar.xz, .zip, .gz or .xz; returns where its contents lie."""
     source = os.fspath(from_path)
     target = os.path.dirname(source) if to_path is None else os.fspath(to_path)
     lowered = source.lower()
@@ -113,11 +134,11 @@ def extract_archive(from_path: Any, to_path: Any = None, remove_finished: bool =
     if lowered.endswith(".zip"):
         extract = _extract_zip
     elif not lowered.endswith((".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tbz")):
-        if not lowered.endswith(".gz"):
+        if not lowered.endswith((".gz", ".xz")):
             raise RuntimeError(
                 f"File '{source}' has no suffixes that could be used to detect the archive type."
             )
-        extract = _extract_gzip
+        extract = _extract_single
         target = os.path.join(target, os.path.basename(source)[:-3])
     try:
         extract(source, target)
