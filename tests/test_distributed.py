@@ -74,7 +74,7 @@ def test_mistakes_are_named_and_on_time() -> None:
 
 @needs_mpi
 def test_training_is_that_of_one_process() -> None:
-    names = ("ddp", "overlap", "uneven", "zero", "fsdp")
+    names = ("ddp", "overlap", "uneven", "zero", "fsdp", "optimizers", "scaler", "sync_norm")
     passed(launch(2, "training.py", ",".join(names)), 2, *names)
 
 
@@ -141,21 +141,24 @@ def test_first_traceback_is_shown_and_restarts_are_counted(tmp_path: Path) -> No
 
 
 @needs_mpi
-def test_train_by_two_ranks_is_the_training_of_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [64, 60], ids=["even", "uneven"])  # 45 are 5 x 8 and 5: 3 and 2
+def test_train_by_two_ranks_is_the_training_of_one(count: int, tmp_path: Path) -> None:
     pillow = pytest.importorskip("PIL.Image")
     import json
 
     import numpy as np
 
+    import rushlight as rl
+
     draw = np.random.RandomState(0)
-    for i in range(64):
+    for i in range(count):
         place = tmp_path / "data" / ("dark" if i % 2 else "light")
         place.mkdir(parents=True, exist_ok=True)
         a = draw.randint(0, 128, (16, 16, 3)) + (0 if i % 2 else 100)
         pillow.fromarray(a.astype(np.uint8)).save(place / f"{i}.png")
     words = ("--data", str(tmp_path / "data"), "--model", "lenet", "--size", "16", "--epochs", "2", "--augment", "none",
              "--quiet", "--seed", "1", "--weight-decay", "0", "--label-smoothing", "0", "--val-split", "0", "--test-split", "0.25")  # fmt: skip
-    losses = {}
+    losses, states = {}, {}
     for name, more in (
         ("one", ("--batch-size", "8")),
         ("two", ("--nproc", "2", "--global-batch", "8")),
@@ -167,7 +170,10 @@ def test_train_by_two_ranks_is_the_training_of_one(tmp_path: Path) -> None:
             for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()
         ]
         losses[name] = [row["train_loss"] for row in rows]
-    assert len(losses["two"]) == 2 and losses["two"] == pytest.approx(losses["one"], abs=2e-3)
+        states[name] = rl.load(tmp_path / name / "last.pth", weights_only=True)["model"]
+    assert len(losses["two"]) == 2 and losses["two"] == pytest.approx(losses["one"], abs=1e-4)
+    for key, value in states["one"].items():
+        np.testing.assert_allclose(states["two"][key].numpy(), value.numpy(), atol=1e-4)
     assert sorted(p.name for p in (tmp_path / "two").glob("*.pth")) == ["best.pth", "last.pth"]
 
 

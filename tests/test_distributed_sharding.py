@@ -1,4 +1,4 @@
-"""Meshes, spread tensors, tensor parallelism, fully_shard and FullyShardedDataParallel: the same script with PyTorch."""
+"""Meshes, spread tensors, sharding, uneven inputs: the same script with PyTorch and with rushlight."""
 
 from __future__ import annotations
 
@@ -67,3 +67,8 @@ def test_copies_of_shards_are_pytorchs(tmp_path: Path) -> None:
 def test_fully_sharded_data_parallel_is_one_process(count: int, tmp_path: Path) -> None:
     done = launch(count, "sharding.py", "first", str(tmp_path / "ours"))
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_mpi
+def test_uneven_inputs_samplers_and_hooks_are_pytorchs(tmp_path: Path) -> None:
+    assert compare(2, "uneven.py", "joins,samplers,hooks,mistakes", tmp_path) > 90

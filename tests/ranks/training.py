@@ -192,7 +192,10 @@ def fsdp():
     loss = model(batch(0)[0]).sum()
     handle.remove()
     assert seen[0]() is None, "the whole weight outlives its forward pass"
-    assert model[3]._fsdp.shards.gathered is False and model[3].weight.to_local().numel() == 32 * 32 // N
+    assert (
+        model[3]._fsdp.shards.gathered is False
+        and model[3].weight.to_local().numel() == 32 * 32 // N
+    )
     loss.backward()
     assert model[3].weight.grad.shape == model[3].weight.shape
     half = sharded_model(
@@ -204,6 +207,61 @@ def fsdp():
     other = sharded_model()
     set_model_state_dict(other, whole, options=StateDictOptions(full_state_dict=True))
     assert rl.equal(other.state_dict()["3.weight"].full_tensor(), whole["3.weight"])
+
+
+def optimizers():
+    """Every optimiser steps sharded parameters as it steps whole ones, or says that it cannot."""
+    names = "SGD Adam AdamW RMSprop Adagrad Adadelta Adamax NAdam RAdam ASGD Rprop".split()
+    for name in names:
+        make = getattr(rl.optim, name)
+        model, other = network(), sharded_model()
+        alone = train(model, make(model.parameters(), lr=0.01), 5, whole=True)
+        near(train(other, make(other.parameters(), lr=0.01), 5), alone, 1e-5, name)
+    model, other = network(), sharded_model()
+    pairs = [m[3].weight for m in (model, other)]
+    muons = [rl.optim.Muon([w], lr=0.05) for w in pairs]
+    alone = train(model, muons[0], 3, whole=True)
+    near(train(other, muons[1], 3), alone, 1e-4, "Muon")  # a product of the whole matrix
+    other = sharded_model()
+    try:
+        train(other, rl.optim.Adafactor(other.parameters()), 1)
+        raise SystemExit("Adafactor saw parts of matrices")
+    except NotImplementedError:
+        pass
+
+
+def scaler():
+    """An overflow on one rank leaves the step out on all."""
+    model = sharded_model()
+    optimizer = sgd(model.parameters())
+    scale = rl.amp.GradScaler("cpu", init_scale=4.0)
+    before = model[3].weight.full_tensor()
+    scale.scale(model(batch(0)[0]).sum()).backward()
+    if ME == 0:
+        model[3].weight._grad[0, 0] = float("inf")
+    scale.step(optimizer)
+    scale.update()
+    assert rl.equal(model[3].weight.full_tensor(), before) and scale.get_scale() == 2.0
+    optimizer.zero_grad()
+    scale.scale(model(batch(0)[0]).sum()).backward()
+    scale.step(optimizer)
+    assert not rl.equal(model[3].weight.full_tensor(), before)
+
+
+def sync_norm():
+    """SyncBatchNorm with more rows on one rank than on the other is that of the whole batch."""
+    x = batch(0, 9)[0]
+    one, two = network(norm=True), nn.SyncBatchNorm.convert_sync_batchnorm(network(norm=True))
+    whole = one(x)
+    mine = x[:5] if ME == 0 else x[5:]
+    part = two(mine)
+    near(part.detach().numpy(), (whole[:5] if ME == 0 else whole[5:]).detach().numpy(), 1e-5, "rows")  # fmt: skip
+    (whole**2).sum().backward()
+    (part**2).sum().backward()
+    total = two[0].weight.grad.clone()
+    dist.all_reduce(total)
+    near(total.numpy(), one[0].weight.grad.numpy(), 1e-4, "gradient")
+    near(two[1].running_var.numpy(), one[1].running_var.numpy(), 1e-5, "running_var")
 
 
 def _steps(model, optimizer, first, last):

@@ -184,7 +184,19 @@ class GradScaler:
         run(UNSCALE, found._a.__class__, arrays, {})
         for g in grads:
             bump(g)
+        self._ask_other_ranks(found, grads)
         state.update(stage=_UNSCALED, found=found if grads else None)
+
+    def _ask_other_ranks(self, found: Tensor, grads: list[Any]) -> None:
+        """Where gradients are spread over ranks, an overflow of one is one of all."""
+        meshes = {g.device_mesh for g in grads if hasattr(g, "device_mesh")}
+        if meshes:
+            from ..distributed.collectives import all_reduce
+            from ..distributed.reduce_op import ReduceOp
+
+            for mesh in meshes:
+                for group in mesh.get_all_groups():
+                    all_reduce(found, ReduceOp.MAX, group)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """`optimizer.step()`, unless a gradient overflowed."""

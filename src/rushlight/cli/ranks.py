@@ -163,15 +163,20 @@ class RankedRun(Run):
         return DistributedDataParallel(self.net)
 
     def _steps(self, images: int, batch: int) -> int:
-        return max(
-            1, images // (batch * self.ranks)
-        )  # whole batches: every rank has as many images
+        """Steps of an epoch: a last batch needs an image for every rank, and two for batch norm."""
+        whole, rest = divmod(images, batch * self.ranks)
+        return max(1, whole + (rest >= max(2, self.ranks)))
 
     def _mine(self, indices: list[int], size: int) -> list[int]:
+        """Every rank's part of each batch; of the last one, some may get an image more than others."""
         whole = size * self.ranks
         steps = [indices[at : at + whole] for at in range(0, self.steps * whole, whole)]
-        each = [len(step) // self.ranks for step in steps]
-        return [i for step, n in zip(steps, each) for i in step[self.rank :: self.ranks][:n]]
+        last = steps[-1]
+        if self.args.accumulate > 1:  # as many parts on every rank, for each has its exchange
+            last = steps[-1] = last[: len(last) // self.ranks * self.ranks]
+        # DDP averages over ranks; what counts is the average over images, as in one process.
+        self._last_weight = len(last[self.rank :: self.ranks]) * self.ranks / len(last)
+        return [i for step in steps for i in step[self.rank :: self.ranks]]
 
     def _epoch(self, progress: Progress, caught: list[int]) -> None:
         self._caught = caught
@@ -180,6 +185,7 @@ class RankedRun(Run):
     def _one(self, x: Any, y: Any) -> tuple[Any, Any]:
         from .. import distributed as dist
 
+        self.stepper.weight = self._last_weight if self.step == self.steps - 1 else 1.0
         found = super()._one(x, y)
         flag = x.new_tensor([max(self._caught, default=0)], device="cpu", dtype=y.dtype)
         dist.all_reduce(flag, dist.ReduceOp.MAX)

@@ -18,6 +18,7 @@ class Stepper:
         weight = class_weights(counts, device) if args.class_weights else None
         self.criterion = rl.nn.CrossEntropyLoss(weight=weight, label_smoothing=args.label_smoothing)
         self.dtype = {"bf16": rl.bfloat16, "fp16": rl.float16}.get(args.amp or "")
+        self.weight = 1.0  # of this batch's gradient: ranks with more images than others count more
         self.scaler = None
         if args.amp == "fp16":
             if device == "cpu":
@@ -54,7 +55,8 @@ class Stepper:
             some, labels = self.prepare(x[at : at + size]), y[at : at + size]
             loss, out = self._loss(some, labels, share)
             loss = loss * (len(labels) / len(y)) if len(y) > size else loss
-            (loss if self.scaler is None else self.scaler.scale(loss)).backward()
+            counted = loss if self.weight == 1.0 else loss * self.weight
+            (counted if self.scaler is None else self.scaler.scale(counted)).backward()
             good = (out.detach().argmax(1) == labels).sum()
             total = loss.detach() if total is None else total + loss.detach()
             right = good if right is None else right + good

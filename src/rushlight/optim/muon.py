@@ -93,11 +93,16 @@ class Muon(Rule):
         now = self._waiting.pop()
         run(now.kernel, now.cls, now.arrays, now.flags)
         ways = [_orthogonal(m, group) * _ratio(m.shape, group) for m in means]
-        ways = [way.to(p.dtype) for way, p in zip(ways, params)]
+        ways = [_as_its_parameter(way.to(p.dtype), p) for way, p in zip(ways, params)]
         self._launch(group, params, [], [], {}, grads=ways)
 
     def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
         return [group["lr"], group["weight_decay"]]
+
+
+def _as_its_parameter(way: Any, p: Any) -> Tensor:
+    """A step of a parameter that is spread over ranks is spread as it is."""
+    return way.redistribute(placements=p.placements) if hasattr(way, "full_shape") else way
 
 
 def _ratio(shape: Any, group: dict[str, Any]) -> float:

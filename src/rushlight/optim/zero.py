@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
+from ..distributed.algorithms.join import Join, Joinable, JoinHook
 from ..distributed.collectives import broadcast
 from ..distributed.groups import group_of
 from ..distributed.objects import gather_object
@@ -17,7 +18,7 @@ from .optimizer import Optimizer
 __all__ = ["ZeroRedundancyOptimizer"]
 
 
-class ZeroRedundancyOptimizer(Optimizer):
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """Wraps an optimiser: a step updates this rank's parameters, then all ranks tell each other theirs."""
 
     def __init__(
@@ -36,7 +37,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         self._class, self._options = optimizer_class, defaults
         self._ready = False
         self._saved: list[Any] | None = None
-        super().__init__(params, defaults)
+        Optimizer.__init__(self, params, defaults)
+        Joinable.__init__(self)
         self._ready = True
         self._share()
 
@@ -80,6 +82,7 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         """Update this rank's parameters, then send them to all."""
+        Join.notify_join_context(self)
         self._pass_options()
         loss = (
             self.optim.step(closure, **kwargs) if closure is not None else self.optim.step(**kwargs)
@@ -101,6 +104,22 @@ class ZeroRedundancyOptimizer(Optimizer):
                     if rank != self.rank:
                         for p, part in zip(params, flat.split([p.numel() for p in params])):
                             p.copy_(part.view(p.shape))
+
+    # -- uneven inputs ----------------------------------------------------------------------------
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What a process without batches does for this optimiser: its part of each step."""
+        return _StepHook(self)
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the parameters."""
+        return self.param_groups[0]["params"][0].device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The processes that share the state."""
+        return self.process_group
 
     # -- files ------------------------------------------------------------------------------------
 
@@ -153,6 +172,16 @@ class ZeroRedundancyOptimizer(Optimizer):
         state = {order[n]: s for n, s in state_dict["state"].items() if n in wanted}
         self.optim.load_state_dict({"state": state, "param_groups": groups})
         self.state = self.optim.state
+
+
+class _StepHook(JoinHook):
+    """Steps for a rank that has no more batches: its parameters are nobody else's."""
+
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self.optimizer = optimizer
+
+    def main_hook(self) -> None:
+        self.optimizer.step()
 
 
 def _nothing(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:

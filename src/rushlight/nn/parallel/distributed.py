@@ -352,10 +352,7 @@ def _check(module: Module, device_ids: Any, mixed_precision: Any) -> None:
             "requires a gradient."
         )
     if device_ids is not None and len(device_ids) > 1:
-        raise ValueError(
-            "device_ids can only be None or contain a single element. "
-            f"Input device_ids: {device_ids}"
-        )
+        raise ValueError("device_ids can only be None or contain a single element.")
     if mixed_precision is not None:
         raise NotImplementedError(
             "DistributedDataParallel(mixed_precision=...): use autocast, and "
