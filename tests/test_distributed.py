@@ -121,6 +121,21 @@ def test_toy_style_script() -> None:
 
 
 @needs_mpi
+def test_elastic_style_script_resumes_from_its_snapshot(tmp_path: Path) -> None:
+    told = []
+    for name, more in (("whole", ()), ("failed", ("--fail",))):
+        words = ("run", "torchrun", "--standalone", "--nproc_per_node=2", "--max_restarts=1")
+        where = str(tmp_path / f"{name}.pt")
+        script = str(HERE / "elastic_style.py")
+        told.append(python("-m", "rushlight", *words, script, "--snapshot", where, *more))
+        assert told[-1].returncode == 0, told[-1].stdout + told[-1].stderr
+    weights = [re.findall(r"rank \d of 2 weights (\S+)", d.stdout) for d in told]
+    assert len(weights[0]) == 2 and len(set(weights[0] + weights[1])) == 1, weights
+    assert told[1].stdout.count("Resuming training from snapshot at Epoch 2") == 2
+    assert "a node was lost" in told[1].stderr and "rank 1 (pid" in told[1].stderr
+
+
+@needs_mpi
 def test_first_traceback_is_shown_and_restarts_are_counted(tmp_path: Path) -> None:
     script = tmp_path / "fails.py"
     script.write_text(

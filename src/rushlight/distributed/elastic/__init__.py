@@ -1,1 +1,1 @@
-"""`torch.distributed.elastic`: as far as scripts touch it."""
+"""`torch.distributed.elastic`: what scripts under torchrun import of it."""
