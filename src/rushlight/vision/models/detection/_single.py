@@ -1,15 +1,19 @@
-"""What the detectors in one stage share: the walk through a picture, and the choice of detections."""
+"""What the detectors in one stage share: their parts, the walk through a picture, and the choice of detections."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .... import nn
 from ....core.tensor import Tensor
 from ....operators.shape.join import cat
 from ... import ops
+from ...ops.feature_pyramid_network import LastLevelP6P7
+from .faster_rcnn import MEAN, STD, resnet50_backbone
 from .generalized_rcnn import as_maps, check_degenerate, check_training, sizes_of
+from .transform import GeneralizedRCNNTransform
 
 Target = dict[str, Tensor]
 
@@ -21,6 +25,35 @@ class SingleStage(nn.Module):
     backbone: Any
     head: Any
     anchor_generator: Any
+
+    score_thresh: float
+    nms_thresh: float
+    detections_per_img: int
+    topk_candidates: int
+
+    def _set_up(
+        self,
+        backbone: nn.Module,
+        anchor_generator: Any,
+        make_head: Callable[[int, int], Any],
+        pictures: tuple[Any, int, list[float] | None, list[float] | None],
+        thresholds: tuple[float, float, int, int],
+        **kwargs: Any,
+    ) -> None:
+        """The parts, in torchvision's order.
+
+        `make_head` gets the channels of a map and the anchors of a place; `pictures` are the sizes, mean and spread of
+        pictures; `thresholds` are those of scores and overlaps, and the most detections and candidates.
+        """
+        self.backbone = backbone
+        self.anchor_generator = anchor_generator
+        channels: Any = backbone.out_channels
+        self.head = make_head(channels, anchor_generator.num_anchors_per_location()[0])
+        low, high, mean, std = pictures
+        self.transform = GeneralizedRCNNTransform(low, high, mean or MEAN, std or STD, **kwargs)
+        self.score_thresh, self.nms_thresh, self.detections_per_img, self.topk_candidates = (
+            thresholds
+        )
 
     def eager_outputs(self, losses: dict[str, Tensor], detections: list[Target]) -> Any:
         """Losses in training, detections otherwise."""
@@ -53,6 +86,29 @@ class SingleStage(nn.Module):
         return self.eager_outputs(
             {}, self.transform.postprocess(found, batch.image_sizes, originals)
         )
+
+
+def check_backbone(backbone: nn.Module) -> None:
+    """Refuse a backbone that does not say how many channels its maps have."""
+    if not hasattr(backbone, "out_channels"):
+        raise ValueError(
+            "backbone should contain an attribute out_channels specifying the number of output channels "
+            "(assumed to be the same for all the levels)"
+        )
+
+
+def pyramid_on_resnet50(
+    below: Any,
+    trained: bool,
+    trainable: int | None,
+    progress: bool,
+    last: int = 256,
+    **options: Any,
+) -> Any:
+    """ResNet-50 with maps of five sizes; the two smallest are made of a map with `last` channels."""
+    blocks = partial(LastLevelP6P7, last, 256)
+    extra: dict[str, Any] = {"returned_layers": [2, 3, 4], "extra_blocks": blocks, **options}
+    return resnet50_backbone(below, trained, trainable, progress, **extra)
 
 
 def best_of_levels(

@@ -14,16 +14,13 @@ from ....operators.create.filled import full
 from ....operators.create.like import zeros_like
 from ....operators.shape.join import cat, stack
 from ...ops import generalized_box_iou_loss, sigmoid_focal_loss
-from ...ops.feature_pyramid_network import LastLevelP6P7
 from .._build import build_on, weights
 from .._weights import coco
 from ..resnet import ResNet50_Weights
 from . import _utils as det_utils
-from ._single import SingleStage, best_of_levels, in_order
+from ._single import SingleStage, best_of_levels, check_backbone, in_order, pyramid_on_resnet50
 from .anchor_utils import AnchorGenerator
-from .faster_rcnn import MEAN, STD, resnet50_backbone
 from .retinanet import prior_bias, small_normal
-from .transform import GeneralizedRCNNTransform
 
 __all__ = ["FCOS", "FCOS_ResNet50_FPN_Weights", "fcos_resnet50_fpn"]
 
@@ -239,30 +236,28 @@ class FCOS(SingleStage):
         **kwargs: Any,
     ) -> None:
         super().__init__()
-        if not hasattr(backbone, "out_channels"):
-            raise ValueError(
-                "backbone should contain an attribute out_channels specifying the number of output channels "
-                "(assumed to be the same for all the levels)"
-            )
-        self.backbone = backbone
-        self.anchor_generator = anchor_generator or AnchorGenerator(
+        check_backbone(backbone)
+
+        def make_head(channels: int, count: int) -> Any:
+            if count != 1:
+                raise ValueError(
+                    f"anchor_generator.num_anchors_per_location()[0] should be 1 instead of {count}"
+                )
+            return head or FCOSHead(channels, count, num_classes)
+
+        anchors = anchor_generator or AnchorGenerator(
             ((8,), (16,), (32,), (64,), (128,)), ((1.0,),) * 5
         )
-        count = self.anchor_generator.num_anchors_per_location()[0]
-        if count != 1:
-            raise ValueError(
-                "anchor_generator.num_anchors_per_location()[0] should be 1 instead of "
-                + str(count)
-            )
-        channels: Any = backbone.out_channels
-        self.head = head or FCOSHead(channels, count, num_classes)
-        self.box_coder = det_utils.BoxLinearCoder(normalize_by_size=True)
-        self.transform = GeneralizedRCNNTransform(
-            min_size, max_size, image_mean or MEAN, image_std or STD, **kwargs
+        self._set_up(
+            backbone,
+            anchors,
+            make_head,
+            (min_size, max_size, image_mean, image_std),
+            (score_thresh, nms_thresh, detections_per_img, topk_candidates),
+            **kwargs,
         )
+        self.box_coder = det_utils.BoxLinearCoder(normalize_by_size=True)
         self.center_sampling_radius = center_sampling_radius
-        self.score_thresh, self.nms_thresh = score_thresh, nms_thresh
-        self.detections_per_img, self.topk_candidates = detections_per_img, topk_candidates
 
     def _match(self, boxes: Tensor, anchors: Tensor, counts: list[int]) -> Tensor:
         """The smallest box that a place is near the middle of and whose size suits its map."""
@@ -325,11 +320,7 @@ def _on_resnet50(
     num_classes: int, below: Any, trained: bool, progress: bool = True,
     trainable_backbone_layers: int | None = None, **kwargs: Any,
 ) -> FCOS:  # fmt: skip
-    extra: dict[str, Any] = {
-        "returned_layers": [2, 3, 4],
-        "extra_blocks": partial(LastLevelP6P7, 256, 256),
-    }
-    backbone = resnet50_backbone(below, trained, trainable_backbone_layers, progress, **extra)
+    backbone = pyramid_on_resnet50(below, trained, trainable_backbone_layers, progress)
     return FCOS(backbone, num_classes, **kwargs)
 
 

@@ -15,15 +15,13 @@ from ....operators.create.like import zeros_like
 from ....operators.shape.join import cat
 from ... import ops
 from ...ops import Conv2dNormActivation, sigmoid_focal_loss
-from ...ops.feature_pyramid_network import LastLevelP6P7
 from .._build import build_on, weights
 from .._weights import coco
 from ..resnet import ResNet50_Weights
 from . import _utils as det_utils
-from ._single import SingleStage, best_of_levels, in_order
+from ._single import SingleStage, best_of_levels, check_backbone, in_order, pyramid_on_resnet50
 from .anchor_utils import AnchorGenerator
-from .faster_rcnn import MEAN, STD, resnet50_backbone, without_eps
-from .transform import GeneralizedRCNNTransform
+from .faster_rcnn import without_eps
 
 __all__ = [
     "RetinaNet", "RetinaNet_ResNet50_FPN_V2_Weights", "RetinaNet_ResNet50_FPN_Weights", "retinanet_resnet50_fpn",
@@ -280,29 +278,23 @@ class RetinaNet(SingleStage):
         **kwargs: Any,
     ) -> None:
         super().__init__()
-        if not hasattr(backbone, "out_channels"):
-            raise ValueError(
-                "backbone should contain an attribute out_channels specifying the number of output channels "
-                "(assumed to be the same for all the levels)"
-            )
+        check_backbone(backbone)
         if not isinstance(anchor_generator, (AnchorGenerator, type(None))):
             raise TypeError(
                 f"anchor_generator should be of type AnchorGenerator or None instead of {type(anchor_generator)}"
             )
-        self.backbone = backbone
-        self.anchor_generator = anchor_generator or _default_anchorgen()
-        count = self.anchor_generator.num_anchors_per_location()[0]
-        channels: Any = backbone.out_channels
-        self.head = head or RetinaNetHead(channels, count, num_classes)
+        self._set_up(
+            backbone,
+            anchor_generator or _default_anchorgen(),
+            lambda channels, count: head or RetinaNetHead(channels, count, num_classes),
+            (min_size, max_size, image_mean, image_std),
+            (score_thresh, nms_thresh, detections_per_img, topk_candidates),
+            **kwargs,
+        )
         self.proposal_matcher = proposal_matcher or det_utils.Matcher(
             fg_iou_thresh, bg_iou_thresh, allow_low_quality_matches=True
         )
         self.box_coder = det_utils.BoxCoder(weights=(1.0, 1.0, 1.0, 1.0))
-        self.transform = GeneralizedRCNNTransform(
-            min_size, max_size, image_mean or MEAN, image_std or STD, **kwargs
-        )
-        self.score_thresh, self.nms_thresh = score_thresh, nms_thresh
-        self.detections_per_img, self.topk_candidates = detections_per_img, topk_candidates
 
     def compute_loss(
         self, targets: list[Target], head_outputs: dict[str, Tensor], anchors: list[Tensor]
@@ -346,11 +338,7 @@ def _on_resnet50(
     num_classes: int, below: Any, trained: bool, progress: bool = True,
     trainable_backbone_layers: int | None = None, **kwargs: Any,
 ) -> RetinaNet:  # fmt: skip
-    extra: dict[str, Any] = {
-        "returned_layers": [2, 3, 4],
-        "extra_blocks": partial(LastLevelP6P7, 256, 256),
-    }
-    backbone = resnet50_backbone(below, trained, trainable_backbone_layers, progress, **extra)
+    backbone = pyramid_on_resnet50(below, trained, trainable_backbone_layers, progress)
     return RetinaNet(backbone, num_classes, **kwargs)
 
 
@@ -358,12 +346,8 @@ def _on_resnet50_v2(
     num_classes: int, below: Any, trained: bool, progress: bool = True,
     trainable_backbone_layers: int | None = None, **kwargs: Any,
 ) -> RetinaNet:  # fmt: skip
-    extra: dict[str, Any] = {
-        "returned_layers": [2, 3, 4],
-        "extra_blocks": partial(LastLevelP6P7, 2048, 256),
-    }
-    backbone: Any = resnet50_backbone(
-        below, trained, trainable_backbone_layers, progress, frozen=False, **extra
+    backbone = pyramid_on_resnet50(
+        below, trained, trainable_backbone_layers, progress, last=2048, frozen=False
     )
     anchors = _default_anchorgen()
     count = anchors.num_anchors_per_location()[0]
