@@ -75,3 +75,50 @@ def test_what_is_not_contiguous_is_kept_once() -> None:
         return seen, kept
 
     both(program, replays=4)
+
+
+@pytest.mark.parametrize("take", ["view", "data", "transposed"])
+def test_views_of_a_compiled_steps_gradients_are_kept(take: str) -> None:
+    """A view without a base tensor holds nothing but memory, which the next replay must leave alone."""
+    net = nn.Linear(6, 3)
+    opt = optim.SGD(net.parameters(), lr=0.1)
+
+    @rl.compile
+    def step(x: Any) -> Any:
+        opt.zero_grad()
+        loss = net(x).pow(2).mean()
+        loss.backward()
+        opt.step()
+        return loss
+
+    views = {
+        "view": lambda g: g[1:].detach(),
+        "data": lambda g: g.data[0].data,
+        "transposed": lambda g: g.t().detach(),
+    }
+    kept, copies = [], []
+    for x in _inputs(8):
+        step(x)
+        kept.append(views[take](net.weight.grad))
+        copies.append(kept[-1].clone())
+    for i, (a, b) in enumerate(zip(kept, copies)):
+        assert rl.equal(a, b), i
+
+
+def test_detached_views_are_kept() -> None:
+    def program() -> Any:
+        net, kept, seen = nn.Linear(6, 3), [], []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for x in _inputs():
+            opt.zero_grad()
+            out = net(x)
+            kept.append(out[1:].detach())
+            loss = out.pow(2).mean()
+            loss.backward()
+            kept.append(net.weight.grad[0].detach())
+            del out
+            opt.step()
+            seen.append(loss.item())
+        return seen, kept
+
+    both(program, replays=6)

@@ -19,8 +19,27 @@ def _threads(ours: str, openmp: str) -> int:
     return int(first) if first.isdecimal() else 0
 
 
+# Settings that decide how a kernel computes: recorded programs depend on them.
+_NUMERICS = (
+    "cpu_engine", "float32_matmul_precision", "cudnn_enabled", "cudnn_benchmark", "cudnn_deterministic",
+    "cudnn_allow_tf32", "deterministic",
+)  # fmt: skip
+
+
 class Settings:
     """Process-wide settings; everything here can be set before or after import."""
+
+    numerics: tuple = ()  # the values of those that programs depend on
+    before_change: tuple = ()  # functions that are called before one of them gets another value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _NUMERICS or getattr(self, name, None) == value:
+            object.__setattr__(self, name, value)
+            return
+        for tell in self.before_change:
+            tell()
+        object.__setattr__(self, name, value)
+        object.__setattr__(self, "numerics", tuple([getattr(self, n, None) for n in _NUMERICS]))
 
     def __init__(self) -> None:  # written out: a dataclass would cost 4 ms at import
         # The module name that dtypes, sizes and errors print: `rushlight run` sets it to "torch".

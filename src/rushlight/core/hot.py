@@ -13,7 +13,7 @@ from typing import Any
 
 from ..base.config import settings
 from ..runtime.door import run
-from ..runtime.thread import here, settle
+from ..runtime.thread import here, settle, tracers
 
 _PACKAGE = __name__.split(".")[0] + "."
 
@@ -108,7 +108,18 @@ def tracing(mode: bool | None = None) -> bool:
 
 
 def _settle_before_forks() -> None:
-    """Compute what is waiting before a fork, so that the child process finds the values."""
+    """Compute what is waiting before a fork, so that the child process finds the values, and before settings change."""
     if not meeting.forks and hasattr(os, "register_at_fork"):
         meeting.forks = True
         os.register_at_fork(before=settle)
+    if _interrupt not in settings.before_change:
+        settings.before_change += (_interrupt,)
+
+
+def _interrupt() -> None:
+    """A kernel that waits must not be computed under settings that are made after its call."""
+    for tracer in list(tracers):
+        if tracer is getattr(here.tracer, "tracer", here.tracer):
+            tracer.interrupt("a setting was changed")
+        else:
+            tracer.settle_from_outside()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from copy import copy as shallow
 from typing import Any
 
+from ...base.config import settings
 from ...core.memory import root_array
 from ..lower.choose import lower
 from ..passes import again, optimise
@@ -40,6 +41,7 @@ class Path(Running):
         self.steps: list[Step] = []  # all kernels, those of macros included
         self.inside: set[int] = set()  # numbers that only kernels of macros know
         self.launches = self.misses = 0
+        self.numerics = settings.numerics  # that the program is made for
         self.table: Any = None  # of the cursor in C
         self._read(second)
         self.kernels = len(self.steps)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from ...base.config import settings
 from ...base.locks import new_rlock
 from ...core.exposed import exposed
 from ...core.hot import Watch, line_of_user
@@ -51,6 +52,7 @@ class Tracer(Matching):
         self.lock = new_rlock()
         self.report = Report()
         self.exposure = exposed.version
+        self.numerics = settings.numerics
         self.idle = 0  # places in a row behind which nothing is tried any more
         self.rested = 0  # how long the last rest was
         self.thread = threading.get_ident()
@@ -69,6 +71,8 @@ class Tracer(Matching):
         self.place = place
         if self.exposure != exposed.version:
             self._drop_shown()
+        if self.numerics is not settings.numerics:
+            self._change_paths()
         if place.why is not None or not self._is_usual():
             self.idle += 1
             if self.idle >= PATIENCE and here.tracer is self:
@@ -309,6 +313,14 @@ class Tracer(Matching):
         if self.cursor.at != len(path.events):
             return False
         return path.is_settled(self.cursor.now)
+
+    def _change_paths(self) -> None:
+        """Other settings: what was heard under the old ones is of no use."""
+        self.numerics = settings.numerics
+        for path in [p for p in self.paths if p.numerics != self.numerics]:
+            self._drop(path)
+        for place in self.places.values():
+            place.recent.clear()
 
     def _drop_shown(self) -> None:
         """Drop paths that read memory which the user can change by NumPy from now on."""

@@ -51,10 +51,7 @@ def mode() -> tuple:
     state = here.state & (GRAD | INFERENCE | CASTING)
     casts = here.casts
     switches = (*casts.enabled.items(), *casts.dtype.items()) if state & CASTING else None
-    return (
-        state, dtypes.get_default_dtype(), switches, settings.deterministic,
-        settings.float32_matmul_precision, settings.cpu_engine,
-    )  # fmt: skip
+    return state, dtypes.get_default_dtype(), switches, settings.numerics
 
 
 def like_these(tensors: Sequence[Tensor]) -> Callable[[tuple], bool] | None:
