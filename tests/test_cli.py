@@ -262,7 +262,7 @@ def test_folders_that_cannot_be_used(tmp_path, capsys) -> None:
     broken = tmp_path / "broken" / "dots" / "1.png"
     broken.write_text("no image")
     said = train("--data", tmp_path / "broken", "--strict")
-    assert f"the first is {broken} (broken: {broken} is not an image that Pillow can read)" in said
+    assert f"the first is {broken} (broken: it is not an image that Pillow can read)" in said
     assert "'dots' has fewer than 5 images that can be used" in train("--data", tmp_path / "broken")
     (tmp_path / "file").touch()
     assert "a file, where a folder" in train("--data", tmp_path / "file")

@@ -88,7 +88,8 @@ class OnDisk:
     """
 
     def __init__(self, side: int, root: str) -> None:
-        key = hashlib.sha256(f"{FORMAT} {side} {os.path.abspath(root)}".encode()).hexdigest()[:20]
+        key = f"{FORMAT} {side} {os.path.abspath(root)}"
+        key = hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()[:20]
         self.folder = os.path.join(settings.cache_dir, "pictures", key)
         try:
             os.makedirs(self.folder, exist_ok=True)

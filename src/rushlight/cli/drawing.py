@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 import numpy as np
+
+from .errors import short
 
 ABSENT = "no picture: that needs matplotlib, `pip install 'rushlight[plot]'`"
 
@@ -48,8 +51,9 @@ def draw_confusion(path: str, result: Any) -> None:
     shown = axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     figure.colorbar(shown, label="share of the true class", fraction=0.046)
     if n <= 30:
-        axis.set_xticks(range(n), result.classes, rotation=60, ha="right")
-        axis.set_yticks(range(n), result.classes)
+        names = [short(name) for name in result.classes]
+        axis.set_xticks(range(n), names, rotation=60, ha="right", parse_math=False)
+        axis.set_yticks(range(n), names, parse_math=False)  # a dollar is a dollar
     if n <= 12:
         for (i, j), count in np.ndenumerate(result.matrix):
             color = "white" if shares[i, j] > 0.5 else "black"
@@ -58,7 +62,9 @@ def draw_confusion(path: str, result: Any) -> None:
     axis.set_xlabel("answered")
     axis.set_ylabel("true")
     axis.set_title(f"accuracy {result.accuracy:.1%}")
-    figure.savefig(path, bbox_inches="tight")  # long class names
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # of scripts that the font lacks
+        figure.savefig(path, bbox_inches="tight")  # long class names
 
 
 def plain_numbers(axis: Any) -> None:

@@ -16,6 +16,12 @@ class UsageError(Exception):
         return text if len(text) <= LONGEST else text[:LONGEST] + " ..."
 
 
+def short(text: str, most: int = 40) -> str:
+    """`printable`, cut to a length that leaves room in a table."""
+    text = printable(text)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 def printable(text: str) -> str:
     """Text of a file as a terminal may show it: no control characters, which could rewrite the screen."""
     if text.isprintable():

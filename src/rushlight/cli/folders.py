@@ -105,6 +105,11 @@ def _split(
         if "val" not in given and val:
             chosen = max(1, round((len(free) - held) * val))
             parts["val"] += free[held : held + chosen]
+        if len(free) == held + chosen:
+            raise UsageError(
+                f"--data {listing.root}: --test-split {test:g} and --val-split {val:g} leave no picture of "
+                f"class {name!r} to train on: give smaller ones"
+            )
         parts["train"] += free[held + chosen :]
     if not parts["test"] and not parts["val"]:
         raise UsageError(

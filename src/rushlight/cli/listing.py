@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -15,8 +17,21 @@ PARTS = {
     "train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val", "dev": "val",
     "test": "test", "testing": "test",
 }  # fmt: skip
-_PATHS, _LABELS = ("path", "file", "filename", "image"), ("label", "class", "target")
+_PATHS = (
+    "path",
+    "file",
+    "filename",
+    "image",
+    "file_name",
+    "filepath",
+    "file_path",
+    "image_path",
+    "img_path",
+    "img",
+)
+_LABELS = ("label", "class", "target", "labels", "class_name", "category")
 _SPLITS = ("split", "part", "set")
+_SEPARATORS = (",", ";", "\t")  # spreadsheets of many countries write semicolons
 
 
 class Sample(NamedTuple):
@@ -153,10 +168,12 @@ def _check(path: str, classes: list[str], samples: list[Sample]) -> None:
 def _from_csv(path: str) -> Listing:
     """`path,label[,split]`; paths are relative to the file's folder."""
     rows = _rows(path)
+    if not rows:
+        raise UsageError(f"--data {path}: there is no line after the first: path,label is expected")
     base = os.path.dirname(path)
     classes = sorted({label for _, label, _ in rows})
     number = {name: i for i, name in enumerate(classes)}
-    samples = [Sample(os.path.join(base, name), number[label], part) for name, label, part in rows]
+    samples = [Sample(_place(base, name), number[label], part) for name, label, part in rows]
     _check(path, classes, [s for s in samples if s.part in ("", "train")])
     parts = {s.part for s in samples}
     if "" in parts and len(parts) > 1:
@@ -166,14 +183,36 @@ def _from_csv(path: str) -> Listing:
     return Listing(path, samples, classes, "a CSV file", 0)
 
 
+def _place(base: str, name: str) -> str:
+    """Where a file lies; what Windows wrote with backslashes is found elsewhere, too."""
+    place = os.path.join(base, name)
+    if os.sep == "/" and "\\" in name and not os.path.exists(place):
+        return os.path.join(base, name.replace("\\", "/"))
+    return place
+
+
 def _rows(path: str) -> list[tuple[str, str, str]]:
     try:
-        with open(path, newline="", encoding="utf-8-sig") as f:
-            table = csv.reader(f, delimiter="\t" if path.lower().endswith(".tsv") else ",")
-            head = [cell.strip().lower() for cell in next(table, [])]
-            return list(_cells(path, table, *_columns(path, head)))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        text = _text(path)
+        first = re.split(r"[\r\n]", text, maxsplit=1)[0]
+        table = csv.reader(io.StringIO(text, ""), delimiter=max(_SEPARATORS, key=first.count))
+        head = [re.sub(r"[\s-]+", "_", cell.strip().lower()) for cell in next(table, [])]
+        return list(_cells(path, table, *_columns(path, head)))
+    except (OSError, csv.Error) as error:
         raise UsageError(f"--data {path} cannot be read: {error}") from None
+
+
+def _text(path: str) -> str:
+    """The file as text: UTF-8, or UTF-16 where its first bytes say so."""
+    with open(path, "rb") as f:
+        content = f.read()
+    coding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    try:
+        return content.decode(coding)
+    except UnicodeDecodeError:
+        raise UsageError(
+            f"--data {path} is not UTF-8 text: save it as UTF-8 (spreadsheets offer `CSV UTF-8`)"
+        ) from None
 
 
 def _columns(path: str, head: list[str]) -> tuple[int, int, int | None]:

@@ -70,4 +70,4 @@ def _draw(path: str, points: list[tuple[float, float]], best: float) -> None:
     drawn = drawn.replace("<svg ", "<svg xmlns='http://www.w3.org/2000/svg' ", 1)
     drawn = drawn.replace(">", f"><style>{STYLE}</style><rect width='100%' height='100%' fill='var(--card)'/>", 1)  # fmt: skip
     with atomic_write(path, "wb") as f:
-        f.write(drawn.encode())
+        f.write(drawn.encode(errors="backslashreplace"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Any
@@ -22,6 +23,7 @@ def main(argv: list[str] | None = None) -> int:
         return launch(args[1:])  # these options are torchrun's
     from .options import parser
 
+    _show_what_cannot_be_encoded()
     try:
         chosen = parser().parse_args(args)
         if getattr(chosen, "config", None):
@@ -44,6 +46,13 @@ def main(argv: list[str] | None = None) -> int:
             return 141
         print(f"rushlight: {printable(str(error))}", file=sys.stderr)
         return 1
+
+
+def _show_what_cannot_be_encoded() -> None:
+    """File names need not be UTF-8, nor terminals: what one of them lacks is shown as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _with_file(parser: Any, args: list[str], path: str) -> Any:

@@ -35,7 +35,8 @@ def write_report(
     ])  # fmt: skip
     path = os.path.join(args.out, "report.html")
     with atomic_write(path, "wb") as f:
-        f.write(page(f"{name}: {result.accuracy:.1%}", body).encode())
+        text = page(f"{printable(name)}: {result.accuracy:.1%}", body)
+        f.write(text.encode(errors="backslashreplace"))  # file names need not be UTF-8
     return path
 
 
@@ -69,7 +70,7 @@ def _head(
     told = f"<p class='warning'>{escape(warning)}</p>" if warning else ""
     source = escape(printable(os.path.basename(images.name) or images.name))
     return (
-        f"<header><h1>{escape(name)}</h1><p>{escape(args.model)} on {source}, {images.size}×{images.size} pixels; "
+        f"<header><h1>{escape(printable(name))}</h1><p>{escape(args.model)} on {source}, {images.size}×{images.size} pixels; "
         f"{escape(record['started'].replace('T', ' '))}</p></header>{told}<div class='numbers'>{''.join(cards)}</div>"
     )
 

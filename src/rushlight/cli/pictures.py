@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import struct
 import warnings
 import zlib
@@ -75,10 +76,22 @@ def read_picture(path: Any, mode: str = "RGB", name: str | None = None) -> Any:
         raise UsageError(f"{name} is a folder, not an image") from None
     except UnidentifiedImageError:
         raise UsageError(f"{name} is not an image that Pillow can read") from None
-    except (Image.DecompressionBombWarning, Image.DecompressionBombError):
-        raise TooLarge(f"{name} is too large an image") from None
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
+        raise TooLarge(f"{name} is too large an image{_pixels(error)}") from None
     except BROKEN as error:
         raise UsageError(f"{name} cannot be read: {error}") from None
+
+
+def _pixels(error: Exception) -> str:
+    """How many pixels Pillow found too many, and how many it takes."""
+    from PIL import Image
+
+    found, most = re.search(r"\((\d+) pixels\)", str(error)), Image.MAX_IMAGE_PIXELS
+    if found is None or not most:
+        return ""
+    return (
+        f": {int(found[1]) / 1e6:,.0f} million pixels, where {most / 1e6:,.0f} million are the most"
+    )
 
 
 def _as_mode(picture: Any, mode: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .errors import printable
+from .errors import short
 from .scores import TOP, Result
 
 # With more classes than this the matrix does not fit a screen.
@@ -29,7 +29,7 @@ def table(result: Result, by_class: bool = False) -> str:
 
 
 def _names(result: Result) -> tuple[list[str], int]:
-    names = [printable(name) for name in result.classes]
+    names = [short(name) for name in result.classes]
     return names, max(len("true class"), *map(len, names))
 
 
@@ -76,8 +76,12 @@ def chance_warning(result: Result) -> str | None:
     if not result.at_chance():
         return None
     name, share = result.commonest()
+    told = "is no better than chance"
+    if result.accuracy > share:
+        low, high = result.interval()
+        told = f"of {len(result.truth)} pictures may be chance (between {low:.1%} and {high:.1%} at 95 %)"
     return (
-        f"Warning: {result.accuracy:.1%} is no better than chance: always answering {printable(name)!r} gets "
+        f"Warning: {result.accuracy:.1%} {told}: always answering {short(name)!r} gets "
         f"{share:.1%}. Try --lr-find for another rate, more --epochs, a larger --size, --model resnet18, or "
         f"--weights to start from; look at the pictures in the report to see that the labels are right."
     )

@@ -54,6 +54,7 @@ def scan(listing: Listing, store: Any, side: int, quiet: bool) -> Scan:
     with pillow_rules(), bar("Looking at pictures", len(listing.samples), quiet) as step:
         order = sorted(range(len(listing.samples)), key=lambda i: _FIRST[listing.samples[i].part])
         first: dict[str, Sample] = {}
+        doubted: set[str] = set()
         for i, seen in zip(order, _all(listing.samples, order, store, side)):
             sample = listing.samples[i]
             problem = seen.problem or _again(sample, first, seen.entry, listing.classes)
@@ -64,9 +65,11 @@ def scan(listing: Listing, store: Any, side: int, quiet: bool) -> Scan:
                 store.add(sample.path, seen.entry, seen.pixels)
             else:
                 problems.append(problem)
+                if problem.kind == "contradiction" and seen.entry is not None:
+                    doubted.add(first[seen.entry.digest].path)
             step()
     store.close()
-    return _without_contradictions(found, problems, store)
+    return _without_contradictions(found, problems, doubted, store)
 
 
 def _all(samples: list[Sample], order: list[int], store: Any, side: int) -> Iterator[_Seen]:
@@ -90,7 +93,7 @@ def _look(path: str, store: Any, side: int) -> _Seen:
             return _Seen(None, None, Problem(path, "empty", "the file has no content"))
         with open(path, "rb") as f:
             digest = hashlib.file_digest(f, "sha1").hexdigest()
-        picture = read_picture(path)
+        picture = read_picture(path, name="it")
     except FileNotFoundError:
         return _Seen(None, None, Problem(path, "missing", "no such file"))
     except TooLarge as error:
@@ -121,12 +124,10 @@ def _again(
     )  # fmt: skip
 
 
-def _without_contradictions(found: list[Sample], problems: list[Problem], store: Any) -> Scan:
+def _without_contradictions(
+    found: list[Sample], problems: list[Problem], doubted: set[str], store: Any
+) -> Scan:
     """A picture that two classes claim teaches neither: the first goes, too."""
-    doubted = {
-        p.why.partition("the same file as ")[2].partition(", which is ")[0]
-        for p in problems if p.kind == "contradiction"
-    }  # fmt: skip
     if not doubted:
         return Scan(found, problems, store)
     kept = [i for i, s in enumerate(found) if s.path not in doubted]

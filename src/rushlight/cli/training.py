@@ -80,7 +80,8 @@ class Run:
             progress = Progress(self.args.epochs, self.args.quiet)
             try:
                 while self.epoch < self.args.epochs and not caught and not self._patience_is_out():
-                    self._epoch(progress, caught)
+                    with _batches_of_one_told():
+                        self._epoch(progress, caught)
                     if self.step == self.steps:
                         self._close_epoch(progress)
                     self.save()
@@ -259,6 +260,19 @@ class Run:
         """With more epochs than before, the rate is that of the longer run at this step."""
         for group, share in zip(self.optimizer.param_groups, self.schedule.lr_lambdas):
             group["lr"] = group["initial_lr"] * share(self.schedule.last_epoch)
+
+
+@contextlib.contextmanager
+def _batches_of_one_told() -> Iterator[None]:
+    """Batch norm over one image whose maps are one pixel has no variance: that can be mended."""
+    try:
+        yield
+    except ValueError as error:
+        if "more than 1 value per channel" not in str(error):
+            raise
+        raise UsageError(
+            "batch normalisation cannot work on one image of so few pixels: give a larger --batch-size or --size"
+        ) from None
 
 
 def steps_of(images: int, batch: int) -> int:

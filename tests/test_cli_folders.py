@@ -1,0 +1,192 @@
+"""Folders and tables that nobody prepared: odd names, odd separators, splits that leave nothing, one picture a step."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cli_help import CLASSES, COMMAND, environment, picture, write_pictures
+from rushlight.cli import main
+from rushlight.cli.errors import UsageError
+from rushlight.cli.listing import list_pictures
+from rushlight.cli.pictures import TooLarge, open_picture
+from rushlight.cli.report import chance_warning, table
+from rushlight.cli.scores import Result
+from rushlight.cli.sources import find_source, load_images
+
+Image = pytest.importorskip("PIL.Image")
+
+SMALL = ["--model", "lenet", "--size", "16", "--epochs", "1"]
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory) -> Path:
+    return write_pictures(tmp_path_factory.mktemp("data") / "photos", 20)
+
+
+def load(path: Path, **more):
+    plain = {"size": 16, "augment": "none", "val_split": 0.1, "test_split": 0.2, "cache": "memory", "quiet": True,
+             "strict": False, "class_weights": False, "data_dir": "data"}  # fmt: skip
+    return load_images(find_source(os.fspath(path)), SimpleNamespace(**{**plain, **more}))
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def written(photos: Path, head: str = "path,label", separator: str = ",", slash: str = "/") -> str:
+    rows = [f"{kind}/{i}.png,{kind}" for kind in CLASSES for i in range(20)]
+    rows = [row.replace("/", slash) for row in rows]
+    return "\n".join([head, *rows, ""]).replace(",", separator)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"], ids=["comma", "semicolon", "tab"])
+@pytest.mark.parametrize("coding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
+def test_tables_as_programs_write_them(photos: Path, separator: str, coding: str, end: str) -> None:
+    path = photos / "table.csv"
+    path.write_bytes(written(photos, separator=separator).replace("\n", end).encode(coding))
+    found = list_pictures(str(path))
+    assert found.classes == sorted(CLASSES) and len(found.samples) == 60
+    assert all(os.path.exists(s.path) for s in found.samples)
+
+
+@pytest.mark.parametrize("head", ["Image Path,Class Name", "file_name,category", "filepath,labels"])
+def test_columns_by_their_usual_names(photos: Path, head: str) -> None:
+    path = photos / "table.csv"
+    path.write_text(written(photos, head))
+    assert list_pictures(str(path)).classes == sorted(CLASSES)
+
+
+def test_paths_of_windows(photos: Path) -> None:
+    path = photos / "table.csv"
+    path.write_text(written(photos, slash="\\"))
+    assert all(os.path.exists(s.path) for s in list_pictures(str(path)).samples)
+
+
+@pytest.mark.parametrize(
+    "content, says",
+    [
+        ("path,label\ncaf\xe9.png,cat\n".encode("latin-1"), "is not UTF-8"),
+        (b"path,label\n", "no line after the first"),
+        (b"", "it is nothing"),
+    ],
+    ids=["latin", "head", "empty"],
+)
+def test_tables_that_cannot_be_used(tmp_path, content: bytes, says: str) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(UsageError, match=says):
+        list_pictures(str(tmp_path / "t.csv"))
+
+
+# -- splits, batches -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shares", [{"val_split": 0.9}, {"test_split": 0.9}])
+def test_splits_that_leave_nothing_to_train_on(tmp_path, shares: dict[str, float]) -> None:
+    write_pictures(tmp_path / "few", 5)
+    with pytest.raises(UsageError, match="leave no picture of class 'bars' to train on"):
+        load(tmp_path / "few", **shares)
+
+
+def test_a_batch_of_one_is_told_in_a_sentence(tmp_path, capsys) -> None:
+    write_pictures(tmp_path / "few", 5)
+    args = ["train", "--data", str(tmp_path / "few"), "--model", "resnet18", "--size", "8", "--batch-size", "1"]  # fmt: skip
+    assert main([*args, "--out", str(tmp_path / "run"), "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "larger --batch-size" in said
+
+
+# -- what the scan tells ---------------------------------------------------------------------------
+
+
+def test_a_contradiction_in_a_folder_with_words_of_ours(tmp_path) -> None:
+    """What is told of a picture is for people; the program does not read it again."""
+    root = write_pictures(tmp_path / "the same file as , which is x", 8)
+    shutil.copy(root / "bars" / "1.png", root / "dots" / "wrong.png")
+    images = load(root)
+    assert sorted(p.kind for p in images.problems) == ["contradiction"] * 2
+    kept = len(images.train) + len(images.val) + len(images.test)
+    assert kept == 23 and not any(p.endswith("wrong.png") for p in images.paths)
+
+
+def test_a_problem_does_not_repeat_the_path(tmp_path) -> None:
+    root = write_pictures(tmp_path / "photos", 8)
+    (root / "bars" / "page.png").write_text("<html>")
+    Image.new("L", (12_000, 9_000)).save(root / "bars" / "map.png")
+    why = {p.kind: p.why for p in load(root).problems}
+    assert why["broken"] == "it is not an image that Pillow can read"
+    assert why["too large"] == "it is too large an image: 108 million pixels, where 89 million are the most"  # fmt: skip
+    with pytest.raises(TooLarge, match=r"map\.png is too large an image: 108 million"):
+        open_picture(root / "bars" / "map.png")
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory) -> Path:
+    """Classes that are no UTF-8, mathematics, HTML, several lines, emoji, and very long."""
+    root = os.fsencode(tmp_path_factory.mktemp("odd")) + b"/photos \xe9"
+    names = [b"caf\xe9", b"$a_{$ 5$^^", b"<script>x<b>", b"new\nline", "🐱".encode(), b"a" * 200]
+    for n, name in enumerate(names):
+        os.makedirs(root + b"/" + name)
+        for i in range(6):
+            pixels = picture(CLASSES[n % 3], 10 * n + i)
+            with open(root + b"/" + name + b"/%d \xff.png" % i, "wb") as f:
+                Image.fromarray(pixels).save(f, "PNG")
+    return Path(os.fsdecode(root))
+
+
+@pytest.mark.parametrize("cache", ["memory", "disk"])
+def test_odd_names_are_trained_on_and_reported(odd: Path, tmp_path, monkeypatch, cache: str) -> None:  # fmt: skip
+    monkeypatch.setattr("rushlight.base.config.settings.cache_dir", str(tmp_path / "cache"))
+    out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/run \xe9"))
+    assert main(["train", "--data", str(odd), *SMALL, "--out", str(out), "--cache", cache]) == 0
+    text = (out / "report.html").read_text("utf-8")
+    assert "<script>x" not in text and "caf\\udce9" in text
+    assert (out / "confusion.png").stat().st_size > 1000
+    assert (
+        main(["train", "--config", str(out / "args.json"), "--out", str(tmp_path / "again")]) == 0
+    )
+
+
+def test_odd_names_on_a_strict_terminal(odd: Path, tmp_path) -> None:
+    """A terminal that knows no surrogates, or only ASCII, shows escapes and does not stop the program."""
+    where = {**environment(), "PYTHONIOENCODING": "ascii:strict"}
+
+    def call(*args: object) -> str:
+        done = subprocess.run([*COMMAND, *map(str, args)], cwd=tmp_path, env=where, capture_output=True)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout.decode("ascii")
+
+    assert "Look at it" in call("train", "--data", odd, *SMALL, "--out", "run")
+    assert call("predict", "run", odd, "--csv").count(".png") == 36
+    assert "caf" in call("eval", "run", "--by-class")
+
+
+def test_long_names_do_not_break_tables() -> None:
+    n = np.zeros(4)
+    names = ["a" * 200, "b"]
+    result = Result(names, np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), n + 1, n == 0, n)
+    for text in (table(result), table(result, by_class=True)):
+        assert max(map(len, text.splitlines()[3:])) < 120 and "aaa..." in text
+
+
+# -- chance ----------------------------------------------------------------------------------------
+
+
+def test_chance_is_not_claimed_where_pictures_are_too_few() -> None:
+    """One of three right answers more than chance: it may be chance, and that is what is said."""
+    truth = np.repeat(np.arange(6), 2)
+    answers = np.where(np.arange(12) < 4, truth, (truth + 1) % 6)
+    n = np.zeros(12)
+    some = chance_warning(Result(list("abcdef"), truth, answers, n, n == 0, n))
+    assert some is not None and "may be chance" in some and "13.8% and 60.9%" in some
+    none = chance_warning(Result(list("abcdef"), truth, truth * 0, n, n == 0, n))
+    assert none is not None and "no better than chance" in none
