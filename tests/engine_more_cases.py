@@ -23,6 +23,7 @@ def scatter(d: Draw) -> Iterator[Case]:
         index = np.broadcast_to(index.reshape(-1)[: taken[dim]].reshape(line), taken)
     x, source, along = d.floats(*shape), d.laid(*taken), {"dim": dim}
     yield "scatter_add", (x, index, source), along, 1e-6
+    yield "scatter", (x, index, d.one(source, 0, 2.5)), along, 0.0
     yield "gather", (x, index), along, 0.0
     yield "gather_grad", (d.laid(*taken), index), {**along, "shape": shape}, 1e-6
     source = np.where(np.abs(source) > 2, np.float32(np.nan), source)

@@ -1,10 +1,10 @@
 /* Adding at places that an index names, maybe many times: index_grad, index_put_into, scatter_add, gather_grad;
- * scatter_reduce, which keeps extremes or products; and gather, which reads there. Terms are taken in the order of
+ * scatter, which writes; scatter_reduce, which keeps extremes or products; and gather, which reads there. Terms are taken in the order of
  * the index on any number of threads, so that results do not depend on it. */
 #include "arrays.h"
 #include "codes.h"
 
-enum { ADD, TOP, BOTTOM, PROD, FILL, READ };
+enum { ADD, TOP, BOTTOM, PROD, WRITE, FILL, READ };
 
 /* An array of [outer][extent][width], and values of [outer][picks][width] for it. */
 typedef struct {
@@ -32,6 +32,7 @@ static void join_row(const Places *p, float *to, const float *v) {
     case TOP: RL->binary(B_MAX, to, v, to, n); break;
     case BOTTOM: RL->binary(B_MIN, to, v, to, n); break;
     case PROD: RL->binary(B_MUL, to, v, to, n); break;
+    case WRITE: memcpy(to, v, (size_t)n * 4); break;
     case FILL:
         for (idx k = 0; k < n; k++) to[k] = p->fill;
     }
@@ -47,12 +48,13 @@ static void whole_rows(const Places *p, idx o, idx low, idx high) {
         return;
     }
     float *out = p->out + o * p->extent * w;
-    const float *v = p->values + o * (p->picks + p->behind) * w;
+    const float *v = p->what == FILL ? out : p->values + o * (p->picks + p->behind) * w; /* FILL reads none */
+    const idx step = p->what == FILL ? 0 : w;
     if (w == 1 && p->what == ADD && low == 0 && high == p->extent) {
         for (idx j = 0; j < p->picks; j++) out[p->at[j]] += v[j];
         return;
     }
-    for (idx j = 0; j < p->picks; j++, v += w)
+    for (idx j = 0; j < p->picks; j++, v += step)
         if (p->at[j] >= low && p->at[j] < high) join_row(p, out + p->at[j] * w, v);
 }
 
@@ -75,13 +77,19 @@ static void one_by_one(const Places *p, idx o) {
     const idx w = p->width;
     const int64_t *at = p->at + o * p->picks * w, *const end = at + p->picks * w;
     float *out = p->out + o * (p->what == READ ? p->picks : p->extent) * w;
-    const float *v = p->what == READ ? p->x + o * p->extent * w : p->values + o * (p->picks + p->behind) * w;
+    const float *v = p->what == READ   ? p->x + o * p->extent * w
+                     : p->what == FILL ? NULL
+                                       : p->values + o * (p->picks + p->behind) * w;
     switch (p->what) {
     case ADD: EACH_PLACE(a + b);
     case TOP: EACH_PLACE(TOP_OF(a, b));
     case BOTTOM: EACH_PLACE(BOTTOM_OF(a, b));
     case PROD: EACH_PLACE(a * b);
-    case FILL: EACH_PLACE(p->fill);
+    case WRITE: EACH_PLACE(b);
+    case FILL:
+        while (at < end)
+            for (idx k = 0; k < w; k++) out[*at++ * w + k] = p->fill;
+        break;
     case READ:
         for (idx j = 0; j < p->picks; j++)
             for (idx k = 0; k < w; k++) *out++ = v[*at++ * w + k];
@@ -279,6 +287,20 @@ static int dim_along(PyArrayObject *x, PyObject *index, PyObject *attrs) {
     return same_but(x, ARRAY(index), (int)dim) && PyArray_SIZE(ARRAY(index)) ? (int)dim : -1;
 }
 
+/* One number written to all places; takes the reference of `out`. */
+static PyObject *fill_places(PyArrayObject *out, PyObject *index, int dim, float value) {
+    Places p = {.what = FILL, .fill = value, .out = DATA(out)};
+    join_dims(&p, out, dim, dim);
+    PyObject *places = places_along(&p, index, dim);
+    if (!places || places == REFUSE) {
+        Py_DECREF(out);
+        return places;
+    }
+    places_run(&p);
+    Py_DECREF(places);
+    return (PyObject *)out;
+}
+
 /* Join values into `out`, which holds what stands there; takes the reference of `out`. */
 static PyObject *scatter_into(Places *p, PyArrayObject *out, PyObject *index, PyObject *values, int dim) {
     PyObject *places = REFUSE;
@@ -301,20 +323,29 @@ static PyObject *scatter_into(Places *p, PyArrayObject *out, PyObject *index, Py
     return (PyObject *)out;
 }
 
-static PyObject *scatter(PyObject *const *args, PyObject *attrs, Places *p) {
-    if (!is_plain(args[0]) || !is_plain(args[2])) return REFUSE;
+static PyObject *joined(PyObject *const *args, PyObject *attrs, Places *p) {
+    const int number = p->what == WRITE && (PyFloat_CheckExact(args[2]) || PyLong_CheckExact(args[2]));
+    if (!is_plain(args[0]) || !(number || is_plain(args[2]))) return REFUSE;
+    const double value = number ? PyFloat_AsDouble(args[2]) : 0.0;
+    if (value == -1.0 && PyErr_Occurred()) return NULL;
     PyArrayObject *x = ARRAY(args[0]);
     const int dim = dim_along(x, args[1], attrs);
     if (dim < 0) return dim == -2 ? NULL : REFUSE;
     PyArrayObject *out = array_like(x);
     if (!out) return NULL;
     memcpy(DATA(out), DATA(x), (size_t)PyArray_NBYTES(x));
+    if (number) return fill_places(out, args[1], dim, (float)value);
     return scatter_into(p, out, args[1], args[2], dim);
 }
 
 static PyObject *scatter_add(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     Places p = {.what = ADD};
-    return scatter(args, attrs, &p);
+    return joined(args, attrs, &p);
+}
+
+static PyObject *scatter(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Places p = {.what = WRITE};
+    return joined(args, attrs, &p);
 }
 
 static PyObject *scatter_reduce(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
@@ -325,7 +356,7 @@ static PyObject *scatter_reduce(PyObject *const *args, Py_ssize_t nargs, PyObjec
     if (PyUnicode_CompareWithASCIIString(kind, "amax") == 0) p.what = TOP, p.fill = -INFINITY;
     else if (PyUnicode_CompareWithASCIIString(kind, "amin") == 0) p.what = BOTTOM, p.fill = INFINITY;
     if (self) p.fill = 0.0f;
-    return scatter(args, attrs, &p);
+    return joined(args, attrs, &p);
 }
 
 static PyObject *gather_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
@@ -359,6 +390,6 @@ static PyObject *gather(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs
 
 const Entry scatter_entries[] = {
     {"index_grad", index_grad, COPIES}, {"index_put_into", index_put_into, 0}, {"scatter_add", scatter_add, COPIES},
-    {"scatter_reduce", scatter_reduce, COPIES}, {"gather_grad", gather_grad, COPIES}, {"gather", gather, 0},
+    {"scatter", scatter, COPIES}, {"scatter_reduce", scatter_reduce, COPIES}, {"gather_grad", gather_grad, COPIES}, {"gather", gather, 0},
     {NULL, NULL},
 };
