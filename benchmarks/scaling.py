@@ -2,16 +2,19 @@
 
     python benchmarks/scaling.py --measure --out scaling.json     on this machine: needs rushlight[mpi]; nothing else may run
     python benchmarks/scaling.py --measure --device cuda          NCCL with one rank, two ranks on one GPU through the host
-    python benchmarks/scaling.py --model --picture docs/scaling.png
+    python benchmarks/scaling.py --model --fitted scaling-gpu.json --picture docs/scaling.png
 
-The rows of --measure: seconds of an all-reduce by size (latency and bandwidth are fitted to them), images per
-second of ResNet-18 at batch 128 by one process of two threads and by two ranks of one thread, and what DDP adds
-at one rank. Sides take turns in fresh processes; figures are medians.
+The rows of --measure: seconds of an all-reduce by size (latency and bandwidth are fitted to them), a step of
+ResNet-18 (on a GPU ResNet-50) and its three parts by one process of two threads and by two ranks of one thread, and
+what DDP adds at one rank, without and with the exchange. Sides take turns in fresh processes; figures are medians.
+What is fitted: the link, the shares of backward and update, the part of the exchange that backward hides, and what
+DDP's buckets cost by themselves. `--fitted FILE` gives a GPU's to the model; without it they are assumptions.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -24,7 +27,7 @@ from scaling_model import Link, buckets, draw, fitted, predictions, table
 
 SIZES = (4 << 10, 64 << 10, 1 << 20, 4 << 20, 24 << 20)
 ROUNDS = 5
-RESNET18_BYTES = 4 * 11_181_642
+NETWORK_BYTES = (4 * 11_181_642, 4 * 23_528_522)  # ResNet-18 and ResNet-50 with ten classes
 WORKER = "RUSHLIGHT_SCALING_WORKER"
 
 
@@ -74,32 +77,36 @@ def captured_all_reduce() -> dict[str, Any]:
     return {"captured_ms": (time.perf_counter() - begin) / 20 * 1e3, "value": float(x[0])}
 
 
-def steps(batch: int, wrap: bool, device: str, model: str = "resnet18") -> float:
-    """Median seconds of a training step."""
+def steps(batch: int, wrap: bool, device: str, exchange: bool = False) -> dict[str, float]:
+    """Median seconds of a training step and of its forward, backward and update."""
     import rushlight as rl
     import rushlight.distributed as dist
     from rushlight import nn
     from rushlight.vision import models
 
     rl.manual_seed(0)
-    net = getattr(models, model)(num_classes=10).to(device)
+    net = getattr(models, "resnet18" if device == "cpu" else "resnet50")(num_classes=10).to(device)
     if wrap:
+        nn.parallel.DistributedDataParallel.reduces_alone = exchange
         net = nn.parallel.DistributedDataParallel(net)
     optimizer = rl.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
     size = 64 if device == "cpu" else 224
     x, y = rl.randn(batch, 3, size, size, device=device), rl.randint(0, 10, (batch,), device=device)
-    times = []
+    ready = rl.cuda.synchronize if device != "cpu" else (lambda: None)
+    rows = []
     for _ in range(2 + ROUNDS):
         if dist.is_initialized() and dist.get_world_size() > 1:
             dist.barrier()
-        begin = time.perf_counter()
+        times = [time.perf_counter()]
         optimizer.zero_grad()
-        nn.functional.cross_entropy(net(x), y).backward()
-        optimizer.step()
-        if device != "cpu":
-            rl.cuda.synchronize()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times[2:])
+        loss = nn.functional.cross_entropy(net(x), y)
+        for part in (lambda: None, loss.backward, optimizer.step):
+            part()
+            ready()
+            times.append(time.perf_counter())
+        rows.append([times[-1] - times[0], *[b - a for a, b in itertools.pairwise(times)]])
+    middle = [statistics.median(column) for column in zip(*rows[2:])]
+    return dict(zip(("step", "forward", "backward", "update"), middle))
 
 
 def worker(job: dict[str, Any]) -> None:
@@ -114,7 +121,7 @@ def worker(job: dict[str, Any]) -> None:
     elif job["kind"] == "captured":
         found = captured_all_reduce()
     else:
-        found = steps(job["batch"], job["wrap"], job["device"])
+        found = steps(job["batch"], job["wrap"], job["device"], job.get("exchange", False))
     if job["ranks"] == 1 or dist.get_rank() == 0:
         print("RESULT", json.dumps(found), flush=True)
 
@@ -138,28 +145,43 @@ def run(job: dict[str, Any], threads: int) -> Any:
 def measure(device: str, batch: int) -> dict[str, Any]:
     """All rows, sides taking turns."""
     base = {"device": device}
-    rows: dict[str, Any] = {"device": device, "batch": batch, "two_ranks": [], "one_process": [], "plain": [], "ddp_alone": []}  # fmt: skip
+    rows: dict[str, Any] = {"device": device, "batch": batch, "load": os.getloadavg()}
     rows["all_reduce"] = run({**base, "kind": "all_reduce", "ranks": 2}, 1)
     if device != "cpu":
         rows["nccl_alone"] = run({**base, "kind": "all_reduce", "ranks": 1}, 2)
         rows["nccl_captured"] = run({**base, "kind": "captured", "ranks": 1}, 2)
+    half, whole = {**base, "kind": "steps", "batch": batch // 2}, {**base, "kind": "steps", "batch": batch}  # fmt: skip
+    sides: dict[str, tuple[dict[str, Any], int]] = {
+        "one_process": ({**whole, "ranks": 1, "wrap": False}, 2),
+        "two_ranks": ({**half, "ranks": 2, "wrap": True}, 1),
+        "plain": ({**half, "ranks": 1, "wrap": False}, 1),
+        "ddp_alone": ({**half, "ranks": 1, "wrap": True}, 1),
+        "ddp_exchanging": ({**half, "ranks": 1, "wrap": True, "exchange": True}, 1),
+    }
+    taken: dict[str, list[Any]] = {name: [] for name in sides}
     for _ in range(3):
-        step = {**base, "kind": "steps"}
-        rows["one_process"].append(run({**step, "ranks": 1, "batch": batch, "wrap": False}, 2))
-        rows["two_ranks"].append(run({**step, "ranks": 2, "batch": batch // 2, "wrap": True}, 1))
-        rows["plain"].append(run({**step, "ranks": 1, "batch": batch // 2, "wrap": False}, 1))
-        rows["ddp_alone"].append(run({**step, "ranks": 1, "batch": batch // 2, "wrap": True}, 1))
-    middle = {k: statistics.median(v) for k, v in rows.items() if isinstance(v, list)}
-    rows["two_ranks_throughput"] = middle["one_process"] / middle["two_ranks"]
-    rows["ddp_cost"] = middle["ddp_alone"] / middle["plain"] - 1
-    rows["latency_s"], rows["bytes_per_s"] = fitted(
-        {int(k): v for k, v in rows["all_reduce"].items()}
-    )
-    # the model on this machine, where the reduction needs the cores that compute: nothing is hidden
-    link = Link(rows["latency_s"], rows["bytes_per_s"])
-    exchange = sum(2 * link.latency_s + part / link.bytes_per_s for part in buckets(RESNET18_BYTES))
-    rows["two_ranks_predicted_s"] = middle["plain"] + exchange
+        for name, (job, threads) in sides.items():
+            taken[name].append(run(job, threads))
+    for name, found in taken.items():
+        rows[name] = {k: statistics.median(f[k] for f in found) for k in found[0]}
+    rows.update(fit(rows))
     return rows
+
+
+def fit(rows: dict[str, Any]) -> dict[str, Any]:
+    """The model's numbers from the measured ones, and what it makes of them."""
+    latency, speed = fitted({int(k): v for k, v in rows["all_reduce"].items()})
+    plain, two = rows["plain"], rows["two_ranks"]["step"]
+    link = Link(latency, speed)
+    exchange = sum(2 * link.latency_s + part / link.bytes_per_s for part in buckets(NETWORK_BYTES[rows["device"] != "cpu"]))  # fmt: skip
+    extra = max(rows["ddp_exchanging"]["step"] - plain["step"], 0.0)
+    hidden = min(max(1 - (two - plain["step"] - extra) / exchange, 0.0), 1.0)
+    return {
+        "latency_s": latency, "bytes_per_s": speed, "backward_share": plain["backward"] / plain["step"],
+        "update_share": plain["update"] / plain["step"], "buckets_s": extra, "exchange_s": exchange, "hidden_share": hidden,
+        "two_ranks_without_overlap_s": plain["step"] + extra + exchange,
+        "two_ranks_throughput": rows["one_process"]["step"] / two, "ddp_cost": rows["ddp_alone"]["step"] / plain["step"] - 1,
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -169,6 +191,10 @@ def main() -> None:
     p.add_argument("--batch", type=int, default=128)
     p.add_argument("--out")
     p.add_argument("--model", action="store_true")
+    p.add_argument(
+        "--fitted",
+        help="what --measure --device cuda --out wrote: its shares instead of assumed ones",
+    )
     p.add_argument("--picture")
     args = p.parse_args()
     if args.measure:
@@ -178,7 +204,11 @@ def main() -> None:
             with open(args.out, "w") as f:
                 json.dump(rows, f, indent=1)
     if args.model or args.picture:
-        found = predictions()
+        measured = None
+        if args.fitted:
+            with open(args.fitted) as f:
+                measured = json.load(f)
+        found = predictions(measured)
         print(table(found))
         if args.picture:
             draw(found, args.picture)

@@ -22,8 +22,9 @@ class Network(NamedTuple):
     parameters: int
     bytes_each: int  # of a gradient on its way
     step_s: float
-    backward_share: float = 0.6  # assumed, as is the optimiser's
+    backward_share: float = 0.6  # assumed unless fitted, as is the optimiser's
     update_share: float = 0.05
+    buckets_s: float = 0.0  # what copying into buckets costs by itself
 
 
 class Link(NamedTuple):
@@ -100,14 +101,22 @@ def step(net: Network, gpus: int, hosts: int, inside: Link, between: Link) -> di
         free = max(free, ready) + all_reduce(part, gpus, hosts, inside, between)
     end = max(forward + backward, free)
     exposed = end - forward - backward
-    exposed = max(exposed, 0.0)
-    return {"seconds": end + net.step_s * net.update_share, "exposed": exposed, "efficiency": net.step_s / (net.step_s + exposed)}  # fmt: skip
+    exposed = max(exposed, 0.0) + net.buckets_s * (gpus * hosts > 1)
+    return {"seconds": net.step_s + exposed, "exposed": exposed, "efficiency": net.step_s / (net.step_s + exposed)}  # fmt: skip
 
 
-def predictions() -> list[dict[str, Any]]:
+def fitted_to(net: Network, measured: dict[str, Any] | None) -> Network:
+    """A network with the shares that `scaling.py --measure` found on a GPU."""
+    if measured is None:
+        return net
+    names = ("backward_share", "update_share", "buckets_s")
+    return net._replace(**{name: measured[name] for name in names})
+
+
+def predictions(measured: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     """The table: every network on one host of 1 to 8 GPUs and on up to 64 such hosts."""
     rows = []
-    for net in NETWORKS:
+    for net in [fitted_to(n, measured) for n in NETWORKS]:
         for gpus, hosts in ((1, 1), (2, 1), (4, 1), (8, 1), (8, 2), (8, 8), (8, 64)):
             for name, link in (
                 ("8 cards of 400 Gbit/s", NETWORK),

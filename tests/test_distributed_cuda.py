@@ -21,3 +21,8 @@ def test_nccl_at_one_rank_inside_a_captured_step_cuda() -> None:
 @pytest.mark.skipif(mpiexec.why_not() is not None, reason="several ranks need MPI")
 def test_two_ranks_on_one_gpu_agree_with_one_cuda() -> None:
     passed(launch(2, "on_gpu.py", "shared"), 2, "shared")
+
+
+@pytest.mark.skipif(mpiexec.why_not() is not None, reason="several ranks need MPI")
+def test_shards_on_the_gpu_and_on_the_host_agree_with_one_rank_cuda() -> None:
+    passed(launch(2, "on_gpu.py", "sharded"), 2, "sharded")

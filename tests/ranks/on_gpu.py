@@ -88,6 +88,34 @@ def shared():
         assert np.abs(got - alone).max() < 1e-5, (compiled, np.abs(got - alone).max())
 
 
+def sharded():
+    """Two ranks on one GPU keep half of the parameters each, there or on the host, and agree with one."""
+    from rushlight.distributed.fsdp import CPUOffloadPolicy, OffloadPolicy, fully_shard
+
+    alone = train(False, False)
+    for policy in (OffloadPolicy(), CPUOffloadPolicy()):
+        rl.manual_seed(0)
+        net = nn.Sequential(
+            nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1)
+        )
+        fully_shard(net[2], offload_policy=policy)
+        fully_shard(net, offload_policy=policy)
+        assert net[2].weight.to_local().shape == (64 // N, 64)
+        assert net[2].weight.is_cuda == (not isinstance(policy, CPUOffloadPolicy))
+        optimizer = rl.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
+        for i in range(20):
+            x = np.random.RandomState(i).randn(16, 8).astype("f")
+            y = np.sin(x.sum(1, keepdims=True))
+            mine = [rl.from_numpy(a[ME::N].copy()).cuda() for a in (x, y)]
+            optimizer.zero_grad()
+            loss = ((net(mine[0]) - mine[1]) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            loss = loss.detach().clone()
+            dist.all_reduce(loss, dist.ReduceOp.AVG)
+            assert abs(loss.item() - alone[i]) < 1e-5, (policy, i, loss.item(), alone[i])
+
+
 globals()[MODE]()
 print("passed", MODE)
 dist.destroy_process_group()
