@@ -17,7 +17,7 @@ PLACES = """
     torch torch.nn torch.nn.modules torch.nn.parameter torch.nn.utils.rnn torch.nn.utils.prune torch.nn.parallel
     torch.optim torch.optim.lr_scheduler torch.optim.swa_utils torch.utils.data torch.distributions
     torch.distributions.constraints torch.distributions.transforms torch.autograd torch.autograd.graph torch.amp
-    torch.fx torch.utils.hooks torch.futures torch.storage
+    torch.fx torch.utils.hooks torch.profiler torch.futures torch.storage
 """.split()  # fmt: skip
 # Where ours differ: names of compiled classes, types of TorchScript that are not there, and parts of other files.
 ELSEWHERE = {

@@ -19,6 +19,7 @@ LAYERS = (
     "core",
     "operators",
     "_names futures",
+    "_aten",  # PyTorch's inner operators, for who watches the door
     "distributed profiler",
     "autograd nn optim data io amp capture distributions",
     "utils",  # and every other name at the top: what else PyTorch has public, see FACADES

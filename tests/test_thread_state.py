@@ -115,7 +115,7 @@ def test_four_models_in_four_threads_with_a_profiler_in_a_fifth(compiled: bool) 
     stop.set()
     watcher.join()
     assert together == alone
-    assert seen and all(row == {"mul": 1} for row in seen)  # its own thread's, and no other's
+    assert seen and all(row == {"aten::mul": 1} for row in seen)  # its own thread's, and no other's
 
 
 def test_the_collector_waits_for_the_last_recording() -> None:

@@ -1,0 +1,344 @@
+"""A per-op profiler: a listener at the door that times every kernel."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ContextDecorator, ExitStack
+from enum import Enum
+from typing import Any
+
+from .._aten.names import shown_name
+from ..runtime import devices, door
+from ..runtime.cpu import conversions
+from ..runtime.thread import here
+from .events import EventList, FunctionEvent
+
+
+class ProfilerActivity(Enum):
+    """What to watch. Both are accepted; kernels of every device are counted where they are called.
+
+    Example:
+        >>> torch.profiler.ProfilerActivity.CPU.name
+        'CPU'
+    """
+
+    CPU = 0
+    XPU = 1
+    MTIA = 4
+    CUDA = 2
+    HPU = 3
+    PrivateUse1 = 5
+
+
+class ProfilerAction(Enum):
+    """What a schedule answers for a step.
+
+    Example:
+        >>> torch.profiler.ProfilerAction.RECORD.name
+        'RECORD'
+    """
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+def kineto_available() -> bool:
+    """Whether events come from PyTorch's tracing library: no, they are counted by rushlight itself.
+
+    Example:
+        >>> torch.profiler.kineto_available()
+        False
+    """
+    return False
+
+
+def _always(step: int) -> ProfilerAction:
+    return ProfilerAction.RECORD
+
+
+_RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+class profile:  # noqa: N801
+    """Counts and times every operator: `with profile() as p: ...`, then `print(p.key_averages().table())`.
+
+    It sees the thread that starts it, as PyTorch's does, and exactly the kernels that run without it. Kernels
+    have the names of PyTorch's operators, "aten::mm"; those that it has none for begin with "rushlight::".
+
+    Args:
+        activities, with_stack, with_flops, with_modules, experimental_config: accepted and not needed.
+        schedule: which steps are recorded, as `torch.profiler.schedule` makes it.
+        on_trace_ready: called with the profile when the block ends, or a cycle of the schedule.
+        record_shapes: events have the shapes of their inputs.
+        profile_memory: the table has a column with the bytes of results.
+
+    Raises:
+        RuntimeError: if it is stopped twice, or in another thread.
+
+    Example:
+        >>> a, b = torch.ones(2, 3), torch.ones(3, 4)
+        >>> with torch.profiler.profile() as p:
+        ...     for _ in range(5):
+        ...         _ = a @ b
+        >>> [(row.key, row.count) for row in p.key_averages()]
+        [('aten::mm', 5)]
+    """
+
+    def __init__(
+        self,
+        activities: Any = None,
+        *,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Any = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        self.record_shapes, self.profile_memory = record_shapes, profile_memory
+        self.on_trace_ready = on_trace_ready
+        self.schedule, self.record_steps = schedule or _always, schedule is not None
+        self.step_num = 0
+        self.current_action = self.schedule(0)
+        self._events: list[FunctionEvent] = []
+        self._open: list[FunctionEvent] = []  # blocks of `record_function` that have begun
+        self._metadata: dict[str, Any] = {}
+        self._context: Any = None
+        self._step: Any = None
+        self._home: int | None = None
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin to count in this thread."""
+        self._home = threading.get_ident()
+        if self.current_action in _RECORDING:
+            self._listen()
+        self._begin_step()
+
+    def stop(self) -> None:
+        """End it, and call `on_trace_ready`."""
+        if self._home != threading.get_ident():
+            raise RuntimeError("a profiler is stopped once, and in the thread that started it")
+        self._end_step()
+        self._home = None
+        if self.current_action in _RECORDING:
+            self._hear_no_more()
+            self._ready()
+
+    def step(self) -> None:
+        """Mark the end of a training step: what the schedule says begins, or ends."""
+        self._end_step()
+        before, self.step_num = self.current_action, self.step_num + 1
+        self.current_action = self.schedule(self.step_num)
+        if before is ProfilerAction.RECORD_AND_SAVE:
+            self._hear_no_more()
+            self._ready()
+        if self.current_action in _RECORDING and self._context is None:
+            self._events = []
+            self._listen()
+        elif self.current_action not in _RECORDING and self._context is not None:
+            self._hear_no_more()
+        self._begin_step()
+
+    def _begin_step(self) -> None:
+        if self.record_steps and self._context is not None:
+            self._step = record_function(f"ProfilerStep#{self.step_num}")
+            self._step.__enter__()
+
+    def _end_step(self) -> None:
+        if self._step is not None:
+            self._step.__exit__(None, None, None)
+            self._step = None
+
+    def _listen(self) -> None:
+        self._context = ExitStack()
+        self._context.enter_context(conversions.watching())
+        self._context.enter_context(door.listening(self))
+
+    def _hear_no_more(self) -> None:
+        self._context.close()
+        self._context = None
+
+    def _ready(self) -> None:
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    def __call__(self, kernel: Any, arrays: Any, attrs: Any, call: Callable[[], Any]) -> Any:
+        begin = time.perf_counter()
+        out = call()
+        first = out[0] if isinstance(out, tuple) and out else out
+        on_device = False
+        if devices.is_array(first):
+            backend = devices.backend_of_type(first.__class__)
+            backend.synchronize(backend.device_of(first))
+            on_device = backend.type == "cuda"
+        took = time.perf_counter() - begin
+        name = shown_name(kernel.name, attrs)
+        shapes = [list(getattr(a, "shape", ())) for a in arrays] if self.record_shapes else None
+        size, thread = getattr(first, "nbytes", 0), threading.get_ident()
+        self._add(FunctionEvent(name, begin, took, thread, size, shapes, on_device=on_device))
+        for what, count, seconds, n in conversions.take():
+            part = f"{name}: {what}"
+            self._events.append(
+                FunctionEvent(part, begin, seconds, thread, n, inside=True, times=count)
+            )
+        return out
+
+    def _add(self, event: FunctionEvent) -> None:
+        if self._open:
+            event.cpu_parent = self._open[-1]
+            self._open[-1].below += event.took
+        self._events.append(event)
+
+    def events(self) -> EventList:
+        """Everything that was seen, in the order it ended."""
+        return EventList(self._events, profile_memory=self.profile_memory)
+
+    def key_averages(self, group_by_input_shape: bool = False, **kwargs: Any) -> EventList:
+        """The sums by name, or by name and shapes of inputs."""
+        events = self.events()
+        for event in events:
+            if event.name.startswith("ProfilerStep#"):
+                event.name = "ProfilerStep*"
+        return events.key_averages(group_by_input_shape)
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Put a text into the trace."""
+        self._metadata[key] = value
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Put a value, given as JSON, into the trace."""
+        import json
+
+        self._metadata[key] = json.loads(value)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the events in the trace format browsers show (chrome://tracing, Perfetto)."""
+        import gzip
+        import json
+
+        start = min([e.begin for e in self._events], default=0.0)
+        events = [
+            {
+                "ph": "X", "cat": "user_annotation" if e.is_user_annotation else "cpu_op", "name": e.name, "pid": 0,
+                "tid": e.thread, "ts": (e.begin - start) * 1e6, "dur": e.took * 1e6,
+                **({"args": {"Input Dims": e.input_shapes}} if e.input_shapes else {}),
+            }
+            for e in self._events
+        ]  # fmt: skip
+        text = json.dumps({**self._metadata, "traceEvents": events})
+        if str(path).endswith(".gz"):
+            with gzip.open(path, "wt") as f:
+                f.write(text)
+        else:
+            with open(path, "w") as f:
+                f.write(text)
+
+
+class record_function(ContextDecorator):  # noqa: N801
+    """A block of your own code that gets a row with its time; the kernels inside keep theirs.
+
+    Args:
+        name: of the row.
+        args: accepted and not needed.
+
+    Example:
+        >>> with torch.profiler.profile() as p:
+        ...     with torch.profiler.record_function("my part"):
+        ...         _ = torch.ones(3) + 1
+        >>> "my part" in [row.key for row in p.key_averages()]
+        True
+    """
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name, self.args = name, args
+        self._blocks: list[tuple[Any, FunctionEvent]] = []
+
+    def __enter__(self) -> record_function:
+        for p in [one for one in here.listeners if isinstance(one, profile)]:
+            begin = time.perf_counter()
+            event = FunctionEvent(self.name, begin, 0.0, threading.get_ident(), user=True)
+            p._open.append(event)
+            self._blocks.append((p, event))
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        for p, event in self._blocks:
+            event.took = time.perf_counter() - event.begin
+            p._open.remove(event)
+            p._add(event)
+        self._blocks = []
+
+
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Callable[[int], ProfilerAction]:  # fmt: skip
+    """Which steps are recorded: some are skipped, then in turns some wait, some warm up, some are recorded.
+
+    Args:
+        wait, warmup, active: how many steps of each, in a cycle.
+        repeat: how many cycles; 0 for no end.
+        skip_first: steps before the first cycle.
+        skip_first_wait: not 0: the first cycle does not wait.
+
+    Example:
+        >>> plan = torch.profiler.schedule(wait=1, warmup=1, active=2)
+        >>> [plan(step).name for step in range(5)]
+        ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
+    """
+
+    def action(step: int) -> ProfilerAction:
+        step -= skip_first
+        if step < 0:
+            return ProfilerAction.NONE
+        step += wait if skip_first_wait else 0
+        cycle = wait + warmup + active
+        if repeat > 0 and step // cycle >= repeat:
+            return ProfilerAction.NONE
+        step %= cycle
+        if step < wait:
+            return ProfilerAction.NONE
+        if step < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if step < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    return action
+
+
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False
+) -> Any:
+    """A function for `on_trace_ready` that writes the trace into a folder, for chrome://tracing and Perfetto.
+
+    Args:
+        dir_name: the folder; it is made.
+        worker_name: how the files begin; "trace" if not given.
+        use_gzip: compress the file.
+
+    Example:
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with torch.profiler.profile(on_trace_ready=torch.profiler.tensorboard_trace_handler(folder)):
+        ...         _ = torch.ones(3) + 1
+        ...     os.listdir(folder)
+        ['trace.pt.trace.json']
+    """
+    import os
+
+    def handle(p: profile) -> None:
+        os.makedirs(dir_name, exist_ok=True)
+        ending = "pt.trace.json.gz" if use_gzip else "pt.trace.json"
+        later = f".{p.step_num}" if p.record_steps else ""
+        p.export_chrome_trace(os.path.join(dir_name, f"{worker_name or 'trace'}{later}.{ending}"))
+
+    return handle
