@@ -18,3 +18,9 @@ def test_optimisers_and_lists_on_the_emulated_gpu_equal_the_cpus() -> None:
 @needs_compiler
 def test_dropout_on_the_emulated_gpu_draws_the_same_again() -> None:
     runs_on_the_emulated_gpu("emulated_dropout.py")
+
+
+@needs_compiler
+def test_attention_by_products() -> None:
+    """Masks, groups of heads and dropout in float32: the CPU's numbers, and the same draws on the way back."""
+    runs_on_the_emulated_gpu("emulated_attention.py")

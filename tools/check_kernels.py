@@ -85,6 +85,9 @@ def file_sources(few: bool) -> dict[str, str]:
         if kind == "f":
             dropout = (folder / "dropout.cu").read_text()
             sources[f"dropout-{d}"] = sources[f"random-{d}"] + dropout
+            if d != "float64":
+                rows = (folder / "attention.cu").read_text()
+                sources[f"attention-{d}"] = sources[f"random-{d}"] + rows
             sources[f"scaling-{d}"] = head + (folder / "scaling.cu").read_text()
         own = places.replace("kind == 2 ? top(a, b) : bottom(a, b)", "a") if kind == "c" else places
         atomic = f"#define ATOMIC {ATOMIC[d]}\n" if d in ATOMIC else ""

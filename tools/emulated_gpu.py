@@ -144,7 +144,6 @@ def install() -> None:
     devices.backend_of(device("cuda"))
     host_path.no_libraries()
     from rushlight.runtime.cuda.code import compile, launch
-
     from rushlight.runtime.cuda.memory import lost
 
     lost.driver = SimpleNamespace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,9 +18,13 @@ from ..made_of.precision import in_float32, widen
 from ..made_of.reference import by_reference
 from .softmax import softmax_grad
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 
 @in_float32
-def _attention_weights_body(xp: Any, x: Any) -> Any:
+def _attention_weights_body(xp: ArrayModule, x: Array) -> Any:
     """softmax along the last dim; a row of -inf gives zeros."""
     if x.size == 0:
         return x.copy()
@@ -66,7 +70,7 @@ def masked(scores: Tensor, mask: Any, is_causal: bool) -> Tensor:
 # H is a multiple of G: a head of k and v serves H / G neighbouring heads of q.
 
 
-def spread(xp: Any, a: Any, heads: int) -> Any:
+def spread(xp: ArrayModule, a: Array, heads: int) -> Any:
     """Keys or values in float32 (or wider), one head for each head of the query."""
     a = widen(xp, a)
     return a if a.shape[1] == heads else xp.repeat(a, heads // a.shape[1], axis=1)
@@ -81,7 +85,7 @@ def gathered(g: Any, like: Any) -> Any:
     return g.astype(like.dtype)
 
 
-def score(xp: Any, q: Any, k: Any, causal: bool, scale: float) -> Any:
+def score(xp: ArrayModule, q: Array, k: Array, causal: bool, scale: float) -> Any:
     """The scores of all queries and keys, -inf where causal attention may not look."""
     scores = xp.matmul(widen(xp, q) * scale, spread(xp, k, q.shape[1]).swapaxes(-1, -2))
     if causal:
@@ -91,7 +95,9 @@ def score(xp: Any, q: Any, k: Any, causal: bool, scale: float) -> Any:
     return scores
 
 
-def _attention_body(xp: Any, q: Any, k: Any, v: Any, *, causal: bool, scale: float) -> tuple:
+def _attention_body(
+    xp: ArrayModule, q: Array, k: Array, v: Array, *, causal: bool, scale: float
+) -> tuple:
     scores = score(xp, q, k, causal, scale)
     high = scores.max(axis=-1, keepdims=True)
     scores = xp.exp(scores - high)
@@ -101,7 +107,16 @@ def _attention_body(xp: Any, q: Any, k: Any, v: Any, *, causal: bool, scale: flo
 
 
 def _attention_grad_body(
-    xp: Any, gy: Any, q: Any, k: Any, v: Any, out: Any, stats: Any, *, causal: bool, scale: float
+    xp: ArrayModule,
+    gy: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    out: Any,
+    stats: Any,
+    *,
+    causal: bool,
+    scale: float,
 ) -> tuple:
     g = widen(xp, gy)
     heads = q.shape[1]
@@ -174,19 +189,24 @@ by_reference(attention_grad, _attention_grad_formula)
 
 
 def fits(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether the inputs fit the one kernel: batch and heads as two dims; half precision, or float32 on the CPU."""
+    """Whether the inputs fit the one kernel: batch and heads as two dims; half precision, or float32 where a device has it."""
     q, k, v = query._a, key._a, value._a
     if q.ndim != 4 or not q.shape[:2] == k.shape[:2] == v.shape[:2]:
         return False
-    if q.dtype.itemsize != 2 and (q.dtype != np.float32 or q.__class__ is not np.ndarray):
+    if q.dtype.itemsize != 2 and (
+        q.dtype != np.float32
+        or (q.__class__ is not np.ndarray and "attention" not in overrides(query.device.type))
+    ):
         return False
     return _sizes_agree(q, k, v)
 
 
 def fits_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether a device has a kernel of its own for these halves, be they masked, dropped or in groups of heads."""
+    """Whether a device has a kernel of its own for these, be they masked, dropped or in groups of heads."""
     q, k, v = query._a, key._a, value._a
-    if "masked_attention" not in overrides(query.device.type) or q.dtype.itemsize != 2:
+    if "masked_attention" not in overrides(query.device.type):
+        return False
+    if q.dtype.itemsize != 2 and q.dtype != np.float32:
         return False
     if not q.ndim == k.ndim == v.ndim == 4 or not q.shape[0] == k.shape[0] == v.shape[0]:
         return False
@@ -194,6 +214,6 @@ def fits_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
     return groups == v.shape[1] > 0 == q.shape[1] % groups and _sizes_agree(q, k, v)
 
 
-def _sizes_agree(q: Any, k: Any, v: Any) -> bool:
+def _sizes_agree(q: Array, k: Array, v: Array) -> bool:
     sizes = k.shape[2] == v.shape[2] and q.shape[3] == k.shape[3]
     return sizes and q.size > 0 and k.size > 0 and v.size > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.inplace import bump, check_writable
 from ...core.modes import no_grad
@@ -15,6 +15,10 @@ from ..made_of.precision import widen
 from ..made_of.reference import by_reference
 from .layer_norm import standardised, statistics_dtype
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 # Contract of the kernels, which engines override by name (weight, bias may be None; C is dim 1 of x):
 #   batch_norm_train(x, weight, bias, *, eps) -> out, mean [C], invstd [C]
 #   batch_norm_grad(gy, x, weight, mean, invstd, *, eps) -> gx, gw [C], gb [C]
@@ -23,7 +27,7 @@ from .layer_norm import standardised, statistics_dtype
 # an attribute so that the derivative can be differentiated again.
 
 
-def _channels(a: Any, ndim: int) -> Any:
+def _channels(a: Array, ndim: int) -> Any:
     return a.reshape((1, -1) + (1,) * (ndim - 2))
 
 
@@ -31,7 +35,9 @@ def _others(ndim: int) -> tuple[int, ...]:
     return (0, *range(2, ndim))
 
 
-def _batch_norm_train_body(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float) -> tuple:
+def _batch_norm_train_body(
+    xp: ArrayModule, x: Array, weight: Array | None, bias: Array | None, *, eps: float
+) -> tuple:
     wide = widen(xp, x)
     axes = _others(x.ndim)
     n = max(x.size // max(x.shape[1], 1), 1)
@@ -47,7 +53,14 @@ def _batch_norm_train_body(xp: Any, x: Any, weight: Any, bias: Any, *, eps: floa
 
 
 def _batch_norm_grad_body(
-    xp: Any, gy: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float
+    xp: ArrayModule,
+    gy: Array,
+    x: Array,
+    weight: Array | None,
+    mean: Array,
+    invstd: Array,
+    *,
+    eps: float,
 ) -> tuple:
     n = max(x.size // max(x.shape[1], 1), 1)
     axes = _others(x.ndim)
@@ -99,7 +112,7 @@ def _batch_norm_backward(
 
 
 def _batch_norm_learn_body(
-    xp: Any, x: Any, weight: Any, bias: Any, means: Any, variances: Any, batches: Any, *,
+    xp: ArrayModule, x: Any, weight: Any, bias: Any, means: Any, variances: Any, batches: Any, *,
     momentum: float, eps: float,
 ) -> tuple:  # fmt: skip
     """batch_norm_train, the running statistics and the count of batches in one call."""
@@ -140,7 +153,7 @@ by_reference(batch_norm_grad, _batch_norm_grad_formula)
 
 
 def _running_body(
-    xp: Any, means: Any, variances: Any, mean: Any, invstd: Any, *, momentum: float, eps: float,
+    xp: ArrayModule, means: Array, variances: Array, mean: Array, invstd: Array, *, momentum: float, eps: float,
     n: int,
 ) -> tuple:  # fmt: skip
     """Update running statistics, either of which may be None, by those of a batch."""
@@ -175,7 +188,14 @@ def _learn(
 
 
 def _batch_norm_eval_body(
-    xp: Any, x: Any, weight: Any, bias: Any, mean: Any, var: Any, *, eps: float
+    xp: ArrayModule,
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    mean: Array,
+    var: Array,
+    *,
+    eps: float,
 ) -> Any:
     wide = widen(xp, x)
     scale = 1 / xp.sqrt(widen(xp, var) + eps)

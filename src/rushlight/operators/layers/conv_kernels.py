@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product as offsets
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...core.op import Op
 from ...core.tensor import Tensor
 from ..pointwise.arithmetic import conj
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 # Patches are built for a few images at a time: larger buffers fall out of the caches and, at batch
 # 128, would take hundreds of megabytes.
@@ -34,7 +38,7 @@ def out_size(size: Dims, kernel: Dims, stride: Dims, padding: Dims, dilation: Di
 # -- patches ------------------------------------------------------------------------------------
 
 
-def pad_zeros(xp: Any, x: Any, padding: Dims) -> Any:
+def pad_zeros(xp: ArrayModule, x: Array, padding: Dims) -> Any:
     """`x` with zeros around its spatial dims."""
     if not any(padding):
         return x
@@ -48,7 +52,7 @@ def _inside(size: Dims, padding: Dims) -> tuple:
     return (slice(None), slice(None), *[slice(p, p + n) for n, p in zip(size, padding)])
 
 
-def windows(xp: Any, x: Any, kernel: Dims, stride: Dims, dilation: Dims) -> Any:
+def windows(xp: ArrayModule, x: Array, kernel: Dims, stride: Dims, dilation: Dims) -> Any:
     """A view of padded `x` (N, C, *size) as (C, *kernel, N, *out)."""
     size = out_size(x.shape[2:], kernel, stride, (0,) * len(kernel), dilation)
     steps = x.strides[2:]
@@ -83,7 +87,7 @@ def _chunks(images: int, bytes_each: int) -> Iterator[slice]:
         yield slice(start, min(start + step, images))
 
 
-def _wide(x: Any) -> Any:
+def _wide(x: Array) -> Any:
     """Half precision as float32, in which it is computed."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind in "fV" else x
 
@@ -96,7 +100,15 @@ def _is_pointwise(kernel: Dims, stride: Dims, padding: Dims) -> bool:
 
 
 def _conv(
-    xp: Any, x: Any, w: Any, b: Any, *, stride: Dims, padding: Dims, dilation: Dims, groups: int
+    xp: ArrayModule,
+    x: Array,
+    w: Array,
+    b: Array | None,
+    *,
+    stride: Dims,
+    padding: Dims,
+    dilation: Dims,
+    groups: int,
 ) -> Any:
     """Cross-correlation of x (N, C, *size) with w (O, C / groups, *kernel)."""
     dtype = x.dtype
@@ -119,7 +131,7 @@ def _conv(
 
 
 def _conv_by_patches(
-    xp: Any, x: Any, w: Any, size: Dims, stride: Dims, dilation: Dims, groups: int
+    xp: ArrayModule, x: Array, w: Array, size: Dims, stride: Dims, dilation: Dims, groups: int
 ) -> Any:
     n, o, kernel = x.shape[0], w.shape[0], w.shape[2:]
     out = xp.empty((n, o, *size), x.dtype)
@@ -131,7 +143,9 @@ def _conv_by_patches(
     return out
 
 
-def _depthwise(xp: Any, x: Any, w: Any, size: Dims, stride: Dims, dilation: Dims) -> Any:
+def _depthwise(
+    xp: ArrayModule, x: Array, w: Array, size: Dims, stride: Dims, dilation: Dims
+) -> Any:
     """One input channel per group: a multiply-add per kernel offset is quicker than tiny products."""
     o, kernel = w.shape[0], w.shape[2:]
     if o != x.shape[1]:
@@ -158,9 +172,9 @@ conv_op = Op(
 
 
 def _conv_grad_input(
-    xp: Any,
-    gy: Any,
-    w: Any,
+    xp: ArrayModule,
+    gy: Array,
+    w: Array,
     *,
     x_shape: Dims,
     stride: Dims,
@@ -206,9 +220,9 @@ conv_grad_input = Op(
 
 
 def _conv_grad_weight(
-    xp: Any,
-    gy: Any,
-    x: Any,
+    xp: ArrayModule,
+    gy: Array,
+    x: Array,
     *,
     w_shape: Dims,
     stride: Dims,
@@ -235,13 +249,17 @@ def _conv_grad_weight(
     return gw.reshape(w_shape).astype(dtype, copy=False)
 
 
-def _exact_windows(xp: Any, x: Any, kernel: Dims, size: Dims, stride: Dims, dilation: Dims) -> Any:
+def _exact_windows(
+    xp: ArrayModule, x: Array, kernel: Dims, size: Dims, stride: Dims, dilation: Dims
+) -> Any:
     """As `windows`, cut to the number of outputs there are gradients for."""
     view = windows(xp, x, kernel, stride, dilation)
     return view[(..., slice(None), *[slice(n) for n in size])]
 
 
-def _depthwise_weight(xp: Any, gy: Any, x: Any, w_shape: Dims, stride: Dims, dilation: Dims) -> Any:
+def _depthwise_weight(
+    xp: ArrayModule, gy: Array, x: Array, w_shape: Dims, stride: Dims, dilation: Dims
+) -> Any:
     o, kernel, size = w_shape[0], w_shape[2:], gy.shape[2:]
     if o != x.shape[1]:
         x = xp.repeat(x, o // x.shape[1], axis=1)
@@ -263,7 +281,7 @@ conv_grad_weight = Op(
 # -- the gradients of the weight and the bias together ------------------------------------------
 
 
-def _conv_grads(xp: Any, gy: Any, x: Any, *, w_shape: Dims, **how: Any) -> tuple:
+def _conv_grads(xp: ArrayModule, gy: Any, x: Any, *, w_shape: Dims, **how: Any) -> tuple:
     """The gradients of w and bias, for devices that compute both in one pass over gy."""
     sums = _wide(gy).sum(axis=(0, *range(2, gy.ndim)))
     return _conv_grad_weight(xp, gy, x, w_shape=w_shape, **how), sums.astype(gy.dtype, copy=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.inplace import change
 from ...core.op import Op
@@ -12,8 +12,12 @@ from ...core.tensor import Tensor
 from ...runtime import devices
 from ..create.filled import dim_order
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
-def _dropout_mask_body(xp: Any, x: Any, *, p: float, shape: tuple[int, ...]) -> Any:
+
+def _dropout_mask_body(xp: ArrayModule, x: Array, *, p: float, shape: tuple[int, ...]) -> Any:
     """Numbers that are 0 with probability `p` and 1 / (1 - p) otherwise."""
     backend = devices.backend_of_type(x.__class__)
     stream = backend.stream(backend.device_of(x))
@@ -38,12 +42,12 @@ dropout_mask.kernel.random = True
 #   dropout_grad(gy, kept, *, p) -> gx
 
 
-def _dropout_body(xp: Any, x: Any, *, p: float) -> tuple:
+def _dropout_body(xp: ArrayModule, x: Any, *, p: float) -> tuple:
     mask = _dropout_mask_body(xp, x, p=p, shape=x.shape)
     return x * mask, mask
 
 
-def _dropout_grad_body(xp: Any, gy: Any, kept: Any, *, p: float) -> Any:
+def _dropout_grad_body(xp: ArrayModule, gy: Any, kept: Any, *, p: float) -> Any:
     return gy * kept
 
 
@@ -59,7 +63,7 @@ _dropout.derivative(x=lambda g, out1, p: _dropout_grad(g, out1, p=p))
 _dropout_grad.derivative(gy=lambda g, kept, p: _dropout_grad(g, kept, p=p))
 
 
-def _draws_again(a: Any) -> bool:
+def _draws_again(a: Array) -> bool:
     """Whether the device draws the same numbers again in backward, instead of keeping a mask."""
     kind = devices.backend_of_type(a.__class__).type
     return "dropout" in devices.overrides(kind) and bool(a.flags.c_contiguous)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,13 @@ from ...core.op import Op
 from ...core.tensor import Tensor
 from ..made_of.precision import in_float32
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 
 def _embedding_body(
-    xp: Any, weight: Any, indices: Any, *, padding_idx: int, scale_by_freq: bool
+    xp: ArrayModule, weight: Array, indices: Array, *, padding_idx: int, scale_by_freq: bool
 ) -> Any:
     # On a GPU an index wraps around: a check would have to wait for the device.
     if xp is np and indices.size:
@@ -25,7 +29,7 @@ def _embedding_body(
 
 @in_float32
 def _embedding_grad_body(
-    xp: Any, gy: Any, indices: Any, *, rows: int, padding_idx: int, scale_by_freq: bool
+    xp: ArrayModule, gy: Array, indices: Array, *, rows: int, padding_idx: int, scale_by_freq: bool
 ) -> Any:
     flat = indices.reshape(-1)
     width = gy.shape[indices.ndim :]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.op import Op
 from ...core.public import public
@@ -11,6 +11,10 @@ from ...core.tensor import Tensor
 from ..made_of.precision import widen
 from ..made_of.reference import by_reference
 from .layer_norm import layer_norm_op, standardised, statistics_dtype
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 # Contract of the kernels, which engines override by name (weight, bias [C] may be None):
 #   group_norm(x, weight, bias, *, groups, eps) -> out, mean [N, groups], rstd [N, groups]
@@ -23,7 +27,9 @@ def _per_channel(a: Any, ndim: int) -> Any:
     return a.reshape((1, -1) + (1,) * (ndim - 2))
 
 
-def _group_norm_body(xp: Any, x: Any, weight: Any, bias: Any, *, groups: int, eps: float) -> tuple:
+def _group_norm_body(
+    xp: ArrayModule, x: Array, weight: Array | None, bias: Array | None, *, groups: int, eps: float
+) -> tuple:
     wide = widen(xp, x).reshape((x.shape[0], groups, -1))
     mean = wide.mean(axis=2, keepdims=True)
     out = wide - mean
@@ -39,7 +45,15 @@ def _group_norm_body(xp: Any, x: Any, weight: Any, bias: Any, *, groups: int, ep
 
 
 def _group_norm_grad_body(
-    xp: Any, gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, *, groups: int, eps: float
+    xp: ArrayModule,
+    gy: Array,
+    x: Array,
+    weight: Array | None,
+    mean: Array,
+    rstd: Array,
+    *,
+    groups: int,
+    eps: float,
 ) -> tuple:
     rows, axes = (x.shape[0], groups, -1), (0, *range(2, x.ndim))
     g = widen(xp, gy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ..made_of.precision import widen
 from ..made_of.reference import by_reference
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 # Contract of the kernels, which engines override by name (weight, bias may be None):
 #   layer_norm(x, weight, bias, *, dims, eps) -> out, mean, rstd (the last `dims` dims are 1)
@@ -26,7 +30,9 @@ def statistics_dtype(x: Any) -> Any:
     return np.dtype(np.float32) if x.dtype.itemsize == 2 else x.dtype
 
 
-def _layer_norm_body(xp: Any, x: Any, weight: Any, bias: Any, *, dims: int, eps: float) -> tuple:
+def _layer_norm_body(
+    xp: ArrayModule, x: Array, weight: Array | None, bias: Array | None, *, dims: int, eps: float
+) -> tuple:
     wide = widen(xp, x)
     axes = tuple(range(x.ndim - dims, x.ndim))
     mean = wide.mean(axis=axes, keepdims=True)
@@ -42,7 +48,15 @@ def _layer_norm_body(xp: Any, x: Any, weight: Any, bias: Any, *, dims: int, eps:
 
 
 def _layer_norm_grad_body(
-    xp: Any, gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, *, dims: int, eps: float
+    xp: ArrayModule,
+    gy: Array,
+    x: Array,
+    weight: Array | None,
+    mean: Array,
+    rstd: Array,
+    *,
+    dims: int,
+    eps: float,
 ) -> tuple:
     axes = tuple(range(x.ndim - dims, x.ndim))
     lead = tuple(range(x.ndim - dims))
@@ -187,7 +201,9 @@ def _torch_layer_norm(
 # -- root mean square norm ----------------------------------------------------------------------
 
 
-def _rms_norm_body(xp: Any, x: Any, weight: Any, *, dims: int, eps: float) -> tuple:
+def _rms_norm_body(
+    xp: ArrayModule, x: Array, weight: Array | None, *, dims: int, eps: float
+) -> tuple:
     wide = widen(xp, x)
     axes = tuple(range(x.ndim - dims, x.ndim))
     rstd = 1 / xp.sqrt((wide * wide).mean(axis=axes, keepdims=True) + eps)
@@ -199,7 +215,14 @@ def _rms_norm_body(xp: Any, x: Any, weight: Any, *, dims: int, eps: float) -> tu
 
 
 def _rms_norm_grad_body(
-    xp: Any, gy: Any, x: Any, weight: Any, rstd: Any, *, dims: int, eps: float
+    xp: ArrayModule,
+    gy: Array,
+    x: Array,
+    weight: Array | None,
+    rstd: Array,
+    *,
+    dims: int,
+    eps: float,
 ) -> tuple:
     axes = tuple(range(x.ndim - dims, x.ndim))
     g = widen(xp, gy)

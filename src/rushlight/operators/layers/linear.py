@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import title
 from ...core.op import Op
@@ -11,8 +11,12 @@ from ...core.tensor import Tensor
 from ...runtime.thread import here
 from ..matrix.matmul import add_product, cannot_multiply, matmul, mm_nn, mm_nt, mm_tn, product
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
-def _linear(xp: Any, x: Any, w: Any, b: Any) -> Any:
+
+def _linear(xp: ArrayModule, x: Array, w: Array, b: Array | None) -> Any:
     """`x @ w.T + b` over the last dim of `x`."""
     shape = x.shape
     if len(shape) == 2:
@@ -59,7 +63,7 @@ def _linear_dw(g: Tensor, x: Tensor) -> Tensor:
 linear_op.derivative(x=_linear_dx, w=_linear_dw, b=lambda g: _rows(g).sum(0))
 
 
-def _linear_grads(xp: Any, gy: Any, x: Any) -> tuple:
+def _linear_grads(xp: ArrayModule, gy: Any, x: Any) -> tuple:
     """The gradients of a linear layer's weight and bias: `gy.T @ x` and the sums over gy's rows."""
     return product(xp, gy.T, x), gy.sum(axis=0, dtype=gy.dtype)
 
@@ -70,7 +74,7 @@ linear_grads = Op(
 )  # fmt: skip
 
 
-def _linear_all_grads(xp: Any, gy: Any, x: Any, w: Any) -> tuple:
+def _linear_all_grads(xp: ArrayModule, gy: Any, x: Any, w: Any) -> tuple:
     """All gradients of a linear layer; for few rows they are one launch on a GPU."""
     return (product(xp, gy, w), *_linear_grads(xp, gy, x))
 

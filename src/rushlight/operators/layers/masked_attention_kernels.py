@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from .attention_kernels import (
     spread_heads,
 )
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+
 # Contract, with the shapes of `attention`; bias is None or (B or 1, H or 1, L, S) of finite numbers, in q's dtype:
 #   masked_attention(q, k, v, bias, *, causal, scale, p) -> out, stats, kept
 #   masked_attention_grad(gy, q, k, v, bias, out, stats, kept, *, causal, scale, p) -> gq, gk, gv
@@ -28,14 +31,14 @@ from .attention_kernels import (
 # it is empty where p is 0.
 
 
-def _biased(xp: Any, q: Any, k: Any, bias: Any, causal: bool, scale: float) -> Any:
+def _biased(xp: ArrayModule, q: Any, k: Any, bias: Any, causal: bool, scale: float) -> Any:
     scores = score(xp, q, k, causal, scale)
     if bias is not None:
         scores += widen(xp, bias)
     return scores
 
 
-def _draw(xp: Any, scores: Any, like: Any, p: float) -> Any:
+def _draw(xp: ArrayModule, scores: Any, like: Any, p: float) -> Any:
     """Which weights are kept, drawn from the device's stream of random numbers."""
     if not p:
         return xp.zeros((0,), like.dtype)
@@ -46,7 +49,7 @@ def _draw(xp: Any, scores: Any, like: Any, p: float) -> Any:
 
 
 def _masked_attention_body(
-    xp: Any, q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float, p: float
+    xp: ArrayModule, q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float, p: float
 ) -> tuple:
     scores = _biased(xp, q, k, bias, causal, scale)
     high = scores.max(axis=-1, keepdims=True)
@@ -60,7 +63,7 @@ def _masked_attention_body(
 
 
 def _masked_attention_grad_body(
-    xp: Any, gy: Any, q: Any, k: Any, v: Any, bias: Any, out: Any, stats: Any, kept: Any, *,
+    xp: ArrayModule, gy: Any, q: Any, k: Any, v: Any, bias: Any, out: Any, stats: Any, kept: Any, *,
     causal: bool, scale: float, p: float,
 ) -> tuple:  # fmt: skip
     heads, g = q.shape[1], widen(xp, gy)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from ...core.tensor import Tensor
 from ..image.resample_kernels import mean_windows
 from .conv_kernels import Dims
 from .pool_kernels import avg_pool, max_pool, max_pool_grad
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
 
 
 def averaged(x: Tensor, size: Dims) -> Tensor:
@@ -32,11 +36,11 @@ def averaged(x: Tensor, size: Dims) -> Tensor:
     return x
 
 
-def last_of_nans(xp: Any, seen: Any, best: Any) -> Any:
+def last_of_nans(xp: ArrayModule, seen: Array, best: Array) -> Any:
     """The places of maxima along the last axis: of several NaNs the last, where argmax takes the first."""
     if xp is np:
-        values = np.take_along_axis(seen, best[..., None], axis=-1)
-        if not np.isnan(values).any():
+        values = xp.take_along_axis(seen, best[..., None], axis=-1)
+        if not xp.isnan(values).any():
             return best
     nans = xp.isnan(seen)
     last = seen.shape[-1] - 1 - nans[..., ::-1].argmax(axis=-1)
@@ -51,7 +55,7 @@ def _windows(n: int, m: int) -> np.ndarray:
     return np.minimum(start[:, None] + np.arange(deep), np.maximum(end[:, None] - 1, 0))
 
 
-def _adaptive_max(xp: Any, x: Any, *, size: Dims) -> Any:
+def _adaptive_max(xp: ArrayModule, x: Array, *, size: Dims) -> Any:
     """The maximum over adaptive windows of x (N, C, *n), and its flat position."""
     given, dims = x.shape[2:], len(size)
     tables = [_windows(n, m) for n, m in zip(given, size)]
@@ -70,7 +74,7 @@ def _adaptive_max(xp: Any, x: Any, *, size: Dims) -> Any:
     return xp.take_along_axis(seen, best, axis=-1)[..., 0], index
 
 
-def _adaptive_max_meta(x: Any, *, size: Dims) -> list:
+def _adaptive_max_meta(x: Shaped, *, size: Dims) -> list:
     shape = (*x.shape[:2], *size)
     return [(shape, x.dtype), (shape, np.dtype(np.int64))]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +14,12 @@ from .pool_adaptive import last_of_nans
 from .pool_kernels import max_pool_grad
 from .window_texts import indices_text, window_text
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
 
-def _starts(xp: Any, u: Any, n: int, out: int, kernel: int) -> Any:
+
+def _starts(xp: ArrayModule, u: Array, n: int, out: int, kernel: int) -> Any:
     """Where the windows along one dim begin, (N, C, out); the last one ends with the input."""
     if out == 1:
         return xp.full((*u.shape, 1), n - kernel, np.int64)
@@ -28,7 +32,7 @@ def _starts(xp: Any, u: Any, n: int, out: int, kernel: int) -> Any:
     return xp.concatenate([first, last], axis=-1)
 
 
-def _fractional_max(xp: Any, x: Any, samples: Any, *, kernel: Dims, size: Dims) -> Any:
+def _fractional_max(xp: ArrayModule, x: Array, samples: Array, *, kernel: Dims, size: Dims) -> Any:
     """The maxima of the windows of x (N, C, *n) and their flat positions."""
     given, dims = x.shape[2:], len(size)
     flat = xp.zeros((*x.shape[:2], *(1,) * (2 * dims)), np.int64)
@@ -47,7 +51,7 @@ def _fractional_max(xp: Any, x: Any, samples: Any, *, kernel: Dims, size: Dims) 
     return values, xp.take_along_axis(flat, best, axis=-1).reshape(values.shape)
 
 
-def _meta(x: Any, samples: Any, *, kernel: Dims, size: Dims) -> list:
+def _meta(x: Shaped, samples: Shaped, *, kernel: Dims, size: Dims) -> list:
     shape = (*x.shape[:2], *size)
     return [(shape, x.dtype), (shape, np.dtype(np.int64))]
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...core.op import Op
 from ...core.tensor import Tensor
 from .conv_kernels import Dims, places
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
 
 
 def pool_size(
@@ -31,7 +35,14 @@ def pool_size(
 
 
 def _padded(
-    xp: Any, x: Any, fill: Any, out: Dims, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims
+    xp: ArrayModule,
+    x: Array,
+    fill: Any,
+    out: Dims,
+    kernel: Dims,
+    stride: Dims,
+    padding: Dims,
+    dilation: Dims,
 ) -> Any:
     """`x` surrounded by `fill` so that every window of `out` lies inside."""
     tails = [
@@ -54,8 +65,8 @@ def _lowest(dtype: Any) -> Any:
 
 
 def _max_pool(
-    xp: Any,
-    x: Any,
+    xp: ArrayModule,
+    x: Array,
     *,
     kernel: Dims,
     stride: Dims,
@@ -105,7 +116,7 @@ def _positions(
     return starts.astype(np.int32), first.astype(np.int32), tuple(steps.ravel().tolist())
 
 
-def _max_pool_meta(x: Any, *, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims,
+def _max_pool_meta(x: Shaped, *, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims,
                    ceil_mode: bool) -> list:  # fmt: skip
     out = pool_size(x.shape[2:], kernel, stride, padding, dilation, ceil_mode)
     shape = (*x.shape[:2], *out)
@@ -120,13 +131,15 @@ max_pool = Op(
 )
 
 
-def _rows(xp: Any, index: Any, length: int) -> Any:
+def _rows(xp: ArrayModule, index: Array, length: int) -> Any:
     """Positions in each image as positions in the whole flattened array."""
     flat = index.reshape(index.shape[0] * index.shape[1], -1)
     return (flat + xp.arange(flat.shape[0])[:, None] * length).reshape(-1)
 
 
-def _max_pool_grad(xp: Any, gy: Any, index: Any, *, x_shape: Dims, overlap: bool) -> Any:
+def _max_pool_grad(
+    xp: ArrayModule, gy: Array, index: Array, *, x_shape: Dims, overlap: bool
+) -> Any:
     """Send every gradient to the place its maximum came from."""
     gx = xp.zeros(prod(x_shape), gy.dtype)
     if gy.size:
@@ -138,7 +151,7 @@ def _max_pool_grad(xp: Any, gy: Any, index: Any, *, x_shape: Dims, overlap: bool
     return gx.reshape(x_shape)
 
 
-def _pool_take(xp: Any, x: Any, index: Any) -> Any:
+def _pool_take(xp: ArrayModule, x: Array, index: Array) -> Any:
     """The elements of x (N, C, *size) at the flat positions of `index` (N, C, *out)."""
     if not index.size:
         return xp.zeros(index.shape, x.dtype)
@@ -192,7 +205,7 @@ def _counts(
     return int(total.flat[0]) if same else total
 
 
-def _divisors(xp: Any, size: Dims, out: Dims, kernel: Dims, stride: Dims, padding: Dims,
+def _divisors(xp: ArrayModule, size: Dims, out: Dims, kernel: Dims, stride: Dims, padding: Dims,
               include_pad: bool, divisor: int | None, dtype: Any) -> Any:  # fmt: skip
     if divisor is not None:
         return divisor
@@ -200,7 +213,7 @@ def _divisors(xp: Any, size: Dims, out: Dims, kernel: Dims, stride: Dims, paddin
     return xp.asarray(table.astype(dtype)) if isinstance(table, np.ndarray) else table
 
 
-def _avg_pool(xp: Any, x: Any, *, kernel: Dims, stride: Dims, padding: Dims, ceil_mode: bool,
+def _avg_pool(xp: ArrayModule, x: Array, *, kernel: Dims, stride: Dims, padding: Dims, ceil_mode: bool,
               include_pad: bool, divisor: int | None) -> Any:  # fmt: skip
     """The mean of every window of x (N, C, *size)."""
     dtype = x.dtype
@@ -219,7 +232,7 @@ def _avg_pool(xp: Any, x: Any, *, kernel: Dims, stride: Dims, padding: Dims, cei
     return (total / by).astype(dtype, copy=False)
 
 
-def _avg_pool_grad(xp: Any, gy: Any, *, x_shape: Dims, kernel: Dims, stride: Dims, padding: Dims,
+def _avg_pool_grad(xp: ArrayModule, gy: Array, *, x_shape: Dims, kernel: Dims, stride: Dims, padding: Dims,
                    ceil_mode: bool, include_pad: bool, divisor: int | None) -> Any:  # fmt: skip
     """Spread every gradient evenly over its window."""
     dtype = gy.dtype

@@ -8,13 +8,17 @@ sequences keep their last state, and in reverse direction late ones their first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.op import Op
 from ...core.public import NAMESPACES
 from ...core.tensor import Tensor
 from ..made_of.precision import in_float32
 from ..made_of.reference import by_reference, vjp
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
 def _steps(sizes: tuple[int, ...], reverse: bool) -> list[tuple[slice, int]]:
@@ -26,16 +30,16 @@ def _steps(sizes: tuple[int, ...], reverse: bool) -> list[tuple[slice, int]]:
     return steps[::-1] if reverse else steps
 
 
-def _sigmoid(xp: Any, x: Any) -> Any:
+def _sigmoid(xp: ArrayModule, x: Array) -> Any:
     return 1 / (1 + xp.exp(-x))
 
 
-def _like(g: Any, shape: tuple, model: Any, xp: Any) -> Any:
+def _like(g: Array | None, shape: tuple, model: Array, xp: ArrayModule) -> Any:
     """A gradient that may be written to; zeros if none arrived."""
     return xp.zeros(shape, model.dtype) if g is None else g.astype(model.dtype, copy=True)
 
 
-def _plus(g: Any, gout: Any, rows: slice) -> Any:
+def _plus(g: Array, gout: Array | None, rows: slice) -> Any:
     return g if gout is None else g + gout[rows]
 
 
@@ -44,7 +48,7 @@ def _plus(g: Any, gout: Any, rows: slice) -> Any:
 
 @in_float32
 def _lstm_body(
-    xp: Any, xw: Any, h0: Any, c0: Any, w_hh: Any, *, sizes: tuple, reverse: bool
+    xp: ArrayModule, xw: Array, h0: Array, c0: Array, w_hh: Array, *, sizes: tuple, reverse: bool
 ) -> tuple:
     """xw holds the projected inputs with both biases, gates in the order i f g o."""
     hidden = h0.shape[1]
@@ -70,8 +74,8 @@ def _lstm_body(
 
 @in_float32
 def _lstm_grad_body(
-    xp: Any, xw: Any, h0: Any, c0: Any, w_hh: Any, gates: Any, h_before: Any, c_before: Any,
-    gout: Any, gh: Any, gc: Any, *, sizes: tuple, reverse: bool,
+    xp: ArrayModule, xw: Array, h0: Array, c0: Array, w_hh: Array, gates: Array, h_before: Array, c_before: Array,
+    gout: Array | None, gh: Array, gc: Array, *, sizes: tuple, reverse: bool,
 ) -> tuple:  # fmt: skip
     hidden = h0.shape[1]
     gxw = xp.empty_like(xw)
@@ -112,7 +116,14 @@ def _lstm_backward(
 
 @in_float32
 def _gru_body(
-    xp: Any, xw: Any, h0: Any, w_hh: Any, b_hh: Any, *, sizes: tuple, reverse: bool
+    xp: ArrayModule,
+    xw: Array,
+    h0: Array,
+    w_hh: Array,
+    b_hh: Array | None,
+    *,
+    sizes: tuple,
+    reverse: bool,
 ) -> tuple:
     """xw holds the projected inputs with their bias, gates in the order r z n."""
     hidden = h0.shape[1]
@@ -139,8 +150,8 @@ def _gru_body(
 
 @in_float32
 def _gru_grad_body(
-    xp: Any, xw: Any, h0: Any, w_hh: Any, b_hh: Any, gates: Any, h_before: Any, inner: Any,
-    gout: Any, gh: Any, *, sizes: tuple, reverse: bool,
+    xp: ArrayModule, xw: Array, h0: Array, w_hh: Array, b_hh: Array | None, gates: Array, h_before: Array, inner: Array,
+    gout: Array, gh: Array | None, *, sizes: tuple, reverse: bool,
 ) -> tuple:  # fmt: skip
     hidden = h0.shape[1]
     gxw, ghw = xp.empty_like(xw), xp.empty_like(xw)
@@ -181,7 +192,7 @@ def _gru_backward(
 
 @in_float32
 def _rnn_body(
-    xp: Any, xw: Any, h0: Any, w_hh: Any, *, sizes: tuple, reverse: bool, act: str
+    xp: ArrayModule, xw: Array, h0: Array, w_hh: Array, *, sizes: tuple, reverse: bool, act: str
 ) -> tuple:
     """xw holds the projected inputs with both biases."""
     out, h_before = xp.empty_like(xw), xp.empty_like(xw)
@@ -197,7 +208,7 @@ def _rnn_body(
 
 @in_float32
 def _rnn_grad_body(
-    xp: Any, xw: Any, h0: Any, w_hh: Any, y: Any, h_before: Any, gout: Any, gh: Any, *,
+    xp: ArrayModule, xw: Array, h0: Array, w_hh: Array, y: Array, h_before: Array, gout: Array, gh: Array | None, *,
     sizes: tuple, reverse: bool, act: str,
 ) -> tuple:  # fmt: skip
     gxw = xp.empty_like(xw)

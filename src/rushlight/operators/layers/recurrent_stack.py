@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import dtype, float32, float64
 from ...core.op import Op
@@ -13,6 +13,9 @@ from ...runtime import devices
 from ...runtime.recurrent import GATES, Recurrence, Way
 from ...runtime.thread import here
 from ..memory.casting import cast_to
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
 # Contract of the kernels, which devices register by name; frames lie step after step in one matrix and `sizes`
 # says how many sequences are alive at each (never growing):
@@ -25,14 +28,14 @@ from ..memory.casting import cast_to
 # -- the weights ----------------------------------------------------------------------------------
 
 
-def _weights_body(xp: Any, *weights: Any, way: Way) -> Any:
+def _weights_body(xp: ArrayModule, *weights: Any, way: Way) -> Any:
     out = xp.zeros(way.size, weights[0].dtype)
     for a, at in zip(weights, way.places):
         out[at : at + a.size] = a.reshape(-1)
     return out
 
 
-def _weights_grad_body(xp: Any, g: Any, *, way: Way, shapes: tuple) -> tuple:
+def _weights_grad_body(xp: ArrayModule, g: Any, *, way: Way, shapes: tuple) -> tuple:
     return tuple([
         g[at : at + prod(shape)].reshape(shape).copy() for shape, at in zip(shapes, way.places)
     ])  # fmt: skip
@@ -57,14 +60,14 @@ def _weights_grad_backward(gs: list, g: Tensor, way: Way, shapes: tuple) -> tupl
 
 
 def _stack_body(
-    xp: Any, x: Any, h0: Any, c0: Any, w: Any, *, what: Recurrence, way: Way, sizes: tuple,
+    xp: ArrayModule, x: Any, h0: Any, c0: Any, w: Any, *, what: Recurrence, way: Way, sizes: tuple,
     training: bool,
 ) -> tuple:  # fmt: skip
     raise RuntimeError(f"this device has no recurrent layers of its own for {what}")
 
 
 def _stack_grad_body(
-    xp: Any, x: Any, h0: Any, c0: Any, w: Any, y: Any, reserve: Any, gy: Any, gh: Any, gc: Any, *,
+    xp: ArrayModule, x: Any, h0: Any, c0: Any, w: Any, y: Any, reserve: Any, gy: Any, gh: Any, gc: Any, *,
     what: Recurrence, way: Way, sizes: tuple,
 ) -> tuple:  # fmt: skip
     raise RuntimeError(f"this device has no recurrent layers of its own for {what}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import as_dtype
 from ...base.shapes import wrap_dim
@@ -16,9 +16,13 @@ from ..made_of.precision import in_float32
 from ..made_of.reference import by_reference
 from ..memory.casting import cast_to
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 
 @in_float32
-def _softmax_body(xp: Any, x: Any, *, dim: int) -> Any:
+def _softmax_body(xp: ArrayModule, x: Array, *, dim: int) -> Any:
     if x.size == 0:
         return x.copy()
     z = x - x.max(axis=dim, keepdims=True)
@@ -28,14 +32,14 @@ def _softmax_body(xp: Any, x: Any, *, dim: int) -> Any:
 
 
 @in_float32
-def _softmax_grad_body(xp: Any, gy: Any, y: Any, *, dim: int) -> Any:
+def _softmax_grad_body(xp: ArrayModule, gy: Array, y: Array, *, dim: int) -> Any:
     out = gy * y
     out -= y * out.sum(axis=dim, keepdims=True)
     return out
 
 
 @in_float32
-def _log_softmax_body(xp: Any, x: Any, *, dim: int) -> Any:
+def _log_softmax_body(xp: ArrayModule, x: Array, *, dim: int) -> Any:
     if x.size == 0:
         return x.copy()
     z = x - x.max(axis=dim, keepdims=True)
@@ -44,7 +48,7 @@ def _log_softmax_body(xp: Any, x: Any, *, dim: int) -> Any:
 
 
 @in_float32
-def _log_softmax_grad_body(xp: Any, gy: Any, y: Any, *, dim: int) -> Any:
+def _log_softmax_grad_body(xp: ArrayModule, gy: Array, y: Array, *, dim: int) -> Any:
     out = xp.exp(y)
     out *= gy.sum(axis=dim, keepdims=True)
     xp.subtract(gy, out, out=out)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -20,6 +19,9 @@ from .arrays import CUPY
 from .memory import host_copies as transfer
 from .memory import pool as memory
 from .memory.lost import explaining
+
+if TYPE_CHECKING:
+    from ...base.protocols import DeviceArray, KernelBody, KernelLike, RandomStream
 
 # Every file that registers kernels of its own; those of other families join when they are there.
 _FAMILIES = (
@@ -35,12 +37,12 @@ class CudaBackend:
 
     type = "cuda"
     array_type = cupy.ndarray
-    xp = CUPY
+    xp: Any = CUPY
 
     def __init__(self) -> None:
         self._count = runtime.getDeviceCount()
         self._devices = tuple([device("cuda", i) for i in range(self._count)])
-        self._streams: dict[int, Any] = {}
+        self._streams: dict[int, RandomStream] = {}
         processors.ask(
             runtime.getDevice if self._count > 1 else lambda: 0,
             lambda index: runtime.getDeviceProperties(index)["multiProcessorCount"],
@@ -54,7 +56,7 @@ class CudaBackend:
             only = self._devices[0]
             self.device_of = lambda a: only  # type: ignore[method-assign]
 
-    def bind(self, kernel: Any) -> Callable[..., Any]:
+    def bind(self, kernel: KernelLike) -> KernelBody:
         own = devices.overrides("cuda").get(kernel.name)
         generic = _generic(kernel)
         if own is None:
@@ -66,7 +68,7 @@ class CudaBackend:
             kernel.fallbacks[cupy.ndarray] = generic if self._count == 1 else self._guarded(generic)
         return impl if self._count == 1 else self._guarded(impl)
 
-    def _guarded(self, impl: Callable[..., Any]) -> Callable[..., Any]:
+    def _guarded(self, impl: KernelBody) -> KernelBody:
         """Run on the GPU of the first array, or of the `device` attribute, of several."""
 
         def guarded(*arrays: Any, **attrs: Any) -> Any:
@@ -97,13 +99,13 @@ class CudaBackend:
             check_index(d.index)
         return self._devices[d.index]
 
-    def device_of(self, a: Any) -> device:
+    def device_of(self, a: DeviceArray) -> device:
         return self._devices[a.device.id]
 
     def from_host(self, a: np.ndarray, d: device, non_blocking: bool = False) -> Any:
         return transfer.to_device(a, d.index or 0, non_blocking)
 
-    def to_host(self, a: Any) -> np.ndarray:
+    def to_host(self, a: DeviceArray) -> np.ndarray:
         return transfer.to_host(a)
 
     def asarray(self, value: Any, like: Any = None) -> Any:
@@ -113,7 +115,7 @@ class CudaBackend:
         with cupy.cuda.Device(d.index or 0), explaining():
             runtime.deviceSynchronize()
 
-    def stream(self, d: device) -> Any:
+    def stream(self, d: device) -> RandomStream:
         """The default random stream of a GPU."""
         index = d.index or 0
         found = self._streams.get(index)
@@ -127,12 +129,12 @@ class CudaBackend:
                 found.manual_seed(settings.seed)
         return found
 
-    def streams(self) -> list[Any]:
+    def streams(self) -> list[RandomStream]:
         """The random streams that have been opened."""
         return list(self._streams.values())
 
 
-def _generic(kernel: Any) -> Callable[..., Any]:
+def _generic(kernel: KernelLike) -> KernelBody:
     """The body written for any array library, with results in the dtype the rule promises.
 
     CuPy widens bfloat16 in places where NumPy keeps it (a Python number as the other operand,

@@ -1,4 +1,4 @@
-"""Attention on the GPU: cuDNN's fused kernels forward and backward, in half precision.
+"""Attention on the GPU: cuDNN's fused kernels forward and backward in half precision, products for the rest.
 
 Masks arrive as a bias on the scores, groups of heads as fewer heads of keys and values. Dropout is drawn inside
 the kernels from a seed in device memory, so that a captured program draws anew at every replay, and the way back
@@ -17,6 +17,7 @@ import numpy as np
 from ....base.config import settings
 from ...door import kernel_for
 from ..library.cudnn import Plan, build_first, frontend, handle, refusals, version
+from . import attention_products as products
 from .draws import draw_key
 from .fills import copied, row_major
 
@@ -179,24 +180,34 @@ def _new_results(q: Any, v: Any) -> tuple[Any, Any]:
 @kernel_for("cuda", "attention")
 def attention(q: Any, k: Any, v: Any, *, causal: bool, scale: float) -> Any:
     if not _takes(q, k, v):
-        return NotImplemented
+        return _by_products(q, k, v, None, causal, scale)
     q, k, v = _rows_dense(q), _rows_dense(k), _rows_dense(v)
     made = _new_results(q, v)
     plan = _forward_plan((q, k, v, None), made, causal, scale, 0.0)
     if plan is None:
-        return NotImplemented
+        return _by_products(q, k, v, None, causal, scale)
     plan(*_addresses(q, k, v, *made))
     return made
+
+
+def _by_products(q: Any, k: Any, v: Any, bias: Any, causal: bool, scale: float) -> Any:
+    if not products.takes(q):
+        return NotImplemented
+    return products.attend(q, k, v, bias, causal, scale, 0.0)[:2]
 
 
 @kernel_for("cuda", "attention_grad")
 def attention_grad(
     gy: Any, q: Any, k: Any, v: Any, out: Any, stats: Any, *, causal: bool, scale: float
 ) -> Any:
-    if not _takes(q, k, v) or stats.dtype != np.float32:
+    if stats.dtype != np.float32 or not products.takes(q):
         return NotImplemented
-    grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
-    return _differentiate((gy, q, k, v, None, out, stats), grads, causal, scale)
+    if _takes(q, k, v):
+        grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
+        found = _differentiate((gy, q, k, v, None, out, stats), grads, causal, scale)
+        if found is not NotImplemented:
+            return found
+    return products.differentiate(gy, q, k, v, None, stats, None, causal, scale, 0.0)
 
 
 @kernel_for("cuda", "attention_grad_cat")
@@ -256,14 +267,24 @@ def _both_ways(arrays: tuple, made: tuple, causal: bool, scale: float, p: float)
 def masked_attention(
     q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float, p: float
 ) -> Any:
-    if not _takes(q, k, v) or (bias is not None and bias.dtype != q.dtype):
+    if not products.takes(q) or (bias is not None and bias.dtype != q.dtype):
         return NotImplemented
-    q, k, v = _rows_dense(q), _rows_dense(k), _rows_dense(v)
     bias = row_major(bias)
+    found = _masked_by_cudnn(q, k, v, bias, causal, scale, p) if _takes(q, k, v) else None
+    if found is not None:
+        return found
+    out, stats, key = products.attend(q, k, v, bias, causal, scale, p)
+    return out, stats, cupy.ndarray((0,), q.dtype) if key is None else key
+
+
+def _masked_by_cudnn(
+    q: Any, k: Any, v: Any, bias: Any, causal: bool, scale: float, p: float
+) -> tuple | None:
+    q, k, v = _rows_dense(q), _rows_dense(k), _rows_dense(v)
     made = _new_results(q, v)
     plan = _both_ways((q, k, v, bias), made, causal, scale, p)
     if plan is None:
-        return NotImplemented
+        return None
     kept = draw_key(q) if p else cupy.ndarray((0,), q.dtype)
     plan(*_addresses(q, k, v, bias), *_drawn(kept, p), *_addresses(*made))
     return (*made, kept)
@@ -274,11 +295,15 @@ def masked_attention_grad(
     gy: Any, q: Any, k: Any, v: Any, bias: Any, out: Any, stats: Any, kept: Any, *,
     causal: bool, scale: float, p: float,
 ) -> Any:  # fmt: skip
-    if not _takes(q, k, v) or stats.dtype != np.float32 or (p and kept.dtype != _KEY):
+    if not products.takes(q) or stats.dtype != np.float32 or (p and kept.dtype != _KEY):
         return NotImplemented
-    bias = row_major(bias)
-    grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
-    found = _differentiate((gy, q, k, v, bias, out, stats), grads, causal, scale, kept, p)
-    if found is NotImplemented and p:
+    bias, cudnn_drew = row_major(bias), kept.size == 2
+    if _takes(q, k, v) and (cudnn_drew or not p):
+        grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
+        found = _differentiate((gy, q, k, v, bias, out, stats), grads, causal, scale, kept, p)
+        if found is not NotImplemented:
+            return found
+    if p and cudnn_drew:
         raise RuntimeError("cuDNN cannot draw this attention's dropout again for its gradient")
-    return found
+    key = kept if p else None
+    return products.differentiate(gy, q, k, v, bias, stats, key, causal, scale, p)

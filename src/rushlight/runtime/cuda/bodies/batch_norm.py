@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
 
@@ -16,6 +16,9 @@ from .fills import copied, copy_to, row_major
 from .layer_norm import pointer, stored, wide
 from .pointwise import compute
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 _SUMS, _EACH = 512, 256  # threads of the blocks that add up, and of those that go over the elements
 _DEEP = 4  # rows a thread has under way at once
 _FULL = {"sums": 2, "apply": 4, "slopes": 3}  # blocks per processor: whole turns of those that fit
@@ -26,7 +29,7 @@ PLAIN, RELU, ADD_RELU = "", "_relu", "_add_relu"  # what follows the normalisati
 # -- memory orders --------------------------------------------------------------------------------
 
 
-def _is_last(x: Any) -> bool:
+def _is_last(x: DeviceArray) -> bool:
     """Whether the channels of x (N, C, ...) lie innermost."""
     if x._c_contiguous or x.ndim < 3:
         return bool(x._c_contiguous) and prod(x.shape[2:]) == 1
@@ -34,7 +37,7 @@ def _is_last(x: Any) -> bool:
     return bool(x.transpose(order)._c_contiguous)
 
 
-def _as(a: Any, x: Any) -> Any:
+def _as(a: DeviceArray | None, x: DeviceArray) -> Any:
     """`a` in the memory order of x, aligned for wide reads."""
     if a is None or (a.strides == x.strides and not a.data.ptr & 15):
         return a
@@ -48,7 +51,7 @@ class _Layout:
 
     __slots__ = ("across", "c", "columns", "images", "inner", "last", "n", "options", "vw")
 
-    def __init__(self, x: Any, last: bool) -> None:
+    def __init__(self, x: DeviceArray, last: bool) -> None:
         self.last = last
         self.c = x.shape[1]
         self.n = x.size // self.c
@@ -110,7 +113,7 @@ _MOST_CALLS = 4096  # a momentum that changes with every batch must not fill mem
 _calls: dict[tuple, _Call | None] = Bounded(_MOST_CALLS)
 
 
-def _found(x: Any, key: tuple, make: Any, *given: Any) -> tuple[Any, _Call | None]:
+def _found(x: DeviceArray, key: tuple, make: Any, *given: Any) -> tuple[Any, _Call | None]:
     """x in an order the kernels know, and its call, made when it is new."""
     if not x._c_contiguous and not _is_last(x):
         x = copied(x)
@@ -121,11 +124,11 @@ def _found(x: Any, key: tuple, make: Any, *given: Any) -> tuple[Any, _Call | Non
     return x, _calls[key]
 
 
-def _like(x: Any, at: int) -> Result:
+def _like(x: DeviceArray, at: int) -> Result:
     return Result(at, x.shape, x.dtype, None if x._c_contiguous else x.strides)
 
 
-def _kind(a: Any) -> Any:
+def _kind(a: DeviceArray | None) -> Any:
     return None if a is None else a.dtype
 
 
@@ -133,7 +136,12 @@ def _kind(a: Any) -> Any:
 
 
 def _make_train(
-    x: Any, weight: Any, bias: Any, eps: float, after: str, momentum: float
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    bias: DeviceArray | None,
+    eps: float,
+    after: str,
+    momentum: float,
 ) -> _Call | None:
     char, kind = x.dtype.char, stored(weight, bias)
     if char not in NUMBERS or kind is None or x.size < 2:
@@ -150,8 +158,8 @@ def _make_train(
 
 
 def train(
-    x: Any, weight: Any, bias: Any, eps: float, after: str = PLAIN, other: Any = None,
-    means: Any = None, variances: Any = None, batches: Any = None, momentum: float = 0.0,
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, eps: float, after: str = PLAIN, other: Any = None,
+    means: DeviceArray | None = None, variances: DeviceArray | None = None, batches: Any = None, momentum: float = 0.0,
 ) -> Any:  # fmt: skip
     """The result, mean and 1 / standard deviation; `other` is added before relu for ADD_RELU.
 
@@ -180,7 +188,7 @@ def batch_norm_train(x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
 
 @kernel_for("cuda", "batch_norm_learn")
 def batch_norm_learn(
-    x: Any, weight: Any, bias: Any, means: Any, variances: Any, batches: Any, *, momentum: float,
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, means: DeviceArray | None, variances: DeviceArray | None, batches: Any, *, momentum: float,
     eps: float,
 ) -> Any:  # fmt: skip
     kept = wide(x.dtype.char)
@@ -201,7 +209,7 @@ def batch_norm_learn(
 # -- its derivative -------------------------------------------------------------------------------
 
 
-def _make_grad(x: Any, weight: Any, bias: Any, after: str) -> _Call | None:
+def _make_grad(x: DeviceArray, weight: DeviceArray | None, bias: Any, after: str) -> _Call | None:
     char, kind = x.dtype.char, stored(x if weight is None else weight)
     if char not in NUMBERS or kind is None or not x.size:
         return None
@@ -221,7 +229,7 @@ def _make_grad(x: Any, weight: Any, bias: Any, after: str) -> _Call | None:
     )
 
 
-def _alike(x: Any, *arrays: Any) -> bool:
+def _alike(x: DeviceArray, *arrays: Any) -> bool:
     for a in arrays:
         if a is not None and (a.dtype != x.dtype or a.shape != x.shape):
             return False
@@ -229,7 +237,7 @@ def _alike(x: Any, *arrays: Any) -> bool:
 
 
 def grad(
-    g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, after: str = PLAIN,
+    g: DeviceArray, x: DeviceArray, weight: DeviceArray | None, bias: Any, mean: DeviceArray, invstd: DeviceArray, after: str = PLAIN,
     more: Any = None, y: Any = None,
 ) -> Any:  # fmt: skip
     """Gradients of x, weight and bias; for ADD_RELU first that of the other summand.
@@ -256,7 +264,15 @@ def grad(
 
 
 @kernel_for("cuda", "batch_norm_grad")
-def batch_norm_grad(gy: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float) -> Any:
+def batch_norm_grad(
+    gy: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    mean: DeviceArray,
+    invstd: DeviceArray,
+    *,
+    eps: float,
+) -> Any:
     return grad(gy, x, weight, None, mean, invstd)
 
 
@@ -264,7 +280,13 @@ def batch_norm_grad(gy: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps
 
 
 def _make_eval(
-    x: Any, weight: Any, bias: Any, mean: Any, var: Any, eps: float, after: str
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    bias: DeviceArray | None,
+    mean: DeviceArray,
+    var: DeviceArray,
+    eps: float,
+    after: str,
 ) -> _Call | None:
     char, kind, stats = x.dtype.char, stored(weight, bias), stored(mean, var)
     if char not in NUMBERS or kind is None or stats is None or not x.size:
@@ -275,7 +297,7 @@ def _make_eval(
 
 
 def evaluate(
-    x: Any, weight: Any, bias: Any, mean: Any, var: Any, eps: float, after: str = PLAIN,
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, mean: DeviceArray, var: DeviceArray, eps: float, after: str = PLAIN,
     other: Any = None,
 ) -> Any:  # fmt: skip
     """Batch norm by given statistics; `other` is added before relu for ADD_RELU."""
@@ -294,7 +316,15 @@ def evaluate(
 
 
 @kernel_for("cuda", "batch_norm_eval")
-def batch_norm_eval(x: Any, weight: Any, bias: Any, mean: Any, var: Any, *, eps: float) -> Any:
+def batch_norm_eval(
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    bias: DeviceArray | None,
+    mean: DeviceArray,
+    var: DeviceArray,
+    *,
+    eps: float,
+) -> Any:
     return evaluate(x, weight, bias, mean, var, eps)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 
@@ -18,11 +18,14 @@ from .fills import copied, row_major
 from .pointwise import compute
 from .reduce import reduce
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 _MISSING = object()
 _calls: dict[tuple, Any] = Bounded(4096)
 
 
-def _key(kind: str, a: Any, b: Any, *rest: Any) -> tuple:
+def _key(kind: str, a: DeviceArray, b: DeviceArray, *rest: Any) -> tuple:
     return (
         kind, a.shape, a._c_contiguous or a.strides, b.shape, b._c_contiguous or b.strides,
         a.dtype.char, settings.cudnn_enabled, settings.cudnn_benchmark, settings.cudnn_deterministic or settings.deterministic,
@@ -30,14 +33,14 @@ def _key(kind: str, a: Any, b: Any, *rest: Any) -> tuple:
     )  # fmt: skip
 
 
-def _usable(a: Any, b: Any) -> bool:
+def _usable(a: DeviceArray, b: DeviceArray) -> bool:
     return a.dtype.char in NUMBERS and a.dtype == b.dtype and a.size > 0 and b.size > 0
 
 
 # -- memory orders --------------------------------------------------------------------------------
 
 
-def _channels_last(a: Any) -> bool:
+def _channels_last(a: DeviceArray) -> bool:
     if a._c_contiguous:
         return False
     order = (0, *range(2, a.ndim), 1)
@@ -55,7 +58,7 @@ def _strides(shape: tuple, last: bool) -> tuple:
     return tuple(steps)
 
 
-def _ordered(a: Any, last: bool) -> Any:
+def _ordered(a: DeviceArray, last: bool) -> Any:
     """`a` dense in the wanted order and aligned for wide reads, copied where it is not."""
     if a.data.ptr & 15:
         a = copied(a, "K")
@@ -76,7 +79,7 @@ class _Library:
     """One convolution of cuDNN: brings its arrays into order and runs the plan."""
 
     def __init__(
-        self, kind: str, a: Any, b: Any, out_shape: tuple, attrs: dict[str, Any],
+        self, kind: str, a: DeviceArray, b: DeviceArray, out_shape: tuple, attrs: dict[str, Any],
         bias: bool = False, relu: bool = False,
     ) -> None:  # fmt: skip
         lead = a if kind != "wgrad" else b
@@ -99,13 +102,19 @@ class _Library:
         self.plan: Plan | None = made
         self.relu_after = relu and not self.relu
 
-    def _is_ready(self, a: Any) -> bool:
+    def _is_ready(self, a: DeviceArray) -> bool:
         """Whether an array lies as the plan expects it."""
         steps = [s * a.itemsize for s in _strides(a.shape, self.last)]
         return all(n == 1 or s == t for n, s, t in zip(a.shape, a.strides, steps))
 
     def _plan(
-        self, kind: str, a: Any, b: Any, attrs: dict[str, Any], bias: bool, relu: bool = False
+        self,
+        kind: str,
+        a: DeviceArray,
+        b: DeviceArray,
+        attrs: dict[str, Any],
+        bias: bool,
+        relu: bool = False,
     ) -> Plan | None:
         flat = a.ndim == 3  # cuDNN has no 1-d convolution: a second dim of size 1 goes in front
 
@@ -127,7 +136,7 @@ class _Library:
             )
         )  # fmt: skip
 
-    def __call__(self, a: Any, b: Any, bias: Any = None) -> Any:
+    def __call__(self, a: DeviceArray, b: DeviceArray, bias: Any = None) -> Any:
         if not self.ready[0] or a.data.ptr & 15:
             a = _ordered(a, self.last)
         if not self.ready[1] or b.data.ptr & 15:
@@ -152,7 +161,7 @@ def _add_bias(out: Any, bias: Any, last: bool) -> None:
 
 
 def _library(
-    kind: str, a: Any, b: Any, shape: tuple, attrs: dict[str, Any], bias: bool = False,
+    kind: str, a: DeviceArray, b: DeviceArray, shape: tuple, attrs: dict[str, Any], bias: bool = False,
     relu: bool = False,
 ) -> Any:  # fmt: skip
     if not settings.cudnn_enabled:
@@ -173,7 +182,9 @@ def _out_size(size: tuple, kernel: tuple, stride: tuple, padding: tuple, dilatio
     )
 
 
-def _choose_forward(x: Any, w: Any, b: Any, attrs: dict[str, Any]) -> Any:
+def _choose_forward(
+    x: DeviceArray, w: DeviceArray, b: DeviceArray | None, attrs: dict[str, Any]
+) -> Any:
     stride, padding, dilation = attrs["stride"], attrs["padding"], attrs["dilation"]
     out = _out_size(x.shape[2:], w.shape[2:], stride, padding, dilation)
     if min(out) < 1:
@@ -189,7 +200,14 @@ def _choose_forward(x: Any, w: Any, b: Any, attrs: dict[str, Any]) -> Any:
 
 @kernel_for("cuda", "conv")
 def conv(
-    x: Any, w: Any, b: Any, *, stride: tuple, padding: tuple, dilation: tuple, groups: int
+    x: DeviceArray,
+    w: DeviceArray,
+    b: DeviceArray | None,
+    *,
+    stride: tuple,
+    padding: tuple,
+    dilation: tuple,
+    groups: int,
 ) -> Any:
     key = _key("conv", x, w, stride, padding, dilation, groups, b is None)
     call = _calls.get(key, _MISSING)
@@ -222,7 +240,7 @@ def conv_relu(
     return NotImplemented if call is None else call(x, w, row_major(b))
 
 
-def _choose_input(gy: Any, w: Any, x_shape: tuple, attrs: dict[str, Any]) -> Any:
+def _choose_input(gy: DeviceArray, w: DeviceArray, x_shape: tuple, attrs: dict[str, Any]) -> Any:
     stride, padding, dilation = attrs["stride"], attrs["padding"], attrs["dilation"]
     if small.takes(gy, w.shape, dilation, attrs["groups"]):
         shape = small.input_shape(x_shape, w.shape, gy.shape, stride, padding)
@@ -237,7 +255,14 @@ def _choose_input(gy: Any, w: Any, x_shape: tuple, attrs: dict[str, Any]) -> Any
 
 @kernel_for("cuda", "conv_grad_input")
 def conv_grad_input(
-    gy: Any, w: Any, *, x_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+    gy: DeviceArray,
+    w: DeviceArray,
+    *,
+    x_shape: tuple,
+    stride: tuple,
+    padding: tuple,
+    dilation: tuple,
+    groups: int,
 ) -> Any:
     key = _key("input", gy, w, x_shape, stride, padding, dilation, groups)
     call = _calls.get(key, _MISSING)
@@ -253,7 +278,7 @@ def conv_grad_input(
     return call(gy, w)
 
 
-def _choose_weight(gy: Any, x: Any, w_shape: tuple, attrs: dict[str, Any]) -> Any:
+def _choose_weight(gy: DeviceArray, x: DeviceArray, w_shape: tuple, attrs: dict[str, Any]) -> Any:
     stride, padding, dilation = attrs["stride"], attrs["padding"], attrs["dilation"]
     if small.takes(x, w_shape, dilation, attrs["groups"]):
         shape = small.forward_shape(x.shape, w_shape, gy.shape[2:], stride, padding)
@@ -266,7 +291,13 @@ def _choose_weight(gy: Any, x: Any, w_shape: tuple, attrs: dict[str, Any]) -> An
 
 
 def _weight_call(
-    gy: Any, x: Any, w_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+    gy: DeviceArray,
+    x: DeviceArray,
+    w_shape: tuple,
+    stride: tuple,
+    padding: tuple,
+    dilation: tuple,
+    groups: int,
 ) -> Any:
     key = _key("weight", gy, x, w_shape, stride, padding, dilation, groups)
     call = _calls.get(key, _MISSING)
@@ -280,7 +311,14 @@ def _weight_call(
 
 @kernel_for("cuda", "conv_grad_weight")
 def conv_grad_weight(
-    gy: Any, x: Any, *, w_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+    gy: DeviceArray,
+    x: DeviceArray,
+    *,
+    w_shape: tuple,
+    stride: tuple,
+    padding: tuple,
+    dilation: tuple,
+    groups: int,
 ) -> Any:
     call = _weight_call(gy, x, w_shape, stride, padding, dilation, groups)
     if call is None:
@@ -292,7 +330,14 @@ def conv_grad_weight(
 
 @kernel_for("cuda", "conv_grads")
 def conv_grads(
-    gy: Any, x: Any, *, w_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+    gy: DeviceArray,
+    x: DeviceArray,
+    *,
+    w_shape: tuple,
+    stride: tuple,
+    padding: tuple,
+    dilation: tuple,
+    groups: int,
 ) -> Any:
     """The gradients of weight and bias: one launch where the convolution is a small one."""
     call = _weight_call(gy, x, w_shape, stride, padding, dilation, groups)

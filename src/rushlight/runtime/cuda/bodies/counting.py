@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -11,11 +11,14 @@ from ...door import kernel_for
 from .pointwise import compute
 from .reduce import reduce
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 ndarray = cupy.ndarray
 
 
 @kernel_for("cuda", "isin")
-def _isin(x: Any, y: Any, *, invert: bool) -> Any:
+def _isin(x: DeviceArray, y: Any, *, invert: bool) -> Any:
     if x.__class__ is not ndarray:
         x = cupy.asarray(x)
     if y.__class__ is not ndarray:
@@ -26,7 +29,7 @@ def _isin(x: Any, y: Any, *, invert: bool) -> Any:
 
 
 @kernel_for("cuda", "unique")
-def _unique(x: Any, *, dim: Any) -> Any:
+def _unique(x: DeviceArray, *, dim: Any) -> Any:
     if x.dtype.kind != "b":
         return NotImplemented
     from ...door import KERNELS
@@ -39,7 +42,7 @@ def _unique(x: Any, *, dim: Any) -> Any:
 # -- losses ---------------------------------------------------------------------------------------
 
 
-def _reduced(loss: Any, reduction: str) -> Any:
+def _reduced(loss: DeviceArray, reduction: str) -> Any:
     if loss is NotImplemented or reduction == "none":
         return loss
     return reduce("mean" if reduction == "mean" else "sum", loss, None, False)
@@ -48,10 +51,12 @@ def _reduced(loss: Any, reduction: str) -> Any:
 def _loss(name: str) -> None:
     """Register a loss and its gradient over the expressions `name` and `name_grad`."""
 
-    def forward(x: Any, y: Any, *, reduction: str, beta: float = 0.0) -> Any:
+    def forward(x: DeviceArray, y: DeviceArray, *, reduction: str, beta: float = 0.0) -> Any:
         return _reduced(compute(f"{name}:each", (x, y), (beta,)), reduction)
 
-    def backward(gy: Any, x: Any, y: Any, *, reduction: str, beta: float = 0.0) -> Any:
+    def backward(
+        gy: DeviceArray, x: DeviceArray, y: DeviceArray, *, reduction: str, beta: float = 0.0
+    ) -> Any:
         scale = 1.0 / x.size if reduction == "mean" and x.size else 1.0
         if gy.dtype != x.dtype:
             return NotImplemented

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -11,6 +11,9 @@ from ....base.bounded import Bounded
 from ...door import kernel_for
 from ..code.launch import Result
 from ..code.sources import NUMBERS, blocks_for, counter, device, load, partials
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 _LONG = 2048  # rows from here on take a whole block
 # With more targets than this the valid ones are counted by a launch of their own; of long rows there are more blocks.
@@ -22,7 +25,7 @@ _STEP = ("P", *_FORWARD)
 _BACKWARD = ("P", "P", "P", "P", "P", "P", "q", "i", "q", "i")
 
 
-def _dense(a: Any) -> Any:
+def _dense(a: DeviceArray) -> Any:
     return a if a._c_contiguous else cupy.ascontiguousarray(a)
 
 
@@ -31,7 +34,7 @@ def _computed(char: str) -> Any:
     return np.dtype(np.float64 if char == "d" else np.float32)
 
 
-def _is_wide(x: Any, loss: Any) -> int | None:
+def _is_wide(x: DeviceArray, loss: Any) -> int | None:
     """Whether a loss of dtype `loss` is wider than its logits; None where it is another one."""
     if loss == x.dtype:
         return 0
@@ -77,7 +80,7 @@ _grads: dict[tuple, Any] = Bounded(1024)
 
 @kernel_for("cuda", "cross_entropy_fused")
 def cross_entropy_fused(
-    x: Any, target: Any, *, ignore_index: int, reduction: str, wide: bool
+    x: DeviceArray, target: DeviceArray, *, ignore_index: int, reduction: str, wide: bool
 ) -> Any:
     key = (x.shape, x.dtype.char, target.dtype.char, ignore_index, reduction, wide, device())
     found = _forwards.get(key)
@@ -151,7 +154,13 @@ def _seen(target: Any, n: int, dtype: Any, char: str, ignore: int, mode: int) ->
 
 @kernel_for("cuda", "cross_entropy_grad")
 def cross_entropy_grad(
-    gy: Any, x: Any, stats: Any, target: Any, *, ignore_index: int, reduction: str
+    gy: DeviceArray,
+    x: DeviceArray,
+    stats: DeviceArray,
+    target: DeviceArray,
+    *,
+    ignore_index: int,
+    reduction: str,
 ) -> Any:
     key = (x.shape, x.dtype, target.dtype, gy.dtype, ignore_index, reduction, device())
     go = _grads.get(key)

@@ -71,10 +71,13 @@ def _dropout_grad(gy: Any, kept: Any, *, p: float) -> Any:
     return out
 
 
-def draw_key(x: Any) -> Any:
-    """A seed that the stream gives only once, and the offset 0, for kernels that draw by themselves."""
+def draw_key(x: Any, size: int = 2) -> Any:
+    """A seed that the stream gives only once, and the offset 0, for kernels that draw by themselves.
+
+    Arrays of different sizes tell the kernels' keys apart.
+    """
     backend = devices.backend_of(device("cuda"))
     stream = backend.stream(backend.device_of(x))
-    key = cupy.ndarray((2,), _KEY)
+    key = cupy.ndarray((size,), _KEY)
     _launch("draw_key", np.dtype(np.float32), 1, stream.address, key.data.ptr)
     return key

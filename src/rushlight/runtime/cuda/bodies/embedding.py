@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -15,11 +15,16 @@ from ..code.sources import NUMBERS, blocks_for, load
 from .fills import fill, row_major
 from .pointwise import compute
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 _LABELS = {"l": "i64", "q": "i64", "i": "int"}
 
 
 @kernel_for("cuda", "embedding")
-def embedding(weight: Any, indices: Any, *, padding_idx: int, scale_by_freq: bool) -> Any:
+def embedding(
+    weight: DeviceArray, indices: DeviceArray, *, padding_idx: int, scale_by_freq: bool
+) -> Any:
     label = _LABELS.get(indices.dtype.char)
     if weight.dtype.char not in NUMBERS or label is None or not indices.size or not weight.size:
         return NotImplemented
@@ -55,7 +60,7 @@ def embedding_add(
 
 @kernel_for("cuda", "embedding_grad")
 def embedding_grad(
-    gy: Any, indices: Any, *, rows: int, padding_idx: int, scale_by_freq: bool
+    gy: DeviceArray, indices: DeviceArray, *, rows: int, padding_idx: int, scale_by_freq: bool
 ) -> Any:
     char, label = gy.dtype.char, _LABELS.get(indices.dtype.char)
     if char not in NUMBERS or label is None or not gy.size or not rows:
@@ -77,7 +82,12 @@ def embedding_grad(
 
 
 def _in_order(
-    gy: Any, indices: Any, shape: tuple, padding_idx: int, by_count: bool, label: str
+    gy: DeviceArray,
+    indices: DeviceArray,
+    shape: tuple,
+    padding_idx: int,
+    by_count: bool,
+    label: str,
 ) -> Any:
     """Sums in the order of the places: the same bits every time."""
     flat = indices.reshape(-1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -16,6 +16,9 @@ from ..code.geometry import collapse, dense_like
 from ..memory import host_copies as transfer
 from ..memory.streams import current
 from .pointwise import compute
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 _WITHIN = 3  # cudaMemcpyDeviceToDevice
@@ -34,7 +37,7 @@ def always(name: str) -> Callable[[Callable], Callable]:
     return register
 
 
-def copy_to(dst: Any, src: Any) -> None:
+def copy_to(dst: DeviceArray, src: DeviceArray) -> None:
     """Write `src`, broadcast and converted, into `dst`; they may lie in any way, not overlap."""
     if src.dtype == dst.dtype:
         if dst._c_contiguous and src._c_contiguous and src.shape == dst.shape:
@@ -78,7 +81,7 @@ def _transposed(dst: Any, src: Any) -> bool:
     return True
 
 
-def copied(x: Any, order: str = "C") -> Any:
+def copied(x: DeviceArray, order: str = "C") -> Any:
     """A copy in new memory, row-major or in the order of the source."""
     out = ndarray(x.shape, x.dtype) if order == "C" else dense_like([x], x.shape, x.dtype)
     if x.size:
@@ -89,13 +92,13 @@ def copied(x: Any, order: str = "C") -> Any:
     return out
 
 
-def row_major(a: Any) -> Any:
+def row_major(a: DeviceArray | None) -> Any:
     """`a` row-major, copied where it is not; None stays. CuPy's own copies cost the host 20 us each."""
     return a if a is None or a._c_contiguous else copied(a)
 
 
 @always("clone")
-def _clone(x: Any, *, order: Any) -> Any:
+def _clone(x: DeviceArray, *, order: Any) -> Any:
     if order.__class__ is str:
         return copied(x, order)
     back = [0] * len(order)
@@ -110,12 +113,12 @@ def _snapshot(x: Any) -> Any:
 
 
 @always("reshape_copy")
-def _reshape_copy(x: Any, *, shape: tuple[int, ...]) -> Any:
+def _reshape_copy(x: DeviceArray, *, shape: tuple[int, ...]) -> Any:
     return copied(x).reshape(shape)
 
 
 @kernel_for("cuda", "copy_into")
-def _copy_into(dst: Any, src: Any) -> Any:
+def _copy_into(dst: DeviceArray, src: DeviceArray) -> Any:
     if src.__class__ is not ndarray:
         return NotImplemented
     if src.data.mem is dst.data.mem and src is not dst:  # perhaps the same elements elsewhere
@@ -143,7 +146,7 @@ def _pattern(value: Any, dtype: np.dtype) -> tuple[int, int]:
     return found
 
 
-def fill(dst: Any, value: Any) -> None:
+def fill(dst: DeviceArray, value: Any) -> None:
     """Write one value everywhere into dense memory."""
     size = dst.nbytes
     if not size:
@@ -162,7 +165,7 @@ def fill(dst: Any, value: Any) -> None:
 
 
 @always("fill_into")
-def _fill_into(dst: Any, *, value: Any) -> Any:
+def _fill_into(dst: DeviceArray, *, value: Any) -> Any:
     if dst._c_contiguous and not dst.data.ptr & 15:
         fill(dst, value)
     else:
@@ -191,7 +194,7 @@ def _empty(*, size: tuple, dtype: Any, device: Any, order: Any = None) -> Any:
 
 
 @always("zeros_of")
-def _zeros_of(x: Any) -> Any:
+def _zeros_of(x: DeviceArray) -> Any:
     out = dense_like([x], x.shape, x.dtype)
     if x.size:
         runtime.memsetAsync(out.data.ptr, 0, out.nbytes, current.ptr)
@@ -199,7 +202,7 @@ def _zeros_of(x: Any) -> Any:
 
 
 @always("unwindow")
-def _unwindow(g: Any, *, index: tuple, shape: tuple) -> Any:
+def _unwindow(g: DeviceArray, *, index: tuple, shape: tuple) -> Any:
     """Zeros with `g` in a window of them: the gradient of a slice."""
     out = ndarray(shape, g.dtype)
     place = out[(*[slice(*e) if e.__class__ is tuple else e for e in index], ...)]
@@ -224,7 +227,7 @@ def _move(x: Any, *, to: Any, source: Any, non_blocking: bool) -> Any:
 
 
 @kernel_for("cpu", "move")
-def _move_up(x: Any, *, to: Any, source: Any, non_blocking: bool) -> Any:
+def _move_up(x: np.ndarray, *, to: Any, source: Any, non_blocking: bool) -> Any:
     if to.type != "cuda":
         return NotImplemented
     return transfer.to_device(x, to.index or 0, non_blocking)
@@ -234,7 +237,7 @@ def _move_up(x: Any, *, to: Any, source: Any, non_blocking: bool) -> Any:
 
 
 @kernel_for("cuda", "cat")
-def _cat(*xs: Any, dim: int) -> Any:
+def _cat(*xs: DeviceArray, dim: int) -> Any:
     first = xs[0]
     if any(x.dtype != first.dtype for x in xs) or first.ndim == 0:
         return NotImplemented
@@ -252,7 +255,7 @@ def _cat(*xs: Any, dim: int) -> Any:
 
 
 @kernel_for("cuda", "stack")
-def _stack(*xs: Any, dim: int) -> Any:
+def _stack(*xs: DeviceArray, dim: int) -> Any:
     first = xs[0]
     if any(x.dtype != first.dtype or x.shape != first.shape for x in xs):
         return NotImplemented

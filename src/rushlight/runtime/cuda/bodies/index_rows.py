@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
 import numpy as np
@@ -14,6 +14,9 @@ from ...door import kernel_for
 from ..code.sources import NUMBERS, blocks_for, load
 from .fills import copied, fill
 from .pointwise import compute
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 _UNITS = ((16, "bytes_16"), (8, "bytes_8"), (4, "int"), (2, "u16"), (1, "u8"))
@@ -43,7 +46,7 @@ def rows_of(shape: tuple[int, ...], slots: tuple, indices: tuple) -> Rows | None
     return Rows(prod(before), shape[dim], prod(after), indices[0].size, before, after)
 
 
-def _dense(a: Any) -> Any:
+def _dense(a: DeviceArray) -> Any:
     return a if a._c_contiguous else copied(a)
 
 
@@ -52,7 +55,7 @@ def _lanes(words: int) -> int:
     return min(32, 1 << max(words - 1, 0).bit_length())
 
 
-def take(x: Any, index: Any, rows: Rows) -> Any:
+def take(x: DeviceArray, index: DeviceArray, rows: Rows) -> Any:
     """The rows of contiguous `x` at `index`, whose dims stand in the place of the one it picks from."""
     index = _dense(index)
     out = ndarray((*rows.before, *index.shape, *rows.after), x.dtype)
@@ -70,7 +73,7 @@ def take(x: Any, index: Any, rows: Rows) -> Any:
     return out
 
 
-def add(out: Any, index: Any, g: Any, rows: Rows) -> bool:
+def add(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: Rows) -> bool:
     """`out[., index, .] += g` into contiguous `out` of g's dtype; False where there is no kernel."""
     if not _adds(out.dtype, g):
         return False
@@ -85,7 +88,7 @@ def add(out: Any, index: Any, g: Any, rows: Rows) -> bool:
     return True
 
 
-def index_grad(g: Any, index: Any, rows: Rows, shape: tuple[int, ...]) -> Any:
+def index_grad(g: DeviceArray, index: DeviceArray, rows: Rows, shape: tuple[int, ...]) -> Any:
     """The gradient of `take`; None where there is no kernel."""
     if not _adds(g.dtype, g):
         return None
@@ -98,7 +101,7 @@ def index_grad(g: Any, index: Any, rows: Rows, shape: tuple[int, ...]) -> Any:
     return out if out.dtype == g.dtype else compute("cast", (out,), (), None, from_np(g.dtype).name)
 
 
-def _adds(dtype: Any, g: Any) -> bool:
+def _adds(dtype: Any, g: DeviceArray) -> bool:
     return dtype.char in NUMBERS and g.dtype == dtype
 
 
@@ -106,13 +109,13 @@ def _wide(dtype: Any) -> Any:
     return np.dtype(np.float64 if dtype.char == "d" else np.float32)
 
 
-def _spread(g: Any, index: Any, rows: Rows) -> Any:
+def _spread(g: DeviceArray, index: DeviceArray, rows: Rows) -> Any:
     """The terms, one for every element that is picked, in contiguous memory."""
     shape = (*rows.before, *index.shape, *rows.after)
     return _dense(g if g.shape == shape else cupy.broadcast_to(g, shape))
 
 
-def _add_at_once(total: Any, index: Any, g: Any, rows: Rows) -> None:
+def _add_at_once(total: DeviceArray, index: DeviceArray, g: DeviceArray, rows: Rows) -> None:
     """By atomic additions, in whichever order they come."""
     g, index = _spread(g, index, rows), _dense(index)
     four = not (rows.width % 4 or g.data.ptr % (4 * g.itemsize) or total.data.ptr & 15)
@@ -142,12 +145,12 @@ def _add_in_order(out: Any, index: Any, g: Any, rows: Rows) -> None:
 
 
 @kernel_for("cuda", "index")
-def _index(x: Any, *indices: Any, slots: tuple) -> Any:
+def _index(x: DeviceArray, *indices: DeviceArray, slots: tuple) -> Any:
     rows = rows_of(x.shape, slots, indices)
     return take(x, indices[0], rows) if rows is not None and x._c_contiguous else NotImplemented
 
 
 @kernel_for("cuda", "index_select")
-def _index_select(x: Any, index: Any, *, dim: int) -> Any:
+def _index_select(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
     rows = rows_of(x.shape, (0,) * (dim % max(x.ndim, 1)) + (1,), (index,))
     return take(x, index, rows) if rows is not None and x._c_contiguous else NotImplemented

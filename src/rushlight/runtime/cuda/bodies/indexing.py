@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -16,6 +16,9 @@ from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
 from . import index_rows
 from .fills import copied
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 _ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned",
@@ -41,7 +44,14 @@ def _kernel(what: str, dtype: Any, index: Any, dims: int, formats: tuple[str, ..
     return kernel(text, what, formats)
 
 
-def _along(what: str, out: Any, far: Any, near: Any, index: Any, dim: int) -> None:
+def _along(
+    what: str,
+    out: DeviceArray,
+    far: DeviceArray,
+    near: DeviceArray | None,
+    index: DeviceArray,
+    dim: int,
+) -> None:
     """One of the kernels over the elements of `index`; `far` is indexed along `dim`."""
     n = index.size
     if not n:
@@ -66,7 +76,7 @@ def _along(what: str, out: Any, far: Any, near: Any, index: Any, dim: int) -> No
 
 
 @kernel_for("cuda", "gather")
-def _gather(x: Any, index: Any, *, dim: int) -> Any:
+def _gather(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
     if not x.ndim:
         return NotImplemented
     out = ndarray(index.shape, x.dtype)
@@ -75,7 +85,7 @@ def _gather(x: Any, index: Any, *, dim: int) -> Any:
 
 
 @kernel_for("cuda", "scatter")
-def _scatter(x: Any, index: Any, src: Any, *, dim: int) -> Any:
+def _scatter(x: DeviceArray, index: DeviceArray, src: Any, *, dim: int) -> Any:
     if not x.ndim:
         return NotImplemented
     out = copied(x)
@@ -91,7 +101,7 @@ def _adds_in_place(dtype: Any) -> bool:
     return from_np(dtype).name in _ATOMIC and not settings.deterministic
 
 
-def _scatter_into(out: Any, index: Any, src: Any, dim: int) -> None:
+def _scatter_into(out: DeviceArray, index: DeviceArray, src: DeviceArray, dim: int) -> None:
     """`out[index] += src` along `dim`; `out` is contiguous."""
     if _adds_in_place(out.dtype):
         _along("scatter_add", out, out, src, index, dim)
@@ -103,7 +113,7 @@ def _scatter_into(out: Any, index: Any, src: Any, dim: int) -> None:
 
 
 @kernel_for("cuda", "scatter_add")
-def _scatter_add(x: Any, index: Any, src: Any, *, dim: int) -> Any:
+def _scatter_add(x: DeviceArray, index: DeviceArray, src: DeviceArray, *, dim: int) -> Any:
     if not x.ndim:
         return NotImplemented
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":  # add in float32, round once
@@ -117,7 +127,7 @@ def _scatter_add(x: Any, index: Any, src: Any, *, dim: int) -> Any:
 
 
 @kernel_for("cuda", "gather_grad")
-def _gather_grad(g: Any, index: Any, *, dim: int, shape: tuple) -> Any:
+def _gather_grad(g: DeviceArray, index: DeviceArray, *, dim: int, shape: tuple) -> Any:
     if not shape:
         return NotImplemented
     return _scatter_add(cupy.zeros(shape, g.dtype), index, g, dim=dim)
@@ -125,7 +135,7 @@ def _gather_grad(g: Any, index: Any, *, dim: int, shape: tuple) -> Any:
 
 @kernel_for("cuda", "scatter_reduce")
 def _scatter_reduce(
-    x: Any, index: Any, src: Any, *, dim: int, kind: str, include_self: bool
+    x: DeviceArray, index: DeviceArray, src: DeviceArray, *, dim: int, kind: str, include_self: bool
 ) -> Any:
     out = copied(x)
     at = ndarray(index.shape, np.int64)
@@ -139,7 +149,9 @@ def _scatter_reduce(
     return out
 
 
-def fold_at(flat: Any, at: Any, values: Any, kind: str, keep: bool = True) -> None:
+def fold_at(
+    flat: DeviceArray, at: DeviceArray, values: DeviceArray, kind: str, keep: bool = True
+) -> None:
     """Fold `values` into the places `at` of a flat array, equal places in the order they come."""
     n = at.size
     if not n:
@@ -204,7 +216,7 @@ def _flat_places(shape: tuple[int, ...], slots: tuple, indices: tuple) -> Any:
     return places
 
 
-def _add_places(out: Any, slots: tuple, indices: tuple, values: Any) -> None:
+def _add_places(out: DeviceArray, slots: tuple, indices: tuple, values: DeviceArray) -> None:
     """`out[slots] += values` for contiguous `out`, counting duplicates."""
     rows = index_rows.rows_of(out.shape, slots, indices)
     if rows is not None and index_rows.add(out, indices[0], values, rows):
@@ -220,7 +232,7 @@ def _add_places(out: Any, slots: tuple, indices: tuple, values: Any) -> None:
 
 
 @kernel_for("cuda", "index_grad")
-def _index_grad(g: Any, *indices: Any, slots: tuple, shape: tuple) -> Any:
+def _index_grad(g: DeviceArray, *indices: DeviceArray, slots: tuple, shape: tuple) -> Any:
     rows = index_rows.rows_of(shape, slots, indices)
     if rows is not None:
         found = index_rows.index_grad(g, indices[0], rows, shape)
@@ -235,7 +247,7 @@ def _index_grad(g: Any, *indices: Any, slots: tuple, shape: tuple) -> Any:
     return out
 
 
-def _put(dst: Any, values: Any, indices: tuple, slots: tuple, accumulate: bool) -> Any:
+def _put(dst: DeviceArray, values: Any, indices: tuple, slots: tuple, accumulate: bool) -> Any:
     if not accumulate or not dst.ndim:
         return NotImplemented
     if values.__class__ is not ndarray:
@@ -248,12 +260,16 @@ def _put(dst: Any, values: Any, indices: tuple, slots: tuple, accumulate: bool) 
 
 
 @kernel_for("cuda", "index_put_into")
-def _index_put_into(dst: Any, values: Any, *indices: Any, slots: tuple, accumulate: bool) -> Any:
+def _index_put_into(
+    dst: DeviceArray, values: Any, *indices: DeviceArray, slots: tuple, accumulate: bool
+) -> Any:
     return _put(dst, values, indices, slots, accumulate)
 
 
 @kernel_for("cuda", "index_put")
-def _index_put(x: Any, values: Any, *indices: Any, slots: tuple, accumulate: bool) -> Any:
+def _index_put(
+    x: DeviceArray, values: Any, *indices: DeviceArray, slots: tuple, accumulate: bool
+) -> Any:
     if not accumulate:
         return NotImplemented
     return _put(copied(x), values, indices, slots, accumulate)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
 import numpy as np
@@ -13,6 +13,9 @@ from ...door import kernel_for
 from ..code.sources import NUMBERS, PARTIALS, load, partials
 from ..processors import multiprocessors
 from .fills import row_major
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 _EACH = 8  # blocks that keep a multiprocessor busy
 
@@ -34,7 +37,7 @@ def stored(*arrays: Any) -> str | None:
     return NUMBERS[char][0] if char in NUMBERS else None
 
 
-def pointer(a: Any) -> int:
+def pointer(a: DeviceArray | None) -> int:
     """Where an array lies; 0 for one that is missing."""
     return 0 if a is None else a.data.ptr
 
@@ -46,7 +49,7 @@ _MOST_HELD = 32  # numbers of a row that a thread keeps in registers
 _RESIDENT = 2  # blocks of `norm_grads` that a multiprocessor has room for
 
 
-def _rows(x: Any, dims: int) -> tuple[int, int]:
+def _rows(x: DeviceArray, dims: int) -> tuple[int, int]:
     n = prod(x.shape[x.ndim - dims :])
     return x.size // n, n
 
@@ -85,7 +88,7 @@ def _name(dtype: Any) -> str:
 
 
 def normalise(
-    x: Any, weight: Any, bias: Any, dims: int, eps: float, rms: int = 0, other: Any = None, to: Any = None
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, dims: int, eps: float, rms: int = 0, other: Any = None, to: Any = None
 ) -> Any:  # fmt: skip
     """Rows of x, or of x + other, normalised, with their statistics; behind them x + other.
 
@@ -114,14 +117,14 @@ def normalise(
     return made if total is None else (*made, total)
 
 
-def _goes_with(a: Any, x: Any) -> bool:
+def _goes_with(a: DeviceArray, x: DeviceArray) -> bool:
     """Whether an array of another dtype may stand beside x: halves beside what they are computed in."""
     halves = x.dtype.char == "f" and a.dtype.char in ("e", "E")
     return a.shape == x.shape and (a.dtype == x.dtype or halves)
 
 
 def normalise_grad(
-    gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, dims: int, rms: int = 0, more: Any = None,
+    gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray | None, rstd: DeviceArray, dims: int, rms: int = 0, more: Any = None,
     also: bool = False,
 ) -> Any:  # fmt: skip
     """The gradients of x, with `more` added to it, and of weight and bias.
@@ -183,24 +186,41 @@ def _launch_grads(
 
 
 @kernel_for("cuda", "layer_norm")
-def layer_norm(x: Any, weight: Any, bias: Any, *, dims: int, eps: float) -> Any:
+def layer_norm(
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, *, dims: int, eps: float
+) -> Any:
     return normalise(x, weight, bias, dims, eps, 0)
 
 
 @kernel_for("cuda", "layer_norm_grad")
 def layer_norm_grad(
-    gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, *, dims: int, eps: float
+    gy: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    mean: DeviceArray,
+    rstd: DeviceArray,
+    *,
+    dims: int,
+    eps: float,
 ) -> Any:
     return normalise_grad(gy, x, weight, mean, rstd, dims, 0)
 
 
 @kernel_for("cuda", "rms_norm")
-def rms_norm(x: Any, weight: Any, *, dims: int, eps: float) -> Any:
+def rms_norm(x: DeviceArray, weight: DeviceArray | None, *, dims: int, eps: float) -> Any:
     return normalise(x, weight, None, dims, eps, 1)
 
 
 @kernel_for("cuda", "rms_norm_grad")
-def rms_norm_grad(gy: Any, x: Any, weight: Any, rstd: Any, *, dims: int, eps: float) -> Any:
+def rms_norm_grad(
+    gy: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    rstd: DeviceArray,
+    *,
+    dims: int,
+    eps: float,
+) -> Any:
     return normalise_grad(gy, x, weight, None, rstd, dims, 1)
 
 

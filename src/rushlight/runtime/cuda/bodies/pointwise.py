@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 
@@ -15,6 +15,9 @@ from ..code.expressions import TABLE, expression
 from ..code.generate import ARRAY, NUMBER
 from ..code.launch import Result
 from ..code.variants import MANY, THREADS, Plan, compute, number, plan_for
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 __all__ = ["compute", "expression"]  # for fused chains and for other families
 
@@ -39,7 +42,7 @@ def _unary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
     """A body for one array and no attributes, with the short way for contiguous memory inlined."""
     calls: dict[Any, Any] = {}
 
-    def body(x: Any) -> Any:
+    def body(x: DeviceArray) -> Any:
         if x._c_contiguous:
             key = (x.shape, x.dtype)
             call = calls.get(key)
@@ -172,7 +175,7 @@ def _pow(x: Any, y: Any) -> Any:
     return compute("pow", (x, y))
 
 
-def _where(condition: Any, x: Any, y: Any, *, to: Any) -> Any:
+def _where(condition: DeviceArray, x: Any, y: Any, *, to: Any) -> Any:
     out = None if to is None else to.name
     arrays = [a for a in (x, y) if a.__class__ is ndarray]
     if condition.dtype.kind != "b":
@@ -188,7 +191,7 @@ def _where(condition: Any, x: Any, y: Any, *, to: Any) -> Any:
     return compute("where", (condition, x, y), (), None, out)
 
 
-def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
+def _masked_fill(x: DeviceArray, mask: DeviceArray, value: Any) -> Any:
     if value.__class__ is ndarray and value.dtype != x.dtype:
         value = value.astype(x.dtype)
     if mask.dtype.kind != "b":
@@ -196,7 +199,7 @@ def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
     return compute("masked_fill", (x, mask, value))
 
 
-def _clamp(x: Any, low: Any, high: Any) -> Any:
+def _clamp(x: DeviceArray, low: Any, high: Any) -> Any:
     if low is None:
         return compute("clamp:high", (x, high))
     if high is None:
@@ -204,7 +207,7 @@ def _clamp(x: Any, low: Any, high: Any) -> Any:
     return compute("clamp", (x, low, high))
 
 
-def _clamp_backward(dy: Any, x: Any, low: Any, high: Any) -> Any:
+def _clamp_backward(dy: DeviceArray, x: DeviceArray, low: Any, high: Any) -> Any:
     if low is None:
         return compute("clamp_backward:high", (dy, x, high))
     if high is None:
@@ -212,23 +215,23 @@ def _clamp_backward(dy: Any, x: Any, low: Any, high: Any) -> Any:
     return compute("clamp_backward", (dy, x, low, high))
 
 
-def _logit(x: Any, *, eps: float | None) -> Any:
+def _logit(x: DeviceArray, *, eps: float | None) -> Any:
     return compute("logit", (x,)) if eps is None else compute("logit:eps", (x,), (eps,))
 
 
-def _gelu(x: Any, *, approximate: str) -> Any:
+def _gelu(x: DeviceArray, *, approximate: str) -> Any:
     return compute(f"gelu:{approximate}", (x,))
 
 
-def _gelu_grad(gy: Any, x: Any, *, approximate: str) -> Any:
+def _gelu_grad(gy: DeviceArray, x: DeviceArray, *, approximate: str) -> Any:
     return compute(f"gelu_grad:{approximate}", (gy, x))
 
 
-def _round_decimals(x: Any, *, decimals: int) -> Any:
+def _round_decimals(x: DeviceArray, *, decimals: int) -> Any:
     return compute("round_decimals", (x,), (10.0 ** abs(decimals), decimals <= 0))
 
 
-def _nan_to_num(x: Any, *, nan: float, posinf: Any, neginf: Any) -> Any:
+def _nan_to_num(x: DeviceArray, *, nan: float, posinf: Any, neginf: Any) -> Any:
     if x.dtype.kind == "c":
         return NotImplemented
     if x.dtype.kind not in "fV":
@@ -242,7 +245,7 @@ def _nan_to_num(x: Any, *, nan: float, posinf: Any, neginf: Any) -> Any:
 _casts: dict[Any, Any] = Bounded(_MOST)  # prepared launches by shape and dtypes
 
 
-def _cast(x: Any, *, to: Any, source: Any) -> Any:
+def _cast(x: DeviceArray, *, to: Any, source: Any) -> Any:
     if x._c_contiguous:  # nearly all: a third of an autocast step's kernels are casts
         key = (x.shape, x.dtype, to)
         call = _casts.get(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -14,6 +14,9 @@ from ...door import kernel_for
 from ..code.launch import Result
 from ..code.sources import NUMBERS, blocks_for, device, load
 from . import pool_channels_last as pool_last
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 _WINDOW = "18i"
 _SHARED = 40 << 10
@@ -72,7 +75,7 @@ def _window(*key: Any) -> _Window:
     return found
 
 
-def _dense(a: Any) -> Any:
+def _dense(a: DeviceArray) -> Any:
     return a if a._c_contiguous else cupy.ascontiguousarray(a)
 
 
@@ -81,7 +84,7 @@ class _MaxPool:
 
     __slots__ = ("go", "plain")
 
-    def __init__(self, win: _Window, x: Any) -> None:
+    def __init__(self, win: _Window, x: DeviceArray) -> None:
         char = x.dtype.char
         results = (Result(1, win.shape, x.dtype), Result(2, win.shape, np.int64))
         grid, block = (blocks_for(win.count), 1, 1), (256, 1, 1)
@@ -98,7 +101,13 @@ _max_pools: dict[tuple, _MaxPool] = Bounded(1024)
 
 @kernel_for("cuda", "max_pool")
 def max_pool(
-    x: Any, *, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool
+    x: DeviceArray,
+    *,
+    kernel: tuple,
+    stride: tuple,
+    padding: tuple,
+    dilation: tuple,
+    ceil_mode: bool,
 ) -> Any:
     if not x._c_contiguous and pool_last.takes(x):
         win = _window(x.shape, kernel, stride, padding, dilation, ceil_mode)
@@ -125,7 +134,7 @@ def _how(overlap: bool) -> int:
 _gathers: dict[tuple, Any] = Bounded(1024)
 
 
-def _gather(gy: Any, x_shape: tuple, how: int) -> Any:
+def _gather(gy: DeviceArray, x_shape: tuple, how: int) -> Any:
     """The launch that gathers gradients plane by plane; False when planes are too large for it."""
     size, planes = prod(x_shape[2:]), x_shape[0] * x_shape[1]
     each = size * (8 if gy.dtype.char == "d" else 4)
@@ -141,7 +150,7 @@ def _gather(gy: Any, x_shape: tuple, how: int) -> Any:
 
 
 @kernel_for("cuda", "max_pool_grad")
-def max_pool_grad(gy: Any, index: Any, *, x_shape: tuple, overlap: bool) -> Any:
+def max_pool_grad(gy: DeviceArray, index: DeviceArray, *, x_shape: tuple, overlap: bool) -> Any:
     if gy.dtype.char not in NUMBERS or not gy.size or 0 in x_shape:
         return NotImplemented
     how = _how(overlap)
@@ -171,7 +180,7 @@ def _large_grad(gy: Any, index: Any, x_shape: tuple, overlap: bool) -> Any:
 
 
 @kernel_for("cuda", "pool_take")
-def pool_take(x: Any, index: Any) -> Any:
+def pool_take(x: DeviceArray, index: DeviceArray) -> Any:
     if x.dtype.char not in NUMBERS or not index.size:
         return NotImplemented
     x, index = _dense(x), _dense(index)
@@ -188,7 +197,7 @@ _MEAN = ("P", "P", "q", _WINDOW, "i", "i")
 
 @kernel_for("cuda", "avg_pool")
 def avg_pool(
-    x: Any, *, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include_pad: bool,
+    x: DeviceArray, *, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include_pad: bool,
     divisor: int | None,
 ) -> Any:  # fmt: skip
     if x.dtype.char not in NUMBERS or not x.size:
@@ -209,7 +218,7 @@ def avg_pool(
 
 @kernel_for("cuda", "avg_pool_grad")
 def avg_pool_grad(
-    gy: Any, *, x_shape: tuple, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool,
+    gy: DeviceArray, *, x_shape: tuple, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool,
     include_pad: bool, divisor: int | None,
 ) -> Any:  # fmt: skip
     count = prod(x_shape)

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 import cupy
+import numpy as np
 
 from ....base.config import settings
 from ....base.shapes import broadcast_shapes
@@ -65,7 +66,7 @@ class _Recipe:
 
 
 def _recipe(
-    x: Any, y: Any, flip_x: bool, flip_y: bool, bias: Any, epilogue: str, alignment: int
+    x: Any, y: Any, flip_x: bool, flip_y: bool, bias: Any, epilogue: str, alignment: int, wide: bool
 ) -> _Recipe:
     made = _Recipe()
     size = x.itemsize
@@ -85,7 +86,9 @@ def _recipe(
     if char == "f" and settings.float32_matmul_precision != "highest":
         compute = TF32
     assert left is not None and right is not None  # dense ones are always seen
-    what = Product(right, left, columns, rows, batch, char, compute, epilogue, alignment or 256)
+    what = Product(
+        right, left, columns, rows, batch, char, compute, epilogue, alignment or 256, wide
+    )
     made.plan, made.fill_bias = _plan(what, bias)
     made.untuned = rows * columns * batch * (x.shape[-2] if flip_x else x.shape[-1]) >= _TUNE_FROM
     return made
@@ -122,8 +125,11 @@ def product(
     bias: Any = None,
     epilogue: str = "",
     extra: Any = None,
+    wide: bool = False,
 ) -> Any:
     """`x y` of matrices or equal batches of them, either one transposed; `bias` is added to rows.
+
+    A `wide` product of halves is float32.
 
     `extra` is where a "bgrad" epilogue writes the sums of x over its inner dim; None is the answer where
     the library has no kernel for that.
@@ -134,10 +140,10 @@ def product(
     low = (px | py | pb) & 255
     plans = library().plans
     key = (flip_x, flip_y, x.shape, x.strides, y.shape, y.strides, x.dtype.char, epilogue,
-           settings.float32_matmul_precision, low & -low)  # fmt: skip
+           settings.float32_matmul_precision, low & -low, wide)  # fmt: skip
     recipe = plans.get(key)
     if recipe is None:
-        recipe = plans[key] = _recipe(x, y, flip_x, flip_y, vector, epilogue, low & -low)
+        recipe = plans[key] = _recipe(x, y, flip_x, flip_y, vector, epilogue, low & -low, wide)
     if recipe.plan is None:
         return None
     if recipe.copy_x:
@@ -146,7 +152,7 @@ def product(
     if recipe.copy_y:
         y = copied(y)
         py = y.data.ptr
-    out = cupy.ndarray(recipe.shape, x.dtype)
+    out = cupy.ndarray(recipe.shape, np.float32 if wide else x.dtype)
     if recipe.fill_bias:
         out[...] = bias
         pb = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 from cupy.cuda import runtime
@@ -16,6 +16,9 @@ from .fills import copied, copy_to
 from .products import product
 from .reduce import reduce
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 # Bodies of the kernels of operators/layers/recurrent_kernels.py: the same arguments and results.
 
 
@@ -26,7 +29,9 @@ def _fits(*arrays: Any) -> bool:
     )
 
 
-def _agree(gates: int, xw: Any, h0: Any, w_hh: Any, sizes: tuple[int, ...]) -> bool:
+def _agree(
+    gates: int, xw: DeviceArray, h0: DeviceArray, w_hh: DeviceArray, sizes: tuple[int, ...]
+) -> bool:
     """Whether shapes are what the kernels take for granted; the generic body tells what is wrong otherwise."""
     if h0.ndim != 2:
         return False
@@ -37,7 +42,7 @@ def _agree(gates: int, xw: Any, h0: Any, w_hh: Any, sizes: tuple[int, ...]) -> b
     )  # fmt: skip
 
 
-def _dense(a: Any) -> Any:
+def _dense(a: DeviceArray | None) -> Any:
     return a if a is None or a._c_contiguous else copied(a, "C")
 
 
@@ -50,7 +55,7 @@ def _steps(sizes: tuple[int, ...], reverse: bool) -> list[tuple[int, int]]:
     return steps[::-1] if reverse else steps
 
 
-def _times(x: Any, w: Any, flip: bool) -> Any:
+def _times(x: DeviceArray, w: DeviceArray, flip: bool) -> Any:
     """`x @ w`, or `x @ w.T`."""
     m, k = x.shape
     n = w.shape[0] if flip else w.shape[1]
@@ -58,7 +63,7 @@ def _times(x: Any, w: Any, flip: bool) -> Any:
     return product(x, w, False, flip) if out is None else out
 
 
-def _weight(g: Any, h_before: Any) -> Any:
+def _weight(g: DeviceArray, h_before: DeviceArray) -> Any:
     """`g.T @ h_before`, the gradient of the state's weights."""
     (k, m), n = g.shape, h_before.shape[1]
     out = dense.product("tn", g, h_before, m, n, k)
@@ -71,7 +76,7 @@ def _go(name: str, char: str, pointers: tuple, count: int, last: int) -> None:
     launch(blocks_for(count), 256, *[0 if p is None else p for p in pointers], count, last)
 
 
-def _at(a: Any, row: int) -> int | None:
+def _at(a: DeviceArray | None, row: int) -> int | None:
     """The address of a row."""
     return None if a is None else a.data.ptr + row * a.strides[0]
 
@@ -79,7 +84,7 @@ def _at(a: Any, row: int) -> int | None:
 class _State:
     """A state that steps read and write; the first step reads what it began with where that saves a copy."""
 
-    def __init__(self, start: Any, sizes: tuple[int, ...]) -> None:
+    def __init__(self, start: DeviceArray, sizes: tuple[int, ...]) -> None:
         even = sizes[0] == sizes[-1]
         self.now = cupy.ndarray(start.shape, start.dtype) if even else copied(start, "C")
         self.before = start if even else self.now
@@ -91,7 +96,9 @@ class _State:
         return pair
 
 
-def _forward(h: _State, w_hh: Any, sizes: tuple, reverse: bool) -> Iterator[tuple[int, int, Any]]:
+def _forward(
+    h: _State, w_hh: DeviceArray, sizes: tuple, reverse: bool
+) -> Iterator[tuple[int, int, Any]]:
     """Row, number of sequences and the product of the state, step by step."""
     for row, n in _steps(sizes, reverse):
         yield row, n, _times(h.before[:n], w_hh, True)
@@ -100,7 +107,7 @@ def _forward(h: _State, w_hh: Any, sizes: tuple, reverse: bool) -> Iterator[tupl
 class _Back:
     """The gradient of a state on its way back: what the last product gave, in the rows that are alive."""
 
-    def __init__(self, g: Any, shape: tuple, dtype: Any, even: bool) -> None:
+    def __init__(self, g: DeviceArray | None, shape: tuple, dtype: Any, even: bool) -> None:
         self.even = even
         self.now = _dense(g)
         if not even:
@@ -108,7 +115,7 @@ class _Back:
             if g is None:
                 runtime.memsetAsync(self.now.data.ptr, 0, self.now.nbytes, current.ptr)
 
-    def put(self, n: int, value: Any) -> None:
+    def put(self, n: int, value: DeviceArray) -> None:
         if self.even:
             self.now = value
         else:
@@ -120,7 +127,15 @@ class _Back:
 
 
 @kernel_for("cuda", "lstm_sequence")
-def lstm_sequence(xw: Any, h0: Any, c0: Any, w_hh: Any, *, sizes: tuple, reverse: bool) -> Any:
+def lstm_sequence(
+    xw: DeviceArray,
+    h0: DeviceArray,
+    c0: DeviceArray,
+    w_hh: DeviceArray,
+    *,
+    sizes: tuple,
+    reverse: bool,
+) -> Any:
     if not _fits(xw, h0, c0, w_hh) or not _agree(4, xw, h0, w_hh, sizes) or c0.shape != h0.shape:
         return NotImplemented
     xw, h0, c0 = _dense(xw), _dense(h0), _dense(c0)
@@ -141,8 +156,8 @@ def lstm_sequence(xw: Any, h0: Any, c0: Any, w_hh: Any, *, sizes: tuple, reverse
 
 @kernel_for("cuda", "lstm_sequence_grad")
 def lstm_sequence_grad(
-    xw: Any, h0: Any, c0: Any, w_hh: Any, gates: Any, h_before: Any, c_before: Any, gout: Any,
-    gh: Any, gc: Any, *, sizes: tuple, reverse: bool,
+    xw: DeviceArray, h0: DeviceArray, c0: DeviceArray, w_hh: DeviceArray, gates: DeviceArray, h_before: DeviceArray, c_before: DeviceArray, gout: DeviceArray | None,
+    gh: DeviceArray, gc: DeviceArray, *, sizes: tuple, reverse: bool,
 ) -> Any:  # fmt: skip
     if not _fits(xw, h0, c0, w_hh, gates, h_before, c_before, gout, gh, gc):
         return NotImplemented
@@ -163,7 +178,15 @@ def lstm_sequence_grad(
 
 
 @kernel_for("cuda", "gru_sequence")
-def gru_sequence(xw: Any, h0: Any, w_hh: Any, b_hh: Any, *, sizes: tuple, reverse: bool) -> Any:
+def gru_sequence(
+    xw: DeviceArray,
+    h0: DeviceArray,
+    w_hh: DeviceArray,
+    b_hh: DeviceArray | None,
+    *,
+    sizes: tuple,
+    reverse: bool,
+) -> Any:
     if not _fits(xw, h0, w_hh, b_hh) or not _agree(3, xw, h0, w_hh, sizes):
         return NotImplemented
     if b_hh is not None and b_hh.size != xw.shape[1]:
@@ -185,8 +208,8 @@ def gru_sequence(xw: Any, h0: Any, w_hh: Any, b_hh: Any, *, sizes: tuple, revers
 
 @kernel_for("cuda", "gru_sequence_grad")
 def gru_sequence_grad(
-    xw: Any, h0: Any, w_hh: Any, b_hh: Any, gates: Any, h_before: Any, inner: Any, gout: Any,
-    gh: Any, *, sizes: tuple, reverse: bool,
+    xw: DeviceArray, h0: DeviceArray, w_hh: DeviceArray, b_hh: DeviceArray | None, gates: DeviceArray, h_before: DeviceArray, inner: DeviceArray, gout: DeviceArray,
+    gh: DeviceArray | None, *, sizes: tuple, reverse: bool,
 ) -> Any:  # fmt: skip
     if not _fits(xw, h0, w_hh, b_hh, gates, h_before, inner, gout, gh):
         return NotImplemented
@@ -210,7 +233,9 @@ def gru_sequence_grad(
 
 
 @kernel_for("cuda", "rnn_sequence")
-def rnn_sequence(xw: Any, h0: Any, w_hh: Any, *, sizes: tuple, reverse: bool, act: str) -> Any:
+def rnn_sequence(
+    xw: DeviceArray, h0: DeviceArray, w_hh: DeviceArray, *, sizes: tuple, reverse: bool, act: str
+) -> Any:
     if not _fits(xw, h0, w_hh) or not _agree(1, xw, h0, w_hh, sizes):
         return NotImplemented
     xw, h0 = _dense(xw), _dense(h0)
@@ -225,7 +250,7 @@ def rnn_sequence(xw: Any, h0: Any, w_hh: Any, *, sizes: tuple, reverse: bool, ac
 
 @kernel_for("cuda", "rnn_sequence_grad")
 def rnn_sequence_grad(
-    xw: Any, h0: Any, w_hh: Any, y: Any, h_before: Any, gout: Any, gh: Any, *, sizes: tuple,
+    xw: DeviceArray, h0: DeviceArray, w_hh: DeviceArray, y: DeviceArray, h_before: DeviceArray, gout: DeviceArray, gh: DeviceArray | None, *, sizes: tuple,
     reverse: bool, act: str,
 ) -> Any:  # fmt: skip
     if not _fits(xw, h0, w_hh, y, h_before, gout, gh):

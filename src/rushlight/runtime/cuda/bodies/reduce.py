@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -17,6 +17,9 @@ from ..code.generate import TYPES
 from ..code.launch import Result
 from .fills import always
 from .reduce_sources import reduction_source, size_of, supports
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 _SPLIT_FROM = 8192  # terms per result above which a few results are computed in parts
@@ -56,7 +59,7 @@ def _merged(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return out or [(1, 0)]
 
 
-def _recipe(kind: str, x: Any, dims: tuple[int, ...], out: str) -> _Recipe | None:
+def _recipe(kind: str, x: DeviceArray, dims: tuple[int, ...], out: str) -> _Recipe | None:
     name = from_np(x.dtype).name
     if not supports(kind, name):
         return None
@@ -132,7 +135,7 @@ def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def reduce(
-    kind: str, x: Any, dim: Any, keepdim: bool, out: str | None = None, both: bool = False
+    kind: str, x: DeviceArray, dim: Any, keepdim: bool, out: str | None = None, both: bool = False
 ) -> Any:
     """Reduce over dims (None: all); argmax and argmin give (value or None, index)."""
     key = (kind, x.dtype, x.shape, x.strides, dim, out)
@@ -176,46 +179,46 @@ def _launch(r: _Recipe, start: int, out: int, place: int) -> None:
 # -- ops ------------------------------------------------------------------------------------------
 
 
-def _wide(x: Any) -> str | None:
+def _wide(x: DeviceArray) -> str | None:
     """Integers and booleans add up to int64."""
     return "int64" if x.dtype.kind in "biu" else None
 
 
 @always("sum")
-def _sum(x: Any, *, dim: Any, keepdim: bool) -> Any:
+def _sum(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
     return reduce("sum", x, dim, keepdim, _wide(x))
 
 
 @always("sum_to_size")
-def _sum_to(x: Any, *, shape: tuple[int, ...]) -> Any:
+def _sum_to(x: DeviceArray, *, shape: tuple[int, ...]) -> Any:
     lead = x.ndim - len(shape)
     dims = tuple([i for i, s in enumerate(x.shape) if i < lead or (shape[i - lead] == 1 != s)])
     return reduce("sum", x, dims, True, _wide(x)).reshape(shape)
 
 
 @kernel_for("cuda", "mean")
-def _mean(x: Any, *, dim: Any, keepdim: bool) -> Any:
+def _mean(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
     return reduce("mean", x, dim, keepdim)
 
 
 @kernel_for("cuda", "prod")
-def _prod(x: Any, *, dim: Any, keepdim: bool) -> Any:
+def _prod(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
     return reduce("prod", x, dim, keepdim, _wide(x))
 
 
 @kernel_for("cuda", "nansum")
-def _nansum(x: Any, *, dim: Any, keepdim: bool) -> Any:
+def _nansum(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
     kind = "sum" if x.dtype.kind in "biu" else "nansum"
     return reduce(kind, x, dim, keepdim, _wide(x))
 
 
 @kernel_for("cuda", "count_nonzero")
-def _count_nonzero(x: Any, *, dim: Any) -> Any:
+def _count_nonzero(x: DeviceArray, *, dim: Any) -> Any:
     return reduce("count_nonzero", x, dim, False, "int64")
 
 
 def _logic(kind: str) -> Any:
-    def body(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    def body(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
         if dim == ():
             return NotImplemented
         return reduce(kind, x, dim, keepdim, "uint8" if x.dtype == np.uint8 else "bool")
@@ -224,14 +227,14 @@ def _logic(kind: str) -> Any:
 
 
 def _extreme(kind: str) -> Any:
-    def body(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    def body(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
         return reduce(kind, x, dim, keepdim) if x.size else NotImplemented
 
     return body
 
 
 def _place(kind: str) -> Any:
-    def body(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    def body(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
         if not x.ndim or not x.size:
             return NotImplemented
         found = reduce(kind, x, dim, keepdim)
@@ -241,7 +244,7 @@ def _place(kind: str) -> Any:
 
 
 def _value_and_place(kind: str) -> Any:
-    def body(x: Any, *, dim: int, keepdim: bool) -> Any:
+    def body(x: DeviceArray, *, dim: int, keepdim: bool) -> Any:
         if not x.ndim or not x.size:
             return NotImplemented
         return reduce(kind, x, dim, keepdim, None, True)
@@ -259,7 +262,7 @@ for _name in ("max", "min"):
 
 
 @kernel_for("cuda", "vector_norm")
-def _vector_norm(x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
+def _vector_norm(x: DeviceArray, *, ord: float, dim: Any, keepdim: bool) -> Any:
     kind = {1: "norm1", 2: "norm2", math.inf: "norminf"}.get(ord)
     if kind is None or x.dtype.kind not in "fV" or not x.size:
         return NotImplemented

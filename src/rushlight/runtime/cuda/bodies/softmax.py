@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 
 from ...door import kernel_for
 from ..code.sources import NUMBERS, load
 from .fills import row_major
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 _LONG = 2048  # rows from here on take a whole block
 _COUNT_ONCE = (
@@ -47,7 +50,7 @@ def _along(kind: int, stem: str, arrays: tuple, dim: int) -> Any:
 
 def _register(name: str, kind: int) -> None:
     @kernel_for("cuda", name)
-    def forward(x: Any, *, dim: int = -1) -> Any:
+    def forward(x: DeviceArray, *, dim: int = -1) -> Any:
         if x.dtype.char not in NUMBERS or not x.size:
             return NotImplemented
         return _along(kind, "", (x,), dim)
@@ -55,7 +58,7 @@ def _register(name: str, kind: int) -> None:
 
 def _register_grad(name: str, kind: int) -> None:
     @kernel_for("cuda", name)
-    def backward(gy: Any, y: Any, *, dim: int) -> Any:
+    def backward(gy: DeviceArray, y: DeviceArray, *, dim: int) -> Any:
         if gy.dtype.char not in NUMBERS or not gy.size or gy.dtype != y.dtype:
             return NotImplemented
         return _along(kind, "grad_", (gy, y), dim)

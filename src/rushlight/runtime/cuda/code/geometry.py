@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
 
 from ....base.bounded import Bounded
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 _collapsed: dict[tuple, tuple] = Bounded(4096)
 _FITS = 2**31 - 1
 
 
-def collapse(shape: tuple[int, ...], out: Any, arrays: list[Any]) -> tuple[list, list, bool]:
+def collapse(
+    shape: tuple[int, ...], out: DeviceArray, arrays: list[Any]
+) -> tuple[list, list, bool]:
     """Sizes, the strides of all operands in elements (`out` first), and whether 32 bits hold them.
 
     Arrays broadcast to `shape`. Dims of size 1 fall away; neighbours that every operand walks as
@@ -26,7 +31,7 @@ def collapse(shape: tuple[int, ...], out: Any, arrays: list[Any]) -> tuple[list,
     return found
 
 
-def _element_strides(a: Any, shape: tuple[int, ...]) -> list[int]:
+def _element_strides(a: DeviceArray, shape: tuple[int, ...]) -> list[int]:
     item, lead = a.itemsize, len(shape) - a.ndim
     steps = [0] * lead
     for n, s, whole in zip(a.shape, a.strides, shape[lead:]):
@@ -34,7 +39,9 @@ def _element_strides(a: Any, shape: tuple[int, ...]) -> list[int]:
     return steps
 
 
-def _collapse(shape: tuple[int, ...], out: Any, arrays: list[Any]) -> tuple[list, list, bool]:
+def _collapse(
+    shape: tuple[int, ...], out: DeviceArray, arrays: list[Any]
+) -> tuple[list, list, bool]:
     rows = [_element_strides(a, shape) for a in (out, *arrays)]
     order = [d for d in range(len(shape)) if shape[d] != 1]
     order.sort(key=lambda d: (-abs(rows[0][d]), d))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -16,6 +16,9 @@ from .expressions import TABLE
 from .generate import ARRAY, NUMBER, ONE
 from .geometry import allocate, collapse, layout_like
 from .launch import Result
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 THREADS = 256
@@ -127,7 +130,11 @@ _ready: dict[tuple, _Ready | None] = Bounded(16384)
 
 
 def compute(
-    name: str, operands: tuple, attrs: tuple = (), out: Any = None, to: str | None = None
+    name: str,
+    operands: tuple,
+    attrs: tuple = (),
+    out: DeviceArray | None = None,
+    to: str | None = None,
 ) -> Any:
     """An expression over arrays and Python numbers, into `out` where given; NotImplemented if unknown.
 
@@ -163,7 +170,7 @@ def compute(
     return out
 
 
-def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: Any) -> None:
+def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: DeviceArray) -> None:
     start = out.data.ptr
     values = [start]
     for i in ready.arrays:
@@ -184,7 +191,7 @@ def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: Any) -> None:
     launch.go(blocks, THREADS, units, *values, *tail)
 
 
-def _prepare(name: str, operands: tuple, out: Any, to: str | None) -> _Ready | None:
+def _prepare(name: str, operands: tuple, out: DeviceArray | None, to: str | None) -> _Ready | None:
     e = TABLE[name]
     arrays = [a for a in operands if a.__class__ is ndarray]
     shape = np.broadcast_shapes(*[a.shape for a in arrays]) if out is None else out.shape
@@ -223,7 +230,7 @@ def _prepare(name: str, operands: tuple, out: Any, to: str | None) -> _Ready | N
     return r
 
 
-def _packed(r: _Ready, out: Any, given: bool) -> Any:
+def _packed(r: _Ready, out: DeviceArray, given: bool) -> Any:
     """The launch that takes arrays only, and makes its result unless that is given, too."""
     strides = None if out._c_contiguous else out.strides
     results = () if given else (Result(0, r.shape, r.out, strides),)
@@ -234,7 +241,7 @@ def _packed(r: _Ready, out: Any, given: bool) -> Any:
     )  # fmt: skip
 
 
-def _choose(r: _Ready, out: Any, whole: list[Any], arrays: list[Any]) -> None:
+def _choose(r: _Ready, out: DeviceArray, whole: list[Any], arrays: list[Any]) -> None:
     """The kernel that walks these layouts, and its geometry."""
     plan, n = r.plan, r.n
     strides = [s // out.itemsize for s in out.strides]
@@ -275,13 +282,13 @@ def _choose(r: _Ready, out: Any, whole: list[Any], arrays: list[Any]) -> None:
     r.tail = (*sizes[:-1], sizes[-1] // vector, *[s for row in packed for s in row])
 
 
-def _same_places(a: Any, strides: list[int], shape: tuple[int, ...]) -> bool:
+def _same_places(a: DeviceArray, strides: list[int], shape: tuple[int, ...]) -> bool:
     """Whether element i of `a` lies as many elements from its start as `strides` say."""
     item = a.itemsize
     return all(n == 1 or s == t * item for s, t, n in zip(a.strides, strides, shape))
 
 
-def _gapless(a: Any) -> bool:
+def _gapless(a: DeviceArray) -> bool:
     """Whether the elements fill their memory in some order of the dims."""
     if a._c_contiguous:
         return True

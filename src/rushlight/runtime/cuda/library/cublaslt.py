@@ -59,6 +59,7 @@ class Product(NamedTuple):
     compute: int
     epilogue: str
     alignment: int
+    wide: bool = False  # halves whose product is float32
 
 
 class Plan:
@@ -166,7 +167,8 @@ class Library:
             self._attribute(plan, _BIAS_POINTER, c_uint64(bias))
             plan.bias = bias
         out = Matrix(what.m, what.n, what.m, False, what.m * what.n)
-        plan.a, plan.b, plan.c = [self._layout(data, m, what.batch) for m in (what.a, what.b, out)]
+        plan.a, plan.b = [self._layout(data, m, what.batch) for m in (what.a, what.b)]
+        plan.c = self._layout(_F32 if what.wide else data, out, what.batch)
         number = ctypes.c_double if scale == _F64 else ctypes.c_float
         for name, value in (("alpha", 1.0), ("beta", 1.0 if accumulate else 0.0)):
             box = number(value)

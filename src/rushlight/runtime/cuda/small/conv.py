@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import ceil, prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from cupy.cuda import driver
@@ -17,6 +17,9 @@ from .conv_sizes import forward_shape as forward_shape
 from .conv_sizes import input_shape as input_shape
 from .conv_tiling import Cut, Job, best_cut, taps_tile, weight_tile
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 _FINISH_INSIDE = 24  # so few blocks are added up by the last of them
 _PLAIN_SHARED = 48 << 10  # more has to be asked for
 _SHARED_LIMIT = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -26,7 +29,7 @@ _WEIGHT = ("P", "P", "P", "P", "P", "P", "P", "i")
 ANY, DENSE, POOLED = 0, 1, 2  # how an input lies: FROM in the sources
 
 
-def takes(x: Any, w_shape: tuple, dilation: tuple, groups: int) -> bool:
+def takes(x: DeviceArray, w_shape: tuple, dilation: tuple, groups: int) -> bool:
     """Whether our kernels can compute a convolution; `conv_costs` says whether they should."""
     return x.dtype.char in NUMBERS and fits(x.dtype, x.size, w_shape, dilation, groups)
 
@@ -63,7 +66,7 @@ class Forward:
     def __init__(
         self,
         shape: Shape,
-        x: Any,
+        x: DeviceArray,
         pool: tuple[int, int] | None = None,
         relu: bool = False,
         spread: tuple[int, int] | None = None,
@@ -92,7 +95,9 @@ class Forward:
             aligned=(0,) if self.source == DENSE else (),
         )  # fmt: skip
 
-    def __call__(self, x: Any, w: Any, b: Any, places: Any = None) -> Any:
+    def __call__(
+        self, x: DeviceArray, w: DeviceArray, b: DeviceArray | None, places: Any = None
+    ) -> Any:
         rest = () if self.pooled else (None,)
         out = self.go(x, places, w, b, *rest)
         return self.go(x.copy(), places, w, b, *rest) if out is NotImplemented else out
@@ -167,7 +172,9 @@ class Weight:
             self.finish = total.fixed((ceil(count / 32), 1, 1), (256, 1, 1), 0, 3, blocks)
         return True
 
-    def __call__(self, g: Any, x: Any, places: Any = None, bias: bool = False) -> Any:
+    def __call__(
+        self, g: DeviceArray, x: DeviceArray, places: Any = None, bias: bool = False
+    ) -> Any:
         """Of dense g and x: the weight's gradient, and the bias's when asked."""
         parts = partials() if self.needs_parts else 0
         count = counter() if self.needs_counter else 0

@@ -7,7 +7,7 @@ gives all gradients of a layer, or takes the slope of the relu in front of it al
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 
@@ -24,6 +24,9 @@ from .dense_sizes import (
     is_tiled,
     tiles,
 )
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 _calls: dict[tuple, Any] = Bounded(4096)
 _linears: dict[tuple, Any] = Bounded(4096)
@@ -98,7 +101,7 @@ def _tile_call(form: str, m: int, n: int, k: int, relu: bool) -> tuple[Callable[
 
 
 def tiled(
-    form: str, x: Any, y: Any, m: int, n: int, k: int, bias: Any = None, mask: Any = None,
+    form: str, x: DeviceArray, y: DeviceArray, m: int, n: int, k: int, bias: Any = None, mask: Any = None,
     sums: Any = None, relu: bool = False,
 ) -> Any:  # fmt: skip
     """`x y` of dense float32 matrices; form says which one is transposed, as BLAS does."""
@@ -119,7 +122,7 @@ def tiled(
 # -- what layers ask for --------------------------------------------------------------------------
 
 
-def linear(x: Any, w: Any, b: Any, relu: bool = False) -> Any:
+def linear(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, relu: bool = False) -> Any:
     """`x @ w.T + b`, or None when it is not so small or not dense."""
     if not (x._c_contiguous and w._c_contiguous):
         return None
@@ -141,7 +144,9 @@ def linear(x: Any, w: Any, b: Any, relu: bool = False) -> Any:
     return tiled("nt", x, w, m, n, k, bias=b, relu=relu)
 
 
-def product(form: str, x: Any, y: Any, m: int, n: int, k: int, mask: Any = None) -> Any:
+def product(
+    form: str, x: DeviceArray, y: DeviceArray, m: int, n: int, k: int, mask: Any = None
+) -> Any:
     """`x y`, either one transposed as form says; None when it is not so small or not dense.
 
     The result is zero where `mask`, dense and of its shape, is not positive.
@@ -164,7 +169,7 @@ def product(form: str, x: Any, y: Any, m: int, n: int, k: int, mask: Any = None)
     return None
 
 
-def backward(g: Any, x: Any, w: Any, mask: Any) -> tuple | None:
+def backward(g: DeviceArray, x: DeviceArray, w: DeviceArray, mask: Any) -> tuple | None:
     """(gradient of x, where `mask` is positive; of w; of the bias) of few rows, in one launch."""
     m, n = g.shape
     k = x.shape[1]
@@ -174,7 +179,7 @@ def backward(g: Any, x: Any, w: Any, mask: Any) -> tuple | None:
     return _backward_few(g, x, w, mask, True)
 
 
-def weight_and_bias(g: Any, x: Any) -> tuple | None:
+def weight_and_bias(g: DeviceArray, x: DeviceArray) -> tuple | None:
     """(`g.T @ x`, the sums of g over its rows) in one launch; None when not so small or not dense."""
     (rows, n), k = g.shape, x.shape[1]
     if not (g._c_contiguous and x._c_contiguous):
@@ -187,7 +192,9 @@ def weight_and_bias(g: Any, x: Any) -> tuple | None:
     return tiled("tn", g, x, n, k, rows, sums=sums), sums
 
 
-def _backward_few(g: Any, x: Any, w: Any, mask: Any, bias: bool) -> tuple:
+def _backward_few(
+    g: DeviceArray, x: DeviceArray | None, w: Any, mask: Any, bias: bool
+) -> tuple:
     """What is asked for of (gradient of x, of w, of the bias): by giving w, x and `bias`."""
     k = w.shape[1] if x is None else x.shape[1]
     key = (g.shape, k, g.dtype, x is None, w is None, bias, device())

@@ -1,0 +1,105 @@
+"""Attention by products on the emulated GPU beside the CPU's: masks, groups of heads, dropout; run by test_emulated_gpu.py."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import cupy
+import emulated_capture
+import numpy as np
+
+import rushlight as rl
+from emulated_dropout import Device, on_host, write_state
+from rushlight.nn import functional as F
+
+
+def product(
+    x: Any, y: Any, flip_x: bool, flip_y: bool, *rest: Any, wide: bool = False, **more: Any
+) -> Any:
+    """What cuBLASLt would answer."""
+    a, b = emulated_capture.on_host(x), emulated_capture.on_host(y)
+    made = (a.swapaxes(-1, -2) if flip_x else a) @ (b.swapaxes(-1, -2) if flip_y else b)
+    out = cupy.ndarray(made.shape, np.float32)
+    emulated_capture.on_host(out)[...] = made
+    return out
+
+
+def _values(t: Any, on: str) -> np.ndarray:
+    return on_host(t).copy() if on == "cuda" else t.detach().numpy()
+
+
+def both(arrays: list, mask: Any, groups: int, causal: bool) -> list:
+    """The result and the gradients, on the emulated GPU and on the CPU."""
+    found = []
+    for on in ("cuda", "cpu"):
+        q, k, v = [rl.tensor(a).to(on).requires_grad_() for a in arrays]
+        given = None if mask is None else rl.tensor(mask).to(on)
+        out = F.scaled_dot_product_attention(
+            q, k, v, given, is_causal=causal, enable_gqa=groups != arrays[0].shape[1]
+        )
+        g = rl.tensor(np.cos(np.arange(out.numel(), dtype=np.float32)).reshape(out.shape)).to(on)
+        grads = rl.autograd.grad(out, (q, k, v), g)
+        name = out.grad_fn.name()
+        assert on == "cpu" or "Attention" in name or mask is not None, name
+        found.append([_values(t, on) for t in (out, *grads)])
+    return found
+
+
+def check_forms(rng: np.random.Generator) -> None:
+    for groups, n, size, kind, causal in (
+        (4, 7, 8, None, False), (4, 7, 8, None, True), (2, 130, 4, None, True), (1, 33, 4, "b", False),
+        (4, 9, 4, "f", False), (4, 65, 4, "keys", False),
+    ):  # fmt: skip
+        shapes = [(2, 4, 5, size), (2, groups, n, size), (2, groups, n, size)]
+        arrays = [rng.standard_normal(s).astype(np.float32) for s in shapes]
+        seen = rng.random((2, 1, 1, n) if kind == "keys" else (2, 4, 5, n)) < 0.7
+        mask: Any = None if kind is None else seen
+        if kind == "b":
+            seen[:, :, 2] = False  # a query that may look at nothing
+        if kind == "f":
+            mask = np.where(seen, rng.standard_normal(seen.shape), -np.inf).astype(np.float32)
+        for mine, want in zip(*both(arrays, mask, groups, causal)):
+            np.testing.assert_allclose(mine, want, rtol=2e-5, atol=2e-5)
+
+
+def check_dropout(rng: np.random.Generator) -> None:
+    """With an identity matrix as values the result is the weights that were kept."""
+    q, k = [
+        rl.tensor(rng.standard_normal((1, 2, 30, 8)).astype(np.float32)).to("cuda") for _ in "qk"
+    ]
+    v = rl.eye(30).expand(1, 2, 30, 30).contiguous().to("cuda").requires_grad_()
+    out = F.scaled_dot_product_attention(q, k, v, dropout_p=0.25)
+    scores = on_host(q) @ on_host(k).swapaxes(-1, -2) / np.sqrt(8)
+    plain = np.exp(scores - scores.max(-1, keepdims=True))
+    plain /= plain.sum(-1, keepdims=True)
+    weights = on_host(out).copy()
+    kept = weights != 0
+    assert 0.7 < kept.mean() < 0.8, kept.mean()
+    np.testing.assert_allclose(weights[kept], (plain / 0.75)[kept], rtol=1e-4)
+    g = rl.tensor(rng.standard_normal((1, 2, 30, 30)).astype(np.float32)).to("cuda")
+    (gv,) = rl.autograd.grad(out, v, g)
+    np.testing.assert_allclose(on_host(gv), weights.swapaxes(-1, -2) @ on_host(g), atol=1e-4)
+    again = on_host(F.scaled_dot_product_attention(q, k, v, dropout_p=0.25))
+    assert ((again != 0) != kept).any()
+
+
+def main() -> None:
+    emulated_capture.install()
+    from rushlight.runtime.cuda.bodies import attention_products
+    from rushlight.runtime.cuda.bodies.stream import Stream
+
+    attention_products.product = product
+    cupy.cuda.Device, Stream._write = Device, write_state
+    rl.manual_seed(3)
+    rng = np.random.default_rng(0)
+    check_forms(rng)
+    check_dropout(rng)
+    print("equal")
+
+
+if __name__ == "__main__":
+    main()
