@@ -3,10 +3,11 @@
     python benchmarks/loops.py                                    the lab's loop and a loop that never repeats, on the CPU
     python benchmarks/loops.py --device cuda --rows gpt2,unet     and rows of the park, as plain loops
     python benchmarks/loops.py --data DIR                         and the scripts of --scripts as a whole: DIR is their folder ./data
+    python benchmarks/loops.py --own-time                         one thread, and its own time: for a machine that others use, too
     python benchmarks/loops.py --out table.json                   everything, for a file of results
 
 Sides take turns in one process; a figure is the median of their rounds. A loop reads its loss every iteration, as the
-lab's script does. `memory` is the peak of the allocator on a GPU, in MB.
+lab's script does. `memory` is the peak in MB: of the allocator on a GPU, of a process of its own on the CPU.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import json
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -85,9 +87,8 @@ def never(device: str) -> dict[str, Loop]:
 
     def loop(n: int) -> float:
         total = 0.0
-        for _ in range(n):
-            loop.count += 1  # type: ignore[attr-defined]
-            k = 8 + loop.count % 4000  # type: ignore[attr-defined]
+        for i in range(n):
+            k = 8 + i % 4000  # both sides see the same sizes
             loss = (model(grown[:k]) * (1 + 1 / k)).pow(2).mean()
             optimizer.zero_grad()
             loss.backward()
@@ -95,7 +96,6 @@ def never(device: str) -> dict[str, Loop]:
             total += loss.item()
         return total
 
-    loop.count = 0  # type: ignore[attr-defined]
     return {"plain": loop}
 
 
@@ -143,12 +143,13 @@ def _round(loop: Loop, n: int, traced: bool, device: str, times: list[float]) ->
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
     rushlight.tracing(traced)
-    loop(8 if traced else 2)
-    begin = time.perf_counter()
+    loop(60)
+    clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
+    begin = clock()
     loop(n)
     if device == "cuda":
         torch.cuda.synchronize()
-    took = (time.perf_counter() - begin) / n
+    took = (clock() - begin) / n
     rushlight.tracing(False)
     times.append(took)
     return took
@@ -156,6 +157,13 @@ def _round(loop: Loop, n: int, traced: bool, device: str, times: list[float]) ->
 
 def _peak(device: str) -> float:
     return torch.cuda.max_memory_allocated() / 2**20 if device == "cuda" else 0.0
+
+
+def _own_peak(name: str, side: str) -> float:
+    """MB of a process in which one side of a row runs."""
+    command = [sys.executable, __file__, "--peak", name, "--side", side]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[-1])
 
 
 def whole(script: Path, data: Path) -> dict[str, Any]:
@@ -179,8 +187,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="for each row")
     parser.add_argument("--data", type=Path, help="a folder named data with the scripts' data sets")
     parser.add_argument("--scripts", type=Path, help="the folder of the scripts")
+    parser.add_argument("--own-time", action="store_true", help="one thread, timed by its own time")
+    parser.add_argument("--peak", help="print the memory of one row, in a process of its own")
+    parser.add_argument("--side", default="eager", choices=("eager", "traced"))
     parser.add_argument("--out", type=Path)
     a = parser.parse_args()
+    if a.own_time:
+        torch.set_num_threads(1)
     table: dict[str, Any] = {"machine": platform.machine(), "device": a.device}
     makers: dict[str, Callable[[], dict[str, Loop]]] = {
         "lab4": lambda: lab(a.device, 4, False),
@@ -188,9 +201,17 @@ def main() -> None:
         "lab64": lambda: lab(a.device, 64, False),
         "never the same": lambda: never(a.device),
     }
+    if a.peak is not None:
+        rushlight.tracing(a.side == "traced")
+        makers[a.peak]()["plain"](100)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        return
     makers |= {row: lambda row=row: park(row, a.device) for row in a.rows.split(",") if row}
     for name, make in makers.items():
         found = table[name] = measure(make(), a.device, a.seconds)
+        if a.device == "cpu" and not a.rows:
+            for side in ("eager", "traced"):
+                found[side]["memory"] = _own_peak(name, side)
         eager, traced = found["eager"]["us"], found["traced"]["us"]
         text = f"{name:24} eager {eager:9.1f} us   traced {traced:9.1f} us   {eager / traced:5.2f}x"
         if "compiled" in found:
