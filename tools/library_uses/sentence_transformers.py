@@ -1,10 +1,33 @@
-"""Uses of sentence-transformers: pooling, likeness and a loss, without downloaded weights."""
+"""Uses of sentence-transformers: pooling, likeness, sentences encoded and a model trained, without downloaded weights."""
+
+from pathlib import Path
 
 import torch
-from sentence_transformers import util
-from sentence_transformers.models import Dense, Normalize, Pooling
+from sentence_transformers import InputExample, SentenceTransformer, losses, util
+from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
+from transformers import BertConfig, BertModel, BertTokenizer
 
 LIBRARY = "sentence-transformers"
+REQUIRES = ["accelerate", "datasets"]
+
+WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] a the cat dog sat ran on mat road and slept".split()
+SENTENCES = ["the cat sat on the mat", "a dog ran", "the dog and the cat slept", "a cat slept"]
+
+
+def _tiny() -> SentenceTransformer:
+    """A BERT of two layers with random weights, and the mean of its tokens."""
+    folder = Path("bert")
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("\n".join(WORDS))
+    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+    config = BertConfig(
+        vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=32, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(folder)
+    words = Transformer(str(folder), max_seq_length=16)
+    pooling = Pooling(words.get_word_embedding_dimension())
+    return SentenceTransformer(modules=[words, pooling], device="cpu")
 
 
 def pooled_tokens() -> object:
@@ -19,3 +42,56 @@ def likeness_and_search() -> object:
     a, b = torch.randn(3, 8), torch.randn(5, 8)
     hits = util.semantic_search(a, b, top_k=2)
     return util.cos_sim(a, b), [[h["corpus_id"], h["score"]] for row in hits for h in row]
+
+
+def sentences_encoded() -> object:
+    model = _tiny()
+    found = model.encode(SENTENCES, batch_size=2, convert_to_tensor=True)
+    return found, model.similarity(found, found), model.encode("a cat", normalize_embeddings=True)
+
+
+def a_model_trained() -> object:
+    model = _tiny()
+    pairs = [(0, 2, 0.8), (1, 3, 0.2), (2, 3, 0.6), (0, 1, 0.1)]
+    batch = [InputExample(texts=[SENTENCES[i], SENTENCES[j]], label=y) for i, j, y in pairs]
+    loss = losses.CosineSimilarityLoss(model)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    seen = []
+    for _ in range(5):
+        features, labels = model.smart_batching_collate(batch)
+        value = loss(features, labels)
+        optimizer.zero_grad()
+        value.backward()
+        optimizer.step()
+        seen.append(value.item())
+    return seen, model.encode(SENTENCES[:2])
+
+
+def with_its_trainer() -> object:
+    from datasets import Dataset
+    from sentence_transformers import (
+        SentenceTransformerTrainer,
+        SentenceTransformerTrainingArguments,
+    )
+
+    rows = {"anchor": SENTENCES[:2] * 4, "positive": SENTENCES[2:] * 4}
+    model = _tiny()
+    arguments = SentenceTransformerTrainingArguments(
+        output_dir="out", max_steps=4, per_device_train_batch_size=4, learning_rate=1e-3, logging_steps=1,
+        report_to=[], save_strategy="no", use_cpu=True, disable_tqdm=True, seed=0,
+    )  # fmt: skip
+    loss = losses.MultipleNegativesRankingLoss(model)
+    trainer = SentenceTransformerTrainer(
+        model=model, args=arguments, train_dataset=Dataset.from_dict(rows), loss=loss
+    )
+    trainer.train()
+    return [row["loss"] for row in trainer.state.log_history if "loss" in row], model.encode(
+        SENTENCES
+    )
+
+
+def saved_and_loaded() -> object:
+    model = _tiny()
+    model.save("saved")
+    again = SentenceTransformer("saved", device="cpu")
+    return again.encode(SENTENCES)

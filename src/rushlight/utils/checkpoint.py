@@ -13,8 +13,10 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .. import cuda
 from ..amp.autocast import as_now
 from ..base.device import CPU
+from ..base.trees import tree_leaves
 from ..core.function import FunctionNode
 from ..core.modes import enable_grad
 from ..core.op import FREED, OpNode
@@ -26,7 +28,10 @@ from ..runtime.devices import open_streams
 from ..runtime.door import KERNELS, listening, run
 from ..runtime.thread import here
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+__all__ = [
+    "CheckpointError", "checkpoint", "checkpoint_sequential", "get_device_states", "noop_context_fn",
+    "set_device_states",
+]  # fmt: skip
 
 
 _rounds = itertools.count(1)
@@ -46,6 +51,40 @@ def noop_context_fn() -> tuple[Any, Any]:
         ...     pass
     """
     return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The GPUs that some tensors lie on, and the states of their random numbers.
+
+    Args:
+        args: anything; tensors in it count.
+
+    Example:
+        >>> from rushlight.utils.checkpoint import get_device_states
+        >>> get_device_states(torch.ones(2), 3)
+        ([], [])
+    """
+    tensors = [t for t in tree_leaves(args) if isinstance(t, Tensor)]
+    numbers = [t.get_device() for t in tensors if t.device.type not in ("cpu", "meta")]
+    return numbers, [cuda.get_rng_state(number) for number in numbers]
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Put back what `get_device_states` gave.
+
+    Args:
+        devices: numbers of GPUs.
+        states: the state of each.
+        device_type: "cuda" if not given; nothing is done for "meta".
+
+    Example:
+        >>> from rushlight.utils.checkpoint import get_device_states, set_device_states
+        >>> set_device_states(*get_device_states(torch.ones(2)))
+    """
+    if device_type == "meta":
+        return
+    for number, state in zip(devices, states):
+        cuda.set_rng_state(state, number)
 
 
 def checkpoint(
