@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -190,3 +191,98 @@ def test_chance_is_not_claimed_where_pictures_are_too_few() -> None:
     assert some is not None and "may be chance" in some and "13.8% and 60.9%" in some
     none = chance_warning(Result(list("abcdef"), truth, truth * 0, n, n == 0, n))
     assert none is not None and "no better than chance" in none
+
+
+# -- folders of runs -------------------------------------------------------------------------------
+
+
+def test_runs_that_start_together_have_folders_of_their_own(photos: Path, tmp_path) -> None:
+    args = [*COMMAND, "train", "--data", str(photos), *SMALL, "--quiet"]
+    both = [subprocess.Popen(args, cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL) for _ in range(2)]  # fmt: skip
+    assert [p.wait(300) for p in both] == [0, 0]
+    for name in ("train", "train-2"):
+        assert (tmp_path / "runs" / name / "report.html").exists()
+
+
+def test_a_run_in_its_first_epoch_is_not_overwritten(photos: Path, tmp_path, capsys) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "args.json").write_text("{}")
+    args = ["train", "--data", str(photos), *SMALL, "--out", str(tmp_path / "run")]
+    assert main(args) == 0 and (tmp_path / "run-2" / "last.pth").exists()
+    assert "holds a run already" in capsys.readouterr().out
+    assert (tmp_path / "run" / "args.json").read_text() == "{}"
+
+
+def test_a_mistake_leaves_no_folder(photos: Path, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "--data", str(tmp_path / "none")]) == 2
+    assert os.listdir(tmp_path) == []
+
+
+def test_resumed_from_another_folder_and_after_a_move(tmp_path, monkeypatch, capsys) -> None:
+    write_pictures(tmp_path / "photos", 8)
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "--data", "photos", *SMALL, "--out", "run", "--quiet"]) == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    again = ["train", "--resume", "--out", "../run", "--quiet"]
+    assert main([*again, "--epochs", "2"]) == 0
+    assert main([*again, "--epochs", "3", "--data", "../photos/"]) == 0
+    write_pictures(tmp_path / "others", 8)
+    assert main([*again, "--epochs", "4", "--data", "../others"]) == 2
+    assert "was trained with --data" in capsys.readouterr().err
+    (tmp_path / "photos").rename(tmp_path / "moved")
+    assert main([*again, "--epochs", "4", "--data", "../moved"]) == 0
+    assert len((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()) == 4
+    shutil.rmtree(tmp_path / "moved" / "dots")
+    assert main([*again, "--epochs", "5"]) == 2
+
+
+# -- what comes out --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def run(photos: Path, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "run"
+    assert main(["train", "--data", str(photos), *SMALL, "--out", str(out), "--quiet"]) == 0
+    return out
+
+
+def test_exports_do_not_take_the_place_of_the_run(run: Path, capsys) -> None:
+    before = (run / "best.pth").read_bytes()
+    assert main(["export", str(run), "--to", "pth", "--out", str(run / "best.pth")]) == 2
+    assert "would be lost" in capsys.readouterr().err
+    assert (run / "best.pth").read_bytes() == before
+    assert main(["export", str(run), "--to", "pth"]) == 0
+    assert f"torch.load({str(run / 'model.pth')!r})" in capsys.readouterr().out
+
+
+def test_answers_come_in_the_order_of_the_files(photos: Path, run: Path, tmp_path, capsys) -> None:
+    named = [photos / "bars" / "1.png", tmp_path / "none.png", photos / "dots" / "2.png"]
+    assert main(["predict", str(run), *map(str, named), "--json"]) == 1
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["path"] for line in lines] == [str(p) for p in named]
+    assert ["error" in line for line in lines] == [False, True, False]
+
+
+def test_a_profile_shows_loading_beside_the_step(photos: Path, tmp_path, capsys, monkeypatch) -> None:  # fmt: skip
+    from rushlight._aten import names
+
+    asked: list[str] = []
+    find = names.find
+    monkeypatch.setattr(names, "find", lambda op: asked.append(op) or find(op))
+    names._THEIRS.clear()
+    assert main(["train", "--data", str(photos), *SMALL, "--profile", "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    shown = {line.split()[0]: line.split()[-1] for line in said.splitlines() if line.strip()}
+    assert shown["load"] == shown["step"] == "10"
+    assert asked and len(asked) == len(set(asked)), "a kernel's name is looked up once"
+
+
+def test_ranks_can_stand_in_a_file(tmp_path, capsys) -> None:
+    (tmp_path / "a.toml").write_text("nproc = 0\n")
+    assert main(["train", "--config", str(tmp_path / "a.toml")]) == 2
+    assert "--nproc" in capsys.readouterr().err
+    (tmp_path / "b.toml").write_text("name = 'x'\n")
+    assert main(["train", "--config", str(tmp_path / "b.toml")]) == 2
+    assert "there is no setting 'name'" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..base.bounded import Bounded
 from ..runtime.door import KERNELS
 from .bodies import find
 from .overloads import PACKETS, OpOverload, OpOverloadPacket, kept
@@ -35,6 +36,9 @@ _OTHERWISE = {
 # Kernels that have the name of a function of PyTorch's, and do something else.
 _NOT_THEIRS = frozenset(("check", "drawn", "filled", "random", "resize", "shift", "window"))
 _RANDOM = {"normal": "randn", "uniform": "rand"}
+_THEIRS = Bounded(
+    4096
+)  # by kernel: a name that is not found costs milliseconds, and a profile asks at every kernel
 
 
 def packet(op: str, space: str = "aten") -> OpOverloadPacket | None:
@@ -70,8 +74,15 @@ def aten_name(kernel: str, attrs: dict) -> str | None:
     name = _OTHERWISE.get(kernel, kernel)
     if "pool" in kernel and "kernel" in attrs:
         name = name.replace("2d", f"{len(attrs['kernel'])}d")
-    known = kernel in _OTHERWISE or (kernel not in _NOT_THEIRS and find(kernel) is not None)
-    return name if known else None
+    return name if kernel in _OTHERWISE or _is_theirs(kernel) else None
+
+
+def _is_theirs(kernel: str) -> bool:
+    """Whether PyTorch has an operator of that name which does the same."""
+    known = _THEIRS.get(kernel)
+    if known is None:
+        known = _THEIRS[kernel] = kernel not in _NOT_THEIRS and find(kernel) is not None
+    return known
 
 
 def shown_name(kernel: str, attrs: dict) -> str:

@@ -38,7 +38,9 @@ OTHERS = (
     "compile",
     "quiet",
     "log",
-    "name",
+    "nproc",
+    "max_restarts",
+    "global_batch",
 )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from typing import Any
 
 from . import checkpoint
 from .errors import UsageError
 from .evaluate import network_of
+from .training import BEST, LAST
 
 
 def export(args: Any) -> int:
@@ -23,6 +23,8 @@ def export(args: Any) -> int:
     path = args.out or os.path.join(os.path.dirname(source), f"model.{args.to}")
     if os.path.isdir(path):
         raise UsageError(f"--out {path} is a folder: name a file")
+    if os.path.exists(path) and os.path.basename(path) in (BEST, LAST):
+        raise UsageError(f"--out {path} is the file of a run, which would be lost: choose another name")  # fmt: skip
     net = network_of(saved)
     try:
         {"onnx": _onnx, "safetensors": _safetensors, "pth": _pth}[args.to](net, saved, path, args)
@@ -80,4 +82,4 @@ def _how(kind: str, saved: dict[str, Any], path: str) -> str:
         )
     if kind == "safetensors":
         return "Tensors by the names of torchvision's models; classes, size, mean and std are in its metadata."
-    return f"A state_dict, which torch.load reads: model.load_state_dict(torch.load({shlex.quote(path)}))."
+    return f"A state_dict, which torch.load reads: model.load_state_dict(torch.load({path!r}))."

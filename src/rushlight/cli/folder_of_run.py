@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import os
@@ -16,8 +17,8 @@ from . import config
 from .errors import UsageError
 
 DEFAULT = os.path.join("runs", "train")
-# This tells that a folder holds a run that could be lost.
-_MARK = "last.pth"
+# These tell that a folder holds a run that could be lost; the second is there before the first epoch ends.
+_MARKS = ("last.pth", "args.json")
 
 
 def choose(asked: str | None, resume: bool) -> str:
@@ -29,16 +30,37 @@ def choose(asked: str | None, resume: bool) -> str:
         return asked or _newest() or DEFAULT
     number = 1
     folder = first = asked or DEFAULT
-    while not _free(folder, asked is None):
+    while not (_made(folder) if asked is None else _free(folder)):
         number += 1
         folder = f"{first}-{number}"
     return folder
 
 
-def _free(folder: str, ours: bool) -> bool:
-    if not ours:
-        return not os.path.exists(os.path.join(folder, _MARK))
-    return not os.path.exists(folder)
+def _free(folder: str) -> bool:
+    return not any(os.path.exists(os.path.join(folder, mark)) for mark in _MARKS)
+
+
+def _made(folder: str) -> bool:
+    """Whether the folder was not there and now is: of two processes, one gets it."""
+    try:
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        os.mkdir(folder)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise _cannot_write(folder, error) from None
+    return True
+
+
+def drop_if_empty(folder: str) -> None:
+    """A run that came to nothing leaves no folder behind; one that holds anything stays."""
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
+        os.rmdir(os.path.dirname(folder))
+
+
+def _cannot_write(folder: str, error: OSError) -> UsageError:
+    return UsageError(f"--out {folder} cannot be written to: {error.strerror or error}")
 
 
 def _newest() -> str | None:
@@ -55,6 +77,26 @@ def _newest() -> str | None:
     )
 
 
+def find_data(args: Any, saved: dict[str, Any]) -> None:
+    """A resumed run's pictures: where they lay, whatever folder this is, or where they were moved to.
+
+    Pictures that moved are named by --data; that they are as many of the same classes is checked later.
+    """
+    if saved["config"]["data"] in config.DATA:
+        return
+    place = saved["data"]
+    there = os.path.exists(place)
+    if args.data is not None and not (there and _same(args.data, place)):
+        if not there and os.path.exists(args.data):
+            saved["config"]["data"] = args.data
+        return
+    args.data = saved["config"]["data"] = place if there else saved["config"]["data"]
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.exists(one) and os.path.samefile(one, other)
+
+
 def make(folder: str) -> None:
     """The folder, and a file written into it: before hours of training, not after."""
     try:
@@ -62,9 +104,7 @@ def make(folder: str) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise UsageError(
-            f"--out {folder} cannot be written to: {error.strerror or error}"
-        ) from None
+        raise _cannot_write(folder, error) from None
 
 
 def write_args(args: Any, why: str, argv: list[str]) -> dict[str, Any]:

@@ -25,26 +25,33 @@ def predict(args: Any) -> int:
     device, _ = pick_device(args.device)
     paths = list(_paths(args.images))
     if not paths:
-        raise UsageError(f"{args.images[0]}: there are no pictures in it")
+        place = "standard input" if args.images[0] == "-" else args.images[0]
+        raise UsageError(f"{place}: there are no pictures in it")
     reader = Reader(saved, device, args.top)
     show = _CsvLines(reader) if args.csv else _JsonLines() if args.json else _Lines(paths)
     bad = done = 0
     for some in _chunks(paths, args.batch_size):
-        inputs = []
-        for path in some:
-            try:
-                inputs.append((path, reader.input(path, args.invert)))
-            except UsageError as error:
+        found = [(path, *_input(reader, path, args.invert)) for path in some]
+        answers = iter(reader.answers([x for _, x, _ in found if x is not None]))
+        for path, x, why in found:  # in the order they were named
+            if x is None:
                 bad += 1
-                print(f"rushlight: {error.sentence()}", file=sys.stderr)
-                show.failed(path, error.sentence())
-        answers = reader.answers([x for _, x in inputs])
-        for (path, _), answer in zip(inputs, answers):
-            show.answer(path, answer)
-            done += 1
+                show.failed(path, why)
+            else:
+                show.answer(path, next(answers))
+                done += 1
     if bad and not done:
         return 2
     return 1 if bad else 0
+
+
+def _input(reader: Reader, path: str, invert: bool) -> tuple[Any, str]:
+    """A file as the network's input, or None and why not, which is told."""
+    try:
+        return reader.input(path, invert), ""
+    except UsageError as error:
+        print(f"rushlight: {error.sentence()}", file=sys.stderr)
+        return None, error.sentence()
 
 
 class Reader:

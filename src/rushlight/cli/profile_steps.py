@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from itertools import cycle, islice
+from collections.abc import Iterator
 from typing import Any
 
 from .training import Run
@@ -20,14 +20,15 @@ def profile_steps(args: Any, run: Run) -> int:
     if run.device != "cpu":
         kinds.append(ProfilerActivity.CUDA)
     run.stepper.train_mode()
-    batches = list(islice(run._batches(), 4))
-    source = cycle(batches)
+    source = _batches(run)
     for _ in range(WARM):
         _one(run, next(source))
     with profile(activities=kinds) as found:
         for _ in range(TIMED):
+            with record_function("load"):
+                batch = next(source)
             with record_function("step"):
-                _one(run, next(source))
+                _one(run, batch)
     table = found.key_averages().table(sort_by="cpu_time_total", row_limit=25)
     for name, text in (("profile.txt", table + "\n"),):
         with atomic_write(os.path.join(args.out, name), "w") as f:
@@ -35,9 +36,16 @@ def profile_steps(args: Any, run: Run) -> int:
     trace = os.path.join(args.out, "trace.json")
     found.export_chrome_trace(trace)
     print(table)
-    print(f"{TIMED} steps of {args.batch_size} images, through Python. Wrote {args.out}/profile.txt and {trace}: "
+    print(f"{TIMED} steps of {args.batch_size * args.accumulate} images, through Python; `load` is reading and varying pictures. Wrote {args.out}/profile.txt and {trace}: "
           "open the trace in chrome://tracing or ui.perfetto.dev.")  # fmt: skip
     return 0
+
+
+def _batches(run: Run) -> Iterator[Any]:
+    """Batches as training loads them, one epoch after the other."""
+    while True:
+        yield from run._batches()
+        run.epoch += 1
 
 
 def _one(run: Run, batch: Any) -> None:

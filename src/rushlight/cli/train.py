@@ -22,18 +22,27 @@ from .training import BEST, LAST, Run
 
 def train(args: Any) -> int:
     """Train, save, reload, test, report."""
-    import rushlight as rl
-
     if args.nproc > 1 and not ranks.several():
         return ranks.start(args)
     if ranks.several():
         ranks.join(args)
     wanted = args.out
-    args.out = ranks.folder(args, folder_of_run.choose)
+    args.out = chosen = ranks.folder(args, folder_of_run.choose)
+    try:
+        return _in_folder(args, wanted)
+    finally:
+        if wanted is None and not ranks.several():
+            folder_of_run.drop_if_empty(chosen)
+
+
+def _in_folder(args: Any, wanted: str | None) -> int:
+    import rushlight as rl
+
     path = os.path.join(args.out, LAST)
     saved = checkpoint.read(path) if args.resume else None
     if saved is not None:
         check_weights(saved)
+        folder_of_run.find_data(args, saved)
     config.settle(args, saved and saved["config"], path)
     device, why = pick_device(args.device)
     source = find_source(args.data)
