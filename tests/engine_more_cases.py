@@ -36,7 +36,7 @@ def scatter(d: Draw) -> Iterator[Case]:
     slots = (0,) * dim + (1,) * count
     g = d.laid(*shape[:dim], *places[0].shape, *shape[dim + count :])
     yield "index_grad", (g, *places), {"slots": slots, "shape": shape}, 1e-6
-    yield "index_put_into", (x.copy(), g, *places), {"slots": slots, "accumulate": True}, 1e-6
+    yield "index_put_into", (x.copy(), g, *places), {"slots": slots, "accumulate": d.one(True, False)}, 1e-6
 
 
 def norms(d: Draw) -> Iterator[Case]:
@@ -76,3 +76,15 @@ def columns(d: Draw) -> Iterator[Case]:
             total = np.asarray(KERNELS["nll_loss"].generic(np, x, t, w, **how)[1])
         g = d.floats(*given) if reduction == "none" else d.floats()
         yield "nll_loss_grad", (g, t, w, total), {**how, "shape": x.shape}, 1e-5
+
+
+def join(d: Draw) -> Iterator[Case]:
+    shape = [d.one(1, 2, 5, 17) for _ in range(d.one(1, 2, 3, 4))]
+    dim, kind = d.py.randrange(len(shape)), d.one(np.float32, np.float32, np.int64, np.bool_)
+    parts = []
+    for _ in range(d.one(1, 2, 3)):
+        size = [d.one(0, 1, 4) if i == dim else n for i, n in enumerate(shape)]
+        parts.append(d.laid(*size).astype(kind))
+        if len(shape) > 2 and d.one(0, 1):
+            parts[-1] = np.ascontiguousarray(parts[-1].swapaxes(1, 2)).swapaxes(1, 2)
+    yield "cat", tuple(parts), {"dim": dim}, 0.0

@@ -75,7 +75,7 @@ _KERNELS: dict[Rule, str] = {
         logsigmoid logsumexp masked_fill mean median_dim multinomial nansum nll_loss one_hot prod softmax stack
         std sum sum_to_size tril triu var vector_norm""",
     _images: "cat",
-    _image: "avg_pool batch_norm_eval batch_norm_train max_pool pad_constant resample_axis rms_norm roll",
+    _image: "avg_pool batch_norm_eval batch_norm_train group_norm max_pool pad_constant resample_axis rms_norm roll",
     _as_first: "addcdiv addcmul complex flip gammainc gammaincc sort",
     _columns: """
         linalg_cholesky linalg_eig linalg_eigh linalg_inv linalg_lu_factor linalg_qr linalg_solve linalg_svd

@@ -105,8 +105,10 @@ static PyObject *nll_loss(PyObject *const *args, Py_ssize_t nargs, PyObject *att
     if (!is_plain(args[0])) return REFUSE;
     PyArrayObject *x = ARRAY(args[0]);
     if (!likely_fits(&q, PyArray_NDIM(x), PyArray_DIMS(x), args[1], args[2])) return REFUSE;
-    PyArrayObject *target = ARRAY(args[1]), *counted = array_new(0, NULL, NPY_FLOAT32);
+    PyArrayObject *target = ARRAY(args[1]);
+    /* In the order of the results: given memory is lent to whoever asks first for what looks like it. */
     PyArrayObject *out = array_new(q.reduction ? 0 : PyArray_NDIM(target), PyArray_DIMS(target), NPY_FLOAT32);
+    PyArrayObject *counted = array_new(0, NULL, NPY_FLOAT32);
     if (!counted || !out) {
         Py_XDECREF(counted);
         Py_XDECREF(out);

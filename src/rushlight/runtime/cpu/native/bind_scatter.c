@@ -180,9 +180,10 @@ static int same_indices(PyObject *const *indices, Py_ssize_t count) {
     return count > 0 && PyArray_NDIM(ARRAY(indices[0])) <= DIMS && PyArray_SIZE(ARRAY(indices[0])) > 0;
 }
 
-/* out[.., indices, ..] += values: 1, 0 to refuse, -1 with an exception. */
-static int add_at(PyArrayObject *out, PyObject *values, PyObject *const *indices, Py_ssize_t count, int first) {
-    Places p = {.what = ADD, .rows = 1, .out = DATA(out)};
+/* Values added to, or written into, out[.., indices, ..]: 1, 0 to refuse, -1 with an exception. */
+static int put_at(int what, PyArrayObject *out, PyObject *values, PyObject *const *indices, Py_ssize_t count,
+                  int first) {
+    Places p = {.what = what, .rows = 1, .out = DATA(out)};
     if (first + count > PyArray_NDIM(out) || !values_fit(ARRAY(values), out, ARRAY(indices[0]), first, (int)count))
         return 0;
     join_dims(&p, out, first, first + (int)count - 1);
@@ -219,7 +220,7 @@ static PyObject *index_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *a
     if (!usual || !is_plain(args[0]) || !same_indices(args + 1, nargs - 1)) return REFUSE;
     PyObject *out = zeros_of(attrs);
     if (!out || out == REFUSE) return out;
-    const int done = add_at(ARRAY(out), args[0], args + 1, nargs - 1, first);
+    const int done = put_at(ADD, ARRAY(out), args[0], args + 1, nargs - 1, first);
     if (done > 0) return out;
     Py_DECREF(out);
     return done < 0 ? NULL : REFUSE;
@@ -229,10 +230,10 @@ static PyObject *index_put_into(PyObject *const *args, Py_ssize_t nargs, PyObjec
     int first = 0;
     const int adds = attr_flag(attrs, "accumulate"), usual = slots_of(attrs, nargs - 2, &first);
     if (adds < 0 || usual < 0) return NULL;
-    if (!adds || !usual || !is_plain(args[0]) || !is_plain(args[1]) || !same_indices(args + 2, nargs - 2) ||
+    if (!usual || !is_plain(args[0]) || !is_plain(args[1]) || !same_indices(args + 2, nargs - 2) ||
         !PyArray_ISWRITEABLE(ARRAY(args[0])))
         return REFUSE;
-    const int done = add_at(ARRAY(args[0]), args[1], args + 2, nargs - 2, first);
+    const int done = put_at(adds ? ADD : WRITE, ARRAY(args[0]), args[1], args + 2, nargs - 2, first);
     return done < 0 ? NULL : done ? Py_NewRef(args[0]) : REFUSE;
 }
 
