@@ -91,6 +91,17 @@ def test_checkpoint_is_read_by_another_number_of_ranks(tmp_path: Path) -> None:
 
 
 @needs_mpi
+def test_checkpoint_of_copies_is_read_by_other_wrappers(tmp_path: Path) -> None:
+    folder = str(tmp_path / "step")
+    told = passed(launch(4, "training.py", "copies", folder), 4, "copies")
+    size = sum(p.stat().st_size for p in Path(folder).glob("*.bin"))
+    assert size < 1.5 * 4 * 3 * 1377  # parameters and two states of each, once
+    told += passed(launch(2, "training.py", "wrapped,load", folder), 2, "wrapped", "load")
+    losses = [float(v) for v in re.findall(r"loss (\S+)", told)]
+    assert len(losses) == 8 and max(losses) - min(losses) < 1e-6, losses
+
+
+@needs_mpi
 def test_imagenet_style_script(tmp_path: Path) -> None:
     words = ("--dist-url", f"tcp://127.0.0.1:{free_port()}", "--folder", str(tmp_path))
     done = python("-m", "rushlight", "run", str(HERE / "imagenet_style.py"), *words)
@@ -190,6 +201,63 @@ def test_train_by_two_ranks_is_the_training_of_one(count: int, tmp_path: Path) -
     for key, value in states["one"].items():
         np.testing.assert_allclose(states["two"][key].numpy(), value.numpy(), atol=1e-4)
     assert sorted(p.name for p in (tmp_path / "two").glob("*.pth")) == ["best.pth", "last.pth"]
+
+
+@needs_mpi
+def test_train_goes_on_after_a_rank_was_killed(tmp_path: Path) -> None:
+    """`--max-restarts`: the ranks start again, and the run ends as one that nobody disturbed."""
+    draw = pytest.importorskip("PIL.Image")
+    import json
+
+    import numpy as np
+
+    random_ = np.random.RandomState(0)
+    for i in range(40):
+        place = tmp_path / "data" / ("dark" if i % 2 else "light")
+        place.mkdir(parents=True, exist_ok=True)
+        a = random_.randint(0, 128, (16, 16, 3)) + (0 if i % 2 else 100)
+        draw.fromarray(a.astype(np.uint8)).save(place / f"{i}.png")
+    words = ("--data", str(tmp_path / "data"), "--model", "lenet", "--size", "16", "--epochs", "12", "--augment", "none",
+             "--quiet", "--seed", "1", "--val-split", "0", "--test-split", "0.2", "--nproc", "2", "--global-batch", "4")  # fmt: skip
+    command = [sys.executable, "-m", "rushlight", "train", *words, "--max-restarts", "1"]
+    job = subprocess.Popen([*command, "--out", str(tmp_path / "killed")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())  # fmt: skip
+    try:
+        until = time.monotonic() + 90
+        while not (tmp_path / "killed" / "last.pth").exists():
+            assert time.monotonic() < until and job.poll() is None
+            time.sleep(0.01)
+        victim = next(pid for pid in ranks_of(job.pid) if variable(pid, "RANK") == "1")
+        os.kill(victim, signal.SIGKILL)
+        said = job.communicate(timeout=120)[0]
+    finally:
+        if job.poll() is None:
+            job.kill()
+            job.wait()
+    assert job.returncode == 0 and "rank 1 (pid" in said and "SIGKILL" in said, said
+    whole = python(*command[1:], "--out", str(tmp_path / "whole"))
+    assert whole.returncode == 0, whole.stdout + whole.stderr
+    rows = [[json.loads(line)["train_loss"] for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()] for name in ("killed", "whole")]  # fmt: skip
+    assert len(rows[1]) == 12 and rows[0] == rows[1]  # to the last bit
+
+
+def ranks_of(launcher: int) -> list[int]:
+    """Processes below the launcher that know their rank: the scripts, not what started them."""
+    found, stack = [], [launcher]
+    while stack:
+        pid = stack.pop()
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            stack.extend(map(int, task.read_text().split()))
+        if variable(pid, "TORCHELASTIC_RUN_ID") or variable(pid, "LOCAL_WORLD_SIZE"):
+            found.append(pid)
+    return found
+
+
+def variable(pid: int, name: str) -> str | None:
+    try:
+        pairs = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    return next((p.partition(b"=")[2].decode() for p in pairs if p.startswith(name.encode() + b"=")), None)  # fmt: skip
 
 
 def kill_a_rank(folder: Path, rank: int, after: float) -> tuple[str, float]:

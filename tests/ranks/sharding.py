@@ -32,6 +32,7 @@ from torch.distributed.fsdp.wrap import (
     wrap,
 )
 from torch.distributed.tensor import DTensor, Shard
+from torch.utils.checkpoint import checkpoint
 
 
 class FSDP(FullyShardedDataParallel):
@@ -72,6 +73,8 @@ class Layer(nn.Module):
 
 
 class Net(nn.Module):
+    twice = False  # whether layers compute their inside again in backward
+
     def __init__(self):
         super().__init__()
         self.first = nn.Linear(5, 6)
@@ -82,7 +85,7 @@ class Net(nn.Module):
     def forward(self, x):
         x = self.first(x)
         for layer in self.layers:
-            x = layer(x)
+            x = checkpoint(layer, x, use_reentrant=False) if self.twice else layer(x)
         return self.last(x) * self.scale
 
 
@@ -144,6 +147,10 @@ def second():
         model = sharded(**option)
         tell(f"{name} losses", lambda: steps(model, adam(model)))
         whole(name, model) if "bf16" not in name else None
+    model = sharded()
+    model.twice = True
+    tell("twice", lambda: steps(model, adam(model)))
+    whole("twice", model)
     model = sharded()
     p = model.layers[0].a.weight
     tell("shape", lambda: (tuple(p.shape), p.numel(), p.placements, tuple(p.to_local().shape), type(p).__name__, isinstance(p, nn.Parameter)))  # fmt: skip

@@ -14,10 +14,17 @@ from rushlight.distributed.checkpoint.state_dict import (
     StateDictOptions,
     get_model_state_dict,
     get_optimizer_state_dict,
+    get_state_dict,
     set_model_state_dict,
     set_optimizer_state_dict,
+    set_state_dict,
 )
-from rushlight.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from rushlight.distributed.fsdp import (
+    FullyShardedDataParallel,
+    MixedPrecisionPolicy,
+    fully_shard,
+)
+from rushlight.distributed.fsdp.wrap import ModuleWrapPolicy
 from rushlight.distributed.optim import ZeroRedundancyOptimizer
 from rushlight.nn.parallel import DistributedDataParallel as DDP
 
@@ -301,6 +308,33 @@ def load():
     set_model_state_dict(model, state["model"])
     set_optimizer_state_dict(model, optimizer, state["optim"])
     assert state["step"] == 3
+    print("loss", repr(_steps(model, optimizer, 3, 6)))
+
+
+def wrapped_model():
+    return FullyShardedDataParallel(network(), auto_wrap_policy=ModuleWrapPolicy({nn.Linear}))
+
+
+def copies():
+    """Write what a mesh of two dims holds: every part once, though two ranks have it."""
+    mesh = dist.init_device_mesh("cpu", (2, N // 2))
+    model = sharded_model(mesh=mesh)
+    optimizer = adam(model.parameters())
+    _steps(model, optimizer, 0, 3)
+    model_state, optim_state = get_state_dict(model, optimizer)
+    dcp.save({"model": model_state, "optim": optim_state, "step": 3}, checkpoint_id=FOLDER)
+    print("loss", repr(_steps(model, optimizer, 3, 6)))
+
+
+def wrapped():
+    """FullyShardedDataParallel goes on with a checkpoint that others wrote."""
+    model = wrapped_model()
+    optimizer = adam(model.parameters())
+    _steps(model, optimizer, 0, 1)
+    model_state, optim_state = get_state_dict(model, optimizer)
+    state = {"model": model_state, "optim": optim_state, "step": 0}
+    dcp.load(state, checkpoint_id=FOLDER)
+    set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optim"])  # fmt: skip
     print("loss", repr(_steps(model, optimizer, 3, 6)))
 
 

@@ -79,6 +79,12 @@ def _ranks(process_group: Any, no_dist: bool) -> Any:
     return group_of(process_group)
 
 
+def _first_copy(value: DTensor) -> bool:
+    """Whether no other rank with a lower number has the same part."""
+    where = value.device_mesh.get_coordinate() or ()
+    return not any(at for at, kind in zip(where, value.placements) if not kind.is_shard())
+
+
 def _pieces(flat: dict[str, Any], rank: int, size: int) -> list[Piece]:
     """What this rank writes: its parts of spread tensors, and its share of those that all ranks have."""
     pieces = []
@@ -88,7 +94,7 @@ def _pieces(flat: dict[str, Any], rank: int, size: int) -> list[Piece]:
             shape, offset = compute_local_shape_and_global_offset(
                 value.full_shape, value.device_mesh, value.placements
             )
-            if all(shape):
+            if all(shape) and _first_copy(value):
                 pieces.append(Piece(name, value.full_shape, offset, value.to_local()))
         elif isinstance(value, Tensor):
             if plain % size == rank:

@@ -12,6 +12,7 @@ from ...base.trees import tree_leaves, tree_map
 from ...core.modes import no_grad
 from ...core.overriding import DisableTorchFunctionSubclass
 from ...core.tensor import Tensor
+from ...runtime.thread import here
 from .dtensor import DTensor, local_of, spread
 from .moving import moved, summed_back
 from .placement_types import Partial, Placement, Replicate, Shard
@@ -61,6 +62,8 @@ def answer(func: Any, args: tuple, kwargs: dict) -> Any:
         return _of_tape(name, func, args, kwargs)
     if name in ("numpy", "tolist", "__array__"):
         raise RuntimeError(f".{name}() is not supported for tensor subclasses, got DTensor")
+    if here.replicating:
+        args, kwargs = _replicated(args, kwargs)
     _check(name, args, kwargs)
     if name.startswith("_foreach_") and name[-1] == "_":
         return _plainly(func, *tree_map(_part, (args, kwargs)))
@@ -109,6 +112,17 @@ def _of_tape(name: str, func: Any, args: tuple, kwargs: dict) -> Any:
 
 def _part(t: Any) -> Any:
     return local_of(t) if isinstance(t, DTensor) else t
+
+
+def _replicated(args: tuple, kwargs: dict) -> Any:
+    """Plain tensors as DTensors that every rank has whole, see `experimental.implicit_replication`."""
+    mesh = next(t.device_mesh for t in tree_leaves((args, kwargs)) if isinstance(t, DTensor))
+
+    def spread_out(t: Any) -> Any:
+        plain = isinstance(t, Tensor) and not isinstance(t, DTensor) and t.dim()
+        return DTensor.from_local(t, mesh, [Replicate()] * mesh.ndim) if plain else t
+
+    return tree_map(spread_out, (args, kwargs))
 
 
 def _check(name: str, args: tuple, kwargs: dict) -> None:

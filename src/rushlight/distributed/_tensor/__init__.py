@@ -1,6 +1,6 @@
 """`torch.distributed._tensor`: the older path of `torch.distributed.tensor`."""
 
-from . import tensor as _new
+from .. import tensor as _new
 
 __all__ = [name for name in dir(_new) if not name.startswith("_")]
 
