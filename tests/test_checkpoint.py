@@ -10,7 +10,13 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn
-from rushlight.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+from rushlight.utils.checkpoint import (
+    CheckpointError,
+    checkpoint,
+    checkpoint_sequential,
+    get_device_states,
+    set_device_states,
+)
 
 
 def block(seed: int = 0) -> nn.Module:
@@ -209,3 +215,14 @@ def test_compiled_steps_draw_once() -> None:
         np.testing.assert_array_equal(y.numpy(), g.numpy())
         seen.add(tuple(y.tolist()))
     assert len(seen) == 5
+
+
+def test_states_of_devices(device: str) -> None:
+    """What a library saves before a part and puts back before it runs again."""
+    x = rl.ones(2, device=device)
+    devices, states = get_device_states({"a": [x, 3]}, "b")
+    assert devices == ([] if device == "cpu" else [0])
+    first = rl.rand(3, device=device)
+    set_device_states(devices, states)
+    assert rl.equal(first, rl.rand(3, device=device)) == (device != "cpu")
+    set_device_states([0], [None], device_type="meta")

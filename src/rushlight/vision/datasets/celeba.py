@@ -29,7 +29,7 @@ class CSV(NamedTuple):
     """A table of whole numbers: the names of its columns and rows, and the numbers."""
 
     header: list[str]
-    index: list[str]
+    index: list[str]  # type: ignore[assignment]
     data: Tensor
 
 

@@ -150,7 +150,7 @@ class TVTensor(Tensor):
 
     def __copy__(self) -> Any:
         with DisableTorchFunctionSubclass():
-            return Tensor.__copy__(self)
+            return Tensor.__copy__(self)  # type: ignore[attr-defined]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self.detach().clone().requires_grad_(self.requires_grad)

@@ -34,7 +34,7 @@ class Image(TVTensor):
             raise ValueError(f"Tensor must be 2D or higher, got {tensor.ndim}D tensor.")
         return (tensor.unsqueeze(0) if tensor.ndim == 2 else tensor).as_subclass(cls)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return self._make_repr()
 
 
@@ -62,7 +62,7 @@ class Video(TVTensor):
             raise ValueError
         return tensor.as_subclass(cls)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return self._make_repr()
 
 

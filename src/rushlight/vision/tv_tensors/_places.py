@@ -114,7 +114,7 @@ class BoundingBoxes(TVTensor):
         """As `TVTensor.wrap`, with the shape checked."""
         return cls._checked(tensor, {n: kwargs.get(n, getattr(like, n)) for n in cls._fields})
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return self._make_repr(**{n: getattr(self, n) for n in self._fields})
 
 
@@ -164,5 +164,5 @@ class KeyPoints(TVTensor):
         """As `TVTensor.wrap`, with the shape checked."""
         return cls._checked(tensor, {n: kwargs.get(n, getattr(like, n)) for n in cls._fields})
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return self._make_repr(canvas_size=self.canvas_size)

@@ -60,8 +60,13 @@ class _Drawing(Transform):
         self.fill = fill
         self._fill = fills(fill)
 
-    def _space(self, bins: int, height: int, width: int) -> _Space:
-        raise NotImplementedError
+    def _first_space(self, bins: int, *size: Any) -> _Space:
+        """The operations of the first generation; thresholds are parts of the range here."""
+        first: Any = self._v1_transform_cls
+        return {
+            **first._augmentation_space(self, bins, *size),
+            "Solarize": (linspace(1.0, 0.0, bins), False),
+        }
 
     def _picture(self, flat_inputs: list[Any]) -> int:
         """The place of the picture in a sample."""
@@ -119,12 +124,6 @@ class _Drawing(Transform):
         return _PLAIN[name](image)
 
 
-def _scaled(space: _Space) -> _Space:
-    """The first generation's operations; thresholds are parts of the range here."""
-    bins = len(space["Solarize"][0])
-    return {**space, "Solarize": (linspace(1.0, 0.0, bins), False)}
-
-
 class AutoAugment(_Drawing):
     """Two operations of a policy that was found by search (Cubuk et al. 2018).
 
@@ -152,7 +151,7 @@ class AutoAugment(_Drawing):
         self._policies = v1.AutoAugment(policy).policies  # which checks the policy, too
 
     def _augmented(self, image: Any) -> Any:
-        space = _scaled(v1.AutoAugment._augmentation_space(self, 10, F.get_size(image)))
+        space = self._first_space(10, F.get_size(image))
         for name, p, step in self._policies[_drawn(len(self._policies))]:
             if _coin() <= p:
                 image = self._applied(image, name, self._strength(space, name, step))
@@ -191,7 +190,7 @@ class RandAugment(_Drawing):
 
     def _augmented(self, image: Any) -> Any:
         bins, size = self.num_magnitude_bins, F.get_size(image)
-        space = _scaled(v1.RandAugment._augmentation_space(self, bins, size))
+        space = self._first_space(bins, size)
         for _ in range(self.num_ops):
             name = list(space)[_drawn(len(space))]
             image = self._applied(image, name, self._strength(space, name, self.magnitude))
@@ -222,7 +221,7 @@ class TrivialAugmentWide(_Drawing):
 
     def _augmented(self, image: Any) -> Any:
         bins = self.num_magnitude_bins
-        space = _scaled(v1.TrivialAugmentWide._augmentation_space(self, bins))
+        space = self._first_space(bins)
         name = list(space)[_drawn(len(space))]
         return self._applied(image, name, self._strength(space, name, lambda: _drawn(bins)))
 
@@ -274,7 +273,7 @@ class AugMix(_Drawing):
         return _sample_dirichlet(tensor([self.alpha] * count, device=device).expand(rows, -1))  # fmt: skip
 
     def _augmented(self, image: Any) -> Any:
-        space = _scaled(v1.AugMix._augmentation_space(self, 10, F.get_size(image)))
+        space = self._first_space(10, F.get_size(image))
         picture = F.pil_to_tensor(image) if is_pil_image(image) else image.as_subclass(Tensor)
         dims = 5 if isinstance(image, Video) else 4
         batch = picture.reshape([1] * max(dims - picture.ndim, 0) + list(picture.shape))

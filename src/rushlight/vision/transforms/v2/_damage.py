@@ -47,7 +47,7 @@ class RandomErasing(Sometimes):
         super().__init__(p=p)
         _random_geometry.RandomErasing(p, scale, ratio, value)  # which checks them
         self.scale, self.ratio = scale, ratio
-        values = [value] if isinstance(value, numbers.Number) else value
+        values: Any = [value] if isinstance(value, numbers.Number) else value
         self.value = None if isinstance(value, str) else [float(v) for v in values]
         self.inplace = inplace
 

@@ -17,7 +17,7 @@ Format = BoundingBoxFormat
 
 def as_format(fmt: Any) -> Any:
     """A format by its name, or as it is."""
-    return Format[fmt.upper()] if isinstance(fmt, str) else fmt
+    return BoundingBoxFormat[fmt.upper()] if isinstance(fmt, str) else fmt
 
 
 def _half(x: Tensor) -> Tensor:

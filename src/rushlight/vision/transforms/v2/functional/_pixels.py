@@ -135,7 +135,7 @@ def crop_image(image: Tensor, top: int, left: int, height: int, width: int) -> T
 def center_crop_image(image: Tensor, output_size: Any) -> Tensor:
     """As `center_crop`, for tensor pictures: the middle of the picture, with a black rim where the picture is smaller."""
     height, width = pair_of(output_size)
-    rim, top, left = centre_window(*image.shape[-2:], height, width)
+    rim, top, left = centre_window(image.shape[-2], image.shape[-1], height, width)
     wide = pad_one_colour(image, rim, 0) if any(rim) else image
     return wide[..., top : top + height, left : left + width]
 
@@ -235,7 +235,7 @@ def _mapped(image: Tensor, matrix: list[float], size: Sequence[int], mode: Inter
     height, width = image.shape[-2:]
     half = tensor([0.5 * width, 0.5 * height], dtype=dtype, device=image.device)
     theta = tensor(matrix, dtype=dtype, device=image.device).reshape(2, 3).T / half
-    places = _places(*size, -0.5, image, dtype)
+    places = _places(size[0], size[1], -0.5, image, dtype)
     return _sampled(image, (places @ theta).reshape(*size, 2), mode, fill)
 
 
