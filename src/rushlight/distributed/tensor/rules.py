@@ -62,7 +62,7 @@ def answer(func: Any, args: tuple, kwargs: dict) -> Any:
         return _of_tape(name, func, args, kwargs)
     if name in ("numpy", "tolist", "__array__"):
         raise RuntimeError(f".{name}() is not supported for tensor subclasses, got DTensor")
-    if here.replicating:
+    if getattr(here, "replicating", False):  # set by experimental.implicit_replication
         args, kwargs = _replicated(args, kwargs)
     _check(name, args, kwargs)
     if name.startswith("_foreach_") and name[-1] == "_":
