@@ -66,11 +66,12 @@ def _kind(value: Any) -> _Kind | None:
 class TreeSpec:
     """The shape of a tree: a container, what it needs besides its children, and these."""
 
-    __slots__ = ("children_specs", "context", "num_leaves", "type")
+    __slots__ = ("children_specs", "context", "num_leaves", "num_nodes", "type")
 
     def __init__(self, type: Any, context: Any, children_specs: list[TreeSpec]) -> None:
         self.type, self.context, self.children_specs = type, context, children_specs
         self.num_leaves: int = sum(c.num_leaves for c in children_specs) if type is not None else 1
+        self.num_nodes: int = 1 + sum(c.num_nodes for c in children_specs)
 
     @property
     def num_children(self) -> int:

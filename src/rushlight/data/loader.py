@@ -169,11 +169,14 @@ class DataLoader(Generic[T_co]):
         return batcher_of(self.dataset)
 
     def __iter__(self) -> Any:
-        batcher = self._batcher()
         if not self.persistent_workers or self.num_workers == 0:
-            return make_iterator(self, batcher, None)
-        self._iterator = make_iterator(self, batcher, self._iterator)
+            return self._get_iterator()
+        self._iterator = make_iterator(self, self._batcher(), self._iterator)
         return self._iterator
+
+    def _get_iterator(self) -> Any:
+        """A new iterator; loaders that libraries derive call it themselves."""
+        return make_iterator(self, self._batcher(), None)
 
     def __len__(self) -> int:
         if not self._streamed:

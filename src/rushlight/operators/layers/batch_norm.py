@@ -210,8 +210,9 @@ def _batch_norm_eval_body(
 
 
 batch_norm_eval = Op(
-    _batch_norm_eval_body, "batch_norm_eval", meta=lambda x, *_, **__: (x.shape, x.dtype)
-)
+    _batch_norm_eval_body, "batch_norm_eval", grad_name="NativeBatchNormBackward0",
+    meta=lambda x, *_, **__: (x.shape, x.dtype),
+)  # fmt: skip
 
 
 def _batch_norm_eval_formula(

@@ -1,6 +1,8 @@
 """`torch.utils.data.dataloader` under its own path."""
 
+from collections.abc import Callable
 from enum import IntEnum
+from typing import Any
 
 from ...data.collate import default_collate, default_convert
 from ...data.dataset import Dataset, IterableDataset
@@ -10,6 +12,11 @@ from ...data.iterators import WorkerIter as _MultiProcessingDataLoaderIter
 from ...data.loader import DataLoader
 from ...data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from ...data.worker import get_worker_info
+
+
+# Types that libraries annotate with.
+_collate_fn_t = Callable[[list], Any]
+_worker_init_fn_t = Callable[[int], None]
 
 
 class _DatasetKind(IntEnum):
