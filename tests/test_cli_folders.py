@@ -286,3 +286,44 @@ def test_ranks_can_stand_in_a_file(tmp_path, capsys) -> None:
     (tmp_path / "b.toml").write_text("name = 'x'\n")
     assert main(["train", "--config", str(tmp_path / "b.toml")]) == 2
     assert "there is no setting 'name'" in capsys.readouterr().err
+
+
+# -- servers ---------------------------------------------------------------------------------------
+
+
+def test_a_form_with_other_fields_before_the_file() -> None:
+    from rushlight.cli.serve import _first_file
+
+    lines = ["--b", 'Content-Disposition: form-data; name="token"', "", "abc", "--b",
+             'Content-Disposition: form-data; name="f"; filename="a.png"', "", "PICTURE", "--b--", ""]  # fmt: skip
+    kind = "multipart/form-data; boundary=b"
+    assert _first_file("\r\n".join(lines).encode(), kind) == b"PICTURE"
+    assert _first_file("\r\n".join([*lines[:4], "--b--", ""]).encode(), kind) == b"abc"
+    assert _first_file(b"no form", kind) == b""
+
+
+@pytest.mark.parametrize(
+    "host, path, code",
+    [("localhost", "/", 200), ("127.0.0.1:1", "/api/runs", 200), ("[::1]", "/", 200), ("[", "/", 403),
+     ("evil.example", "/", 403), ("", "/", 403), ("localhost.evil.example:80", "/", 403), ("localhost", "//[", 404)],
+)  # fmt: skip
+def test_view_answers_only_this_machine(run: Path, host: str, path: str, code: int) -> None:
+    import http.client
+    import threading
+
+    from rushlight.cli.view import make_server
+
+    with make_server(str(run.parent), "127.0.0.1", 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            asked = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=30)
+            asked.putrequest("GET", path, skip_host=True)
+            asked.putheader("Host", host)
+            asked.endheaders()
+            with asked.getresponse() as answer:
+                assert answer.status == code
+            asked.close()
+        finally:
+            server.shutdown()
+            thread.join()

@@ -131,12 +131,13 @@ async def _body(request: Any, most: int) -> bytes:
 
 
 def _first_file(content: bytes, kind: str) -> bytes:
-    """The first part of a form that has content (`curl -F file=@photo.jpg`)."""
+    """The first file of a form (`curl -F file=@photo.jpg`), or its first part where none has a file's name."""
     from email.parser import BytesParser
     from email.policy import HTTP
 
     message = BytesParser(policy=HTTP).parsebytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + content)  # fmt: skip
-    for part in message.iter_parts() if message.is_multipart() else []:
+    parts = list(message.iter_parts()) if message.is_multipart() else []
+    for part in sorted(parts, key=lambda p: not p.get_filename()):
         found = part.get_payload(decode=True)
         if isinstance(found, bytes) and found:
             return found

@@ -7,7 +7,7 @@ import os
 import posixpath
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from .errors import UsageError
 from .page_style import page
@@ -48,6 +48,14 @@ def make_server(folder: str, host: str, port: int) -> ThreadingHTTPServer:
     return server
 
 
+def _split(address: str) -> SplitResult:
+    """The parts of an address; of one that is none, nothing."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
+
+
 class _Handler(BaseHTTPRequestHandler):
     """/ is the page, /api/runs the numbers, /run/N/FILE a file of a run."""
 
@@ -57,7 +65,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if not self._known_host():
             return self._send(403, "text/plain", b"unknown host\n")
-        path = posixpath.normpath(unquote(urlsplit(self.path).path))
+        path = posixpath.normpath(unquote(_split(self.path).path))
         if path == "/":
             return self._send(
                 200, "text/html; charset=utf-8", page("runs", _BODY, _SCRIPT).encode()
@@ -71,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _known_host(self) -> bool:
         """A page of elsewhere must not read ours by a name that leads here (DNS rebinding)."""
-        asked = (self.headers.get("Host") or "").rpartition(":")[0].strip("[]")
+        asked = _split("//" + (self.headers.get("Host") or "")).hostname
         return self.host not in _LOCAL or asked in _LOCAL
 
     def _runs(self) -> list[dict[str, Any]]:
