@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base import dtypes
 from ..runtime.door import Kernel, run
@@ -13,8 +13,12 @@ from .tape import numbers
 from .tensor import Tensor, tensor_over
 from .views import current_edge, refresh_view, replay, steps_of
 
+if TYPE_CHECKING:
+    from ..base.array_module import ArrayModule
+    from ..base.protocols import Array
 
-def _copy_into(xp: Any, dst: Any, src: Any) -> Any:
+
+def _copy_into(xp: ArrayModule, dst: Array, src: Array) -> Any:
     xp.copyto(dst, src, casting="unsafe")
     return dst
 
@@ -204,7 +208,7 @@ def _scattered_edge(base: Tensor, part: Tensor, spec: Any) -> Any:
     return out._edge
 
 
-def _copy_slices(xp: Any, base: Any, part: Any, *, steps: Any, layout: Any) -> Any:
+def _copy_slices(xp: ArrayModule, base: Any, part: Any, *, steps: Any, layout: Any) -> Any:
     raise RuntimeError("copy_slices only exists on the tape")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.bounded import Bounded
 from ..base.errors import mixed_devices
@@ -18,6 +18,9 @@ from .node import FREED, Derivative, OpNode, Plan, code_of  # noqa: F401 - FREED
 from .tape import numbers
 from .tensor import Tensor, tensor_over
 from .views import current_edge, extra, mark_view
+
+if TYPE_CHECKING:
+    from ..base.protocols import GenericBody
 
 _new = object.__new__
 
@@ -40,7 +43,7 @@ class Op:
 
     def __init__(
         self,
-        fn: Callable[..., Any],
+        fn: GenericBody,
         name: str | None = None,
         *,
         rule: Callable[[tuple], tuple] | None = None,
@@ -226,7 +229,7 @@ def op(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     return Op(fn, **options)
 
 
-def _input_names(fn: Callable) -> tuple[list[str], bool]:
+def _input_names(fn: GenericBody) -> tuple[list[str], bool]:
     """A body's positional names after `xp`."""
     code = code_of(fn)
     names = list(code.co_varnames[1 : code.co_argcount])

@@ -24,6 +24,7 @@ from .views import current_edge, extra
 _new = object.__new__
 
 if TYPE_CHECKING:  # ops attach their methods when they are defined; tools/stubs.py writes them down
+    from ..base.protocols import Array
     from .methods import Methods
 
     class _Base(Values, Methods): ...
@@ -594,6 +595,6 @@ def tensor_over(a: Any, cls: type) -> Tensor:
     return t
 
 
-def wrap(a: Any) -> Tensor:
+def wrap(a: Array) -> Tensor:
     """A tensor over a raw array of any device."""
     return tensor_over(a, a.__class__)

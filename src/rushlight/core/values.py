@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +11,12 @@ from ..runtime.door import Kernel, run
 from ..runtime.thread import here
 from .exposed import exposed
 
+if TYPE_CHECKING:
+    from ..base.array_module import ArrayModule
+    from ..base.protocols import Array
 
-def _host_read(xp: Any, x: Any) -> np.ndarray:
+
+def _host_read(xp: ArrayModule, x: Array) -> np.ndarray:
     return devices.backend_of_type(x.__class__).to_host(x)
 
 

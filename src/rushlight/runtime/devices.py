@@ -4,33 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 from ..base.device import device
 
+if TYPE_CHECKING:
+    from ..base.array_module import ArrayModule
+    from ..base.protocols import KernelBody, KernelLike, RandomStream
 
-class Backend(Protocol):
+A = TypeVar("A")  # the class of a device's arrays
+
+
+class Backend(Protocol[A]):
     """What a device type must be able to do; arrays are its own type."""
 
     type: str
-    array_type: Any  # the class of its arrays
-    xp: Any
+    array_type: Any  # the class A itself
 
-    def bind(self, kernel: Any) -> Callable[..., Any]: ...
+    @property
+    def xp(self) -> ArrayModule: ...
+
+    def bind(self, kernel: KernelLike) -> KernelBody: ...
     def check(self, d: device) -> device: ...
-    def device_of(self, a: Any) -> device: ...
-    def from_host(self, a: np.ndarray, d: device) -> Any: ...
-    def to_host(self, a: Any) -> np.ndarray: ...
-    def asarray(self, value: Any, like: Any = None) -> Any: ...
+    def device_of(self, a: A) -> device: ...
+    def from_host(self, a: np.ndarray, d: device) -> A: ...
+    def to_host(self, a: A) -> np.ndarray: ...
+    def asarray(self, value: Any, like: A | None = None) -> A: ...
     def synchronize(self, d: device) -> None: ...
-    def stream(self, d: device) -> Any: ...
+    def stream(self, d: device) -> Any: ...  # a RandomStream, with what kernels of the device read
 
 
 _by_name: dict[str, Backend] = {}
 _by_type: dict[type, Backend] = {}
-_overrides: dict[str, dict[str, Callable]] = {}
+_overrides: dict[str, dict[str, KernelBody]] = {}
 loaders: dict[str, Callable[[], Backend]] = {}  # how a device type is opened, see __init__
 
 # Array types whose backend may itself hold a reference to an array, which reference counting must not mistake for a
@@ -54,7 +62,7 @@ def nothing_reused() -> Iterator[None]:
             reuse(was)
 
 
-def overrides(device_type: str) -> dict[str, Callable]:
+def overrides(device_type: str) -> dict[str, KernelBody]:
     """The device's own kernel bodies, by kernel name."""
     return _overrides.setdefault(device_type, {})
 
@@ -102,7 +110,7 @@ def device_of(a: Any) -> device:
     return backend_of_type(a.__class__).device_of(a)
 
 
-def open_streams(device_type: str) -> list[Any]:
+def open_streams(device_type: str) -> list[RandomStream]:
     """The default random streams of every device of a type that has been opened."""
     found = _by_name.get(device_type)
     listed = getattr(found, "streams", None)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from . import devices
 from .thread import FOREIGN, PARTS, TRACED, WATCHED, here, settle_others, swap
+
+if TYPE_CHECKING:
+    from ..base.protocols import GenericBody, KernelBody
+
+Body = TypeVar("Body", bound=Callable[..., Any])
 
 # A listener is called as listener(kernel, arrays, attrs, call) and must return call()'s result. One whose
 # `wants_parts` is true is shown the parts of what could be computed in one kernel; the others see exactly the
@@ -42,7 +47,7 @@ class Kernel:
     def __init__(
         self,
         name: str,
-        generic: Callable[..., Any],
+        generic: GenericBody,
         *,
         is_view: bool = False,
         moves_only: bool = False,
@@ -61,11 +66,11 @@ class Kernel:
             mutates  # positions of arrays it writes into, or (arrays, attrs) -> positions
         )
         self.random = random  # draws from a stream: two calls with equal inputs differ
-        self.impls: dict[type, Callable[..., Any]] = {}
-        self.fallbacks: dict[type, Callable[..., Any]] = {}
+        self.impls: dict[type, KernelBody] = {}
+        self.fallbacks: dict[type, KernelBody] = {}
         KERNELS[name] = self
 
-    def resolve(self, cls: type) -> Callable[..., Any]:
+    def resolve(self, cls: type) -> KernelBody:
         """Find the body for one array type, once."""
         impl = devices.backend_of_type(cls).bind(self)
         self.impls[cls] = impl
@@ -118,7 +123,10 @@ def _watched(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, 
     return call()
 
 
-def _bind_listener(listener: Listener, kernel: Kernel, arrays: Any, attrs: Any, call: Any) -> Any:
+def _bind_listener(
+    listener: Listener, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any],
+    call: Callable[[], Any],
+) -> Callable[[], Any]:  # fmt: skip
     return lambda: listener(kernel, arrays, attrs, call)
 
 
@@ -200,10 +208,10 @@ def collecting_replay_hooks() -> Iterator[ReplayHooks]:
         here.replay_hooks = before
 
 
-def kernel_for(device_type: str, name: str) -> Callable[[Callable], Callable]:
+def kernel_for(device_type: str, name: str) -> Callable[[Body], Body]:
     """Register a device's own body for the kernel `name`."""
 
-    def register(fn: Callable) -> Callable:
+    def register(fn: Body) -> Body:
         devices.overrides(device_type)[name] = fn
         found = KERNELS.get(name)
         if found is not None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.device import META, device
 from ..base.errors import NoDataError
 from . import devices
+
+if TYPE_CHECKING:
+    from ..base.protocols import KernelBody, KernelLike
 
 
 class MetaArray:
@@ -81,7 +84,7 @@ class MetaBackend:
     def device_of(self, a: MetaArray) -> device:
         return META
 
-    def bind(self, kernel: Any) -> Callable[..., Any]:
+    def bind(self, kernel: KernelLike) -> KernelBody:
         own = devices.overrides("meta").get(kernel.name)
         if own is not None:
             return own
@@ -89,8 +92,9 @@ class MetaBackend:
             return lambda *arrays, **attrs: _views(
                 kernel.generic(np, *map(_ghost, arrays), **attrs)
             )
-        if kernel.meta is not None:
-            return lambda *arrays, **attrs: _specs(kernel.meta(*arrays, **attrs))
+        meta = kernel.meta
+        if meta is not None:
+            return lambda *arrays, **attrs: _specs(meta(*arrays, **attrs))
         return lambda *arrays, **attrs: _trial(kernel, arrays, attrs)
 
     def from_host(self, a: np.ndarray, d: device) -> MetaArray:
@@ -131,7 +135,7 @@ def _specs(spec: Any) -> Any:
     return tuple(MetaArray.of(*s) for s in spec) if isinstance(spec, list) else MetaArray.of(*spec)
 
 
-def _trial(kernel: Any, arrays: Any, attrs: dict[str, Any]) -> Any:
+def _trial(kernel: KernelLike, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
     """Learn the result's shape by running the CPU body on zeros (lazily mapped memory)."""
     from .cpu import CPU_BACKEND
 

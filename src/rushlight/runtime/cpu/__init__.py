@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +12,9 @@ from .. import devices
 from . import engine
 from .layouts import laid_out
 from .quiet import quiet
+
+if TYPE_CHECKING:
+    from ...base.protocols import KernelBody, KernelLike
 
 
 class CpuBackend:
@@ -31,7 +33,7 @@ class CpuBackend:
     def device_of(self, a: np.ndarray) -> device:
         return CPU
 
-    def bind(self, kernel: Any) -> Callable[..., Any]:
+    def bind(self, kernel: KernelLike) -> KernelBody:
         body, fallback = bodies(kernel)
         if fallback is not None:
             kernel.fallbacks[np.ndarray] = fallback
@@ -69,9 +71,7 @@ def engine_info() -> dict[str, str]:
     }
 
 
-def bodies(
-    kernel: Any, guarded: bool = True
-) -> tuple[Callable[..., Any], Callable[..., Any] | None]:
+def bodies(kernel: KernelLike, guarded: bool = True) -> tuple[KernelBody, KernelBody | None]:
     """What computes a kernel here, and what does when that refuses: None where it never does.
 
     NumPy's own body is guarded against warnings, unless the caller is: a replay is, once for all.
@@ -87,7 +87,7 @@ def bodies(
     return generic if native is None else native, None
 
 
-def numpy_body(kernel: Any) -> Callable[..., Any]:
+def numpy_body(kernel: KernelLike) -> KernelBody:
     """A kernel's generic body over NumPy; of a ufunc NumPy's own, without a frame."""
     name = getattr(kernel.generic, "ufunc", None)
     return getattr(np, name) if isinstance(name, str) else partial(kernel.generic, np)

@@ -115,7 +115,7 @@ class CudaBackend:
         with cupy.cuda.Device(d.index or 0), explaining():
             runtime.deviceSynchronize()
 
-    def stream(self, d: device) -> RandomStream:
+    def stream(self, d: device) -> Any:
         """The default random stream of a GPU."""
         index = d.index or 0
         found = self._streams.get(index)
