@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from ...runtime.thread import here
 from ..made_of.guards import title
 from ..made_of.pointwise import same_meta
 from .activation_make import activation, inplace_of, run
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 # -- relu ---------------------------------------------------------------------------------------
 
@@ -72,11 +76,11 @@ publish("functional", "relu_", relu_)
 # -- hardtanh, relu6 ----------------------------------------------------------------------------
 
 
-def _hardtanh_body(xp: Any, x: Any, *, low: float, high: float) -> Any:
+def _hardtanh_body(xp: ArrayModule, x: Array, *, low: float, high: float) -> Any:
     return xp.clip(x, low, high)
 
 
-def _hardtanh_grad_body(xp: Any, gy: Any, x: Any, *, low: float, high: float) -> Any:
+def _hardtanh_grad_body(xp: ArrayModule, gy: Array, x: Array, *, low: float, high: float) -> Any:
     return xp.where((x > low) & (x < high), gy, 0)
 
 
@@ -120,11 +124,11 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 # -- leaky_relu, prelu, rrelu -------------------------------------------------------------------
 
 
-def _leaky_body(xp: Any, x: Any, *, slope: float) -> Any:
+def _leaky_body(xp: ArrayModule, x: Array, *, slope: float) -> Any:
     return xp.where(x > 0, x, x * slope)
 
 
-def _leaky_grad_body(xp: Any, gy: Any, x: Any, *, slope: float) -> Any:
+def _leaky_grad_body(xp: ArrayModule, gy: Array, x: Array, *, slope: float) -> Any:
     return xp.where(x > 0, gy, gy * slope)
 
 
@@ -146,7 +150,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return run(_leaky, input, inplace, slope=slope)
 
 
-def _prelu_body(xp: Any, x: Any, weight: Any) -> Any:
+def _prelu_body(xp: ArrayModule, x: Array, weight: Array) -> Any:
     return xp.where(x > 0, x, x * weight)
 
 
@@ -201,7 +205,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return _prelu(input, weight)
 
 
-def _rrelu_noise_body(xp: Any, x: Any, *, lower: float, upper: float) -> Any:
+def _rrelu_noise_body(xp: ArrayModule, x: Array, *, lower: float, upper: float) -> Any:
     """A random slope for every element that is not positive, 1 for the others."""
     backend = devices.backend_of_type(x.__class__)
     stream = backend.stream(backend.device_of(x))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.formats import contiguous_format
 from ...base.shapes import wrap_dim
@@ -12,15 +12,21 @@ from ...core.tensor import Tensor
 from ...runtime.door import KERNELS
 from .activation_make import activation, inplace_of, run
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 # -- elu, selu, celu ----------------------------------------------------------------------------
 
 
-def _elu_body(xp: Any, x: Any, *, alpha: float, scale: float, inner: float) -> Any:
+def _elu_body(xp: ArrayModule, x: Array, *, alpha: float, scale: float, inner: float) -> Any:
     low = xp.expm1(xp.minimum(x, 0) * inner)
     return xp.where(x > 0, x * scale, low * (alpha * scale))
 
 
-def _elu_grad_body(xp: Any, gy: Any, x: Any, *, alpha: float, scale: float, inner: float) -> Any:
+def _elu_grad_body(
+    xp: ArrayModule, gy: Array, x: Array, *, alpha: float, scale: float, inner: float
+) -> Any:
     low = xp.exp(xp.minimum(x, 0) * inner) * (inner * alpha * scale)
     return gy * xp.where(x > 0, x.dtype.type(scale), low)
 
@@ -93,21 +99,21 @@ _TANH_SCALE = math.sqrt(2.0 / math.pi)
 _TANH_CUBE = 0.044715
 
 
-def _normal_cdf(xp: Any, x: Any) -> Any:
+def _normal_cdf(xp: ArrayModule, x: Array) -> Any:
     return 0.5 * (1 + KERNELS["erf"].generic(xp, x * _SQRT_HALF))
 
 
-def _tanh_inner(x: Any) -> Any:
+def _tanh_inner(x: Array | Tensor) -> Any:
     return _TANH_SCALE * (x + _TANH_CUBE * x * x * x)
 
 
-def _gelu_body(xp: Any, x: Any, *, approximate: str) -> Any:
+def _gelu_body(xp: ArrayModule, x: Array, *, approximate: str) -> Any:
     if approximate == "tanh":
         return 0.5 * x * (1 + xp.tanh(_tanh_inner(x)))
     return x * _normal_cdf(xp, x)
 
 
-def _gelu_grad_body(xp: Any, gy: Any, x: Any, *, approximate: str) -> Any:
+def _gelu_grad_body(xp: ArrayModule, gy: Array, x: Array, *, approximate: str) -> Any:
     if approximate == "tanh":
         t = xp.tanh(_tanh_inner(x))
         slope = _TANH_SCALE * (1 + 3 * _TANH_CUBE * x * x)
@@ -145,15 +151,15 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 # -- silu, mish, softplus, softsign, tanhshrink, logsigmoid -------------------------------------
 
 
-def _sigmoid(xp: Any, x: Any) -> Any:
+def _sigmoid(xp: ArrayModule, x: Array) -> Any:
     return 1 / (1 + xp.exp(-x))
 
 
-def _softplus(xp: Any, x: Any) -> Any:
+def _softplus(xp: ArrayModule, x: Array) -> Any:
     return xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x)))
 
 
-def _silu_grad_body(xp: Any, gy: Any, x: Any) -> Any:
+def _silu_grad_body(xp: ArrayModule, gy: Array, x: Array) -> Any:
     s = _sigmoid(xp, x)
     return gy * (s * (1 + x * (1 - s)))
 
@@ -166,7 +172,7 @@ def _silu_formula(gy: Tensor, x: Tensor) -> Tensor:
 _silu = activation("silu", lambda xp, x: x * _sigmoid(xp, x), _silu_grad_body, _silu_formula)
 
 
-def _mish_grad_body(xp: Any, gy: Any, x: Any) -> Any:
+def _mish_grad_body(xp: ArrayModule, gy: Array, x: Array) -> Any:
     t = xp.tanh(_softplus(xp, x))
     return gy * (t + x * _sigmoid(xp, x) * (1 - t * t))
 
@@ -181,11 +187,11 @@ _mish = activation(
 )
 
 
-def _softplus_body(xp: Any, x: Any, *, beta: float, limit: float) -> Any:
+def _softplus_body(xp: ArrayModule, x: Array, *, beta: float, limit: float) -> Any:
     return xp.where(x * beta > limit, x, _softplus(xp, x * beta) / beta)
 
 
-def _softplus_grad_body(xp: Any, gy: Any, x: Any, *, beta: float, limit: float) -> Any:
+def _softplus_grad_body(xp: ArrayModule, gy: Array, x: Array, *, beta: float, limit: float) -> Any:
     return xp.where(x * beta > limit, gy, gy * _sigmoid(xp, x * beta))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...core.inplace import DIRECT
@@ -16,6 +16,10 @@ from ..made_of.guards import only
 from ..made_of.pointwise import binary, dunder, same_meta, ufunc2
 from ..made_of.promotion import promote, promote_float, result_dtype
 from ..memory.casting import cast_to
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
 def conj(x: Any) -> Any:
@@ -207,12 +211,12 @@ def _zero_checked(label: str) -> Any:
     return rule
 
 
-def _no_zero(divisor: Any) -> None:
+def _no_zero(divisor: Array) -> None:
     if (divisor == 0).any():
         raise RuntimeError("ZeroDivisionError")
 
 
-def _trunc_body(xp: Any, x: Any, y: Any) -> Any:
+def _trunc_body(xp: ArrayModule, x: Array, y: Array) -> Any:
     if (x if hasattr(x, "dtype") else y).dtype.kind in "iu":
         q = xp.floor_divide(x, y)
         return q + ((q < 0) & (q * y != x))
@@ -271,7 +275,7 @@ def _pow_rule(inputs: tuple) -> tuple:
     return x, y
 
 
-def _pow_body(xp: Any, x: Any, y: Any) -> Any:
+def _pow_body(xp: ArrayModule, x: Any, y: Any) -> Any:
     if y.__class__ in (int, float):  # NumPy's float power is 20 times slower than a product
         if y == 2:
             return xp.multiply(x, x)
@@ -288,7 +292,7 @@ def _pow_body(xp: Any, x: Any, y: Any) -> Any:
     return xp.power(x, y)
 
 
-def _integer_power(xp: Any, x: Any, y: Any) -> Any:
+def _integer_power(xp: ArrayModule, x: Array, y: Array) -> Any:
     """NumPy refuses negative exponents; PyTorch rounds to zero all but the powers of 1 and -1."""
     whole = xp.power(x, xp.maximum(y, 0))
     unit = xp.where(x == 1, 1, xp.where(x == -1, 1 - 2 * (y % 2), 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..made_of.guards import FLOATS, no_derivative, only
 from ..made_of.pointwise import binary, unary
@@ -12,10 +12,14 @@ from ..made_of.promotion import promote_float, promote_unary_float
 from . import bessel_tables as tables
 from .special_kernels import chebyshev, double, i0_double, i1_double
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 # -- Bessel functions ---------------------------------------------------------------------------
 
 
-def _wave(xp: Any, x: Any, order: int) -> tuple[Any, Any]:
+def _wave(xp: ArrayModule, x: Array, order: int) -> tuple[Any, Any]:
     """J and Y of `order` for x >= 8: a slowly varying amplitude and phase."""
     p, q = (tables.P0, tables.Q0) if order == 0 else (tables.P1, tables.Q1)
     t = 128 / (x * x) - 1
@@ -26,19 +30,19 @@ def _wave(xp: Any, x: Any, order: int) -> tuple[Any, Any]:
     return size * (real * cos - imag * sin), size * (real * sin + imag * cos)
 
 
-def _j_near(x: Any, order: int) -> Any:
+def _j_near(x: Array, order: int) -> Any:
     t = x * x / 32 - 1
     return chebyshev(t, tables.J1_NEAR) * x if order else chebyshev(t, tables.J0_NEAR)
 
 
-def _j(xp: Any, x: Any, order: int) -> Any:
+def _j(xp: ArrayModule, x: Array, order: int) -> Any:
     size = xp.abs(x)
     far, _ = _wave(xp, xp.maximum(size, 8.0), order)
     out = xp.where(size <= 8, _j_near(xp.minimum(size, 8.0), order), far)
     return xp.where(x < 0, -out, out) if order else out
 
 
-def _y(xp: Any, x: Any, order: int) -> Any:
+def _y(xp: ArrayModule, x: Array, order: int) -> Any:
     inner = xp.clip(x, 1e-300, 8.0)
     t = inner * inner / 32 - 1
     waves = 2 / math.pi * xp.log(inner) * _j_near(inner, order)
@@ -50,12 +54,12 @@ def _y(xp: Any, x: Any, order: int) -> Any:
     return _on_the_right(xp, x, xp.where(x <= 8, near, far), -math.inf)
 
 
-def _on_the_right(xp: Any, x: Any, out: Any, at_zero: float) -> Any:
+def _on_the_right(xp: ArrayModule, x: Array, out: Array, at_zero: float) -> Any:
     """`out` for x > 0, its limit at zero, nan on the left."""
     return xp.where(x > 0, out, xp.where(x == 0, at_zero, math.nan))
 
 
-def _k(xp: Any, x: Any, order: int, scaled: bool) -> Any:
+def _k(xp: ArrayModule, x: Array, order: int, scaled: bool) -> Any:
     inner = xp.clip(x, 1e-300, 2.0)
     t = inner * inner / 2 - 1
     logarithm = xp.log(inner / 2)
@@ -72,14 +76,14 @@ def _k(xp: Any, x: Any, order: int, scaled: bool) -> Any:
     return _on_the_right(xp, x, xp.where(x <= 2, near, far), math.inf)
 
 
-def _spherical(xp: Any, x: Any) -> Any:
+def _spherical(xp: ArrayModule, x: Array) -> Any:
     square = x * x
     series = 1 - square / 6 * (1 - square / 20 * (1 - square / 42))
     out = xp.where(xp.abs(x) < 0.05, series, xp.sin(x) / xp.where(x == 0, 1.0, x))
     return xp.where(xp.isinf(x), 0.0, out)
 
 
-def _airy(xp: Any, x: Any) -> Any:
+def _airy(xp: ArrayModule, x: Array) -> Any:
     near = chebyshev(xp.clip(x, -4.0, 4.0) / 4, tables.AIRY_NEAR)
     size = xp.maximum(xp.abs(x), 4.0)
     z = 2 / 3 * size * xp.sqrt(size)
@@ -94,7 +98,7 @@ def _airy(xp: Any, x: Any) -> Any:
 
 def _define(name: str, body: Callable, doc: str, example: tuple[str, str]) -> Any:
     @double
-    def kernel(xp: Any, x: Any) -> Any:
+    def kernel(xp: ArrayModule, x: Array) -> Any:
         return body(xp, x)
 
     return unary(
@@ -221,7 +225,7 @@ def _polynomial(
     """
 
     @double
-    def body(xp: Any, x: Any, y: Any) -> Any:
+    def body(xp: ArrayModule, x: Array, y: Array) -> Any:
         if shifted:
             x = 2 * x - 1
         x, degree = xp.broadcast_arrays(x, xp.trunc(y))
@@ -241,7 +245,7 @@ def _polynomial(
     )  # fmt: skip
 
 
-def _chebyshev_step(k: int, x: Any, p: Any, q: Any) -> Any:
+def _chebyshev_step(k: int, x: Array, p: Array, q: Array) -> Any:
     return 2 * x * p - q
 
 

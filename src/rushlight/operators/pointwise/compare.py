@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from ...core.tensor import Tensor
 from ..made_of.guards import invalid_arguments, not_a_tensor, tensors_only, title, unsupported
 from ..made_of.pointwise import _OPERANDS, binary, bool_meta, operand, ufunc1, ufunc2, unary
 from ..made_of.promotion import promote
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 # -- order --------------------------------------------------------------------------------------
 
@@ -156,7 +160,7 @@ logical_not = unary(
 def _ask_floats(ufunc: str, others: bool) -> Any:
     """A body that calls a ufunc for floats and returns `others` everywhere for integers."""
 
-    def body(xp: Any, x: Any) -> Any:
+    def body(xp: ArrayModule, x: Array) -> Any:
         if x.dtype.kind in "fcV":
             return getattr(xp, ufunc)(x)
         return xp.full(x.shape, others, bool)
@@ -174,7 +178,7 @@ def _one_infinity(name: str, value: float, doc: str, example: tuple[str, str]) -
             raise RuntimeError(f"{name} does not support complex inputs.")
         return inputs
 
-    def body(xp: Any, x: Any) -> Any:
+    def body(xp: ArrayModule, x: Array) -> Any:
         return x == value if x.dtype.kind in "fV" else xp.zeros(x.shape, bool)
 
     return _ask(name, body, doc, rule=rule, example=example)
@@ -224,7 +228,9 @@ isreal = _ask(
 # -- closeness ----------------------------------------------------------------------------------
 
 
-def _isclose_body(xp: Any, x: Any, y: Any, *, rtol: float, atol: float, equal_nan: bool) -> Any:
+def _isclose_body(
+    xp: ArrayModule, x: Array, y: Array, *, rtol: float, atol: float, equal_nan: bool
+) -> Any:
     close = x == y
     if equal_nan and x.dtype.kind in "fcV":
         close = close | ((x != x) & (y != y))

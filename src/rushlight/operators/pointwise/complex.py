@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...base.shapes import broadcast_shapes
@@ -16,6 +16,10 @@ from ..made_of.promotion import promote_unary_float
 from ..memory.casting import cast_to
 from .arithmetic import flat
 from .unary import _real_meta
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 # -- parts, as views ----------------------------------------------------------------------------
 
@@ -64,11 +68,11 @@ publish("Tensor", "real", property(real, _assign_real))
 publish("Tensor", "imag", property(imag, _assign_imag))
 
 
-def _as_real_body(xp: Any, x: Any) -> Any:
+def _as_real_body(xp: ArrayModule, x: Array) -> Any:
     return x[..., None].view(x.real.dtype)
 
 
-def _as_complex_body(xp: Any, x: Any) -> Any:
+def _as_complex_body(xp: ArrayModule, x: Array) -> Any:
     return x.view(xp.complex64 if x.dtype == xp.float32 else xp.complex128)[..., 0]
 
 
@@ -142,7 +146,7 @@ def _complex_meta(x: Any, y: Any) -> tuple:
     return shape, dtypes.from_np(dtype).to_complex().np
 
 
-def _complex_body(xp: Any, x: Any, y: Any) -> Any:
+def _complex_body(xp: ArrayModule, x: Array, y: Array) -> Any:
     wide = xp.complex128 if x.dtype == xp.float64 else xp.complex64
     out = xp.empty(xp.broadcast(x, y).shape, wide)
     out.real = x
@@ -261,7 +265,7 @@ def is_neg(input: Tensor) -> bool:
     return input._a is None
 
 
-def _angle_body(xp: Any, x: Any) -> Any:
+def _angle_body(xp: ArrayModule, x: Array) -> Any:
     if x.dtype.kind == "c":
         return xp.angle(x)
     out = xp.zeros_like(x)

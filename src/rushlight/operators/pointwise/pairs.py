@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.op import Op
 from ...core.public import into, public
@@ -20,6 +20,10 @@ from ..made_of.guards import (
 from ..made_of.pointwise import binary, pair_meta, ufunc2
 from ..made_of.promotion import promote, promote_float
 from .arithmetic import conj, flat
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 # -- the larger and the smaller -----------------------------------------------------------------
 
@@ -128,7 +132,7 @@ def ldexp(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 # -- sums of exponentials -----------------------------------------------------------------------
 
 
-def _logaddexp_body(xp: Any, x: Any, y: Any) -> Any:
+def _logaddexp_body(xp: ArrayModule, x: Array, y: Array) -> Any:
     if x.dtype.kind != "c":
         return xp.logaddexp(x, y)
     top = xp.maximum(x.real, y.real)
@@ -151,16 +155,16 @@ logaddexp2 = binary(
 
 
 @in_float32
-def _xlogy_body(xp: Any, x: Any, y: Any) -> Any:
+def _xlogy_body(xp: ArrayModule, x: Any, y: Any) -> Any:
     return _times_log(xp, x, y, xp.log)
 
 
 @in_float32
-def _xlog1py_body(xp: Any, x: Any, y: Any) -> Any:
+def _xlog1py_body(xp: ArrayModule, x: Array, y: Any) -> Any:
     return _times_log(xp, x, y, xp.log1p)
 
 
-def _times_log(xp: Any, x: Any, y: Any, log: Any) -> Any:
+def _times_log(xp: ArrayModule, x: Any, y: Any, log: Any) -> Any:
     dtype = (x if hasattr(x, "dtype") else y).dtype
     x, y = xp.asarray(x, dtype), xp.asarray(y, dtype)
     return xp.where((x == 0) & ~xp.isnan(y), xp.zeros((), dtype), x * log(y))
@@ -207,7 +211,7 @@ def _heaviside_rule(inputs: tuple) -> tuple:
     return promote(inputs)
 
 
-def _heaviside_body(xp: Any, x: Any, values: Any) -> Any:
+def _heaviside_body(xp: ArrayModule, x: Array, values: Array) -> Any:
     return xp.where(x == 0, values, (x > 0).astype(x.dtype))
 
 

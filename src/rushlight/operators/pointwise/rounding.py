@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,11 +16,15 @@ from ..made_of.pointwise import same_meta, unary
 from ..made_of.return_types import named
 from .arithmetic import flat
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 # -- rounding -----------------------------------------------------------------------------------
 
 
 def _rounding(name: str, ufunc: str, label: str, doc: str, **options: Any) -> Any:
-    def body(xp: Any, x: Any) -> Any:
+    def body(xp: ArrayModule, x: Array) -> Any:
         return x.copy() if x.dtype.kind in INTEGERS else getattr(xp, ufunc)(x)
 
     message = f"{name} is not supported for complex inputs"
@@ -66,7 +70,7 @@ frac = unary(
 
 
 @in_float32
-def _round_decimals_body(xp: Any, x: Any, *, decimals: int) -> Any:
+def _round_decimals_body(xp: ArrayModule, x: Array, *, decimals: int) -> Any:
     power = 10.0 ** abs(decimals)
     return xp.rint(x * power) / power if decimals > 0 else xp.rint(x / power) * power
 
@@ -97,7 +101,7 @@ def round(input: Tensor, *, decimals: int = 0, out: Any = None) -> Tensor:  # no
 # -- mending ------------------------------------------------------------------------------------
 
 
-def _nan_to_num_body(xp: Any, x: Any, *, nan: float, posinf: Any, neginf: Any) -> Any:
+def _nan_to_num_body(xp: ArrayModule, x: Array, *, nan: float, posinf: Any, neginf: Any) -> Any:
     if x.dtype.kind not in "fcV":
         return x.copy()
     if x.dtype.kind == "c":
@@ -142,7 +146,7 @@ def nan_to_num(
 _Frexp = named("frexp", "mantissa", "exponent")
 
 
-def _frexp_body(xp: Any, x: Any) -> tuple:
+def _frexp_body(xp: ArrayModule, x: Array) -> tuple:
     mantissa, exponent = xp.frexp(x)
     return mantissa, exponent.astype(xp.int32)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from ..made_of.promotion import promote, promote_many, result_dtype
 from ..memory.casting import cast_to
 from .arithmetic import conj
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -27,7 +31,7 @@ def _joint_shape(*values: Any) -> tuple[int, ...]:
 # -- where --------------------------------------------------------------------------------------
 
 
-def _where_body(xp: Any, condition: Any, x: Any, y: Any, *, to: Any) -> Any:
+def _where_body(xp: ArrayModule, condition: Array, x: Any, y: Any, *, to: Any) -> Any:
     out = xp.where(condition, x, y)
     return out if to is None or out.dtype == to.np else out.astype(to.np)
 
@@ -105,7 +109,7 @@ def _shapes_fit(*values: Any) -> None:
 # -- masks --------------------------------------------------------------------------------------
 
 
-def _masked_fill_body(xp: Any, x: Any, mask: Any, value: Any) -> Any:
+def _masked_fill_body(xp: ArrayModule, x: Array, mask: Array, value: Any) -> Any:
     if not hasattr(value, "dtype"):
         value = xp.asarray(value, x.dtype)
     return xp.where(mask, value, x)
@@ -161,7 +165,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 # -- clamp --------------------------------------------------------------------------------------
 
 
-def _clamp_body(xp: Any, x: Any, low: Any, high: Any) -> Any:
+def _clamp_body(xp: ArrayModule, x: Array, low: Any, high: Any) -> Any:
     if low is None:
         return xp.minimum(x, high)
     if high is None:
@@ -171,7 +175,7 @@ def _clamp_body(xp: Any, x: Any, low: Any, high: Any) -> Any:
     return xp.minimum(out, high, out=out) if in_place else xp.minimum(out, high)
 
 
-def _inside_body(xp: Any, dy: Any, x: Any, low: Any, high: Any) -> Any:
+def _inside_body(xp: ArrayModule, dy: Array, x: Array, low: Any, high: Any) -> Any:
     if low is None:
         inside = x <= high
     elif high is None:
@@ -265,7 +269,7 @@ def clamp_max(input: Tensor, max: Any, *, out: Any = None) -> Tensor:
     return into(out, _clamp(input, None, max))
 
 
-def _threshold_body(xp: Any, x: Any, *, threshold: float, value: float) -> Any:
+def _threshold_body(xp: ArrayModule, x: Array, *, threshold: float, value: float) -> Any:
     return xp.where(x <= threshold, xp.asarray(value, x.dtype), x)
 
 
@@ -328,7 +332,7 @@ def threshold(input: Tensor, threshold: float, value: float, *, out: Any = None)
 
 
 @in_float32
-def _lerp_body(xp: Any, start: Any, end: Any, weight: Any) -> Any:
+def _lerp_body(xp: ArrayModule, start: Array, end: Array, weight: Any) -> Any:
     gap = end - start
     if not hasattr(weight, "dtype"):
         return start + weight * gap if -0.5 < weight < 0.5 else end - gap * (1 - weight)
@@ -376,7 +380,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Tensor:
 
 
 @in_float32
-def _addcmul_body(xp: Any, x: Any, a: Any, b: Any, *, value: Any) -> Any:
+def _addcmul_body(xp: ArrayModule, x: Array, a: Array, b: Array, *, value: Any) -> Any:
     product = xp.multiply(a, b)
     if value != 1:
         product *= value
@@ -384,7 +388,7 @@ def _addcmul_body(xp: Any, x: Any, a: Any, b: Any, *, value: Any) -> Any:
 
 
 @in_float32
-def _addcdiv_body(xp: Any, x: Any, a: Any, b: Any, *, value: Any) -> Any:
+def _addcdiv_body(xp: ArrayModule, x: Array, a: Array, b: Array, *, value: Any) -> Any:
     quotient = xp.true_divide(a, b)
     if value != 1:
         quotient *= value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import finfo
 from ...core.op import Op
@@ -13,6 +13,10 @@ from ..made_of.guards import FLOATS, no_derivative, only
 from ..made_of.pointwise import binary, same_meta, unary
 from ..made_of.promotion import promote_float, promote_unary_float
 from . import special_kernels as bodies
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 _EVERYWHERE = ("torch", "Tensor", "special")
 
@@ -232,7 +236,7 @@ i1e: Any = _special(
 # -- entropy ------------------------------------------------------------------------------------
 
 
-def _entr_body(xp: Any, x: Any) -> Any:
+def _entr_body(xp: ArrayModule, x: Array) -> Any:
     inner = -x * xp.log(xp.where(x > 0, x, xp.ones((), x.dtype)))
     return xp.where(
         x < 0, xp.asarray(-math.inf, x.dtype), xp.where(x == 0, xp.zeros((), x.dtype), inner)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .special_tables import ERF, ERF_SINGLE, ERFCX, I0_FAR, I0_NEAR, I1_FAR, I1_NEAR, LGAMMA
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 SQRT_PI = math.sqrt(math.pi)
 SQRT2 = math.sqrt(2.0)
@@ -23,7 +27,7 @@ def double(body: Callable) -> Callable:
     """A body that computes in float64 and answers in the dtype of its inputs."""
 
     @wraps(body)  # Op reads the signature through it
-    def wide(xp: Any, *arrays: Any, **attrs: Any) -> Any:
+    def wide(xp: ArrayModule, *arrays: Any, **attrs: Any) -> Any:
         dtype = next(a.dtype for a in arrays if hasattr(a, "dtype"))
         out = body(xp, *[xp.asarray(a, xp.float64) for a in arrays], **attrs)
         return out if dtype == xp.float64 else out.astype(dtype)
@@ -55,23 +59,23 @@ def chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
 # -- error functions ----------------------------------------------------------------------------
 
 
-def _erfcx_right(xp: Any, x: Any) -> Any:
+def _erfcx_right(xp: ArrayModule, x: Any) -> Any:
     """exp(x * x) erfc(x) for x >= 0."""
     scaled = 1 - 4 / (x + 2)  # (x - 2) / (x + 2), also at infinity
     return chebyshev(scaled, ERFCX) / (1 + 2 * x)
 
 
-def _erfc_right(xp: Any, x: Any) -> Any:
+def _erfc_right(xp: ArrayModule, x: Any) -> Any:
     return xp.exp(-x * x) * _erfcx_right(xp, x)
 
 
-def _erf_double(xp: Any, x: Any) -> Any:
+def _erf_double(xp: ArrayModule, x: Any) -> Any:
     size = xp.abs(x)
     near = _powers(xp.minimum(x * x, 1.0), ERF) * x
     return xp.where(size < 1, near, xp.copysign(1 - _erfc_right(xp, size), x))
 
 
-def erf(xp: Any, x: Any) -> Any:
+def erf(xp: ArrayModule, x: Array) -> Any:
     if x.dtype == xp.float64:
         return _erf_double(xp, x)
     single = xp.asarray(x, xp.float32)
@@ -81,7 +85,7 @@ def erf(xp: Any, x: Any) -> Any:
 
 
 @double
-def erfc(xp: Any, x: Any) -> Any:
+def erfc(xp: ArrayModule, x: Array) -> Any:
     size = xp.abs(x)
     right = _erfc_right(xp, size)
     outer = xp.where(x < 0, 2 - right, right)
@@ -89,12 +93,12 @@ def erfc(xp: Any, x: Any) -> Any:
 
 
 @double
-def erfcx(xp: Any, x: Any) -> Any:
+def erfcx(xp: ArrayModule, x: Array) -> Any:
     right = _erfcx_right(xp, xp.abs(x))
     return xp.where(x < 0, 2 * xp.exp(x * x) - right, right)
 
 
-def _erfcinv_far(xp: Any, q: Any) -> Any:
+def _erfcinv_far(xp: ArrayModule, q: Any) -> Any:
     """x > 0 with erfc(x) = q for q <= 0.5, by Newton's method on the logarithm."""
     goal = xp.log(q)
     x = xp.sqrt(-goal)  # too large, and the iteration comes down from there monotonically
@@ -104,7 +108,7 @@ def _erfcinv_far(xp: Any, q: Any) -> Any:
     return x
 
 
-def _erfinv_near(xp: Any, y: Any) -> Any:
+def _erfinv_near(xp: ArrayModule, y: Any) -> Any:
     """erfinv for |y| <= 0.5: Winitzki's guess, then Halley's method."""
     a = 0.147
     logarithm = xp.log1p(-y * y)
@@ -117,7 +121,7 @@ def _erfinv_near(xp: Any, y: Any) -> Any:
     return x
 
 
-def _invert(xp: Any, y: Any, complement: Any) -> Any:
+def _invert(xp: ArrayModule, y: Any, complement: Any) -> Any:
     """erfinv(y), given 1 - |y| without cancellation."""
     near = _erfinv_near(xp, xp.clip(y, -0.5, 0.5))
     tail = xp.clip(complement, 5e-324, 0.5)
@@ -128,12 +132,12 @@ def _invert(xp: Any, y: Any, complement: Any) -> Any:
 
 
 @double
-def erfinv(xp: Any, x: Any) -> Any:
+def erfinv(xp: ArrayModule, x: Array) -> Any:
     return _invert(xp, x, 1 - xp.abs(x))
 
 
 @double
-def ndtr(xp: Any, x: Any) -> Any:
+def ndtr(xp: ArrayModule, x: Array) -> Any:
     t = x / SQRT2
     right = 0.5 * _erfc_right(xp, xp.abs(t))
     outer = xp.where(x > 0, 1 - right, right)
@@ -141,7 +145,7 @@ def ndtr(xp: Any, x: Any) -> Any:
 
 
 @double
-def log_ndtr(xp: Any, x: Any) -> Any:
+def log_ndtr(xp: ArrayModule, x: Array) -> Any:
     t = x / SQRT2
     left = xp.log(0.5 * _erfcx_right(xp, xp.maximum(-t, 0))) - t * t
     right = xp.log1p(-0.5 * _erfc_right(xp, xp.maximum(t, 0)))
@@ -149,7 +153,7 @@ def log_ndtr(xp: Any, x: Any) -> Any:
 
 
 @double
-def ndtri(xp: Any, x: Any) -> Any:
+def ndtri(xp: ArrayModule, x: Array) -> Any:
     lower = xp.minimum(x, 1 - x)
     return SQRT2 * _invert(xp, 2 * x - 1, 2 * lower)
 
@@ -157,7 +161,7 @@ def ndtri(xp: Any, x: Any) -> Any:
 # -- gamma and its logarithmic derivatives ------------------------------------------------------
 
 
-def _stirling(xp: Any, x: Any) -> Any:
+def _stirling(xp: ArrayModule, x: Any) -> Any:
     """log(gamma(x)) for x >= 10."""
     inverse = 1 / (x * x)
     series = _powers(
@@ -166,7 +170,7 @@ def _stirling(xp: Any, x: Any) -> Any:
     return (x - 0.5) * xp.log(x) - x + 0.5 * math.log(2 * math.pi) + series / x
 
 
-def _lgamma_right(xp: Any, x: Any) -> Any:
+def _lgamma_right(xp: ArrayModule, x: Array) -> Any:
     """log(gamma(x)) for x >= 0.5."""
     inner = xp.clip(x, 0.5, 3.0)  # moved into [1, 2], where the zeros are split off
     shift = xp.where(inner < 1, -xp.log(inner), xp.where(inner > 2, xp.log(inner - 1), 0.0))
@@ -179,12 +183,12 @@ def _lgamma_right(xp: Any, x: Any) -> Any:
     return xp.where(x <= 3, near, xp.where(x < 10, middle, xp.where(xp.isinf(x), x, far)))
 
 
-def _sin_pi(xp: Any, x: Any) -> Any:
+def _sin_pi(xp: ArrayModule, x: Array) -> Any:
     """sin(pi x), exactly zero at the integers."""
     return xp.sin(math.pi * (x - xp.rint(x))) * xp.where(xp.rint(x) % 2 == 0, 1.0, -1.0)
 
 
-def lgamma_double(xp: Any, x: Any) -> Any:
+def lgamma_double(xp: ArrayModule, x: Array) -> Any:
     right = _lgamma_right(xp, xp.where(x < 0.5, 1 - x, x))
     left = math.log(math.pi) - xp.log(xp.abs(_sin_pi(xp, x))) - right
     out = xp.where(x < 0.5, left, right)
@@ -195,7 +199,7 @@ lgamma = double(lgamma_double)
 
 
 @double
-def digamma(xp: Any, x: Any) -> Any:
+def digamma(xp: ArrayModule, x: Array) -> Any:
     left = x < 0.5
     y = xp.where(left, 1 - x, x)
     small = y < 10
@@ -212,7 +216,7 @@ def digamma(xp: Any, x: Any) -> Any:
     return xp.where(x == 0, xp.copysign(math.inf, -x), xp.where(x == -math.inf, math.nan, out))
 
 
-def _zeta_right(xp: Any, s: Any, q: Any) -> Any:
+def _zeta_right(xp: ArrayModule, s: Array, q: Any) -> Any:
     """The Hurwitz zeta function for s > 1, q > 0, by Euler and Maclaurin's formula."""
     total = xp.zeros_like(s * q)
     for k in range(10):
@@ -228,7 +232,7 @@ def _zeta_right(xp: Any, s: Any, q: Any) -> Any:
     return total
 
 
-def zeta_double(xp: Any, s: Any, q: Any) -> Any:
+def zeta_double(xp: ArrayModule, s: Array, q: Array) -> Any:
     """Over negative q it is the sum over q, q + 1, ... as well, folded around the next integer."""
     floor = xp.floor(q)
     r = xp.where(q > 0, q, q - floor)
@@ -245,12 +249,12 @@ def zeta_double(xp: Any, s: Any, q: Any) -> Any:
 
 
 @double
-def zeta(xp: Any, x: Any, y: Any) -> Any:
+def zeta(xp: ArrayModule, x: Array, y: Array) -> Any:
     return zeta_double(xp, x, y)
 
 
 @double
-def polygamma(xp: Any, x: Any, *, n: int) -> Any:
+def polygamma(xp: ArrayModule, x: Array, *, n: int) -> Any:
     sign = 1.0 if n % 2 else -1.0
     return sign * math.factorial(n) * zeta_double(xp, xp.asarray(n + 1.0), x)
 
@@ -258,7 +262,9 @@ def polygamma(xp: Any, x: Any, *, n: int) -> Any:
 # -- modified Bessel functions ------------------------------------------------------------------
 
 
-def _bessel(xp: Any, x: Any, near: Sequence[float], far: Sequence[float], order: int) -> Any:
+def _bessel(
+    xp: ArrayModule, x: Array, near: Sequence[float], far: Sequence[float], order: int
+) -> Any:
     """exp(-|x|) I(|x|)."""
     size = xp.abs(x)
     inner = chebyshev(xp.minimum(size, 8.0) / 4 - 1, near) * (size if order else 1.0)
@@ -267,20 +273,20 @@ def _bessel(xp: Any, x: Any, near: Sequence[float], far: Sequence[float], order:
 
 
 @double
-def i0e(xp: Any, x: Any) -> Any:
+def i0e(xp: ArrayModule, x: Array) -> Any:
     return _bessel(xp, x, I0_NEAR, I0_FAR, 0)
 
 
 @double
-def i1e(xp: Any, x: Any) -> Any:
+def i1e(xp: ArrayModule, x: Array) -> Any:
     return xp.copysign(_bessel(xp, x, I1_NEAR, I1_FAR, 1), x)
 
 
-def i0_double(xp: Any, x: Any) -> Any:
+def i0_double(xp: ArrayModule, x: Array) -> Any:
     return _grown(xp, _bessel(xp, x, I0_NEAR, I0_FAR, 0), x)
 
 
-def i1_double(xp: Any, x: Any) -> Any:
+def i1_double(xp: ArrayModule, x: Array) -> Any:
     return xp.copysign(_grown(xp, _bessel(xp, x, I1_NEAR, I1_FAR, 1), x), x)
 
 
@@ -288,7 +294,7 @@ i0 = double(i0_double)
 i1 = double(i1_double)
 
 
-def _grown(xp: Any, scaled: Any, x: Any) -> Any:
+def _grown(xp: ArrayModule, scaled: Array, x: Array) -> Any:
     """exp(|x|) times a decaying factor, without overflow before the product overflows."""
     half = xp.exp(0.5 * xp.abs(x))
     return scaled * half * half
@@ -297,7 +303,7 @@ def _grown(xp: Any, scaled: Any, x: Any) -> Any:
 # -- incomplete gamma functions -----------------------------------------------------------------
 
 
-def _lower_series(xp: Any, a: Any, x: Any) -> Any:
+def _lower_series(xp: ArrayModule, a: Array, x: Array) -> Any:
     """x ** -a exp(x) gamma(a) P(a, x) by its power series, which is quick for x < a + 1."""
     term = 1 / a
     total = term
@@ -309,7 +315,7 @@ def _lower_series(xp: Any, a: Any, x: Any) -> Any:
     return total
 
 
-def _upper_fraction(xp: Any, a: Any, x: Any) -> Any:
+def _upper_fraction(xp: ArrayModule, a: Array, x: Array) -> Any:
     """x ** -a exp(x) gamma(a) Q(a, x) by Lentz's continued fraction, quick for x > a + 1."""
     tiny = 1e-300
     b = x + 1 - a
@@ -329,7 +335,7 @@ def _upper_fraction(xp: Any, a: Any, x: Any) -> Any:
     return total
 
 
-def _incomplete(xp: Any, a: Any, x: Any, upper: bool) -> Any:
+def _incomplete(xp: ArrayModule, a: Array, x: Array, upper: bool) -> Any:
     valid = (a > 0) & (x > 0) & xp.isfinite(x) & xp.isfinite(a)
     a_safe, x_safe = xp.where(valid, a, 1.0), xp.where(valid, x, 1.0)
     use_series = x_safe < a_safe + 1
@@ -343,7 +349,7 @@ def _incomplete(xp: Any, a: Any, x: Any, upper: bool) -> Any:
     return xp.where(valid, out, _incomplete_edge(xp, a, x, upper))
 
 
-def _incomplete_edge(xp: Any, a: Any, x: Any, upper: bool) -> Any:
+def _incomplete_edge(xp: ArrayModule, a: Array, x: Array, upper: bool) -> Any:
     """The values outside the open quadrant: at 0, at infinity, and nan elsewhere."""
     lower = xp.where((x == 0) | xp.isinf(a), 0.0, 1.0)
     lower = xp.where((a == 0) & (x > 0), 1.0, lower)
@@ -353,12 +359,12 @@ def _incomplete_edge(xp: Any, a: Any, x: Any, upper: bool) -> Any:
 
 
 @double
-def gammainc(xp: Any, x: Any, y: Any) -> Any:
+def gammainc(xp: ArrayModule, x: Array, y: Array) -> Any:
     a, b = xp.broadcast_arrays(x, y)
     return _incomplete(xp, a, b, upper=False)
 
 
 @double
-def gammaincc(xp: Any, x: Any, y: Any) -> Any:
+def gammaincc(xp: ArrayModule, x: Array, y: Array) -> Any:
     a, b = xp.broadcast_arrays(x, y)
     return _incomplete(xp, a, b, upper=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...core.op import Op
@@ -14,6 +14,10 @@ from ..made_of.pointwise import bool_meta, same_meta, ufunc1, unary
 from ..made_of.promotion import promote_unary_float
 from ..memory.casting import cast_to
 from .arithmetic import conj, flat
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
@@ -34,7 +38,7 @@ def _real_meta(x: Any) -> tuple:
     return x.shape, dtypes.from_np(x.dtype).to_real().np
 
 
-def _sign_body(xp: Any, x: Any) -> Any:
+def _sign_body(xp: ArrayModule, x: Array) -> Any:
     if x.dtype.kind == "b":
         return x.copy()
     if x.dtype.kind in "fV":  # NumPy's sign of nan is nan, PyTorch's is 0
@@ -115,7 +119,7 @@ def _square_rule(inputs: tuple) -> tuple:
 
 
 @in_float32
-def _rsqrt_body(xp: Any, x: Any) -> Any:
+def _rsqrt_body(xp: ArrayModule, x: Array) -> Any:
     return 1 / xp.sqrt(x)
 
 
@@ -148,11 +152,11 @@ reciprocal = unary(
 # -- exponentials and logarithms ----------------------------------------------------------------
 
 
-def _exp2_body(xp: Any, x: Any) -> Any:
+def _exp2_body(xp: ArrayModule, x: Array) -> Any:
     return xp.exp(x * LN2) if x.dtype.kind == "c" else xp.exp2(x)
 
 
-def _log2_body(xp: Any, x: Any) -> Any:
+def _log2_body(xp: ArrayModule, x: Array) -> Any:
     return xp.log(x) / LN2 if x.dtype.kind == "c" else xp.log2(x)
 
 
@@ -208,7 +212,7 @@ def _acosh_dx(g: Tensor, x: Tensor) -> Tensor:
 
 
 @in_float32
-def _sinc_body(xp: Any, x: Any) -> Any:
+def _sinc_body(xp: ArrayModule, x: Array) -> Any:
     angle = x * math.pi
     return xp.where(x == 0, 1, xp.sin(angle) / xp.where(x == 0, 1, angle)).astype(x.dtype)
 
@@ -315,7 +319,7 @@ rad2deg = _scale(
 
 
 @in_float32
-def _sigmoid_body(xp: Any, x: Any) -> Any:
+def _sigmoid_body(xp: ArrayModule, x: Array) -> Any:
     t = xp.negative(x, out=xp.empty_like(x))
     xp.exp(t, out=t)  # overflows to inf for very negative x, whose reciprocal is the right 0
     t += 1
@@ -323,7 +327,7 @@ def _sigmoid_body(xp: Any, x: Any) -> Any:
 
 
 @in_float32
-def _sigmoid_slope(xp: Any, dy: Any, y: Any) -> Any:
+def _sigmoid_slope(xp: ArrayModule, dy: Array, y: Array) -> Any:
     t = xp.subtract(1, y, out=xp.empty_like(y))
     t *= y
     t *= dy
@@ -331,14 +335,14 @@ def _sigmoid_slope(xp: Any, dy: Any, y: Any) -> Any:
 
 
 @in_float32
-def _tanh_slope(xp: Any, dy: Any, y: Any) -> Any:
+def _tanh_slope(xp: ArrayModule, dy: Array, y: Array) -> Any:
     t = xp.multiply(y, y, out=xp.empty_like(y))
     xp.subtract(1, t, out=t)
     t *= dy
     return t
 
 
-def _slope_meta(dy: Any, y: Any) -> tuple:
+def _slope_meta(dy: Shaped, y: Shaped) -> tuple:
     return y.shape, y.dtype
 
 
@@ -389,7 +393,7 @@ def _tanh(input: Tensor) -> Tensor:
 
 
 @in_float32
-def _logit_body(xp: Any, x: Any, *, eps: float | None) -> Any:
+def _logit_body(xp: ArrayModule, x: Array, *, eps: float | None) -> Any:
     if eps is not None:
         x = xp.minimum(xp.maximum(x, eps), 1 - eps)
     return xp.log(x / (1 - x))

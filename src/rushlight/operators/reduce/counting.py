@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,14 @@ from ..made_of.return_types import named
 from ..shape.views import reshape
 from .scan import along
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 # -- histograms ---------------------------------------------------------------------------------
 
 
-def _histc_body(xp: Any, x: Any, *, bins: int, low: float, high: float) -> Any:
+def _histc_body(xp: ArrayModule, x: Array, *, bins: int, low: float, high: float) -> Any:
     flat = widen(xp, x).reshape(-1)
     if low == high and x.size:
         low, high = flat.min(), flat.max()
@@ -74,7 +78,9 @@ def _check_bins(bins: int) -> None:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
 
 
-def _histogram_body(xp: Any, x: Any, edges: Any, weight: Any, *, density: bool) -> Any:
+def _histogram_body(
+    xp: ArrayModule, x: Array, edges: Array, weight: Array | None, *, density: bool
+) -> Any:
     flat = x.reshape(-1)
     bins = edges.size - 1
     inside = (flat >= edges[0]) & (flat <= edges[-1])
@@ -92,7 +98,7 @@ _histogram = Op(
 )
 
 
-def _edges_body(xp: Any, x: Any, *, bins: int, low: Any, high: Any) -> Any:
+def _edges_body(xp: ArrayModule, x: Array, *, bins: int, low: Any, high: Any) -> Any:
     if low is None:
         low, high = (x.min(), x.max()) if x.size else (0.0, 1.0)
     _check_finite("torch.histogramdd: dimension 0's range", low, high)
@@ -150,7 +156,7 @@ def histogram(
     return into(out, _HISTOGRAM(hist, edges))
 
 
-def _bincount_body(xp: Any, x: Any, weights: Any, *, minlength: int) -> Any:
+def _bincount_body(xp: ArrayModule, x: Array, weights: Array | None, *, minlength: int) -> Any:
     out = xp.bincount(x, weights=weights, minlength=minlength)
     if weights is None:
         return out.astype(xp.int64, copy=False)
@@ -189,7 +195,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 # -- places in a sorted sequence ----------------------------------------------------------------
 
 
-def _searchsorted_body(xp: Any, seq: Any, values: Any, *, right: bool, narrow: bool) -> Any:
+def _searchsorted_body(
+    xp: ArrayModule, seq: Array, values: Array, *, right: bool, narrow: bool
+) -> Any:
     seq, values = widen(xp, seq), widen(xp, values)  # NumPy does not order bfloat16
     if seq.ndim == 1 and _is_ordered(xp, seq):
         found = xp.searchsorted(seq, values, side="right" if right else "left")
@@ -198,14 +206,14 @@ def _searchsorted_body(xp: Any, seq: Any, values: Any, *, right: bool, narrow: b
     return xp.asarray(found).astype(xp.int32 if narrow else xp.int64, copy=False)
 
 
-def _is_ordered(xp: Any, seq: Any) -> bool:
+def _is_ordered(xp: ArrayModule, seq: Array) -> bool:
     """Whether NumPy's search answers as a bisection does: not where NaNs or a disorder decide."""
     if xp is not np or seq.dtype.kind != "f":
         return True
     return bool((seq[1:] >= seq[:-1]).all()) and not np.isnan(seq[-1:]).any()
 
 
-def _search_rows(xp: Any, seq: Any, values: Any, right: bool) -> Any:
+def _search_rows(xp: ArrayModule, seq: Array, values: Array, right: bool) -> Any:
     """Bisection of all rows at once: log2(n) whole-array steps."""
     n = seq.shape[-1]
     low = xp.zeros(values.shape, xp.int64)
@@ -321,7 +329,7 @@ Tensor.bucketize = bucketize  # type: ignore[method-assign]
 # -- unique -------------------------------------------------------------------------------------
 
 
-def _unique_body(xp: Any, x: Any, *, dim: Any) -> tuple:
+def _unique_body(xp: ArrayModule, x: Array, *, dim: Any) -> tuple:
     key = widen(xp, x)
     options: dict[str, Any] = {"return_inverse": True, "return_counts": True, "equal_nan": False}
     values, inverse, counts = xp.unique(
@@ -364,7 +372,7 @@ def _chosen(found: tuple, inverse: bool, counts: bool) -> Any:
     return tuple(chosen) if len(chosen) > 1 else chosen[0]
 
 
-def _unique_consecutive_body(xp: Any, x: Any, *, dim: int) -> tuple:
+def _unique_consecutive_body(xp: ArrayModule, x: Array, *, dim: int) -> tuple:
     n = x.shape[dim]
     fresh = xp.ones(n, bool)
     changed = x[along(dim, slice(1, None))] != x[along(dim, slice(None, -1))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from ...core.tensor import Tensor
 from ..made_of.return_types import named
 from ..made_of.spelling import numpy_names
 from .sums import Dims, keep, result_shape, same_dtype_meta
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
 
 # -- over all elements or several dims: ties share the gradient ---------------------------------
 
@@ -34,7 +38,7 @@ def share_evenly(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) ->
 
 
 def _extreme(method: str, name: str, grad_name: str, dx: Callable = _share) -> Op:
-    def body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    def body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
         return getattr(x, method)(axis=dim, keepdims=keepdim)
 
     made = Op(body, name, meta=same_dtype_meta, grad_name=grad_name)
@@ -137,7 +141,7 @@ def aminmax(
 # -- over one dim: the chosen index takes the gradient ------------------------------------------
 
 
-def pick_meta(x: Any, *, dim: int, keepdim: bool, **attrs: Any) -> list:
+def pick_meta(x: Shaped, *, dim: int, keepdim: bool, **attrs: Any) -> list:
     shape = result_shape(x.shape, (dim,), keepdim)
     return [(shape, x.dtype), (shape, np.dtype(np.int64))]
 
@@ -155,7 +159,7 @@ def send_to_index(gs: Any, x_shape: tuple, out1: Tensor, dim: int, keepdim: bool
 
 
 def _pick(method: str) -> Op:
-    def body(xp: Any, x: Any, *, dim: int, keepdim: bool) -> Any:
+    def body(xp: ArrayModule, x: Array, *, dim: int, keepdim: bool) -> Any:
         if x.ndim == 0:
             return x.copy(), xp.zeros((), xp.int64)
         index = xp.expand_dims(getattr(x, "arg" + method)(axis=dim), dim)
@@ -251,12 +255,12 @@ def min(  # noqa: A001
 
 
 def _where(method: str) -> Op:
-    def body(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
+    def body(xp: ArrayModule, x: Array, *, dim: Any, keepdim: bool) -> Any:
         if x.ndim == 0:
             return xp.zeros((), xp.int64)
         return getattr(x, method)(axis=dim, keepdims=keepdim).astype(xp.int64, copy=False)
 
-    def meta(x: Any, *, dim: Any, keepdim: bool) -> tuple:
+    def meta(x: Shaped, *, dim: Any, keepdim: bool) -> tuple:
         dims = None if dim is None else (dim,)
         return result_shape(x.shape, dims, keepdim), np.dtype(np.int64)
 

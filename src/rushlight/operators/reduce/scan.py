@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from ..memory.casting import cast_to
 from ..pointwise.arithmetic import conj
 from ..shape.views import reshape
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 # -- what scans share ---------------------------------------------------------------------------
 
 
@@ -30,11 +34,11 @@ def along(dim: int, part: slice) -> tuple:
     return (slice(None),) * dim + (part,)
 
 
-def _turn(xp: Any, x: Any, dim: int, reverse: bool) -> Any:
+def _turn(xp: ArrayModule, x: Array, dim: int, reverse: bool) -> Any:
     return xp.ascontiguousarray(x[along(dim, slice(None, None, -1))]) if reverse else x
 
 
-def doubling(x: Any, dim: int, combine: Callable[[Any, Any], Any]) -> Any:
+def doubling(x: Array, dim: int, combine: Callable[[Any, Any], Any]) -> Any:
     """The running result of an associative `combine(earlier, later)` in log2(n) whole-array steps."""
     out = x.copy()
     step = 1
@@ -61,7 +65,7 @@ def _scalars_too(fn: Callable) -> Callable:
 # -- cumsum -------------------------------------------------------------------------------------
 
 
-def _cumsum_body(xp: Any, x: Any, *, dim: int, reverse: bool) -> Any:
+def _cumsum_body(xp: ArrayModule, x: Array, *, dim: int, reverse: bool) -> Any:
     kind = x.dtype.kind
     # float64 inside, as PyTorch: a running float32 sum of many terms loses digits
     wide = xp.float64 if kind in "fV" else xp.int64 if kind in "biu" else x.dtype
@@ -69,7 +73,7 @@ def _cumsum_body(xp: Any, x: Any, *, dim: int, reverse: bool) -> Any:
     return out.astype(x.dtype, copy=False) if kind in "fV" else out
 
 
-def _running_meta(x: Any, *, dim: int, reverse: bool) -> tuple:
+def _running_meta(x: Shaped, *, dim: int, reverse: bool) -> tuple:
     return x.shape, np.dtype(np.int64) if x.dtype.kind in "biu" else x.dtype
 
 
@@ -104,7 +108,7 @@ def _running(op: Op, x: Tensor, dim: int, dtype: Any, out: Any) -> Tensor:
 
 
 @in_float32
-def _cumprod_body(xp: Any, x: Any, *, dim: int, reverse: bool) -> Any:
+def _cumprod_body(xp: ArrayModule, x: Array, *, dim: int, reverse: bool) -> Any:
     kind = x.dtype.kind
     # float64 inside, as PyTorch: a product may leave float32's range and come back
     wide = xp.float64 if kind in "fV" else xp.int64 if kind in "biu" else x.dtype
@@ -126,7 +130,7 @@ def _cumprod_dx(g: Tensor, x: Tensor, out: Tensor, dim: int, reverse: bool) -> T
 _cumprod.derivative(x=_cumprod_dx)
 
 
-def _shift_body(xp: Any, x: Any, *, dim: int, by: int, fill: Any) -> Any:
+def _shift_body(xp: ArrayModule, x: Array, *, dim: int, by: int, fill: Any) -> Any:
     out = xp.full_like(x, fill)
     n = x.shape[dim]
     lost, gap = max(-by, 0), max(by, 0)
@@ -144,7 +148,7 @@ def shift(x: Tensor, dim: int, by: int, fill: Any) -> Tensor:
 
 
 @in_float32
-def _linear_scan_body(xp: Any, a: Any, b: Any, *, dim: int, reverse: bool) -> Any:
+def _linear_scan_body(xp: ArrayModule, a: Array, b: Array, *, dim: int, reverse: bool) -> Any:
     factor, out = _turn(xp, a, dim, reverse).copy(), _turn(xp, b, dim, reverse).copy()
     step = 1
     while step < out.shape[dim]:
@@ -194,14 +198,14 @@ def product_of_others(x: Tensor, dim: int) -> Tensor:
 
 
 def _extreme_scan(name: str, ufunc: str) -> Op:
-    def body(xp: Any, x: Any, *, dim: int) -> Any:
+    def body(xp: ArrayModule, x: Array, *, dim: int) -> Any:
         values = doubling(x, dim, getattr(xp, ufunc))  # NumPy's ufuncs pass nan on
         at = xp.arange(x.shape[dim]).reshape((-1,) + (1,) * (x.ndim - dim - 1))
         found = (x == values) | (x != x)  # the latest of equal ones, as PyTorch
         indices = doubling(xp.where(found, at, 0), dim, xp.maximum)
         return values, indices.astype(xp.int64, copy=False)
 
-    def meta(x: Any, *, dim: int) -> list:
+    def meta(x: Shaped, *, dim: int) -> list:
         return [(x.shape, x.dtype), (x.shape, np.dtype(np.int64))]
 
     def backward(gs: Any, x_shape: tuple, out1: Tensor, dim: int) -> tuple:
@@ -254,7 +258,7 @@ def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
 
 
 @in_float32
-def _logcumsumexp_body(xp: Any, x: Any, *, dim: int) -> Any:
+def _logcumsumexp_body(xp: ArrayModule, x: Array, *, dim: int) -> Any:
     return doubling(x, dim, xp.logaddexp)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +16,14 @@ from ..made_of.spelling import numpy_names
 from .extremes import pick_meta, send_to_index
 from .scan import along
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 _BACKWARDS = slice(None, None, -1)
 
 
-def order_of(xp: Any, x: Any, dim: int, descending: bool) -> Any:
+def order_of(xp: ArrayModule, x: Array, dim: int, descending: bool) -> Any:
     """The stable order of `x` along `dim`; nan counts as larger than everything, as in PyTorch."""
     if not descending:
         return xp.argsort(x, axis=dim, kind="stable")
@@ -38,14 +42,14 @@ def _send_back(gs: Any, x_shape: tuple, out1: Tensor, dim: int) -> tuple:
 # -- sort ---------------------------------------------------------------------------------------
 
 
-def _sort_body(xp: Any, x: Any, *, dim: int, descending: bool) -> tuple:
+def _sort_body(xp: ArrayModule, x: Array, *, dim: int, descending: bool) -> tuple:
     if x.ndim == 0:
         return x.copy(), xp.zeros((), xp.int64)
     index = order_of(xp, widen(xp, x), dim, descending)
     return xp.take_along_axis(x, index, axis=dim), index
 
 
-def _pair_meta(x: Any, **attrs: Any) -> list:
+def _pair_meta(x: Shaped, **attrs: Any) -> list:
     return [(x.shape, x.dtype), (x.shape, np.dtype(np.int64))]
 
 
@@ -125,7 +129,7 @@ def msort(input: Tensor, *, out: Any = None) -> Tensor:
 # -- topk ---------------------------------------------------------------------------------------
 
 
-def _topk_body(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> tuple:
+def _topk_body(xp: ArrayModule, x: Array, *, k: int, dim: int, largest: bool) -> tuple:
     if x.ndim == 0:
         values, index = _topk_body(xp, x.reshape(1), k=k, dim=0, largest=largest)
         return (values.reshape(()), index.reshape(())) if k else (values, index)
@@ -142,7 +146,7 @@ def _topk_body(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> tuple:
     return xp.take_along_axis(x, index, axis=dim), index
 
 
-def _topk_meta(x: Any, *, k: int, dim: int, largest: bool) -> list:
+def _topk_meta(x: Shaped, *, k: int, dim: int, largest: bool) -> list:
     shape = x.shape[:dim] + (k,) + x.shape[dim + 1 :] if x.shape or not k else ()
     return [(shape, x.dtype), (shape, np.dtype(np.int64))]
 
@@ -190,7 +194,7 @@ def topk(
 # -- kthvalue -----------------------------------------------------------------------------------
 
 
-def _kthvalue_body(xp: Any, x: Any, *, k: int, dim: int, keepdim: bool) -> tuple:
+def _kthvalue_body(xp: ArrayModule, x: Array, *, k: int, dim: int, keepdim: bool) -> tuple:
     if x.ndim == 0:
         return x.copy(), xp.zeros((), xp.int64)
     index = xp.argpartition(widen(xp, x), k - 1, axis=dim)[along(dim, slice(k - 1, k))].copy()

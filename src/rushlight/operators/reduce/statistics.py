@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,23 +23,27 @@ from .extremes import check_filled, pick_meta, send_to_index, share_evenly
 from .scan import along, doubling
 from .sums import Dims, add_up, count, keep, mean, result_shape
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 # -- variance -----------------------------------------------------------------------------------
 
 
 @in_float32
-def _var_body(xp: Any, x: Any, *, correction: float, dim: Dims, keepdim: bool) -> Any:
+def _var_body(xp: ArrayModule, x: Array, *, correction: float, dim: Dims, keepdim: bool) -> Any:
     n = count(x.shape, dim)
     off = x - add_up(xp, x, dim, True) / n
     square = off.real * off.real + off.imag * off.imag if x.dtype.kind == "c" else off * off
     return _ratio(xp, add_up(xp, square, dim, keepdim), n - correction)
 
 
-def _ratio(xp: Any, total: Any, freedom: float) -> Any:
+def _ratio(xp: ArrayModule, total: Any, freedom: float) -> Any:
     return xp.true_divide(total, max(freedom, 0.0))  # 0 gives inf or nan, as PyTorch
 
 
 @in_float32
-def _std_body(xp: Any, x: Any, *, correction: float, dim: Dims, keepdim: bool) -> Any:
+def _std_body(xp: ArrayModule, x: Array, *, correction: float, dim: Dims, keepdim: bool) -> Any:
     attrs: dict[str, Any] = {"correction": correction, "dim": dim, "keepdim": keepdim}
     out = xp.sqrt(_var_body(xp, x, **attrs))
     if xp is np and x.dtype == np.float32 and np.isinf(out).any():
@@ -48,7 +52,7 @@ def _std_body(xp: Any, x: Any, *, correction: float, dim: Dims, keepdim: bool) -
     return out
 
 
-def _var_meta(x: Any, *, correction: float, dim: Dims, keepdim: bool) -> tuple:
+def _var_meta(x: Shaped, *, correction: float, dim: Dims, keepdim: bool) -> tuple:
     return result_shape(x.shape, dim, keepdim), dtypes.from_np(x.dtype).to_real().np
 
 
@@ -203,7 +207,7 @@ def std_mean(
 # -- median and mode ----------------------------------------------------------------------------
 
 
-def _middle(xp: Any, x: Any, ignore_nan: bool) -> Any:
+def _middle(xp: ArrayModule, x: Array, ignore_nan: bool) -> Any:
     """The lower median of a 1-d array; nan when there is one, or when nothing else is left."""
     if not x.size:
         return xp.full((), xp.nan, x.dtype)
@@ -215,7 +219,7 @@ def _middle(xp: Any, x: Any, ignore_nan: bool) -> Any:
     return xp.take(last, k)
 
 
-def _median_body(xp: Any, x: Any, *, ignore_nan: bool) -> Any:
+def _median_body(xp: ArrayModule, x: Array, *, ignore_nan: bool) -> Any:
     return _middle(xp, widen(xp, x).reshape(-1), ignore_nan).astype(x.dtype)
 
 
@@ -229,7 +233,9 @@ _median = Op(
 _median.derivative(x=lambda g, x, out: share_evenly(g, x, out, None, False))
 
 
-def _median_dim_body(xp: Any, x: Any, *, dim: int, keepdim: bool, ignore_nan: bool) -> tuple:
+def _median_dim_body(
+    xp: ArrayModule, x: Array, *, dim: int, keepdim: bool, ignore_nan: bool
+) -> tuple:
     if x.ndim == 0:
         return x.copy(), xp.zeros((), xp.int64)
     key = widen(xp, x)
@@ -296,7 +302,7 @@ def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any
     return _median_of("nanmedian", input, dim, keepdim, out)
 
 
-def _mode_body(xp: Any, x: Any, *, dim: int, keepdim: bool) -> tuple:
+def _mode_body(xp: ArrayModule, x: Array, *, dim: int, keepdim: bool) -> tuple:
     if x.ndim == 0:
         return x.copy(), xp.zeros((), xp.int64)
     order = xp.argsort(widen(xp, x), axis=dim, kind="stable")

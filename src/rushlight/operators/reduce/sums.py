@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from ..pointwise.arithmetic import conj
 from ..shape.views import _expand, reshape
 from .scan import product_of_others
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 Dims = Any  # None, an int or a tuple of ints
 
 # -- what reductions share ----------------------------------------------------------------------
@@ -34,7 +38,7 @@ def result_shape(shape: tuple[int, ...], dim: Dims, keepdim: bool) -> tuple[int,
     return tuple([s for i, s in enumerate(shape) if i not in dim])
 
 
-def same_dtype_meta(x: Any, *, dim: Dims, keepdim: bool) -> tuple:
+def same_dtype_meta(x: Shaped, *, dim: Dims, keepdim: bool) -> tuple:
     return result_shape(x.shape, dim, keepdim), x.dtype
 
 
@@ -66,7 +70,7 @@ def numbered(name: str) -> Callable[[dict], str]:
 _BLOCK = 128  # rows added one after another before the partial sums are added
 
 
-def add_up(xp: Any, x: Any, dim: Dims, keepdim: bool) -> Any:
+def add_up(xp: ArrayModule, x: Array, dim: Dims, keepdim: bool) -> Any:
     """Sum in the accumulating dtype: float32 for half precision, int64 for integers."""
     kind, size = x.dtype.kind, x.dtype.itemsize
     if kind == "f" and size > 2:
@@ -78,7 +82,7 @@ def add_up(xp: Any, x: Any, dim: Dims, keepdim: bool) -> Any:
     return xp.add.reduce(x, axis=dim, keepdims=keepdim, dtype=None if kind == "c" else xp.int64)
 
 
-def _add_rows(xp: Any, x: Any, dim: Dims, keepdim: bool) -> Any:
+def _add_rows(xp: ArrayModule, x: Array, dim: Dims, keepdim: bool) -> Any:
     """A sum over leading dims in blocks: NumPy is pairwise along the last dim only."""
     n = x.shape[dim[0]]
     if n <= _BLOCK:
@@ -96,7 +100,7 @@ def _add_rows(xp: Any, x: Any, dim: Dims, keepdim: bool) -> Any:
     return parts
 
 
-def _sum_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+def _sum_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     if dim is None and x.dtype.char in "fd" and not keepdim:
         out = xp.empty((), x.dtype)  # given one, NumPy makes no scalar that has to be wrapped again
         return xp.add.reduce(x, None, None, out)
@@ -161,7 +165,7 @@ def into_any(out: Tensor, result: Tensor) -> Tensor:
     return into(out, cast_to(result, out.dtype))
 
 
-def _sum_to_body(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
+def _sum_to_body(xp: ArrayModule, x: Array, *, shape: tuple[int, ...]) -> Any:
     lead = x.ndim - len(shape)
     dims = tuple([i for i, s in enumerate(x.shape) if i < lead or (shape[i - lead] == 1 != s)])
     return _sum_body(xp, x, dim=dims, keepdim=True).reshape(shape)
@@ -200,7 +204,7 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 # -- mean ---------------------------------------------------------------------------------------
 
 
-def _mean_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+def _mean_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     out = add_up(xp, x, dim, keepdim) / (x.size if dim is None else count(x.shape, dim))
     return out if out.dtype == x.dtype else out.astype(x.dtype)
 
@@ -256,7 +260,7 @@ def mean(
 # -- nansum and nanmean -------------------------------------------------------------------------
 
 
-def _nansum_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+def _nansum_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     held = x if x.dtype.kind in "biu" else xp.where(x != x, x.dtype.type(0), x)
     return _sum_body(xp, held, dim=dim, keepdim=keepdim)
 
@@ -318,7 +322,7 @@ def nanmean(
 
 
 @in_float32
-def _prod_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+def _prod_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     wide = xp.int64 if x.dtype.kind in "biu" else x.dtype
     return xp.multiply.reduce(x, axis=dim, keepdims=keepdim, dtype=wide)
 
@@ -368,7 +372,7 @@ def prod(
 
 
 @in_float32
-def _logsumexp_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+def _logsumexp_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     if not x.size:
         return xp.full(result_shape(x.shape, dim, keepdim), -xp.inf, x.dtype)
     top = x.max(axis=dim, keepdims=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,24 +13,28 @@ from ...core.tensor import Tensor
 from ..made_of.spelling import numpy_names
 from .sums import Dims, result_shape
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 # -- any and all --------------------------------------------------------------------------------
 
 
-def _truth(x: Any) -> Any:
+def _truth(x: Array) -> Any:
     return x if x.dtype.kind == "b" else x != 0
 
 
-def _bool_meta(x: Any, *, dim: Dims, keepdim: bool) -> tuple:
+def _bool_meta(x: Shaped, *, dim: Dims, keepdim: bool) -> tuple:
     dtype = x.dtype if x.dtype == np.uint8 else np.dtype(bool)
     return result_shape(x.shape, dim, keepdim), dtype
 
 
-def _any_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+def _any_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     out = x != 0 if dim == () else xp.any(_truth(x), axis=dim, keepdims=keepdim)
     return out.astype(x.dtype) if x.dtype == xp.uint8 else out
 
 
-def _all_body(xp: Any, x: Any, *, dim: Dims, keepdim: bool) -> Any:
+def _all_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     out = x != 0 if dim == () else xp.all(_truth(x), axis=dim, keepdims=keepdim)
     return out.astype(x.dtype) if x.dtype == xp.uint8 else out
 
@@ -82,7 +86,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
 # -- count_nonzero -----------------------------------------------------------------------------
 
 
-def _count_nonzero_body(xp: Any, x: Any, *, dim: Dims) -> Any:
+def _count_nonzero_body(xp: ArrayModule, x: Array, *, dim: Dims) -> Any:
     return xp.add.reduce(x != 0, axis=dim, dtype=xp.int64)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...base.dtypes import as_dtype, title
@@ -15,11 +15,15 @@ from ..made_of.precision import in_float32
 from ..memory.casting import cast_to
 from .sums import Dims, add_up, keep, result_shape
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 # -- vector norm --------------------------------------------------------------------------------
 
 
 @in_float32
-def _vector_norm_body(xp: Any, x: Any, *, ord: float, dim: Dims, keepdim: bool) -> Any:
+def _vector_norm_body(xp: ArrayModule, x: Array, *, ord: float, dim: Dims, keepdim: bool) -> Any:
     if ord == 2:
         square = x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
         return xp.sqrt(add_up(xp, square, dim, keepdim))
@@ -34,7 +38,7 @@ def _vector_norm_body(xp: Any, x: Any, *, ord: float, dim: Dims, keepdim: bool) 
     return add_up(xp, size**ord, dim, keepdim) ** (1.0 / ord)
 
 
-def _vector_norm_meta(x: Any, *, ord: float, dim: Dims, keepdim: bool) -> tuple:
+def _vector_norm_meta(x: Shaped, *, ord: float, dim: Dims, keepdim: bool) -> tuple:
     dtype = x.dtype
     if dtype.kind == "c":
         dtype = dtypes.from_np(dtype).to_real().np
