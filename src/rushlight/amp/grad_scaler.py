@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base import dtypes
 from ..core.inplace import bump
@@ -13,6 +13,9 @@ from ..core.tensor import Tensor
 from ..operators.create.filled import full, zeros
 from ..runtime.door import Kernel, replay_hooks, run
 from .skipping import recorded_step
+
+if TYPE_CHECKING:
+    from ..base.array_module import ArrayModule
 
 
 class OptState(Enum):
@@ -26,7 +29,7 @@ class OptState(Enum):
 _READY, _UNSCALED, _STEPPED = OptState
 
 
-def _unscale(xp: Any, found: Any, inverse: Any, *grads: Any) -> tuple:
+def _unscale(xp: ArrayModule, found: Any, inverse: Any, *grads: Any) -> tuple:
     """Multiply every gradient by `inverse` and raise the flag `found` if one is not finite."""
     for g in grads:
         wide = g.astype(xp.float32) if g.dtype.itemsize == 2 else g
@@ -37,7 +40,14 @@ def _unscale(xp: Any, found: Any, inverse: Any, *grads: Any) -> tuple:
 
 
 def _update(
-    xp: Any, scale: Any, tracker: Any, found: Any, *, growth: float, backoff: float, interval: int
+    xp: ArrayModule,
+    scale: Any,
+    tracker: Any,
+    found: Any,
+    *,
+    growth: float,
+    backoff: float,
+    interval: int,
 ) -> tuple:
     """The next factor: smaller after an overflow, larger after `interval` steps without one."""
     bad = found > 0

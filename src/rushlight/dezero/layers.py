@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from . import cuda
 from . import functions as F
 from .core import Parameter, Variable
 from .utils import pair
+
+if TYPE_CHECKING:
+    from ..base.array_module import ArrayModule
 
 
 class Layer:
@@ -112,7 +115,7 @@ def _reference(value: Any) -> Any:
         return lambda: value
 
 
-def _random(shape: tuple[int, ...], fan_in: int, dtype: Any, xp: Any) -> Any:
+def _random(shape: tuple[int, ...], fan_in: int, dtype: Any, xp: ArrayModule) -> Any:
     """Normal numbers of variance 1 / fan_in, drawn by np.random."""
     return xp.random.randn(*shape).astype(dtype) * xp.asarray(np.sqrt(1 / fan_in), dtype)
 
@@ -165,7 +168,7 @@ class Linear(Layer):
             self._init_W()
         self.b = None if nobias else Parameter(np.zeros(out_size, dtype=dtype), name="b")
 
-    def _init_W(self, xp: Any = np) -> None:
+    def _init_W(self, xp: ArrayModule = np) -> None:
         shape = (self.in_size, self.out_size)
         drawn = _random(shape, self.in_size, self.dtype, xp)
         self.W.data = drawn if xp is np else xp.ascontiguousarray(drawn.T).T  # see Weight
@@ -215,7 +218,7 @@ class Conv2d(Layer):
             self._init_W()
         self.b = None if nobias else Parameter(np.zeros(out_channels, dtype=dtype), name="b")
 
-    def _init_W(self, xp: Any = np) -> None:
+    def _init_W(self, xp: ArrayModule = np) -> None:
         kh, kw = pair(self.kernel_size)
         shape = self._shape() + (kh, kw)
         self.W.data = _random(shape, self.in_channels * kh * kw, self.dtype, xp)

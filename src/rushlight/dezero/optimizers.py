@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,6 +16,9 @@ from ..runtime.door import Kernel, run
 from . import cuda
 from ._arrays import compute
 from .core import Parameter, Variable
+
+if TYPE_CHECKING:
+    from ..base.array_module import ArrayModule
 
 
 class Optimizer:
@@ -141,7 +144,7 @@ class SGD(_Fused):
 
 
 @update.update("velocity_update")
-def _VELOCITY(xp: Any, h: list, p: Any, g: Any, v: Any) -> None:
+def _VELOCITY(xp: ArrayModule, h: list, p: Any, g: Any, v: Any) -> None:
     """h: lr, momentum. The learning rate is inside the velocity, other than in PyTorch's momentum."""
     lr, momentum = h
     v *= momentum

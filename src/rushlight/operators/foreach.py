@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.inplace import bump
 from ..core.public import public
 from ..core.tensor import Tensor, tensor_over
 from ..runtime.door import Kernel, run
 from ..runtime.thread import here
+
+if TYPE_CHECKING:
+    from ..base.array_module import ArrayModule
 
 UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg
     reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc""".split()
@@ -24,25 +27,25 @@ UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma
 # -- kernels over lists ----------------------------------------------------------------------------
 
 
-def _multiply(xp: Any, factor: Any, *arrays: Any) -> tuple:
+def _multiply(xp: ArrayModule, factor: Any, *arrays: Any) -> tuple:
     """Every array times one number, in place."""
     for a in arrays:
         xp.multiply(a, factor.astype(a.dtype), out=a)
     return ()
 
 
-def _zero(xp: Any, *arrays: Any) -> tuple:
+def _zero(xp: ArrayModule, *arrays: Any) -> tuple:
     for a in arrays:
         a[...] = 0
     return ()
 
 
-def _norms(xp: Any, *arrays: Any, order: float) -> Any:
+def _norms(xp: ArrayModule, *arrays: Any, order: float) -> Any:
     """The norm of each array as if it were a vector, as one array; in float32 at least."""
     return xp.stack([xp.asarray(_norm(xp, a, order)) for a in arrays])
 
 
-def _norm(xp: Any, a: Any, order: float) -> Any:
+def _norm(xp: ArrayModule, a: Any, order: float) -> Any:
     a = a.astype(xp.float32) if a.dtype.itemsize < 4 else a
     if order == 2.0 and a.dtype.kind == "f":
         flat = a.ravel()
@@ -55,12 +58,12 @@ def _norm(xp: Any, a: Any, order: float) -> Any:
     return (size**order).sum() ** (1.0 / order)
 
 
-def _total(xp: Any, *arrays: Any, order: float) -> Any:
+def _total(xp: ArrayModule, *arrays: Any, order: float) -> Any:
     """The norm of all arrays together."""
     return xp.asarray(_norm(xp, _norms(xp, *arrays, order=order), order))
 
 
-def _clip(xp: Any, total: Any, *arrays: Any, limit: float) -> tuple:
+def _clip(xp: ArrayModule, total: Any, *arrays: Any, limit: float) -> tuple:
     """Every array times what brings the norm `total` down to `limit`, in place."""
     factor = xp.minimum(limit / (total + total.dtype.type(1e-6)), total.dtype.type(1))
     return _multiply(xp, xp.asarray(factor), *arrays)

@@ -9,16 +9,19 @@ all parameters at once. A differentiable step runs a body over tensors, with the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..runtime.door import Kernel
+
+if TYPE_CHECKING:
+    from ..base.array_module import ArrayModule
 
 
 def update(name: str) -> Callable[[Callable], Kernel]:
     """Make the kernel `name(hyper, *params, *grads, *states..., n=, **flags)` of a body."""
 
     def make(body: Callable) -> Kernel:
-        def generic(xp: Any, hyper: Any, *arrays: Any, n: int, **flags: Any) -> tuple:
+        def generic(xp: ArrayModule, hyper: Any, *arrays: Any, n: int, **flags: Any) -> tuple:
             rows = hyper.tolist() if hyper.ndim == 2 else [hyper.tolist()] * n
             try:
                 for i, h in enumerate(rows):
@@ -60,7 +63,14 @@ def _cut(g: Any) -> Any:
 
 @update("sgd_update")
 def SGD(
-    xp: Any, h: list, p: Any, g: Any, *buffer: Any, nesterov: bool, maximize: bool, first: bool
+    xp: ArrayModule,
+    h: list,
+    p: Any,
+    g: Any,
+    *buffer: Any,
+    nesterov: bool,
+    maximize: bool,
+    first: bool,
 ) -> None:
     """h: lr, weight decay, momentum, dampening; buffer: momentum, absent without it."""
     lr, decay, momentum, dampening = h
@@ -78,7 +88,15 @@ def SGD(
 
 @update("adam_update")
 def ADAM(
-    xp: Any, h: list, p: Any, g: Any, m: Any, v: Any, *largest: Any, decoupled: bool, maximize: bool
+    xp: ArrayModule,
+    h: list,
+    p: Any,
+    g: Any,
+    m: Any,
+    v: Any,
+    *largest: Any,
+    decoupled: bool,
+    maximize: bool,
 ) -> None:
     """h: lr, weight decay, beta1, beta2, eps, 1 - beta1^t, sqrt(1 - beta2^t)."""
     lr, decay, beta1, beta2, eps, c1, c2 = h
@@ -97,7 +115,7 @@ def ADAM(
 
 
 @update("adamax_update")
-def ADAMAX(xp: Any, h: list, p: Any, g: Any, m: Any, u: Any, *, maximize: bool) -> None:
+def ADAMAX(xp: ArrayModule, h: list, p: Any, g: Any, m: Any, u: Any, *, maximize: bool) -> None:
     """h: lr, weight decay, beta1, beta2, eps, 1 - beta1^t."""
     lr, decay, beta1, beta2, eps, c1 = h
     g = _regularised(g, p, decay, maximize)
@@ -108,7 +126,7 @@ def ADAMAX(xp: Any, h: list, p: Any, g: Any, m: Any, u: Any, *, maximize: bool) 
 
 @update("nadam_update")
 def NADAM(
-    xp: Any, h: list, p: Any, g: Any, m: Any, v: Any, *, decoupled: bool, maximize: bool
+    xp: ArrayModule, h: list, p: Any, g: Any, m: Any, v: Any, *, decoupled: bool, maximize: bool
 ) -> None:
     """h: lr, weight decay, beta1, beta2, eps, 1 - beta2^t, factor of g, factor of m."""
     lr, decay, beta1, beta2, eps, c2, by_g, by_m = h
@@ -126,7 +144,7 @@ def NADAM(
 
 @update("radam_update")
 def RADAM(
-    xp: Any, h: list, p: Any, g: Any, m: Any, v: Any, *, decoupled: bool, maximize: bool
+    xp: ArrayModule, h: list, p: Any, g: Any, m: Any, v: Any, *, decoupled: bool, maximize: bool
 ) -> None:
     """h: lr, weight decay, beta1, beta2, eps, 1 - beta1^t, rectified adaptive factor or 0."""
     lr, decay, beta1, beta2, eps, c1, adaptive = h
@@ -145,7 +163,7 @@ def RADAM(
 
 @update("rmsprop_update")
 def RMSPROP(
-    xp: Any,
+    xp: ArrayModule,
     h: list,
     p: Any,
     g: Any,
@@ -175,7 +193,7 @@ def RMSPROP(
 
 
 @update("adagrad_update")
-def ADAGRAD(xp: Any, h: list, p: Any, g: Any, total: Any, *, maximize: bool) -> None:
+def ADAGRAD(xp: ArrayModule, h: list, p: Any, g: Any, total: Any, *, maximize: bool) -> None:
     """h: decayed lr, weight decay, eps."""
     lr, decay, eps = h
     g = _regularised(g, p, decay, maximize)
@@ -184,7 +202,9 @@ def ADAGRAD(xp: Any, h: list, p: Any, g: Any, total: Any, *, maximize: bool) -> 
 
 
 @update("adadelta_update")
-def ADADELTA(xp: Any, h: list, p: Any, g: Any, square: Any, moved: Any, *, maximize: bool) -> None:
+def ADADELTA(
+    xp: ArrayModule, h: list, p: Any, g: Any, square: Any, moved: Any, *, maximize: bool
+) -> None:
     """h: lr, weight decay, rho, eps."""
     lr, decay, rho, eps = h
     g = _regularised(g, p, decay, maximize)
@@ -197,7 +217,9 @@ def ADADELTA(xp: Any, h: list, p: Any, g: Any, square: Any, moved: Any, *, maxim
 
 
 @update("rprop_update")
-def RPROP(xp: Any, h: list, p: Any, g: Any, before: Any, size: Any, *, maximize: bool) -> None:
+def RPROP(
+    xp: ArrayModule, h: list, p: Any, g: Any, before: Any, size: Any, *, maximize: bool
+) -> None:
     """h: eta minus, eta plus, smallest and largest step."""
     shrink, grow, smallest, largest = h
     if maximize:
@@ -211,7 +233,7 @@ def RPROP(xp: Any, h: list, p: Any, g: Any, before: Any, size: Any, *, maximize:
 
 
 @update("asgd_update")
-def ASGD(xp: Any, h: list, p: Any, g: Any, mean: Any, *, maximize: bool) -> None:
+def ASGD(xp: ArrayModule, h: list, p: Any, g: Any, mean: Any, *, maximize: bool) -> None:
     """h: eta, weight decay, 1 - lambd * eta, mu."""
     eta, decay, shrink, mu = h
     g = _regularised(g, p, decay, maximize)
@@ -224,7 +246,7 @@ def ASGD(xp: Any, h: list, p: Any, g: Any, mean: Any, *, maximize: bool) -> None
 
 
 @update("adafactor_update")
-def ADAFACTOR(xp: Any, h: list, p: Any, g: Any, *variance: Any, maximize: bool) -> None:
+def ADAFACTOR(xp: ArrayModule, h: list, p: Any, g: Any, *variance: Any, maximize: bool) -> None:
     """h: lr, weight decay, 1 - beta2, largest step, eps1 (-1: the dtype's), eps2, clipping threshold.
 
     variance: factors of rows and columns over the last two dims, or the whole of a vector's.
@@ -258,14 +280,14 @@ def _smallest(dtype: Any) -> float:
     return float(finfo(dtype).eps)
 
 
-def _rms(xp: Any, x: Any) -> Any:
+def _rms(xp: ArrayModule, x: Any) -> Any:
     """The root of the mean square, in float32 at least."""
     x = x.astype(xp.float32) if x.dtype.itemsize < 4 else x
     return xp.sqrt((x * x).mean())
 
 
 @update("muon_momentum_update")
-def MUON_MOMENTUM(xp: Any, h: list, out: Any, g: Any, b: Any, *, nesterov: bool) -> None:
+def MUON_MOMENTUM(xp: ArrayModule, h: list, out: Any, g: Any, b: Any, *, nesterov: bool) -> None:
     """h: momentum; `out` is what is made orthogonal, `b` the running mean of gradients."""
     (momentum,) = h
     b[...] = _lerp(b, g, 1 - momentum)
@@ -273,7 +295,7 @@ def MUON_MOMENTUM(xp: Any, h: list, out: Any, g: Any, b: Any, *, nesterov: bool)
 
 
 @update("muon_update")
-def MUON(xp: Any, h: list, p: Any, g: Any) -> None:
+def MUON(xp: ArrayModule, h: list, p: Any, g: Any) -> None:
     """h: lr, weight decay; g: the orthogonal direction."""
     lr, decay = h
     p *= 1 - lr * decay

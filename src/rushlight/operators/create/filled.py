@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from ...core.views import extra
 from ...runtime import devices
 from ...runtime.door import Kernel, run
 from ...runtime.thread import here
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 # -- what every creation function does -----------------------------------------------------------
 
@@ -102,14 +106,14 @@ def _size_meta(*, size: tuple, dtype: dtype, order: Any = None, **attrs: Any) ->
 
 
 def _full(
-    xp: Any, *, size: tuple, value: Any, dtype: dtype, device: device, order: Any = None
+    xp: ArrayModule, *, size: tuple, value: Any, dtype: dtype, device: device, order: Any = None
 ) -> Any:
     shape = size if order is None else tuple([size[i] for i in order])
     a = xp.zeros(shape, dtype.np) if value == 0 else xp.full(shape, value, dtype.np)
     return a if order is None else a.transpose(_inverse(order))
 
 
-def _empty(xp: Any, *, size: tuple, dtype: dtype, device: device, order: Any = None) -> Any:
+def _empty(xp: ArrayModule, *, size: tuple, dtype: dtype, device: device, order: Any = None) -> Any:
     if order is None:
         return xp.empty(size, dtype.np)
     return xp.empty(tuple([size[i] for i in order]), dtype.np).transpose(_inverse(order))
@@ -123,7 +127,7 @@ FULL = Kernel("full", _full, moves_only=True, meta=_size_meta)
 EMPTY = Kernel("empty", _empty, moves_only=True, meta=_size_meta)
 
 
-def dim_order(a: Any, memory_format: Any) -> tuple[int, ...] | None:
+def dim_order(a: Array, memory_format: Any) -> tuple[int, ...] | None:
     """The dims from outermost to innermost in memory; None for plain row-major."""
     n = a.ndim
     if memory_format in ORDERS:
@@ -275,7 +279,9 @@ def only_size(name: str, keyword: dict[str, Any]) -> Any:
     return size
 
 
-def _empty_strided(xp: Any, *, size: tuple, stride: tuple, dtype: dtype, device: device) -> Any:
+def _empty_strided(
+    xp: ArrayModule, *, size: tuple, stride: tuple, dtype: dtype, device: device
+) -> Any:
     reach = 1 + sum((n - 1) * step for n, step in zip(size, stride)) if 0 not in size else 0
     memory = xp.empty(reach, dtype.np)
     steps = [step * memory.itemsize for step in stride]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...base.device import device
@@ -13,6 +13,9 @@ from ...core.tensor import Tensor
 from ...runtime.door import Kernel
 from .filled import create, float_dtype, number
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+
 
 def _size_meta(*, dtype: dtype, size: tuple, **attrs: Any) -> tuple:
     return size, dtype.np
@@ -21,7 +24,9 @@ def _size_meta(*, dtype: dtype, size: tuple, **attrs: Any) -> tuple:
 # -- arange --------------------------------------------------------------------------------------
 
 
-def _arange(xp: Any, *, start: Any, step: Any, size: tuple, dtype: dtype, device: device) -> Any:
+def _arange(
+    xp: ArrayModule, *, start: Any, step: Any, size: tuple, dtype: dtype, device: device
+) -> Any:
     if isinstance(start, int) and isinstance(step, int):
         wide = xp.arange(start, start + size[0] * step, step)
     else:
@@ -141,7 +146,14 @@ def range_(
 
 
 def _linspace(
-    xp: Any, *, start: Any, end: Any, size: tuple, dtype: dtype, device: device, base: Any = None
+    xp: ArrayModule,
+    *,
+    start: Any,
+    end: Any,
+    size: tuple,
+    dtype: dtype,
+    device: device,
+    base: Any = None,
 ) -> Any:
     (steps,) = size
     if steps == 1:
@@ -241,7 +253,7 @@ def logspace(
 # -- eye -----------------------------------------------------------------------------------------
 
 
-def _eye(xp: Any, *, size: tuple, dtype: dtype, device: device) -> Any:
+def _eye(xp: ArrayModule, *, size: tuple, dtype: dtype, device: device) -> Any:
     return xp.eye(*size, dtype=dtype.np)
 
 

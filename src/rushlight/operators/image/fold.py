@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..layers.conv_kernels import Dims, out_size, pad_zeros, places, windows
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 # -- unfold and fold ----------------------------------------------------------------------------
 
 
-def _unfold_windows(xp: Any, x: Any, *, kernel: Dims, stride: Dims, padding: Dims,
+def _unfold_windows(xp: ArrayModule, x: Array, *, kernel: Dims, stride: Dims, padding: Dims,
                     dilation: Dims) -> Any:  # fmt: skip
     """The windows of x (N, C, H, W) as columns, (N, C * kernel, windows)."""
     view = windows(xp, pad_zeros(xp, x, padding), kernel, stride, dilation)
@@ -22,7 +26,7 @@ def _unfold_windows(xp: Any, x: Any, *, kernel: Dims, stride: Dims, padding: Dim
     return view.reshape(x.shape[0], x.shape[1] * prod(kernel), prod(view.shape[n + 2 :]))
 
 
-def _fold_windows(xp: Any, x: Any, *, size: Dims, kernel: Dims, stride: Dims, padding: Dims,
+def _fold_windows(xp: ArrayModule, x: Array, *, size: Dims, kernel: Dims, stride: Dims, padding: Dims,
                   dilation: Dims) -> Any:  # fmt: skip
     """Columns added back to the places their windows saw, (N, C, *size)."""
     out = out_size(size, kernel, stride, padding, dilation)
@@ -35,7 +39,7 @@ def _fold_windows(xp: Any, x: Any, *, size: Dims, kernel: Dims, stride: Dims, pa
     return xp.ascontiguousarray(inside)
 
 
-def _unfold_meta(x: Any, *, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims) -> tuple:
+def _unfold_meta(x: Shaped, *, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims) -> tuple:
     out = out_size(x.shape[2:], kernel, stride, padding, dilation)
     return (x.shape[0], x.shape[1] * prod(kernel), prod(out)), x.dtype
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from .resample_kernels import Plan, resample_axis
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 Widths = tuple[tuple[int, int], ...]
 
 
-def _pad_constant(xp: Any, x: Any, *, widths: Widths, value: Any) -> Any:
+def _pad_constant(xp: ArrayModule, x: Array, *, widths: Widths, value: Any) -> Any:
     """`value` around x, (before, after) per dim; a negative width cuts instead."""
     shape = [n + a + b for n, (a, b) in zip(x.shape, widths)]
     source = tuple([slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, widths)])

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...core.op import Op
 from ...core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
 
 
 class Plan(NamedTuple):
@@ -161,7 +165,7 @@ _WEIGHED = ("linear", "cubic", "smooth-linear", "smooth-cubic")
 # -- the op -------------------------------------------------------------------------------------
 
 
-def _resample_axis(xp: Any, x: Any, *, axis: int, plan: Plan, flip: bool) -> Any:
+def _resample_axis(xp: ArrayModule, x: Array, *, axis: int, plan: Plan, flip: bool) -> Any:
     """Every output position is a weighted sum of a few input positions along `axis`."""
     index, weight = taps(plan, flip)
     if weight is None:
@@ -182,7 +186,7 @@ def _resample_axis(xp: Any, x: Any, *, axis: int, plan: Plan, flip: bool) -> Any
     return total.astype(x.dtype, copy=False)
 
 
-def _meta(x: Any, *, axis: int, plan: Plan, flip: bool) -> tuple:
+def _meta(x: Shaped, *, axis: int, plan: Plan, flip: bool) -> tuple:
     n = plan.size if flip else plan.out
     return (*x.shape[:axis], n, *x.shape[axis + 1 :]), x.dtype
 
@@ -231,7 +235,7 @@ def _whole_taps(plan: Plan) -> tuple[np.ndarray, np.ndarray, int]:
     return index, np.trunc(scaled + np.copysign(0.5, scaled)).astype(np.int32), bits
 
 
-def _resample_bytes(xp: Any, x: Any, *, axis: int, plan: Plan, flip: bool) -> Any:
+def _resample_bytes(xp: ArrayModule, x: Array, *, axis: int, plan: Plan, flip: bool) -> Any:
     """As `resample_axis`, in whole numbers, rounded to bytes after every axis: PyTorch's and Pillow's arithmetic."""
     index, weight, bits = _whole_taps(plan)
     shape = (-1,) + (1,) * (x.ndim - 1 - axis)

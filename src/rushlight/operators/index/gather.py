@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import title
 from ...base.shapes import wrap_dim
@@ -15,10 +15,14 @@ from .brackets import is_position
 from .indexing import index_grad, put
 from .scatter_kernels import add_at
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 # -- gather and the two scatters ----------------------------------------------------------------
 
 
-def along(xp: Any, index: Any, dim: int) -> tuple:
+def along(xp: ArrayModule, index: Array, dim: int) -> tuple:
     """The places of `index` in full: its own values along `dim`, a grid elsewhere."""
     at = []
     for d, n in enumerate(index.shape):
@@ -28,19 +32,19 @@ def along(xp: Any, index: Any, dim: int) -> tuple:
     return tuple(at)
 
 
-def corner(x: Any, shape: tuple[int, ...]) -> Any:
+def corner(x: Array, shape: tuple[int, ...]) -> Any:
     """The part of `x` that an index of `shape` reaches."""
     return x if x.shape == shape else x[tuple([slice(n) for n in shape])]
 
 
-def _gather_body(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
+def _gather_body(xp: ArrayModule, x: Array, index: Array, *, dim: int) -> Any:
     if not x.ndim:
         return x.copy()
     reach = index.shape[:dim] + (x.shape[dim],) + index.shape[dim + 1 :]
     return corner(x, reach)[along(xp, index, dim)]
 
 
-def _scatter_add_body(xp: Any, x: Any, index: Any, src: Any, *, dim: int) -> Any:
+def _scatter_add_body(xp: ArrayModule, x: Array, index: Array, src: Array, *, dim: int) -> Any:
     out = x.copy("C")
     if not x.ndim:
         return out + src
@@ -48,7 +52,7 @@ def _scatter_add_body(xp: Any, x: Any, index: Any, src: Any, *, dim: int) -> Any
     return out
 
 
-def _scatter_body(xp: Any, x: Any, index: Any, src: Any, *, dim: int) -> Any:
+def _scatter_body(xp: ArrayModule, x: Array, index: Array, src: Any, *, dim: int) -> Any:
     out = x.copy()
     if hasattr(src, "shape"):
         src = corner(src, index.shape)
@@ -56,7 +60,7 @@ def _scatter_body(xp: Any, x: Any, index: Any, src: Any, *, dim: int) -> Any:
     return out
 
 
-def _gather_grad_body(xp: Any, g: Any, index: Any, *, dim: int, shape: tuple) -> Any:
+def _gather_grad_body(xp: ArrayModule, g: Array, index: Array, *, dim: int, shape: tuple) -> Any:
     return _scatter_add_body(xp, xp.zeros(shape, g.dtype), index, g, dim=dim)
 
 

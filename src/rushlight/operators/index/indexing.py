@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from ..shape.windows import select_op
 from .brackets import Split, position, split_index
 from .scatter_kernels import add_at
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 # -- the gathering step -------------------------------------------------------------------------
 
 
@@ -31,7 +35,7 @@ def _place(slots: tuple[int, ...], indices: Sequence[Any]) -> tuple:
     return tuple([next(supply) if taken else slice(None) for taken in slots])
 
 
-def _index_meta(x: Any, *indices: Any, slots: tuple) -> tuple:
+def _index_meta(x: Shaped, *indices: Shaped, slots: tuple) -> tuple:
     if any(i.dtype.kind == "b" for i in indices):
         raise RuntimeError(
             "indexing with a mask has a shape that depends on values, which a meta tensor lacks"
@@ -52,7 +56,7 @@ index_op = Op(
 )
 
 
-def _index_grad_body(xp: Any, g: Any, *indices: Any, slots: tuple, shape: tuple) -> Any:
+def _index_grad_body(xp: ArrayModule, g: Array, *indices: Array, slots: tuple, shape: tuple) -> Any:
     out = xp.zeros(shape, g.dtype)
     if all(i.dtype.kind == "b" for i in indices) and len(indices) == 1:
         out[_place(slots, indices)] = g  # a mask names every element once
@@ -127,7 +131,9 @@ _alias.derivative(x=lambda g: g)
 # -- assignment ---------------------------------------------------------------------------------
 
 
-def _put(xp: Any, dst: Any, values: Any, indices: Any, slots: tuple, accumulate: bool) -> Any:
+def _put(
+    xp: ArrayModule, dst: Array, values: Any, indices: Any, slots: tuple, accumulate: bool
+) -> Any:
     at = _place(slots, indices)
     if accumulate:
         if not hasattr(values, "dtype"):

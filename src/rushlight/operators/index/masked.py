@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from ...core.tensor import Tensor
 from ..made_of.checks import check_values
 from .indexing import index_op
 from .indexing import put as _put_at
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 # -- flat positions -----------------------------------------------------------------------------
 
@@ -31,7 +35,7 @@ def _check_flat(x: Tensor, index: Tensor, name: str) -> None:
     check_values(_inside, index, n)
 
 
-def _inside(index: Any, n: int) -> None:
+def _inside(index: Array, n: int) -> None:
     if not index.size:
         return
     low, high = int(index.min()), int(index.max())
@@ -170,7 +174,7 @@ _masked_select.derivative(x=lambda g, mask: _masked_select_grad(g, mask))
 _masked_select_grad.derivative(g=lambda g, mask: _masked_select(g, mask))
 
 
-def _fill_mask(xp: Any, g: Any, mask: Any) -> Any:
+def _fill_mask(xp: ArrayModule, g: Array, mask: Array) -> Any:
     out = xp.zeros(mask.shape, g.dtype)
     out[mask] = g
     return out
@@ -275,7 +279,7 @@ _one_hot = Op(
 )
 
 
-def _are_classes(a: Any, num_classes: int) -> None:
+def _are_classes(a: Array, num_classes: int) -> None:
     if a.size and int(a.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")
     if a.size and 0 <= num_classes <= int(a.max()):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
-def add_at(xp: Any, out: Any, at: tuple, values: Any) -> None:
+
+def add_at(xp: ArrayModule, out: Array, at: tuple, values: Array) -> None:
     """`out[at] += values`, counting duplicates, written into `out`.
 
     NumPy's add.at is quick for one flat index only (rows of 64 floats at 2048 places: 0.5 ms flat,
@@ -28,7 +32,7 @@ def add_at(xp: Any, out: Any, at: tuple, values: Any) -> None:
     xp.add.at(out.reshape(-1), places.reshape(-1), values)
 
 
-def flat_places(xp: Any, shape: tuple[int, ...], at: tuple) -> Any:
+def flat_places(xp: ArrayModule, shape: tuple[int, ...], at: tuple) -> Any:
     """The flat position in an array of `shape` of every element that `at` names.
 
     `at` holds whole slices, integer arrays and masks, as in `x[at]`.
@@ -65,7 +69,7 @@ def flat_places(xp: Any, shape: tuple[int, ...], at: tuple) -> Any:
     return places
 
 
-def _checked(xp: Any, index: Any, size: int, dim: int) -> Any:
+def _checked(xp: ArrayModule, index: Array, size: int, dim: int) -> Any:
     """The index with negative positions counted from the end."""
     if not isinstance(
         index, np.ndarray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from ...core.public import into, public
 from ...core.tensor import Tensor
 from .gather import along, check_scatter, corner
 from .scatter_kernels import flat_places
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 _UFUNC = {"prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
@@ -28,7 +32,7 @@ def _neutral(kind: str, dtype: Any) -> Any:
 
 
 def _scatter_fold_body(
-    xp: Any, x: Any, index: Any, src: Any, *, dim: int, kind: str, include_self: bool
+    xp: ArrayModule, x: Array, index: Array, src: Array, *, dim: int, kind: str, include_self: bool
 ) -> Any:
     out = x.copy("C")
     flat = out.reshape(-1)

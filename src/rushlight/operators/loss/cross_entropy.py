@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,14 @@ from ..made_of.precision import widen
 from ..made_of.reference import by_reference
 from .reduction import legacy_reduction, reduced
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 # -- negative log-likelihood --------------------------------------------------------------------
 
 
-def _check_classes(xp: Any, target: Any, ignore_index: int, classes: int) -> None:
+def _check_classes(xp: ArrayModule, target: Array, ignore_index: int, classes: int) -> None:
     """IndexError for a class that does not exist; on the CPU only, a GPU would have to wait."""
     if xp is not np or not target.size:
         return
@@ -33,7 +37,9 @@ def _check_classes(xp: Any, target: Any, ignore_index: int, classes: int) -> Non
         raise IndexError(f"Target {bad.flat[0]} is out of bounds.")
 
 
-def _nll_parts(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any) -> tuple:
+def _nll_parts(
+    xp: ArrayModule, target: Array, weight: Array | None, ignore_index: int, dtype: Any
+) -> tuple:
     """Which targets count, class numbers that can be indices, and weights (0 if ignored)."""
     valid = target != ignore_index
     safe = xp.where(valid, target, 0)
@@ -42,19 +48,25 @@ def _nll_parts(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any)
     return valid, safe, xp.where(valid, weight[safe], 0).astype(dtype, copy=False)
 
 
-def _by_class(x: Any) -> Any:
+def _by_class(x: Array) -> Any:
     """[N, C, d1, ...] as [N, C, d1 * ...]."""
     return x.reshape(x.shape[0], x.shape[1], prod(x.shape[2:]))
 
 
-def _class_places(xp: Any, safe: Any) -> tuple:
+def _class_places(xp: ArrayModule, safe: Array) -> tuple:
     """Where in `_by_class` the targets' entries lie."""
     n, rest = safe.shape[0], prod(safe.shape[1:])
     return xp.arange(n)[:, None], safe.reshape(n, rest), xp.arange(rest)[None]
 
 
 def _nll_body(
-    xp: Any, x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: str
+    xp: ArrayModule,
+    x: Array,
+    target: Array,
+    weight: Array | None,
+    *,
+    ignore_index: int,
+    reduction: str,
 ) -> tuple:
     _check_classes(xp, target, ignore_index, x.shape[1])
     wide = widen(xp, x)
@@ -71,7 +83,7 @@ def _nll_body(
 
 
 def _nll_grad_body(
-    xp: Any, gy: Any, target: Any, weight: Any, total: Any, *, shape: tuple, ignore_index: int,
+    xp: ArrayModule, gy: Array, target: Array, weight: Array | None, total: Array, *, shape: tuple, ignore_index: int,
     reduction: str,
 ) -> Any:  # fmt: skip
     weight = None if weight is None else widen(xp, weight)
@@ -86,7 +98,9 @@ def _nll_grad_body(
     return out.astype(gy.dtype)
 
 
-def _nll_meta(x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: str) -> list:
+def _nll_meta(
+    x: Shaped, target: Shaped, weight: Shaped | None, *, ignore_index: int, reduction: str
+) -> list:
     shape = target.shape if reduction == "none" else ()
     total = np.dtype(np.float32) if x.dtype.itemsize == 2 else x.dtype
     return [(shape, x.dtype), ((), total)]
@@ -188,7 +202,7 @@ def nll_loss(
 
 
 def _cross_entropy_body(
-    xp: Any, x: Any, target: Any, *, ignore_index: int, reduction: str, wide: bool
+    xp: ArrayModule, x: Array, target: Array, *, ignore_index: int, reduction: str, wide: bool
 ) -> tuple:
     """The loss of 2-D logits and class numbers; each row's maximum and sum of exp(x - maximum).
 
@@ -212,7 +226,14 @@ def _cross_entropy_body(
 
 
 def _cross_entropy_grad_body(
-    xp: Any, gy: Any, x: Any, stats: Any, target: Any, *, ignore_index: int, reduction: str
+    xp: ArrayModule,
+    gy: Array,
+    x: Array,
+    stats: Array,
+    target: Array,
+    *,
+    ignore_index: int,
+    reduction: str,
 ) -> Any:
     """(probabilities - one-hot target) * gradient, over the number of targets for a mean."""
     valid = target != ignore_index

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,16 @@ from ..made_of.constants import on_device
 from ..made_of.precision import in_float32
 from .reduction import legacy_reduction
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 # Graves et al. 2006. A target y1..yS becomes the states blank y1 blank ... yS blank; `alpha[t, s]` is the
 # log-probability of all alignments of the first t + 1 frames that end in state s, `beta` the same from
 # the end. Every sample of the batch and every state advance together; only time is a loop.
 
 
-def _states(xp: Any, targets: Any, blank: int) -> tuple[Any, Any]:
+def _states(xp: ArrayModule, targets: Array, blank: int) -> tuple[Any, Any]:
     """The label of each state, and the states that may be entered from two before."""
     n, size = targets.shape
     labels = xp.full((n, 2 * size + 1), blank, targets.dtype)
@@ -28,7 +32,7 @@ def _states(xp: Any, targets: Any, blank: int) -> tuple[Any, Any]:
     return labels, jumps
 
 
-def _log_sum(xp: Any, *terms: Any) -> Any:
+def _log_sum(xp: ArrayModule, *terms: Array) -> Any:
     """log of the sum of exponentials of three arrays, which may be -inf."""
     high = terms[0]
     for term in terms[1:]:
@@ -38,14 +42,14 @@ def _log_sum(xp: Any, *terms: Any) -> Any:
     return xp.where(xp.isfinite(high), xp.log(total) + safe, high)
 
 
-def _shifted(xp: Any, a: Any, by: int) -> Any:
+def _shifted(xp: ArrayModule, a: Array, by: int) -> Any:
     out = xp.full_like(a, -xp.inf)
     if by < a.shape[1]:
         out[:, by:] = a[:, : a.shape[1] - by]
     return out
 
 
-def _forward(xp: Any, scores: Any, jumps: Any) -> Any:
+def _forward(xp: ArrayModule, scores: Array, jumps: Array) -> Any:
     """alpha [T, N, states] from the scores of the states' labels."""
     alpha = xp.full_like(scores, -xp.inf)
     alpha[0, :, :2] = scores[0, :, :2]
@@ -56,14 +60,20 @@ def _forward(xp: Any, scores: Any, jumps: Any) -> Any:
     return alpha
 
 
-def _scores(xp: Any, log_probs: Any, labels: Any) -> Any:
+def _scores(xp: ArrayModule, log_probs: Array, labels: Array) -> Any:
     shape = (log_probs.shape[0], *labels.shape)
     return xp.take_along_axis(log_probs, xp.broadcast_to(labels[None], shape), 2)
 
 
 @in_float32
 def _ctc_body(
-    xp: Any, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *, blank: int
+    xp: ArrayModule,
+    log_probs: Array,
+    targets: Array,
+    input_lengths: Array,
+    target_lengths: Array,
+    *,
+    blank: int,
 ) -> tuple:
     """The negative log-likelihood of each sample, and alpha for the derivative."""
     labels, jumps = _states(xp, targets, blank)
@@ -79,7 +89,9 @@ def _ctc_body(
     return (-total).astype(log_probs.dtype), alpha
 
 
-def _backward(xp: Any, scores: Any, jumps: Any, input_lengths: Any, target_lengths: Any) -> Any:
+def _backward(
+    xp: ArrayModule, scores: Array, jumps: Array, input_lengths: Array, target_lengths: Array
+) -> Any:
     """beta [T, N, states]: each sample starts at its own last frame and state."""
     beta = xp.full_like(scores, -xp.inf)
     rows = xp.arange(scores.shape[1])
@@ -100,8 +112,8 @@ def _backward(xp: Any, scores: Any, jumps: Any, input_lengths: Any, target_lengt
 
 @in_float32
 def _ctc_grad_body(
-    xp: Any, gy: Any, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any,
-    nll: Any, alpha: Any, *, blank: int,
+    xp: ArrayModule, gy: Array, log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array,
+    nll: Array, alpha: Array, *, blank: int,
 ) -> Any:  # fmt: skip
     """As PyTorch: the derivative for log_probs that come out of a log_softmax."""
     labels, jumps = _states(xp, targets, blank)
@@ -124,7 +136,7 @@ def _ctc_grad_body(
     return grad.astype(out.dtype, copy=False)  # the NaN above makes it float64
 
 
-def _ctc_meta(log_probs: Any, targets: Any, *_: Any, blank: int) -> list:
+def _ctc_meta(log_probs: Shaped, targets: Shaped, *_: Shaped, blank: int) -> list:
     t, n, _c = log_probs.shape
     return [((n,), log_probs.dtype), ((t, n, 2 * targets.shape[1] + 1), log_probs.dtype)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.shapes import Size, broadcast_shapes
 from ...core.op import Op
@@ -17,6 +17,10 @@ from ..made_of.reference import by_reference
 from ..pointwise.activation_smooth import logsigmoid
 from .reduction import legacy_reduction, loss_meta, reduce_body, reduced
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 # -- losses of the difference -------------------------------------------------------------------
 
 
@@ -24,11 +28,13 @@ def _difference_loss(name: str, value: Any, slope: Any, slope_formula: Any) -> O
     """A loss value(x - y) as one op; its derivative slope(x - y) as another."""
 
     @in_float32
-    def body(xp: Any, x: Any, y: Any, *, reduction: str, beta: float) -> Any:
+    def body(xp: ArrayModule, x: Array, y: Array, *, reduction: str, beta: float) -> Any:
         return reduce_body(xp, value(xp, x - y, beta), reduction)
 
     @in_float32
-    def grad_body(xp: Any, gy: Any, x: Any, y: Any, *, reduction: str, beta: float) -> Any:
+    def grad_body(
+        xp: ArrayModule, gy: Array, x: Array, y: Array, *, reduction: str, beta: float
+    ) -> Any:
         d = slope(xp, x - y, beta)
         d *= gy / d.size if reduction == "mean" and d.size else gy
         return d
@@ -50,27 +56,27 @@ def _difference_loss(name: str, value: Any, slope: Any, slope_formula: Any) -> O
     return forward
 
 
-def _square(xp: Any, d: Any, beta: float) -> Any:
+def _square(xp: ArrayModule, d: Array, beta: float) -> Any:
     return d * d
 
 
-def _smooth(xp: Any, d: Any, beta: float) -> Any:
+def _smooth(xp: ArrayModule, d: Array, beta: float) -> Any:
     a = xp.abs(d)
     if beta == 0:
         return a
     return xp.where(a < beta, 0.5 / beta * a * a, a - 0.5 * beta)
 
 
-def _sign(xp: Any, d: Any, beta: float) -> Any:
+def _sign(xp: ArrayModule, d: Array, beta: float) -> Any:
     """-1, 0 or 1, and 0 for NaN, as PyTorch's sign."""
     return (d > 0).astype(d.dtype) - (d < 0)
 
 
-def _smooth_slope(xp: Any, d: Any, beta: float) -> Any:
+def _smooth_slope(xp: ArrayModule, d: Array, beta: float) -> Any:
     return _sign(xp, d, beta) if beta == 0 else xp.clip(d / beta, -1, 1)
 
 
-def _huber(xp: Any, d: Any, beta: float) -> Any:
+def _huber(xp: ArrayModule, d: Array, beta: float) -> Any:
     a = xp.abs(d)
     return xp.where(a <= beta, 0.5 * a * a, beta * (a - 0.5 * beta))
 
@@ -247,7 +253,7 @@ def huber_loss(
 # Both ops: (x, t, *, reduction) -> loss; name_grad(gy, x, t, *, reduction) -> gx.
 
 
-def _scaled(gy: Any, x: Any, reduction: str) -> Any:
+def _scaled(gy: Array, x: Array, reduction: str) -> Any:
     return gy / x.size if reduction == "mean" and x.size else gy
 
 
@@ -256,25 +262,25 @@ def _tensor_scaled(gy: Tensor, x: Tensor, reduction: str) -> Tensor:
 
 
 @in_float32
-def _bce_body(xp: Any, x: Any, t: Any, *, reduction: str) -> Any:
+def _bce_body(xp: ArrayModule, x: Array, t: Array, *, reduction: str) -> Any:
     # The logarithm is at least -100, so that the loss of a wrong 0 or 1 is finite.
     loss = (t - 1) * xp.maximum(xp.log1p(-x), -100) - t * xp.maximum(xp.log(x), -100)
     return reduce_body(xp, loss, reduction)
 
 
 @in_float32
-def _bce_grad_body(xp: Any, gy: Any, x: Any, t: Any, *, reduction: str) -> Any:
+def _bce_grad_body(xp: ArrayModule, gy: Array, x: Array, t: Array, *, reduction: str) -> Any:
     return (x - t) / xp.maximum((1 - x) * x, 1e-12) * _scaled(gy, x, reduction)
 
 
 @in_float32
-def _bce_logits_body(xp: Any, x: Any, t: Any, *, reduction: str) -> Any:
+def _bce_logits_body(xp: ArrayModule, x: Array, t: Array, *, reduction: str) -> Any:
     loss = xp.maximum(x, 0) - x * t + xp.log1p(xp.exp(-xp.abs(x)))
     return reduce_body(xp, loss, reduction)
 
 
 @in_float32
-def _bce_logits_grad_body(xp: Any, gy: Any, x: Any, t: Any, *, reduction: str) -> Any:
+def _bce_logits_grad_body(xp: ArrayModule, gy: Array, x: Array, t: Array, *, reduction: str) -> Any:
     return (1 / (1 + xp.exp(-x)) - t) * _scaled(gy, x, reduction)
 
 

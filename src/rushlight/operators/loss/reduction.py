@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: Any) -> str:
@@ -33,7 +37,7 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
     return loss.sum() if reduction == "sum" else loss
 
 
-def reduce_body(xp: Any, loss: Any, reduction: str) -> Any:
+def reduce_body(xp: ArrayModule, loss: Array, reduction: str) -> Any:
     """As `reduced`, inside a kernel."""
     if reduction == "mean":
         return loss.sum(dtype=loss.dtype) / loss.dtype.type(loss.size)

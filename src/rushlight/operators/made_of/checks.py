@@ -7,15 +7,19 @@ programs, and a replay refuses what an eager call would refuse.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
-def _body(xp: Any, *arrays: Any, test: Callable[..., None], limits: tuple) -> tuple:
+
+def _body(xp: ArrayModule, *arrays: Array, test: Callable[..., None], limits: tuple) -> tuple:
     if xp is np:
         test(*arrays, *limits)
     return ()
@@ -33,13 +37,13 @@ def check_values(test: Callable[..., None], t: Tensor, *limits: Any) -> None:
     run(CHECK, t._a.__class__, (t._a,), {"test": test, "limits": limits})
 
 
-def between_zero_and_one(a: Any, message: str) -> None:
+def between_zero_and_one(a: Array, message: str) -> None:
     """A test: nan is not between them."""
     if not ((a >= 0) & (a <= 1)).all():
         raise RuntimeError(message)
 
 
-def below(a: Any, bound: int, message: str) -> None:
+def below(a: Array, bound: int, message: str) -> None:
     """A test: positions from zero on."""
     if not ((a >= 0) & (a < bound)).all():
         raise RuntimeError(message)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import dtype, title
 from ...core.explain import not_a_tensor
 from ...core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
 Rule = Callable[[tuple], tuple]
 
@@ -67,7 +70,7 @@ def in_float32(body: Callable) -> Callable:
     """A body for bfloat16 too, whose arithmetic with plain numbers NumPy would widen."""
 
     @wraps(body)  # Op reads the signature through it
-    def wide(xp: Any, *arrays: Any, **attrs: Any) -> Any:
+    def wide(xp: ArrayModule, *arrays: Any, **attrs: Any) -> Any:
         for a in arrays:
             narrow = getattr(a, "dtype", None)
             if narrow is not None and narrow.kind == "V":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +15,15 @@ from ...core.public import into, public, publish
 from ...core.tensor import Tensor, wrap
 from .promotion import promote, promote_unary_float
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Shaped
+
 
 def ufunc1(name: str) -> Callable:
     """The generic body of a one-operand ufunc."""
 
-    def body(xp: Any, x: Any) -> Any:
+    def body(xp: ArrayModule, x: Any) -> Any:
         return getattr(xp, name)(x)
 
     body.ufunc = name  # type: ignore[attr-defined]  # the CPU binds NumPy's own, without a frame
@@ -29,14 +33,14 @@ def ufunc1(name: str) -> Callable:
 def ufunc2(name: str) -> Callable:
     """The generic body of a two-operand ufunc."""
 
-    def body(xp: Any, x: Any, y: Any) -> Any:
+    def body(xp: ArrayModule, x: Any, y: Any) -> Any:
         return getattr(xp, name)(x, y)
 
     body.ufunc = name  # type: ignore[attr-defined]
     return body
 
 
-def same_meta(x: Any, **attrs: Any) -> tuple:
+def same_meta(x: Shaped, **attrs: Any) -> tuple:
     return x.shape, x.dtype
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
-def is_half(a: Any) -> bool:
+def is_half(a: Array) -> bool:
     """Whether an array holds float16 or bfloat16 (kind V: ml_dtypes)."""
     return a.dtype.itemsize == 2 and a.dtype.kind in "fV"
 
 
-def widen(xp: Any, a: Any) -> Any:
+def widen(xp: ArrayModule, a: Array) -> Any:
     """The array in a dtype fit to compute in: itself, or float32 for half precision."""
     return a.astype(xp.float32) if is_half(a) else a
 
@@ -21,7 +25,7 @@ def in_float32(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A body whose half precision inputs arrive as float32; results take the first input's dtype."""
 
     @wraps(fn)
-    def body(xp: Any, *arrays: Any, **attrs: Any) -> Any:
+    def body(xp: ArrayModule, *arrays: Array, **attrs: Any) -> Any:
         first = arrays[0]
         if not is_half(first):
             return fn(xp, *arrays, **attrs)

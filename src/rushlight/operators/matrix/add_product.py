@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.op import Op
 from ...core.public import into, public
@@ -11,9 +11,13 @@ from ..made_of.precision import in_float32
 from ..pointwise.arithmetic import conj
 from .matmul import add_product, bmm, mm, mm_nt, mm_tn, mv, product
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 
 @in_float32
-def _addmm(xp: Any, b: Any, x: Any, y: Any, *, beta: Any, alpha: Any) -> Any:
+def _addmm(xp: ArrayModule, b: Array, x: Array, y: Array, *, beta: Any, alpha: Any) -> Any:
     """`beta * b + alpha * (x @ y)`."""
     out = product(xp, x, y)
     if alpha != 1:

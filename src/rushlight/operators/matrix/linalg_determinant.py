@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from ..shape.join import cat
 from .linalg_rules import adjoint, check_square
 from .linalg_solve import inv_op
 from .linalg_spectrum import svd
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 det_op = Op(
     lambda xp, x: xp.linalg.det(x), "linalg_det", grad_name="LinalgDetBackward0",
@@ -71,7 +75,7 @@ def _det(input: Tensor) -> Tensor:
     return det(input)
 
 
-def _slogdet(xp: Any, x: Any) -> Any:
+def _slogdet(xp: ArrayModule, x: Array) -> Any:
     sign, log = xp.linalg.slogdet(x)
     return xp.asarray(sign), xp.asarray(log)
 

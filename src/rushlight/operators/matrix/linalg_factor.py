@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,14 @@ from .linalg_kernels import lu_raw
 from .linalg_rules import LinAlgError, adjoint, batch_label, check_matrix, check_square, eye_like
 from .linalg_solve import solve, solve_op
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 # -- Cholesky -----------------------------------------------------------------------------------
 
 
-def _cholesky(xp: Any, x: Any) -> Any:
+def _cholesky(xp: ArrayModule, x: Array) -> Any:
     """The lower factor of every matrix; only lower triangles are read."""
     try:
         return xp.linalg.cholesky(x)
@@ -125,12 +129,12 @@ def cholesky_ex(
 # -- QR -----------------------------------------------------------------------------------------
 
 
-def _qr(xp: Any, x: Any, *, mode: str) -> Any:
+def _qr(xp: ArrayModule, x: Array, *, mode: str) -> Any:
     q, r = xp.linalg.qr(x, mode=mode)
     return q, r
 
 
-def _qr_meta(x: Any, *, mode: str) -> list:
+def _qr_meta(x: Shaped, *, mode: str) -> list:
     *batch, m, n = x.shape
     k = min(m, n) if mode == "reduced" else m
     return [((*batch, m, k), x.dtype), ((*batch, k, n), x.dtype)]
@@ -226,13 +230,13 @@ def _torch_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
 # -- LU -----------------------------------------------------------------------------------------
 
 
-def _lu(xp: Any, x: Any) -> Any:
+def _lu(xp: ArrayModule, x: Array) -> Any:
     """The packed factors, the swaps and the permutation they add up to."""
     packed, swaps = lu_raw(xp, x)
     return packed, swaps, _permutation(xp, swaps, x.shape[-2])
 
 
-def _permutation(xp: Any, swaps: Any, m: int) -> Any:
+def _permutation(xp: ArrayModule, swaps: Array, m: int) -> Any:
     """order with A[order] = L U."""
     flat = swaps.reshape(prod(swaps.shape[:-1]), swaps.shape[-1])
     order = xp.broadcast_to(xp.arange(m), (flat.shape[0], m)).copy()
@@ -335,7 +339,7 @@ def _check_pivot(pivot: bool) -> None:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
-def _swap_order(xp: Any, swaps: Any, *, m: int) -> Any:
+def _swap_order(xp: ArrayModule, swaps: Array, *, m: int) -> Any:
     return _permutation(xp, swaps, m)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import ceil, log2
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from ..shape.diagonal import diagonal
 from .linalg_rules import adjoint, check_square, eye_like
 from .linalg_solve import inv
 from .matmul import matmul
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
 @public("linalg")
@@ -59,7 +63,7 @@ def _torch_matrix_power(input: Tensor, n: int, *, out: Any = None) -> Tensor:
 _TERMS = 18  # of the series, exact to double precision for norms up to one
 
 
-def _matrix_exp(xp: Any, x: Any) -> Any:
+def _matrix_exp(xp: ArrayModule, x: Array) -> Any:
     """The exponential by scaling, a Taylor series and repeated squaring."""
     n = x.shape[-1]
     if not x.size:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
-def lu_raw(xp: Any, x: Any) -> tuple[Any, Any]:
+
+def lu_raw(xp: ArrayModule, x: Array) -> tuple[Any, Any]:
     """Both factors packed in one array, and the row each step swapped with (from 1)."""
     a = xp.array(x).reshape(prod(x.shape[:-2]), *x.shape[-2:])
     b, m, n = a.shape

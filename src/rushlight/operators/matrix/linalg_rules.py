@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...base.dtypes import title
 from ...core.public import publish
 from ...core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
 
 class LinAlgError(RuntimeError):
@@ -67,7 +70,7 @@ def off_diagonal(x: Tensor, n: int) -> Tensor:
     return 1 - eye_like(x, n)
 
 
-def leading(xp: Any, a: Any) -> tuple[int, ...]:
+def leading(xp: ArrayModule, a: Any) -> tuple[int, ...]:
     return a.shape[:-2]
 
 

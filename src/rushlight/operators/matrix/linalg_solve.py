@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +16,14 @@ from ..made_of.return_types import named
 from .linalg_kernels import lu_raw
 from .linalg_rules import LinAlgError, adjoint, batch_label, check_matrix, check_square, eye_like
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 # -- inverse ------------------------------------------------------------------------------------
 
 
-def _inv(xp: Any, x: Any) -> Any:
+def _inv(xp: ArrayModule, x: Array) -> Any:
     """The inverse of every matrix; LinAlgError when one is exactly singular."""
     try:
         return xp.linalg.inv(x)
@@ -31,7 +35,7 @@ def _inv(xp: Any, x: Any) -> Any:
         ) from None
 
 
-def _first_singular(xp: Any, x: Any) -> tuple[int, int]:
+def _first_singular(xp: ArrayModule, x: Any) -> tuple[int, int]:
     """The batch number of the first singular matrix, and its first zero pivot (from 1)."""
     factored, _ = lu_raw(xp, x)
     pivots = xp.diagonal(factored, axis1=-2, axis2=-1).reshape(-1, x.shape[-1])
@@ -94,7 +98,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
 # -- linear equations ---------------------------------------------------------------------------
 
 
-def _solve(xp: Any, x: Any, y: Any) -> Any:
+def _solve(xp: ArrayModule, x: Array, y: Array) -> Any:
     """X with x X = y, y a batch of matrices."""
     batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
     y = xp.broadcast_to(y, (*batch, *y.shape[-2:]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,16 @@ from ..made_of.return_types import named
 from .linalg_rules import LinAlgError, adjoint, check_matrix, check_square, eye_like
 from .linalg_solve import solve_op
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 # -- singular values ----------------------------------------------------------------------------
 
 
-def _converged(xp: Any, x: Any, fn: Any, name: str) -> Any:
+def _converged(xp: ArrayModule, x: Array, fn: Any, name: str) -> Any:
     """`fn()` with PyTorch's error; a CPU's LAPACK may look for an infinity's vectors for ever."""
-    if xp is np and not np.isfinite(x).all():
+    if xp is np and not xp.isfinite(x).all():
         if name == "linalg.eig":
             raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
         raise LinAlgError(
@@ -34,7 +38,7 @@ def _converged(xp: Any, x: Any, fn: Any, name: str) -> Any:
         ) from None
 
 
-def _svd(xp: Any, x: Any, *, full: bool) -> Any:
+def _svd(xp: ArrayModule, x: Array, *, full: bool) -> Any:
     return tuple(_converged(xp, x, lambda: xp.linalg.svd(x, full_matrices=full), "linalg.svd"))
 
 
@@ -42,7 +46,7 @@ def _real_dtype(dtype: Any) -> Any:
     return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
-def _svd_meta(x: Any, *, full: bool) -> list:
+def _svd_meta(x: Shaped, *, full: bool) -> list:
     *batch, m, n = x.shape
     k = min(m, n)
     return [
@@ -155,7 +159,7 @@ def _torch_svd(
 # -- eigenvalues --------------------------------------------------------------------------------
 
 
-def _eigh(xp: Any, x: Any, *, uplo: str) -> Any:
+def _eigh(xp: ArrayModule, x: Array, *, uplo: str) -> Any:
     return tuple(_converged(xp, x, lambda: xp.linalg.eigh(x, UPLO=uplo), "linalg.eigh"))
 
 
@@ -222,13 +226,13 @@ def _check_uplo(uplo: str) -> None:
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
 
 
-def _eig(xp: Any, x: Any) -> Any:
+def _eig(xp: ArrayModule, x: Array) -> Any:
     values, vectors = _converged(xp, x, lambda: xp.linalg.eig(x), "linalg.eig")
     dtype = np.complex64 if x.dtype in (np.float32, np.complex64) else np.complex128
     return values.astype(dtype), vectors.astype(dtype)
 
 
-def _eig_meta(x: Any) -> list:
+def _eig_meta(x: Shaped) -> list:
     dtype = np.dtype(np.complex64 if x.dtype in (np.float32, np.complex64) else np.complex128)
     return [(x.shape[:-1], dtype), (x.shape, dtype)]
 
@@ -290,13 +294,13 @@ def eigvals(A: Tensor, *, out: Any = None) -> Tensor:
 # -- pseudo-inverse, rank, least squares --------------------------------------------------------
 
 
-def _limits(a: Any, atol: float | None, rtol: float | None) -> tuple[float, float]:
+def _limits(a: Array, atol: float | None, rtol: float | None) -> tuple[float, float]:
     if rtol is None:
         rtol = 0.0 if atol else max(a.shape[-2:], default=0) * float(np.finfo(a.dtype).eps)
     return atol or 0.0, rtol
 
 
-def _pinv(xp: Any, x: Any, *, atol: float, rtol: float, hermitian: bool) -> Any:
+def _pinv(xp: ArrayModule, x: Array, *, atol: float, rtol: float, hermitian: bool) -> Any:
     """The Moore-Penrose inverse; singular values below max(atol, rtol * largest) count as zero."""
     if 0 in x.shape[-2:]:
         return xp.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)

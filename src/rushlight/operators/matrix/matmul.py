@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,12 +16,16 @@ from ...core.tensor import Tensor
 from ...runtime.thread import here
 from ..pointwise.arithmetic import conj
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 # -- kernels ------------------------------------------------------------------------------------
 # Three forms close under differentiation: x y, x y^H and x^H y (H: conjugate transpose), so that a
 # backward never has to build a transposed tensor.
 
 
-def product(xp: Any, x: Any, y: Any) -> Any:
+def product(xp: ArrayModule, x: Array, y: Array) -> Any:
     """`x @ y` by the fastest road the array library has for the dtype."""
     dtype = x.dtype
     if dtype.itemsize == 2 and dtype.kind in "fV":
@@ -34,25 +38,25 @@ def product(xp: Any, x: Any, y: Any) -> Any:
     return xp.matmul(x, y)
 
 
-def adjoint(x: Any) -> Any:
+def adjoint(x: Array) -> Any:
     x = x.swapaxes(-1, -2)
     return x.conj() if x.dtype.kind == "c" else x
 
 
-def _matmul(xp: Any, x: Any, y: Any) -> Any:
+def _matmul(xp: ArrayModule, x: Array, y: Array) -> Any:
     return product(xp, x, y)
 
 
-def _matmul_nt(xp: Any, x: Any, y: Any) -> Any:
+def _matmul_nt(xp: ArrayModule, x: Array, y: Array) -> Any:
     return product(xp, x, adjoint(y))
 
 
-def _matmul_tn(xp: Any, x: Any, y: Any) -> Any:
+def _matmul_tn(xp: ArrayModule, x: Array, y: Array) -> Any:
     return product(xp, adjoint(x), y)
 
 
 def _matmul_meta(flip_x: bool, flip_y: bool) -> Any:
-    def meta(x: Any, y: Any) -> tuple:
+    def meta(x: Shaped, y: Shaped) -> tuple:
         batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
         rows = x.shape[-1] if flip_x else x.shape[-2]
         columns = y.shape[-2] if flip_y else y.shape[-1]

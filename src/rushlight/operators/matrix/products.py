@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.shapes import broadcast_shapes, wrap_dim
 from ...core.op import Op
@@ -12,6 +12,10 @@ from ...core.tensor import Tensor
 from ..made_of.promotion import promote
 from ..pointwise.arithmetic import conj
 from .matmul import matmul, mm
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
 @public(aliases=("ger",))
@@ -200,7 +204,7 @@ def chain_matmul(*matrices: Tensor, out: Any = None) -> Tensor:
 # -- cross and bilinear -------------------------------------------------------------------------
 
 
-def _cross(xp: Any, x: Any, y: Any, *, dim: int) -> Any:
+def _cross(xp: ArrayModule, x: Array, y: Array, *, dim: int) -> Any:
     """The vector perpendicular to x and y, along `dim`."""
     x, y = xp.broadcast_arrays(x, y)
     x, y = xp.moveaxis(x, dim, 0), xp.moveaxis(y, dim, 0)

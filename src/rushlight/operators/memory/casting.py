@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...base.device import as_device, device
@@ -12,8 +12,12 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime import devices
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
-def _cast(xp: Any, x: Any, *, to: dtype, source: dtype) -> Any:
+
+def _cast(xp: ArrayModule, x: Array, *, to: dtype, source: dtype) -> Any:
     if x.dtype.kind == "c" and to.category != dtypes.COMPLEX:
         x = x.real
     if to.name == "float8_e4m3fn":  # it has no infinity: what is too large becomes the largest
@@ -33,7 +37,7 @@ def cast_to(x: Tensor, d: dtype) -> Tensor:
     return x if source is d else _cast_op(x, to=d, source=source)
 
 
-def _move(xp: Any, x: Any, *, to: device, source: device, non_blocking: bool) -> Any:
+def _move(xp: ArrayModule, x: Any, *, to: device, source: device, non_blocking: bool) -> Any:
     target = devices.backend_of(to)
     here = devices.backend_of_type(x.__class__)
     if target is here and target.check(to) == here.device_of(x):

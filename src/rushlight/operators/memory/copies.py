@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes, formats
 from ...base.formats import memory_format as format_type
@@ -16,10 +16,14 @@ from ...runtime.door import Kernel, run
 from ...runtime.thread import here
 from .casting import cast_to, move_to
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 # -- copies -------------------------------------------------------------------------------------
 
 
-def _clone_body(xp: Any, x: Any, *, order: Any) -> Any:
+def _clone_body(xp: ArrayModule, x: Array, *, order: Any) -> Any:
     """A copy whose axes lie in memory in `order`, outermost first; "K" keeps the source's."""
     if order.__class__ is str:
         return x.copy(order)
@@ -147,7 +151,7 @@ def detach_(input: Tensor) -> Tensor:  # noqa: A002
 # -- writes -------------------------------------------------------------------------------------
 
 
-def _fill_into(xp: Any, dst: Any, *, value: Any) -> Any:
+def _fill_into(xp: ArrayModule, dst: Array, *, value: Any) -> Any:
     dst[...] = value
     return dst
 
@@ -160,7 +164,7 @@ FILL_INTO = Kernel(
 )
 
 
-def _tape_only(xp: Any, x: Any, src: Any) -> Any:
+def _tape_only(xp: ArrayModule, x: Any, src: Any) -> Any:
     raise RuntimeError("a write only exists on the tape")
 
 

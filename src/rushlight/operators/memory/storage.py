@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from ...runtime import devices
 from ...runtime.door import Kernel, run
 from ...runtime.thread import settle
 from ..shape.strided import geometry, strided_over
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
 # -- storages -----------------------------------------------------------------------------------
 
@@ -267,7 +270,7 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
 # -- another size or another memory -------------------------------------------------------------
 
 
-def _resize_body(xp: Any, x: Any, *, size: tuple[int, ...]) -> Any:
+def _resize_body(xp: ArrayModule, x: Any, *, size: tuple[int, ...]) -> Any:
     root = root_array(x)
     offset = geometry(x)[2]
     needed = offset + prod(size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...base.device import as_device, device
@@ -15,6 +15,10 @@ from ...runtime.door import Kernel
 from ..create.filled import create, dim_order, float_dtype, number, only_size, sizes
 from .generator import stream_for
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import RandomStream
+
 # -- kernels: the stream makes the array, in the device's own memory -------------------------------
 
 
@@ -22,7 +26,7 @@ def _size_meta(*, size: tuple, dtype: dtype, **attrs: Any) -> tuple:
     return size, dtype.np
 
 
-def _draw(xp: Any, *, kind: str, size: tuple, dtype: dtype, args: tuple, stream: Any,
+def _draw(xp: ArrayModule, *, kind: str, size: tuple, dtype: dtype, args: tuple, stream: RandomStream,
           device: device) -> Any:  # fmt: skip
     if dtype.category == dtypes.COMPLEX:  # real and imaginary parts lie side by side
         real = getattr(stream, kind)((*size, 2), dtype.to_real().np, *args)
@@ -30,16 +34,18 @@ def _draw(xp: Any, *, kind: str, size: tuple, dtype: dtype, args: tuple, stream:
     return getattr(stream, kind)(size, dtype.np, *args)
 
 
-def _draw_integers(xp: Any, *, low: int, high: int, size: tuple, dtype: dtype, stream: Any,
+def _draw_integers(xp: ArrayModule, *, low: int, high: int, size: tuple, dtype: dtype, stream: RandomStream,
                    device: device) -> Any:  # fmt: skip
     return stream.randint(low, high, size, dtype.np)
 
 
-def _draw_permutation(xp: Any, *, size: tuple, dtype: dtype, stream: Any, device: device) -> Any:
+def _draw_permutation(
+    xp: ArrayModule, *, size: tuple, dtype: dtype, stream: Any, device: device
+) -> Any:
     return stream.randperm(size[0], dtype.np)
 
 
-def _draw_coins(xp: Any, *, p: float, size: tuple, dtype: dtype, stream: Any,
+def _draw_coins(xp: ArrayModule, *, p: float, size: tuple, dtype: dtype, stream: RandomStream,
                 device: device) -> Any:  # fmt: skip
     return stream.bernoulli(p, size, dtype.np)
 

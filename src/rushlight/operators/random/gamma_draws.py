@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import title
 from ...core.op import Op
@@ -20,13 +20,17 @@ from ..pointwise.special_kernels import digamma, double
 from .draws import floating
 from .generator import stream_for
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, RandomStream
+
 # Double exponential quadrature on [0, inf): s = exp(v - exp(-v)), Takahasi and Mori 1974.
 _STEP = 0.05
 _NODES = [_STEP * i for i in range(-70, 83)]
 _POINTS = [(math.exp(v - math.exp(-v)), 1.0 + math.exp(-v)) for v in _NODES]
 
 
-def _integral(xp: Any, f: Callable[[Any], Any], rate: Any) -> Any:
+def _integral(xp: ArrayModule, f: Callable[[Any], Any], rate: Array) -> Any:
     """The integral of f over [0, inf), where f decays about as exp(-rate * s)."""
     total = xp.zeros_like(rate)
     for s, weight in _POINTS:
@@ -34,7 +38,7 @@ def _integral(xp: Any, f: Callable[[Any], Any], rate: Any) -> Any:
     return total / rate
 
 
-def _gamma_series(xp: Any, a: Any, x: Any) -> Any:
+def _gamma_series(xp: ArrayModule, a: Array, x: Array) -> Any:
     """dx/da for x below 1, by the power series of the incomplete gamma function."""
     term = xp.ones_like(x)
     plain, square = term / a, term / (a * a)
@@ -45,7 +49,7 @@ def _gamma_series(xp: Any, a: Any, x: Any) -> Any:
     return -x * xp.exp(x) * ((xp.log(x) - digamma(xp, a)) * plain - square)
 
 
-def _gamma_grad(xp: Any, a: Any, x: Any) -> Any:
+def _gamma_grad(xp: ArrayModule, a: Array, x: Array) -> Any:
     """How a standard gamma draw `x` moves with its shape parameter `a`."""
     small = x < 1.0
     near = _gamma_series(xp, a, xp.where(small, x, 0.5))
@@ -54,10 +58,10 @@ def _gamma_grad(xp: Any, a: Any, x: Any) -> Any:
     below = xp.log(x) < centre
     spread = xp.sqrt(x) + 0.1
 
-    def lower(s: Any) -> Any:  # t = x exp(-s)
+    def lower(s: Array) -> Any:  # t = x exp(-s)
         return -x * xp.exp(-a * s - x * xp.expm1(-s)) * (xp.log(x) - s - centre)
 
-    def upper(s: Any) -> Any:  # t = x + s
+    def upper(s: Array) -> Any:  # t = x + s
         return xp.exp((a - 1) * xp.log1p(s / x) - s) * (xp.log(x + s) - centre)
 
     left = _integral(xp, lower, xp.maximum(xp.where(below, a - x, a + x), spread))
@@ -66,7 +70,7 @@ def _gamma_grad(xp: Any, a: Any, x: Any) -> Any:
     return xp.where(small, near, xp.where(below, left, right))
 
 
-def _beta_series(xp: Any, a: Any, b: Any, x: Any, centre: Any) -> Any:
+def _beta_series(xp: ArrayModule, a: Array, b: Array, x: Array, centre: Array) -> Any:
     """(dx/da) / (1 - x) for x well below 1 / b, by the power series of the incomplete beta function."""
     term = xp.ones_like(x)
     plain, square = term / a, term / (a * a)
@@ -77,7 +81,7 @@ def _beta_series(xp: Any, a: Any, b: Any, x: Any, centre: Any) -> Any:
     return -x * xp.exp(-b * xp.log1p(-x)) * ((xp.log(x) - centre) * plain - square)
 
 
-def _beta_grad(xp: Any, x: Any, a: Any, total: Any) -> Any:
+def _beta_grad(xp: ArrayModule, x: Array, a: Array, total: Array) -> Any:
     """How a draw x of Beta(a, total - a) moves with `a`, divided by 1 - x."""
     b = total - a
     centre = digamma(xp, a) - digamma(xp, total)
@@ -88,11 +92,11 @@ def _beta_grad(xp: Any, x: Any, a: Any, total: Any) -> Any:
     below = xp.log(x) < centre
     spread = xp.sqrt(total) + 0.1
 
-    def lower(s: Any) -> Any:  # t = x exp(-s)
+    def lower(s: Array) -> Any:  # t = x exp(-s)
         ratio = xp.log1p(-x * xp.exp(-s)) - xp.log(y)
         return -x / y * xp.exp(-a * s + (b - 1) * ratio) * (xp.log(x) - s - centre)
 
-    def upper(s: Any) -> Any:  # 1 - t = y exp(-s)
+    def upper(s: Array) -> Any:  # 1 - t = y exp(-s)
         log_t = xp.log1p(-y * xp.exp(-s))
         return xp.exp(-b * s + (a - 1) * (log_t - xp.log(x))) * (log_t - centre)
 
@@ -106,16 +110,16 @@ def _beta_grad(xp: Any, x: Any, a: Any, total: Any) -> Any:
 
 
 @double
-def _standard_gamma_grad_body(xp: Any, alpha: Any, x: Any) -> Any:
+def _standard_gamma_grad_body(xp: ArrayModule, alpha: Array, x: Array) -> Any:
     return _quietly(xp, _gamma_grad, alpha, x)
 
 
 @double
-def _dirichlet_grad_body(xp: Any, x: Any, alpha: Any, total: Any) -> Any:
+def _dirichlet_grad_body(xp: ArrayModule, x: Array, alpha: Array, total: Array) -> Any:
     return _quietly(xp, _beta_grad, x, alpha, total)
 
 
-def _quietly(xp: Any, body: Callable, *arrays: Any) -> Any:
+def _quietly(xp: ArrayModule, body: Callable, *arrays: Array) -> Any:
     """Both sides of `where` are computed, and the one not taken may well overflow."""
     import numpy as np
 
@@ -142,11 +146,11 @@ dirichlet_grad.derivative(
 )
 
 
-def _gamma_body(xp: Any, alpha: Any, *, stream: Any) -> Any:
+def _gamma_body(xp: ArrayModule, alpha: Array, *, stream: RandomStream) -> Any:
     return stream.gamma(alpha)
 
 
-def _dirichlet_body(xp: Any, alpha: Any, *, stream: Any) -> Any:
+def _dirichlet_body(xp: ArrayModule, alpha: Array, *, stream: RandomStream) -> Any:
     return stream.dirichlet(alpha)
 
 
@@ -155,7 +159,7 @@ def _dirichlet_backward(g: Tensor, alpha: Tensor, out: Tensor) -> Tensor:
     return slope * (g - (out * g).sum(-1, keepdim=True))
 
 
-def _like_alpha(alpha: Any, *, stream: Any) -> tuple:
+def _like_alpha(alpha: Array, *, stream: RandomStream) -> tuple:
     return alpha.shape, alpha.dtype
 
 
@@ -179,7 +183,7 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     return _dirichlet(input, stream=stream_for(generator, input.device, "_sample_dirichlet"))
 
 
-def _binomial_body(xp: Any, count: Any, prob: Any, *, stream: Any) -> Any:
+def _binomial_body(xp: ArrayModule, count: Array, prob: Array, *, stream: RandomStream) -> Any:
     count, prob = xp.broadcast_arrays(count, prob)
     if hasattr(stream, "binomial"):
         return stream.binomial(count, prob)

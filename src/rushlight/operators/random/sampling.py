@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,14 @@ from ..memory.copies import _write_op, _written
 from .draws import COINS, RANDINT, RANDOM, check_span, draw, floating
 from .generator import stream_for
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, RandomStream
+
 # -- given by a tensor -----------------------------------------------------------------------------
 
 
-def _bernoulli_body(xp: Any, p: Any, *, stream: Any) -> Any:
+def _bernoulli_body(xp: ArrayModule, p: Array, *, stream: RandomStream) -> Any:
     return stream.bernoulli(p, p.shape, p.dtype)
 
 
@@ -67,7 +71,9 @@ def _coins(like: Tensor, p: float, generator: Any) -> Tensor:
     return draw(COINS, generator, like.device, p=_probability(p), size=size, dtype=like.dtype)
 
 
-def _multinomial(xp: Any, p: Any, *, n: int, replacement: bool, stream: Any) -> Any:
+def _multinomial(
+    xp: ArrayModule, p: Array, *, n: int, replacement: bool, stream: RandomStream
+) -> Any:
     return stream.multinomial(p, n, replacement)
 
 
@@ -119,7 +125,7 @@ def multinomial(
     return into(out, tensor_over(run(MULTINOMIAL, cls, (input._a,), attrs), cls))
 
 
-def _poisson_body(xp: Any, rate: Any, *, stream: Any) -> Any:
+def _poisson_body(xp: ArrayModule, rate: Array, *, stream: RandomStream) -> Any:
     return stream.poisson(rate)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from ...core.tensor import Tensor, wrap
 from ..memory.casting import move_to
 from .join import same_dtype, stack
 from .windows import slice_op
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
 def _spread(tensors: tuple) -> list[Tensor]:
@@ -131,7 +135,7 @@ def _corners(shapes: Any) -> list[tuple[int, int]]:
     return corners
 
 
-def _block_diag_body(xp: Any, *xs: Any) -> Any:
+def _block_diag_body(xp: ArrayModule, *xs: Array) -> Any:
     corners = _corners([x.shape for x in xs])
     out = xp.zeros(corners[-1], xs[0].dtype)
     for x, (i, j) in zip(xs, corners):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,15 +13,21 @@ from ...core.public import into, public
 from ...core.tensor import Tensor, wrap
 from ..memory.casting import cast_to, move_to
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
-def _diagonal_body(xp: Any, x: Any, *, offset: int, dim1: int, dim2: int) -> Any:
+
+def _diagonal_body(xp: ArrayModule, x: Array, *, offset: int, dim1: int, dim2: int) -> Any:
     out = x.diagonal(offset, dim1, dim2)
     if hasattr(out.flags, "writeable") and not out.flags.writeable and x.flags.writeable:
         out.flags.writeable = True  # NumPy's diagonals are read-only by convention, not by need
     return out
 
 
-def _embed_body(xp: Any, x: Any, *, offset: int, dim1: int, dim2: int, shape: tuple) -> Any:
+def _embed_body(
+    xp: ArrayModule, x: Array, *, offset: int, dim1: int, dim2: int, shape: tuple
+) -> Any:
     out = xp.zeros(shape, x.dtype)
     _diagonal_body(xp, out, offset=offset, dim1=dim1, dim2=dim2)[...] = x
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.shapes import as_size, check_size, wrap_dim, wrap_dims
 from ...core.op import Op
@@ -11,10 +11,14 @@ from ...core.tensor import Tensor
 from ..index.brackets import is_position
 from ..made_of.checks import check_values
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array, Shaped
+
 # -- repetition ---------------------------------------------------------------------------------
 
 
-def _repeat_meta(x: Any, *, repeats: tuple[int, ...]) -> tuple:
+def _repeat_meta(x: Shaped, *, repeats: tuple[int, ...]) -> tuple:
     lead = len(repeats) - x.ndim
     shape = (1,) * lead + x.shape
     return tuple([s * r for s, r in zip(shape, repeats)]), x.dtype
@@ -143,11 +147,11 @@ def _interleave_evenly(x: Tensor, times: int, dim: int) -> Tensor:
     return wide.clone().reshape(*shape[:dim], shape[dim] * times, *shape[dim + 1 :])
 
 
-def _count_body(xp: Any, counts: Any) -> Any:
+def _count_body(xp: ArrayModule, counts: Array) -> Any:
     return xp.repeat(xp.arange(counts.shape[0], dtype=counts.dtype), counts)
 
 
-def _not_negative(counts: Any) -> None:
+def _not_negative(counts: Array) -> None:
     if (counts < 0).any():
         raise RuntimeError("repeats can not be negative")
 

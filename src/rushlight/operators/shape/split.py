@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.shapes import wrap_dim
 from ...core import views
@@ -14,6 +14,10 @@ from ...core.tensor import Tensor
 from .join import cat, stack
 from .windows import narrow_index, select_op, slice_op
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 mark_view = views.mark_view if native is None else native.mark_view
 
 _ALL = (None, None, None)
@@ -21,7 +25,7 @@ _ALL = (None, None, None)
 # -- unbind -------------------------------------------------------------------------------------
 
 
-def _unbind_body(xp: Any, x: Any, *, dim: int) -> tuple:
+def _unbind_body(xp: ArrayModule, x: Array, *, dim: int) -> tuple:
     lead = (slice(None),) * dim
     return tuple([x[(*lead, i, ...)] for i in range(x.shape[dim])])
 
@@ -67,7 +71,9 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
 # -- parts of given lengths ---------------------------------------------------------------------
 
 
-def _split_body(xp: Any, x: Any, *, ranges: tuple[tuple[int, int], ...], dim: int) -> tuple:
+def _split_body(
+    xp: ArrayModule, x: Array, *, ranges: tuple[tuple[int, int], ...], dim: int
+) -> tuple:
     lead = (slice(None),) * dim
     return tuple([x[(*lead, slice(start, start + length))] for start, length in ranges])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.shapes import as_size, wrap_dim
 from ...core.memory import data_pointer, root_array
@@ -11,10 +11,14 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ..index.scatter_kernels import add_at
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # size, strides and offset in elements
 
 
-def geometry(a: Any) -> Geometry:
+def geometry(a: Array) -> Geometry:
     """Where an array's elements lie in the memory it views."""
     item = a.itemsize
     offset = (data_pointer(a) - data_pointer(root_array(a))) // item
@@ -28,13 +32,13 @@ def _extent(size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> int:
     return offset + 1 + sum([(n - 1) * step for n, step in zip(size, stride)])
 
 
-def _strided(xp: Any, flat: Any, size: tuple, stride: tuple, offset: int) -> Any:
+def _strided(xp: ArrayModule, flat: Array, size: tuple, stride: tuple, offset: int) -> Any:
     item = flat.itemsize
     steps = tuple([s * item for s in stride])
     return xp.lib.stride_tricks.as_strided(flat[offset:], size, steps)
 
 
-def _positions(xp: Any, size: tuple, stride: tuple, offset: int) -> Any:
+def _positions(xp: ArrayModule, size: tuple, stride: tuple, offset: int) -> Any:
     """The place in memory of every element."""
     at = xp.full(size, offset, dtype="int64")
     for d, (n, step) in enumerate(zip(size, stride)):
@@ -44,11 +48,13 @@ def _positions(xp: Any, size: tuple, stride: tuple, offset: int) -> Any:
     return at
 
 
-def _as_strided_body(xp: Any, x: Any, *, size: tuple, stride: tuple, offset: int, home: Any) -> Any:
+def _as_strided_body(
+    xp: ArrayModule, x: Array, *, size: tuple, stride: tuple, offset: int, home: Any
+) -> Any:
     return strided_over(xp, root_array(x), size, stride, offset)
 
 
-def strided_over(xp: Any, root: Any, size: tuple, stride: tuple, offset: int) -> Any:
+def strided_over(xp: ArrayModule, root: Array, size: tuple, stride: tuple, offset: int) -> Any:
     """The memory of `root`, which owns it, seen with sizes, strides and an offset."""
     flat = (root if root.flags.c_contiguous else root.T).reshape(-1)
     return _strided(xp, flat, size, stride, offset)
@@ -57,20 +63,24 @@ def strided_over(xp: Any, root: Any, size: tuple, stride: tuple, offset: int) ->
 _as_strided = Op(_as_strided_body, "as_strided", view=True)
 
 
-def _laid(xp: Any, x: Any, home: Geometry, at_least: int) -> Any:
+def _laid(xp: ArrayModule, x: Any, home: Geometry, at_least: int) -> Any:
     """New memory with `x` written where `home` says."""
     flat = xp.zeros(max(_extent(*home), at_least), x.dtype)
     _strided(xp, flat, *home)[...] = x
     return flat
 
 
-def _read_body(xp: Any, x: Any, *, size: tuple, stride: tuple, offset: int, home: Any) -> Any:
+def _read_body(
+    xp: ArrayModule, x: Any, *, size: tuple, stride: tuple, offset: int, home: Any
+) -> Any:
     """As as_strided reads it, were `x` laid out as `home` says; a copy."""
     flat = _laid(xp, x, home, _extent(size, stride, offset))
     return _strided(xp, flat, size, stride, offset).copy()
 
 
-def _grad_body(xp: Any, g: Any, *, size: tuple, stride: tuple, offset: int, home: Any) -> Any:
+def _grad_body(
+    xp: ArrayModule, g: Array, *, size: tuple, stride: tuple, offset: int, home: Any
+) -> Any:
     flat = xp.zeros(max(_extent(*home), _extent(size, stride, offset)), g.dtype)
     add_at(xp, flat, (_positions(xp, size, stride, offset),), g)
     out = _strided(xp, flat, *home).copy()
@@ -101,7 +111,7 @@ _as_strided_grad.derivative(
 )
 
 
-def _lay_body(xp: Any, x: Any, *, home: Geometry) -> Any:
+def _lay_body(xp: ArrayModule, x: Any, *, home: Geometry) -> Any:
     return _strided(xp, _laid(xp, x, home, 0), *home)
 
 
@@ -162,7 +172,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 # -- unfold -------------------------------------------------------------------------------------
 
 
-def _unfold_body(xp: Any, x: Any, *, dim: int, size: int, step: int) -> Any:
+def _unfold_body(xp: ArrayModule, x: Array, *, dim: int, size: int, step: int) -> Any:
     count = (x.shape[dim] - size) // step + 1
     shape = (*x.shape[:dim], count, *x.shape[dim + 1 :], size)
     inner = x.strides[dim]
@@ -170,7 +180,9 @@ def _unfold_body(xp: Any, x: Any, *, dim: int, size: int, step: int) -> Any:
     return xp.lib.stride_tricks.as_strided(x, shape, strides)
 
 
-def _unfold_grad_body(xp: Any, g: Any, *, dim: int, size: int, step: int, shape: tuple) -> Any:
+def _unfold_grad_body(
+    xp: ArrayModule, g: Array, *, dim: int, size: int, step: int, shape: tuple
+) -> Any:
     out = xp.zeros(shape, g.dtype)
     lead = (slice(None),) * dim
     count = g.shape[dim]

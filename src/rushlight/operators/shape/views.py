@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import dtype as dtype_type
 from ...base.dtypes import title
@@ -12,6 +12,10 @@ from ...core.op import Op, native
 from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
 from ...runtime.thread import GRAD, PARTS, here
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 # -- view ---------------------------------------------------------------------------------------
 
@@ -403,7 +407,7 @@ Tensor.mT = property(_mt)  # type: ignore[method-assign, assignment]
 # -- size-1 dims and broadcasting ---------------------------------------------------------------
 
 
-def _squeeze_body(xp: Any, x: Any, *, dims: tuple[int, ...]) -> Any:
+def _squeeze_body(xp: ArrayModule, x: Array, *, dims: tuple[int, ...]) -> Any:
     return x.squeeze(axis=dims)
 
 
@@ -458,7 +462,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:  # noqa: A002
     return _squeeze(input, dims=tuple([d for d in wanted if d < len(shape) and shape[d] == 1]))
 
 
-def _expand_body(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
+def _expand_body(xp: ArrayModule, x: Array, *, shape: tuple[int, ...]) -> Any:
     out = xp.broadcast_to(x, shape)
     if hasattr(out.flags, "writeable") and not out.flags.writeable and x.flags.writeable:
         out.flags.writeable = True  # our own check refuses writes to expanded elements

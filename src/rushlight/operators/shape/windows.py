@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 # A window is a tuple with one entry per dim: an int takes one position, (start, stop, step) a
 # range, None makes a new dim of size 1. Slices are spelt as tuples because those can be hashed.
@@ -19,7 +23,7 @@ def _decode(index: Window) -> tuple:
     return (*[slice(*e) if e.__class__ is tuple else e for e in index], ...)
 
 
-def _window(xp: Any, x: Any, *, index: Window) -> Any:
+def _window(xp: ArrayModule, x: Array, *, index: Window) -> Any:
     return x[_decode(index)]
 
 
@@ -34,7 +38,7 @@ slice_op = _window_op("slice", "SliceBackward0")
 window_op = _window_op("window", "UnsqueezeBackward0")
 
 
-def _unwindow_body(xp: Any, g: Any, *, index: Window, shape: tuple[int, ...]) -> Any:
+def _unwindow_body(xp: ArrayModule, g: Array, *, index: Window, shape: tuple[int, ...]) -> Any:
     out = xp.zeros(shape, g.dtype)
     out[_decode(index)] = g
     return out

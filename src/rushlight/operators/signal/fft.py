@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +15,17 @@ from ...core.public import into, public
 from ...core.tensor import Tensor, wrap
 from . import fft_grid  # noqa: F401 - defines frequencies and shifts
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
 Dims = tuple[int, ...]
 
 # Four ops do everything: complex to complex both ways, real to half spectrum, and back. They are not
 # scaled; `norm` is a factor applied behind them, so that derivatives need no cases.
 
 
-def _narrow(xp: Any, out: Any, like: Any) -> Any:
+def _narrow(xp: ArrayModule, out: Array, like: Array) -> Any:
     """Single precision in gives single precision out, whatever the array library computes in."""
     small = like.dtype.itemsize == (8 if like.dtype.kind == "c" else 4)
     if not small:
@@ -29,22 +33,22 @@ def _narrow(xp: Any, out: Any, like: Any) -> Any:
     return out.astype(np.complex64 if out.dtype.kind == "c" else np.float32, copy=False)
 
 
-def _fft_forward(xp: Any, x: Any, *, dims: Dims) -> Any:
+def _fft_forward(xp: ArrayModule, x: Array, *, dims: Dims) -> Any:
     """The unscaled transform over `dims`."""
     return _narrow(xp, xp.fft.fftn(x, axes=dims), x)
 
 
-def _fft_backward(xp: Any, x: Any, *, dims: Dims) -> Any:
+def _fft_backward(xp: ArrayModule, x: Array, *, dims: Dims) -> Any:
     """The unscaled inverse transform over `dims`."""
     return _narrow(xp, xp.fft.ifftn(x, axes=dims, norm="forward"), x)
 
 
-def _fft_real(xp: Any, x: Any, *, dims: Dims) -> Any:
+def _fft_real(xp: ArrayModule, x: Array, *, dims: Dims) -> Any:
     """The unscaled transform of real x, halved along the last of `dims`."""
     return _narrow(xp, xp.fft.rfftn(x, axes=dims), x)
 
 
-def _fft_to_real(xp: Any, x: Any, *, dims: Dims, n: int) -> Any:
+def _fft_to_real(xp: ArrayModule, x: Array, *, dims: Dims, n: int) -> Any:
     """The unscaled inverse of `fft_real`, of length n along the last of `dims`."""
     if len(dims) > 1:
         x = xp.fft.ifftn(x, axes=dims[:-1], norm="forward")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...base.device import device
@@ -12,9 +12,19 @@ from ...core.tensor import Tensor
 from ...runtime.door import Kernel
 from ..create.filled import create, float_dtype
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+
 
 def _window(
-    xp: Any, *, size: tuple, period: int, weights: tuple, kind: str, dtype: dtype, device: device
+    xp: ArrayModule,
+    *,
+    size: tuple,
+    period: int,
+    weights: tuple,
+    kind: str,
+    dtype: dtype,
+    device: device,
 ) -> Any:
     """`size` points of a window that repeats after `period`, computed in double precision."""
     if period == 0:  # a window of one point
