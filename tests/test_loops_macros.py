@@ -9,6 +9,7 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn, optim
+from rushlight.capture.loops.pool import Pool
 from rushlight.core.hot import meeting
 from rushlight.nn import functional as F
 from traced import both
@@ -228,3 +229,35 @@ def test_settings_that_decide_how_kernels_compute(where: str) -> None:
         assert len(seen.loops) == 2  # heard again
     else:
         assert {why for why, _ in seen.fallbacks} == {"a setting was changed"}
+
+
+def test_memory_runs_out_where_a_gradient_would_be_handed_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Then the pass is walked as it is; nothing was changed before."""
+    failing = [False]
+    blank = Pool.blank
+
+    def fail(slot: Any) -> Any:
+        if failing[0]:
+            raise MemoryError("no memory left")
+        return blank(slot)
+
+    monkeypatch.setattr(Pool, "blank", staticmethod(fail))
+
+    def program() -> Any:
+        net, seen, kept = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3)), [], []
+        opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        for i, x in enumerate(rl.randn(N, 4, 6)):
+            opt.zero_grad()
+            loss = net(x).pow(2).mean()
+            failing[0] = i in (8, 12)
+            loss.backward()
+            failing[0] = False
+            kept.extend([p.grad for p in net.parameters()])  # so that new arrays are needed
+            opt.step()
+            seen.append(loss.item())
+        return seen, kept, list(net.parameters())
+
+    seen = both(program, replays=5)
+    assert any("no memory left" in why for why, _ in seen.fallbacks)

@@ -29,6 +29,20 @@ from rushlight.runtime.thread import here
 ROUNDS = 22
 
 
+# What the user keeps of an iteration without its values being asked for.
+LOOKS: dict[str, Callable[[Any, Any], Any]] = {
+    "view": lambda w, t: t[1:] if t.dim() else t,
+    "detached view": lambda w, t: t[1:].detach() if t.dim() else t.detach(),
+    "transposed": lambda w, t: t.t().detach() if t.dim() == 2 else t.data,
+    "gradient": lambda w, t: w.p.grad,
+    "view of a gradient": lambda w, t: None if w.p.grad is None else w.p.grad[1:].detach(),
+    "gradient's data": lambda w, t: None if w.lin.weight.grad is None else w.lin.weight.grad.data.t().data,
+    "state": lambda w, t: [v.detach() for s in w.opt.state.values() for v in s.values() if v is not None],
+    "versions": lambda w, t: [v._version for v in (t, w.p, w.buf, w.part, *w.lin.parameters())],
+    "a second version": lambda w, t: None if w.p.grad is None else w.p.grad._version,
+}  # fmt: skip
+
+
 class Loop(Side):
     """A case run as a loop, with a world of its own."""
 
@@ -39,6 +53,7 @@ class Loop(Side):
         self.reads = r.choice([1, 1, 2, 3, 50])  # every so many iterations
         self.when = [(i * 2 + r.randint(2, 4), change) for i, change in case.changes]
         self.odd = {r.randint(8, ROUNDS - 1) for _ in range(r.choice([0, 0, 1, 3]))}
+        self.looks = r.choice([None, None, *LOOKS])
         self.kept: list[Any] = []
 
     def run(self, case: Case) -> Any:
@@ -78,6 +93,8 @@ class Loop(Side):
             )
             if i % 4 == 0:
                 self.kept.append(result[0])
+            if self.looks is not None:
+                self.kept.append(LOOKS[self.looks](self.w, result[0]))
         except Exception as error:  # noqa: BLE001 - errors are results, too
             text = str(error).splitlines()[0][:60] if str(error) else ""
             self.kept.append(f"{type(error).__name__}: {text}")

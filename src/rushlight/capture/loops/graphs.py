@@ -273,13 +273,16 @@ class Backward(Macro):
                 self.gifts = self._gifts(tracer.cursor.path.pools), tuple(self.freed)
             native.give(tracer.cursor, self.gifts[0], nodes, self.gifts[1])
             return
-        hand_out = tracer.hand_out
-        for node, new, bump in zip(self.leaves, self.new, self.bumps):
-            t = node.leaf()
+        leaves = [node.leaf() for node in self.leaves]
+        # all of them before anything is changed: memory may run out
+        made = [
+            None if k is None or t is None else tracer.hand_out(k) for t, k in zip(leaves, self.new)
+        ]
+        for t, grad, bump in zip(leaves, made, self.bumps):
             if t is None:
                 continue
-            if new is not None:
-                t._grad = hand_out(new)
+            if grad is not None:
+                t._grad = grad
             elif bump:
                 bump_version(t._grad, bump)
         for i in self.freed:

@@ -10,49 +10,32 @@ from functools import partial
 from typing import Any
 
 from ...base.config import settings
-from ...base.locks import new_rlock
 from ...core.exposed import exposed
 from ...core.hot import Watch, line_of_user
 from ...core.modes import switches
 from ...runtime.door import (
     Kernel,
     add_listener,
-    collecting_replay_hooks,
-    remove_listener,
     run,
 )
 from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, here, swap, tracers
-from ..record.recorder import CannotCapture, user_line
+from ..record.recorder import user_line
 from .ear import Ear, is_place
 from .graphs import Backward
-from .matching import Matching
-from .path import Path
+from .hearing import HEAR, MATCH, WATCH, Hearing
 from .places import Place, name_of
-from .report import Report
 from .rest import PATIENCE, Rest
 from .steps import Step
 from .updates import Update, is_rule
 
-_WATCH, _HEAR, _MATCH = range(3)
-_PATHS = 16  # kept; the one that was not used for longest goes
-_SHORTEST = 3  # kernels that are worth a program
 
-
-class Tracer(Matching):
+class Tracer(Hearing):
     """What `here.tracer` is once a place was passed twice."""
 
     awake = True  # whether backward passes are to be told
 
     def __init__(self, watch: Watch) -> None:
         super().__init__()
-        self.mode = _WATCH
-        self.places: dict[Any, Place] = {}
-        self.place: Place | None = None
-        self.ear: Ear | None = None
-        self.lock = new_rlock()
-        self.report = Report()
-        self.exposure = exposed.version
-        self.numerics = settings.numerics
         self.idle = 0  # places in a row behind which nothing is tried any more
         self.rested = 0  # how long the last rest was
         self.thread = threading.get_ident()
@@ -83,7 +66,7 @@ class Tracer(Matching):
         if self.paths and (place.known or place.seen < 3):
             self._match(place)
         elif place.listen > 0:
-            self.mode, self.ear = _HEAR, Ear(self)
+            self.mode, self.ear = HEAR, Ear(self)
             add_listener(self.ear)
 
     def _is_usual(self) -> bool:
@@ -94,7 +77,7 @@ class Tracer(Matching):
 
     def _match(self, place: Place) -> None:
         path = place.last if place.last in self.paths else self.paths[0]
-        self.mode = _MATCH
+        self.mode = MATCH
         swap(0, 0)  # this thread's own state, before that of threads to come is changed
         if (
             type(here).state != GRAD | FOREIGN
@@ -108,7 +91,7 @@ class Tracer(Matching):
     def end(self) -> None:
         """A place is reached: compute what is waiting, and compare the stretch that was heard with earlier ones."""
         with self.lock:
-            if self.mode == _HEAR:
+            if self.mode == HEAR:
                 self._consider()
             elif self._on_path():
                 if not self.cursor.at:
@@ -147,30 +130,12 @@ class Tracer(Matching):
         plain = alone and is_rule(optimizer)
         if self._on_path() and plain and self._updated(optimizer):
             out = None
-        elif self.mode == _HEAR and plain:
+        elif self.mode == HEAR and plain:
             out = self._hear_update(go, optimizer)
         else:
             out = go()
         self.end()
         self.begin(id(optimizer))
-        return out
-
-    # -- hearing --------------------------------------------------------------------------------
-
-    def _hear_update(self, go: Callable[[], Any], optimizer: Any) -> Any:
-        ear = self.ear
-        assert ear is not None
-        macro = Update(ear, optimizer)
-        macro.start = len(ear.instructions)
-        with collecting_replay_hooks() as hooks:
-            out = go()
-        if self.ear is ear and macro.why is None:
-            macro.done(ear, hooks)
-            if macro.why is None:
-                macro.end = len(ear.instructions)
-                ear.macros.append(macro)
-                return out
-        ear.odd = macro.why or "the step was interrupted"
         return out
 
     def backward(self, walk: Callable, roots: Sequence[Any], options: tuple) -> Any:
@@ -179,7 +144,7 @@ class Tracer(Matching):
         usual = not create_graph and inputs is None and accumulate and not switches.anomaly
         if self._on_path() and usual and self._walked(roots, keep):
             return None
-        ear = self.ear if self.mode == _HEAR else None
+        ear = self.ear if self.mode == HEAR else None
         if ear is None or not usual:
             return walk(roots, *options)
         macro = Backward(ear, roots, keep)
@@ -192,63 +157,11 @@ class Tracer(Matching):
                 ear.macros.append(macro)
         return out
 
-    def _consider(self) -> None:
-        ear, place = self._stop_hearing(), self.place
-        assert place is not None
-        if ear.odd is not None:
-            return
-        if len(ear.instructions) < _SHORTEST:
-            place.listen -= 1
-            if place.listen <= 0:
-                place.give_up(f"fewer than {_SHORTEST} kernels")
-            return
-        for path in self.paths:
-            if path.is_same(ear):
-                place.heard_again(path)
-                return
-        other = place.pair_of(ear, self._loosen)
-        if other is not None:
-            self._build(place, other, ear)
-
-    def _loosen(self, what: tuple[str, str]) -> None:
-        """A kernel at a line that takes another part of the data each time is run at once from now on."""
-        self.loose.add(what)
-        self.loose_names.add(what[0])
-
-    def _stop_hearing(self) -> Ear:
-        ear = self.ear
-        assert ear is not None
-        self.mode, self.ear = _WATCH, None
-        remove_listener(ear)
-        ear.close()
-        return ear
-
-    def _build(self, place: Place, first: Ear, second: Ear) -> None:
-        began = time.perf_counter()
-        try:
-            path = Path(first, second, self.paths)
-        except Exception as error:  # noqa: BLE001 - the loop itself is right, whatever fails here
-            place.give_up(str(error) if isinstance(error, CannotCapture) else repr(error))
-            return
-        self.paths.insert(0, path)
-        for old in self.paths[_PATHS:]:
-            self._drop(old)
-        place.known, place.last, place.listen = True, path, 0
-        self.report.built(place, path, time.perf_counter() - began)
-
-    def _drop(self, path: Path) -> None:
-        self.paths.remove(path)
-        for other in self.paths:
-            other.common.pop(id(path), None)
-        for place in self.places.values():
-            if place.last is path:
-                place.last, place.known, place.listen = None, False, 2
-
     def _on_path(self) -> bool:
         """Whether a stretch is being matched; not if another thread has ended that."""
-        if self.mode == _MATCH and self.cursor.path is None:
+        if self.mode == MATCH and self.cursor.path is None:
             self._leave()
-        return self.mode == _MATCH
+        return self.mode == MATCH
 
     # -- matching -------------------------------------------------------------------------------
 
@@ -288,7 +201,11 @@ class Tracer(Matching):
             nodes = self.unchanged() and (test() or self._elsewhere(test))
             if not nodes:
                 return False
-            self._next_is(Backward).carry_out(nodes, self)
+            try:
+                self._next_is(Backward).carry_out(nodes, self)
+            except Exception as error:  # noqa: BLE001 - the pass itself says what is wrong, if anything is
+                self._miss(f"backward could not be put off: {error!r}")
+                return False
             self.cursor.at += 1
             return True
 
@@ -314,20 +231,6 @@ class Tracer(Matching):
             return False
         return path.is_settled(self.cursor.now)
 
-    def _change_paths(self) -> None:
-        """Other settings: what was heard under the old ones is of no use."""
-        self.numerics = settings.numerics
-        for path in [p for p in self.paths if p.numerics != self.numerics]:
-            self._drop(path)
-        for place in self.places.values():
-            place.recent.clear()
-
-    def _drop_shown(self) -> None:
-        """Drop paths that read memory which the user can change by NumPy from now on."""
-        self.exposure = exposed.version
-        for path in [p for p in self.paths if not p.roots.isdisjoint(exposed.roots)]:
-            self._drop(path)
-
     def _launch(self) -> None:
         """Run the program of a path that is complete."""
         cursor, place = self.cursor, self.place
@@ -349,7 +252,7 @@ class Tracer(Matching):
         self._clear()
 
     def _leave(self) -> None:
-        self.mode = _WATCH
+        self.mode = WATCH
         swap(TRACED | PARTS, 0)
 
     def _clear(self) -> None:
@@ -390,7 +293,7 @@ class Tracer(Matching):
         if self._on_path():
             with self.lock:
                 self._miss(why)
-        elif self.mode == _HEAR:
+        elif self.mode == HEAR:
             self._stop_hearing()
             place = self.place
             if place is not None:

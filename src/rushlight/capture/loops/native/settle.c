@@ -46,27 +46,38 @@ static int release(PyObject *node)
     return 0;
 }
 
-/* Whether a gradient is made for a leaf, (weak reference, number, pool, its arrays, its counts). */
-static int give_gradient(PyObject *now, PyObject *row)
+/* A tensor without values for each row, (weak reference to a leaf, number, pool, its arrays, its counts); None where the
+ * leaf is gone. Nothing else is changed before all of them are there. */
+static PyObject *new_gradients(PyObject *rows)
 {
-    PyObject *t = PyWeakref_GetObject(PyTuple_GET_ITEM(row, 0));
-    if (t == NULL)
-        return -1;
-    if (t == Py_None)
-        return 0;
-    PyObject *a = taken(PyTuple_GET_ITEM(row, 2), PyTuple_GET_ITEM(row, 3), PyTuple_GET_ITEM(row, 4));
-    if (a == NULL)
-        return -1;
-    if (PyList_SetItem(now, PyLong_AsSsize_t(PyTuple_GET_ITEM(row, 1)), Py_NewRef(a)) < 0) {
-        Py_DECREF(a);
-        return -1;
+    PyObject *found = PyList_New(PyTuple_GET_SIZE(rows));
+    for (Py_ssize_t i = 0; found != NULL && i < PyTuple_GET_SIZE(rows); i++) {
+        PyObject *row = PyTuple_GET_ITEM(rows, i), *leaf = PyWeakref_GetObject(PyTuple_GET_ITEM(row, 0)), *grad = NULL;
+        if (leaf == Py_None)
+            grad = Py_NewRef(Py_None);
+        else if (leaf != NULL) {
+            PyObject *a = taken(PyTuple_GET_ITEM(row, 2), PyTuple_GET_ITEM(row, 3), PyTuple_GET_ITEM(row, 4));
+            grad = a == NULL ? NULL : new_tensor(a);
+        }
+        if (grad == NULL)
+            Py_CLEAR(found);
+        else
+            PyList_SET_ITEM(found, i, grad);
     }
-    PyObject *grad = new_tensor(a);
-    if (grad == NULL)
-        return -1;
-    Py_INCREF(t);
-    put(t, t_grad, grad);
-    Py_DECREF(t);
+    return found;
+}
+
+static int give_gradients(PyObject *now, PyObject *rows, PyObject *gradients)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); i++) {
+        PyObject *row = PyTuple_GET_ITEM(rows, i), *grad = PyList_GET_ITEM(gradients, i);
+        PyObject *leaf = PyWeakref_GetObject(PyTuple_GET_ITEM(row, 0));
+        if (leaf == NULL || grad == Py_None)
+            continue;
+        if (PyList_SetItem(now, PyLong_AsSsize_t(PyTuple_GET_ITEM(row, 1)), Py_NewRef(SLOT(grad, t_a))) < 0)
+            return -1;
+        put(leaf, t_grad, Py_NewRef(grad)); /* there was none */
+    }
     return 0;
 }
 
@@ -78,15 +89,14 @@ PyObject *give(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O!O!O!", &cursor_type, &cursor, &PyTuple_Type, &rows, &PyList_Type, &nodes, &PyTuple_Type,
                           &which))
         return NULL;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); i++)
-        if (give_gradient(cursor->now, PyTuple_GET_ITEM(rows, i)) < 0)
-            return NULL;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(which); i++) {
+    PyObject *gradients = new_gradients(rows);
+    int done = gradients == NULL ? -1 : give_gradients(cursor->now, rows, gradients);
+    Py_XDECREF(gradients);
+    for (Py_ssize_t i = 0; done == 0 && i < PyTuple_GET_SIZE(which); i++) {
         PyObject *node = PyList_GetItem(nodes, PyLong_AsSsize_t(PyTuple_GET_ITEM(which, i)));
-        if (node == NULL || release(node) < 0)
-            return NULL;
+        done = node == NULL ? -1 : release(node);
     }
-    Py_RETURN_NONE;
+    return done < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 /* -- the end of a stretch ---------------------------------------------------------------------- */

@@ -1,0 +1,120 @@
+"""Stretches that are heard: two that agree become a path, and paths go where what they rest on has changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ...base.config import settings
+from ...base.locks import new_rlock
+from ...core.exposed import exposed
+from ...runtime.door import collecting_replay_hooks, remove_listener
+from ..record.recorder import CannotCapture
+from .ear import Ear
+from .matching import Matching
+from .path import Path
+from .places import Place
+from .report import Report
+from .updates import Update
+
+WATCH, HEAR, MATCH = range(3)  # what a tracer does between two places
+_PATHS = 16  # kept; the one that was not used for longest goes
+_SHORTEST = 3  # kernels that are worth a program
+
+
+class Hearing(Matching):
+    """What a tracer knows of places, of what was heard behind them, and of the paths it made of that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mode = WATCH
+        self.places: dict[Any, Place] = {}
+        self.place: Place | None = None
+        self.ear: Ear | None = None
+        self.lock = new_rlock()
+        self.report = Report()
+        self.exposure = exposed.version
+        self.numerics = settings.numerics
+
+    def _hear_update(self, go: Callable[[], Any], optimizer: Any) -> Any:
+        ear = self.ear
+        assert ear is not None
+        macro = Update(ear, optimizer)
+        macro.start = len(ear.instructions)
+        with collecting_replay_hooks() as hooks:
+            out = go()
+        if self.ear is ear and macro.why is None:
+            macro.done(ear, hooks)
+            if macro.why is None:
+                macro.end = len(ear.instructions)
+                ear.macros.append(macro)
+                return out
+        ear.odd = macro.why or "the step was interrupted"
+        return out
+
+    def _consider(self) -> None:
+        ear, place = self._stop_hearing(), self.place
+        assert place is not None
+        if ear.odd is not None:
+            return
+        if len(ear.instructions) < _SHORTEST:
+            place.listen -= 1
+            if place.listen <= 0:
+                place.give_up(f"fewer than {_SHORTEST} kernels")
+            return
+        for path in self.paths:
+            if path.is_same(ear):
+                place.heard_again(path)
+                return
+        other = place.pair_of(ear, self._loosen)
+        if other is not None:
+            self._build(place, other, ear)
+
+    def _loosen(self, what: tuple[str, str]) -> None:
+        """A kernel at a line that takes another part of the data each time is run at once from now on."""
+        self.loose.add(what)
+        self.loose_names.add(what[0])
+
+    def _stop_hearing(self) -> Ear:
+        ear = self.ear
+        assert ear is not None
+        self.mode, self.ear = WATCH, None
+        remove_listener(ear)
+        ear.close()
+        return ear
+
+    def _build(self, place: Place, first: Ear, second: Ear) -> None:
+        began = time.perf_counter()
+        try:
+            path = Path(first, second, self.paths)
+        except Exception as error:  # noqa: BLE001 - the loop itself is right, whatever fails here
+            place.give_up(str(error) if isinstance(error, CannotCapture) else repr(error))
+            return
+        self.paths.insert(0, path)
+        for old in self.paths[_PATHS:]:
+            self._drop(old)
+        place.known, place.last, place.listen = True, path, 0
+        self.report.built(place, path, time.perf_counter() - began)
+
+    def _drop(self, path: Path) -> None:
+        self.paths.remove(path)
+        for other in self.paths:
+            other.common.pop(id(path), None)
+        for place in self.places.values():
+            if place.last is path:
+                place.last, place.known, place.listen = None, False, 2
+
+    def _change_paths(self) -> None:
+        """Other settings: what was heard under the old ones is of no use."""
+        self.numerics = settings.numerics
+        for path in [p for p in self.paths if p.numerics != self.numerics]:
+            self._drop(path)
+        for place in self.places.values():
+            place.recent.clear()
+
+    def _drop_shown(self) -> None:
+        """Drop paths that read memory which the user can change by NumPy from now on."""
+        self.exposure = exposed.version
+        for path in [p for p in self.paths if not p.roots.isdisjoint(exposed.roots)]:
+            self._drop(path)
