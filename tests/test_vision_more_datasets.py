@@ -248,6 +248,7 @@ def test_emnist_by_download(tmp_path: Path, monkeypatch: Any) -> None:
     (raw / "gzip.zip").write_bytes(archive.read_bytes())  # as if fetched: its checksum is right
     assert datasets.EMNIST(tmp_path, "digits", download=True).targets.tolist() == [1, 2]
     assert not (raw / "gzip").exists()
+    assert datasets.mnist.EMNIST is datasets.EMNIST
 
 
 def whole_numbers(a: np.ndarray) -> bytes:

@@ -165,7 +165,7 @@ def _fill_geometry() -> None:
         hard = _functional(name, lambda b: b.boxes("XYXYXYXY", mode="hard"), options)
         USES[f"{name} of hard boxes"] = hard
         USES[f"{name} of points"] = _functional(name, lambda b: b.points(), options)
-    for mode in ("nearest", "nearest-exact", "bicubic"):
+    for mode in ("nearest", "nearest-exact", "bicubic", "lanczos"):
         for kind in ("bytes", "floats", "mask", "pil"):
             USES[f"resize {mode} of {kind}"] = _functional(
                 "resize", lambda b, k=kind: b.picture(k), {"size": [4, 17], "interpolation": mode}

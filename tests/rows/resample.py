@@ -31,6 +31,9 @@ ROWS = [
     *[Row("F.interpolate", T(2, 2, 7, 9, dtype="uint8", low=0, high=255), size=(4, 13), mode=mode,
           antialias=smooth, _id=f"bytes {mode} {smooth}")
       for mode in ("bilinear", "bicubic") for smooth in (False, True)],
+    Row("F.interpolate", T(2, 2, 7, 9, dtype="uint8", low=0, high=255), size=(4, 13), mode="lanczos",
+        antialias=True, align_corners=False, _id="bytes lanczos"),
+    Row("F.interpolate", T(1, 1, 6, 8), size=(3, 11), mode="lanczos", antialias=True, align_corners=False),
     Row("F.interpolate", T(1, 2, 7, 9, dtype="uint8", low=0, high=255), scale_factor=(0.7, 1.6), mode="bilinear",
         _id="bytes by a factor"),
     Row("F.interpolate", T(1, 2, 7, 9, dtype="uint8", low=0, high=255), size=(5, 4), mode="bicubic",

@@ -13,9 +13,15 @@ from ...core.tensor import Tensor
 from ..layers.pool_adaptive import averaged
 from .resample_kernels import Plan, resample_axis, resample_bytes
 
-_MODES = "nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact"
-_SMOOTH_DIMS = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}
-_KINDS = {"linear": "linear", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
+_MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
+_SMOOTH_DIMS = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4, "lanczos": 4}
+_KINDS = {
+    "linear": "linear",
+    "bilinear": "linear",
+    "trilinear": "linear",
+    "bicubic": "cubic",
+    "lanczos": "lanczos",
+}
 
 
 def _sizes(
@@ -66,14 +72,18 @@ def _check_mode(x: Tensor, mode: str, align_corners: Any, antialias: bool) -> No
                 "align_corners option can only be set with the interpolating modes: linear | "
                 "bilinear | bicubic | trilinear"
             )
-    if antialias and not (mode in ("bilinear", "bicubic") and ndim == 4):
+    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and ndim == 4):
         raise ValueError(
-            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor "
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor "
             "as input"
         )
+    if mode == "lanczos" and ndim == 4 and align_corners:
+        raise ValueError("Lanczos mode does not support align_corners=True")
+    if mode == "lanczos" and ndim == 4 and not antialias:
+        raise ValueError("Lanczos mode requires antialias=True")
     known = mode in ("nearest", "area", "nearest-exact") or mode in _SMOOTH_DIMS
     needs = _SMOOTH_DIMS.get(mode, ndim)
-    if ndim in (3, 4, 5) and known and needs != ndim and mode != "bicubic":
+    if ndim in (3, 4, 5) and known and needs != ndim and mode not in ("bicubic", "lanczos"):
         raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {needs}D input")
     if ndim not in (3, 4, 5) or not known or needs != ndim:
         raise NotImplementedError(
@@ -105,12 +115,12 @@ def interpolate(
         input: (N, C, L), (N, C, H, W) or (N, C, D, H, W).
         size: the size of the result, one number or one per dimension.
         scale_factor: or how many times as large it is.
-        mode: "nearest", "nearest-exact", "area", "linear" (signals), "bilinear" and "bicubic"
+        mode: "nearest", "nearest-exact", "area", "linear" (signals), "bilinear", "bicubic" and "lanczos"
             (images) or "trilinear" (volumes).
         align_corners: True puts the outermost pixels' centres of input and result on each other;
             for the linear modes and bicubic.
         recompute_scale_factor: compute the factor again from the rounded size.
-        antialias: blur while shrinking; bilinear and bicubic.
+        antialias: blur while shrinking; bilinear, bicubic, and lanczos, which needs it.
 
     Raises:
         ValueError: if both or none of `size` and `scale_factor` are given.
@@ -138,7 +148,7 @@ def interpolate(
         )
     if mode == "area":
         return averaged(input, tuple(out))
-    if mode in ("bilinear", "bicubic") and input.dtype is dtypes.uint8 and input.is_cpu:
+    if _KINDS.get(mode) and input.ndim == 4 and input.dtype is dtypes.uint8 and input.is_cpu:
         return _resized(input, out, scales, mode, bool(align_corners), antialias, resample_bytes)
     if mode in _SMOOTH_DIMS and input._a.dtype.kind == "u":
         wide = _resized(input.to(dtypes.float32), out, scales, mode, bool(align_corners), antialias)

@@ -95,6 +95,11 @@ def cubic_weight(x: np.ndarray, a: float) -> np.ndarray:
     return np.where(x <= 1, near, np.where(x < 2, far, 0))
 
 
+def _lanczos_weight(x: np.ndarray) -> np.ndarray:
+    """A sine wave that fades, over three periods to each side."""
+    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0.0)
+
+
 def _cubic(p: Plan) -> tuple[np.ndarray, np.ndarray]:
     at = _positions(p)
     low = np.floor(at).astype(np.int64)
@@ -155,11 +160,12 @@ _MAKERS = {
     "mean": _mean,
     "smooth-linear": lambda p: _smooth(p, 1.0, lambda x: np.maximum(1 - np.abs(x), 0)),
     "smooth-cubic": lambda p: _smooth(p, 2.0, lambda x: cubic_weight(x, -0.5)),
+    "smooth-lanczos": lambda p: _smooth(p, 3.0, _lanczos_weight),
 }
 
 
 # Kinds in which a weight of 0 belongs to an element that is read; in others it only fills the table.
-_WEIGHED = ("linear", "cubic", "smooth-linear", "smooth-cubic")
+_WEIGHED = ("linear", "cubic", "smooth-linear", "smooth-cubic", "smooth-lanczos")
 
 
 # -- the op -------------------------------------------------------------------------------------
@@ -202,6 +208,7 @@ _NODE_NAMES = {
     "circular": "CircularPadBackward0",
     "smooth-linear": "UpsampleBilinear2DAaBackward0",
     "smooth-cubic": "UpsampleBicubic2DAaBackward0",
+    "smooth-lanczos": "UpsampleLanczos2DAaBackward0",
 }
 
 resample_axis = Op(

@@ -6,6 +6,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -242,3 +243,9 @@ class KMNIST(MNIST):
         ("t10k-labels-idx1-ubyte.gz", "7320c461ea6c1c855c0b718fb2a4b134"),
     ]
     classes = ["o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("EMNIST", "QMNIST"):  # torchvision has them in this module, too
+        return getattr(import_module(f"{__package__}._more_mnist"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
