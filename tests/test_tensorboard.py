@@ -88,7 +88,6 @@ def test_scalars_histograms_text(tmp_path):
         w.add_histogram("w", rl.arange(100.0), 1)
         w.add_text("note", "hello", 2)
         w.add_scalars("both", {"a": 1.0, "b": 2.0}, 5)
-        w.add_hparams({"lr": 0.1}, {"final": 3.0})
     got = {tag: (step, value) for step, tag, value in values(tmp_path)}
     assert got["loss"][0] == 3 and got["loss"][1][2] == [0.5] and got["acc"][1][2] == [0.25]
     histogram = fields(got["w"][1][5][0])
@@ -96,7 +95,6 @@ def test_scalars_histograms_text(tmp_path):
     assert sum(np.frombuffer(histogram[7][0], "<f8")) == 100
     assert fields(got["note/text_summary"][1][8][0])[8] == [b"hello"]
     assert values(tmp_path / "both_a")[0][2][2] == [1.0] and values(tmp_path / "both_b")[0][0] == 5
-    assert got["final"][1][2] == [3.0]
 
 
 def test_images_are_pngs(tmp_path):

@@ -32,14 +32,23 @@ def boxes() -> object:
 
 
 def a_tiny_training() -> object:
-    """Eight pictures of one bright square each, one epoch, without augmentation; the losses it writes down."""
-    import csv
+    """Four pictures of one bright square each, two epochs, without augmentation; the losses of each batch."""
     from pathlib import Path
 
     import numpy as np
     from PIL import Image
     from ultralytics import YOLO
+    from ultralytics.models.yolo.detect import DetectionTrainer
     from ultralytics.utils import SETTINGS
+
+    class Trainer(DetectionTrainer):
+        """Without evaluation, for which the stored numbers' PyTorch lacks torchvision's compiled operators."""
+
+        def validate(self) -> tuple:
+            return {}, 0.0
+
+        def final_eval(self) -> None:
+            pass
 
     SETTINGS.update({name: False for name, value in SETTINGS.items() if value is True})
     rng = np.random.default_rng(0)
@@ -57,11 +66,12 @@ def a_tiny_training() -> object:
     Path("data.yaml").write_text(
         f"path: {here}\ntrain: images/train\nval: images/val\nnames: [a, b]\n"
     )
-    YOLO("yolov8n.yaml").train(
-        data="data.yaml", epochs=2, imgsz=64, batch=2, workers=0, device="cpu", project=str(here / "runs"), name="one",
-        plots=False, amp=False, mosaic=0.0, hsv_h=0, hsv_s=0, hsv_v=0, translate=0, scale=0, fliplr=0, optimizer="SGD", lr0=0.001,
-        seed=0, deterministic=True, verbose=False, pretrained=False,
+    losses: list = []
+    net = YOLO("yolov8n.yaml")
+    net.add_callback("on_train_batch_end", lambda t: losses.append(dict(t.loss_items)))
+    net.train(
+        trainer=Trainer, data="data.yaml", epochs=2, imgsz=64, batch=2, workers=0, device="cpu",
+        project=str(here / "runs"), name="one", plots=False, amp=False, mosaic=0.0, hsv_h=0, hsv_s=0, hsv_v=0, translate=0,
+        scale=0, fliplr=0, optimizer="SGD", lr0=0.001, seed=0, deterministic=True, verbose=False, pretrained=False,
     )  # fmt: skip
-    rows = list(csv.DictReader(Path("runs/one/results.csv").open()))
-    names = [n for n in rows[0] if n.strip().startswith("train/")]
-    return [[float(row[n]) for n in names] for row in rows]
+    return losses

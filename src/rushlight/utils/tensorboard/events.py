@@ -101,7 +101,8 @@ def histogram(tag: str, values: np.ndarray, bins: Any) -> bytes:
     return message(1, message(1, tag) + message(5, body))
 
 
-def _plugin(name: str, content: bytes = b"") -> bytes:
+def plugin(name: str, content: bytes = b"") -> bytes:
+    """Which plugin a summary is for, and what it has to know."""
     return message(9, message(1, message(1, name) + (message(2, content) if content else b"")))
 
 
@@ -109,7 +110,7 @@ def text(tag: str, value: str) -> bytes:
     """A summary with a piece of Markdown."""
     shape = message(2, message(2, integer(1, 1)))
     tensor = integer(1, 7) + shape + message(8, value)
-    return message(1, message(1, tag + "/text_summary") + _plugin("text") + message(8, tensor))
+    return message(1, message(1, tag + "/text_summary") + plugin("text") + message(8, tensor))
 
 
 def event(step: int, wall_time: float, summary: bytes) -> bytes:
@@ -132,6 +133,10 @@ class EventFile:
     def add(self, step: int | None, summary: bytes, wall_time: float | None = None) -> None:
         at = time.time() if wall_time is None else wall_time
         self.file.write(record(event(0 if step is None else int(step), at, summary)))
+
+    def add_graph(self, graph: bytes, wall_time: float | None = None) -> None:
+        at = time.time() if wall_time is None else wall_time
+        self.file.write(record(double(1, at) + message(4, graph)))
 
     def flush(self) -> None:
         self.file.flush()

@@ -6,12 +6,14 @@ import datetime
 import io
 import os
 import socket
+import time
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
 from ...core.tensor import Tensor
-from . import events
+from . import events, plugins, projector
 
 
 def _array(value: Any) -> np.ndarray:
@@ -52,6 +54,7 @@ class SummaryWriter:
         self.suffix = filename_suffix
         self.file = events.EventFile(self.log_dir, filename_suffix)
         self.others: dict[str, events.EventFile] = {}
+        self.projected: dict[str, str] = {}  # entries of projector_config.pbtxt, by folder
 
     def get_logdir(self) -> str:
         """The folder that is written to."""
@@ -137,15 +140,97 @@ class SummaryWriter:
         self, hparam_dict: dict[str, Any], metric_dict: dict[str, Any], hparam_domain_discrete: Any = None,
         run_name: str | None = None, global_step: int | None = None,
     ) -> None:  # fmt: skip
-        """The settings of a run as a table, and its results as numbers."""
-        rows = "\n".join(f"| {k} | {v} |" for k, v in hparam_dict.items())
-        self.add_text("hparams", f"| setting | value |\n| --- | --- |\n{rows}", global_step)
-        for name, value in metric_dict.items():
-            self.add_scalar(name, value, global_step)
+        """Settings and results of a run, for the table that compares runs; in a folder of its own below."""
+        if not isinstance(hparam_dict, dict) or not isinstance(metric_dict, dict):
+            raise TypeError("hparam_dict and metric_dict should be dictionary.")
+        plain = {k: v.item() if isinstance(v, Tensor) else v for k, v in hparam_dict.items()}
+        made = plugins.hparams(plain, metric_dict, hparam_domain_discrete)
+        folder = os.path.join(self.log_dir, str(time.time()) if run_name is None else run_name)
+        with SummaryWriter(folder) as own:
+            for summary in made:
+                own.file.add(None, summary)
+            for name, value in metric_dict.items():
+                own.add_scalar(name, value, global_step)
 
-    def add_graph(self, model: Any, input_to_model: Any = None, **options: Any) -> None:
-        """Not drawn by rushlight; the printed module tree is written as text instead."""
-        self.add_text("graph", f"```\n{model}\n```")
+    def add_pr_curve(
+        self, tag: str, labels: Any, predictions: Any, global_step: int | None = None, num_thresholds: int = 127,
+        weights: Any = None, walltime: float | None = None,
+    ) -> None:  # fmt: skip
+        """Precision and recall of yes-or-no labels and predictions in [0, 1], by threshold."""
+        count = min(num_thresholds, 127)  # what TensorBoard draws
+        weights = None if weights is None else _array(weights).ravel()
+        rows = plugins.pr_counts(_array(labels), _array(predictions), count, weights)
+        self.file.add(global_step, plugins.pr_curve(tag, rows), walltime)
+
+    def add_pr_curve_raw(
+        self, tag: str, true_positive_counts: Any, false_positive_counts: Any, true_negative_counts: Any,
+        false_negative_counts: Any, precision: Any, recall: Any, global_step: int | None = None,
+        num_thresholds: int = 127, weights: Any = None, walltime: float | None = None,
+    ) -> None:  # fmt: skip
+        """The same, of counts that are known."""
+        rows = [true_positive_counts, false_positive_counts, true_negative_counts]
+        rows += [false_negative_counts, precision, recall]
+        self.file.add(global_step, plugins.pr_curve(tag, np.stack([*map(_array, rows)])), walltime)
+
+    def add_custom_scalars(self, layout: dict[str, dict[str, list]]) -> None:
+        """Which curves are drawn together: {category: {chart: ["Multiline" or "Margin", tags]}}."""
+        self.file.add(None, plugins.custom_scalars(layout))
+
+    def add_custom_scalars_multilinechart(
+        self, tags: list[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """One chart of several curves."""
+        self.add_custom_scalars({category: {title: ["Multiline", tags]}})
+
+    def add_custom_scalars_marginchart(
+        self, tags: list[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """One chart of a curve and the two that bound it."""
+        self.add_custom_scalars({category: {title: ["Margin", tags]}})
+
+    def add_mesh(
+        self, tag: str, vertices: Any, colors: Any = None, faces: Any = None, config_dict: dict | None = None,
+        global_step: int | None = None, walltime: float | None = None,
+    ) -> None:  # fmt: skip
+        """Meshes or clouds of points, each argument (batch, number, 3)."""
+        given = {"VERTEX": vertices, "FACE": faces, "COLOR": colors}
+        parts = {name: _array(v) for name, v in given.items() if v is not None}
+        for summary in plugins.mesh(tag, parts, config_dict):
+            self.file.add(global_step, summary, walltime)
+
+    def add_embedding(
+        self, mat: Any, metadata: Any = None, label_img: Any = None, global_step: int | None = None,
+        tag: str = "default", metadata_header: Any = None,
+    ) -> None:  # fmt: skip
+        """Points (number, features) for the projector, with labels and pictures (number, C, H, W)."""
+        points, pictures = _array(mat), None if label_img is None else _array(label_img)
+        for name, other in (("labels", metadata), ("images", pictures)):
+            if other is not None and len(other) != len(points):
+                raise AssertionError(f"#{name} should equal with #data points")
+        step = str(global_step or 0).zfill(5)
+        where = f"{step}/{quote(tag, safe='')}"
+        folder = os.path.join(self.log_dir, where)
+        os.makedirs(folder, exist_ok=True)
+        projector.write_points(folder, points)
+        if metadata is not None:
+            projector.write_labels(folder, metadata, metadata_header)
+        if pictures is not None:
+            with open(os.path.join(folder, "sprite.png"), "wb") as f:
+                f.write(_png(projector.sheet(pictures)))
+        entry = projector.description(tag, step, where, metadata is not None, pictures)
+        self.projected[where] = entry
+        with open(os.path.join(self.log_dir, "projector_config.pbtxt"), "w") as text:
+            text.writelines(self.projected.values())
+
+    def add_graph(
+        self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
+    ) -> None:  # fmt: skip
+        """The operators of one forward pass, in the modules that call them."""
+        from .graphs import graph
+
+        self.file.add_graph(graph(model, input_to_model))
+        if verbose:
+            print(model)
 
     def flush(self) -> None:
         """Push what was added to the disk's buffers."""
