@@ -2,6 +2,7 @@
 
     python benchmarks/cpu.py                  the five columns and peak memory
     python benchmarks/cpu.py --growth         also time per image by batch and width, with a plot
+    python benchmarks/cpu.py --draw RECORD    that plot again, from a record with --growth
     python benchmarks/cpu.py --columns lab64  only some
     python benchmarks/cpu.py --cpu-time       CPU time on one thread, for a machine that is busy with others
 
@@ -289,9 +290,18 @@ def plot(table: dict[str, Any], path: Path, cpu_time: bool) -> bool:
     return True
 
 
+def draw_growth(result: dict[str, Any]) -> None:
+    """The growth of a record as docs/growth-cpu.png."""
+    drawn = plot(result["growth"], ROOT / "docs" / "growth-cpu.png", result["cpu time"])
+    print("drawn to docs/growth-cpu.png" if drawn else "no plot: matplotlib is not installed")
+
+
 def machine() -> dict[str, Any]:
-    load = os.getloadavg()[0]
-    return {"machine": platform.machine(), "cpus": os.cpu_count(), "load before": round(load, 2)}
+    return {
+        "machine": platform.machine(), "cpus": os.cpu_count(),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()), "python": platform.python_version(),
+        "load before": round(os.getloadavg()[0], 2),
+    }  # fmt: skip
 
 
 def arguments() -> argparse.Namespace:
@@ -304,7 +314,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--cpu-time", action="store_true", help="of one thread, not the clock's")
     parser.add_argument("--no-memory", action="store_true")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "cpu.json")
+    parser.add_argument(
+        "--out", type=Path, help="the record; benchmarks/results/cpu.json unless told"
+    )
+    parser.add_argument(
+        "--draw", type=Path, metavar="RECORD", help="only draw the growth of a record again"
+    )
     return parser.parse_args()
 
 
@@ -312,6 +327,9 @@ def main() -> None:
     args = arguments()
     if args.worker:
         work(args.worker)
+        return
+    if args.draw:
+        draw_growth(json.loads(args.draw.read_text()))
         return
     result: dict[str, Any] = {"machine": machine(), "columns": {}}
     print(result["machine"])
@@ -322,17 +340,20 @@ def main() -> None:
         finally:
             for w in workers:
                 w.close()
-    show_columns(result["columns"])
+    if result["columns"]:
+        show_columns(result["columns"])
     if not args.no_memory:
         result["memory"] = {c: peak_memory(args.frameworks, c) for c in ("lab512", "wide64")}
         show_memory(result["memory"])
     if args.growth:
         both = [n for n in ("rushlight", "PyTorch") if n in args.frameworks]
         result["growth"] = growth(both, args)
+        result["cpu time"] = args.cpu_time
         show_growth(result["growth"])
-        drawn = plot(result["growth"], ROOT / "docs" / "growth-cpu.png", args.cpu_time)
-        print("drawn to docs/growth-cpu.png" if drawn else "no plot: matplotlib is not installed")
+        draw_growth(result)
     result["machine"]["load after"] = round(os.getloadavg()[0], 2)
+    if args.out is None:
+        args.out = ROOT / "benchmarks" / "results" / "cpu.json"
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text(json.dumps(result, indent=1) + "\n")
 
