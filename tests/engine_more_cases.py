@@ -36,7 +36,12 @@ def scatter(d: Draw) -> Iterator[Case]:
     slots = (0,) * dim + (1,) * count
     g = d.laid(*shape[:dim], *places[0].shape, *shape[dim + count :])
     yield "index_grad", (g, *places), {"slots": slots, "shape": shape}, 1e-6
-    yield "index_put_into", (x.copy(), g, *places), {"slots": slots, "accumulate": d.one(True, False)}, 1e-6
+    yield (
+        "index_put_into",
+        (x.copy(), g, *places),
+        {"slots": slots, "accumulate": d.one(True, False)},
+        1e-6,
+    )
 
 
 def norms(d: Draw) -> Iterator[Case]:
@@ -88,3 +93,21 @@ def join(d: Draw) -> Iterator[Case]:
         if len(shape) > 2 and d.one(0, 1):
             parts[-1] = np.ascontiguousarray(parts[-1].swapaxes(1, 2)).swapaxes(1, 2)
     yield "cat", tuple(parts), {"dim": dim}, 0.0
+
+
+def losses(d: Draw) -> Iterator[Case]:
+    shape = d.one((1,), (5, 7), (3, 4, 5), (9001,), (70, 130))
+    x, y = d.laid(*shape) * np.float32(d.one(1, 30)), d.laid(*shape)
+    for name in (
+        "mse_loss",
+        "l1_loss",
+        "smooth_l1_loss",
+        "huber_loss",
+        "binary_cross_entropy_with_logits",
+    ):
+        how = {"reduction": d.one("mean", "sum", "none")}
+        if name.endswith("_loss"):
+            how["beta"] = d.one(0.5, 1.0) if name != "smooth_l1_loss" else d.one(0.0, 0.5, 1.0)
+        yield name, (x, y), how, 2e-5
+        g = d.floats(*shape) if how["reduction"] == "none" else d.floats()
+        yield name + "_grad", (g, x, y), how, 2e-6

@@ -10,6 +10,7 @@
 #include "k_pool.h"
 #include "k_point.h"
 #include "k_active.h"
+#include "k_loss.h"
 #include "k_softmax.h"
 #include "k_norm.h"
 #include "k_update.h"
@@ -41,6 +42,8 @@ const Loops K(loops) = {
     .active_grad = K(active_grad),
     .sum = K(sum),
     .add_into = K(add_into),
+    .loss = K(loss),
+    .loss_grad = K(loss_grad),
     .softmax = K(softmax),
     .softmax_sums = K(softmax_sums),
     .softmax_again = K(softmax_again),

@@ -50,6 +50,17 @@ INLINE vf vmin(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
 INLINE vf vmax(vf a, vf b) { return pick(a > b, a, b); }
 INLINE vf vmin(vf a, vf b) { return pick(a < b, a, b); }
 #endif
+/* The value itself, rounded: no product that makes it becomes part of a later multiply-add, which would not overflow. */
+INLINE vf rounded(vf v) {
+#if defined(__aarch64__) && VL == 4
+    __asm__("" : "+w"(v));
+#elif defined(__x86_64__) && VL == 16
+    __asm__("" : "+v"(v));
+#elif defined(__x86_64__)
+    __asm__("" : "+x"(v));
+#endif
+    return v;
+}
 /* Inside two bounds; NaN stays NaN, since the second operand of a comparison that fails is the answer. */
 INLINE vf vwithin(vf low, vf x, vf high) { return vmin(high, vmax(low, x)); }
 INLINE vf vabs(vf a) { return (vf)((vi)a & spread_i(0x7fffffff)); }

@@ -70,6 +70,9 @@ typedef struct {
     void (*active_grad)(int which, const float *h, const float *g, const float *x, float *out, idx n);
     float (*sum)(const float *x, idx n);
     void (*add_into)(float *y, const float *x, idx n);
+    /* loss.h: `by`: what slopes are multiplied with */
+    void (*loss)(int which, float beta, const float *x, const float *y, float *out, idx n);
+    void (*loss_grad)(int which, float beta, float by, const float *x, const float *y, float *out, idx n);
     /* softmax.h: rows of n */
     void (*softmax)(const float *x, float *y, idx rows, idx n, int log, float *tops, float *sums);
     void (*softmax_sums)(const float *x, idx n, float *both);
