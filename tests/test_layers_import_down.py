@@ -46,6 +46,7 @@ ALLOWED = {
     "distributed.fsdp.api -> nn.parallel.fsdp_options": "its options, under their longer path",
     "distributed.fsdp.fully_sharded_data_parallel -> nn.parallel.fsdp": "the class, under its longer path",
     "distributed.fsdp.fully_sharded_data_parallel -> nn.parallel.fsdp_options": "its options, there, too",
+    "distributed.fsdp.sharded_grad_scaler -> amp.grad_scaler": "the scaler under FSDP's path",
     "distributed.fsdp.wrap -> nn.parallel.fsdp_wrap": "which parts are wrapped, under PyTorch's path",
     "distributed.optim -> optim.zero": "ZeroRedundancyOptimizer, under PyTorch's path",
     "distributed.optim.zero_redundancy_optimizer -> optim.zero": "the same, under its longer one",
