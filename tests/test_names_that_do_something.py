@@ -142,3 +142,20 @@ def test_small_names(lib: Any) -> None:
     assert not isinstance(lib.ones(1), lib.TensorType)
     with pytest.raises(RuntimeError, match="Tried to instantiate class 'mine.Thing'"):
         lib.classes.mine.Thing  # noqa: B018
+
+
+@BOTH
+def test_names_in_a_file_that_are_not_safe(lib: Any, tmp_path: Path) -> None:
+    import fractions
+
+    path = tmp_path / "file.pt"
+    lib.save({"half": fractions.Fraction(1, 2), "net": lib.nn.Linear(1, 1), "x": {1, 2}}, path)
+    found = lib.serialization.get_unsafe_globals_in_checkpoint(path)
+    assert {*found} == {"fractions.Fraction", "torch.nn.modules.linear.Linear"}
+    with lib.serialization.safe_globals([fractions.Fraction, lib.nn.Linear]):
+        assert lib.serialization.get_unsafe_globals_in_checkpoint(path) == []
+    lib.save({"w": lib.ones(2)}, path)
+    assert lib.serialization.get_unsafe_globals_in_checkpoint(path) == []
+    path.write_bytes(b"nothing")
+    with pytest.raises((ValueError, RuntimeError)):
+        lib.serialization.get_unsafe_globals_in_checkpoint(path)

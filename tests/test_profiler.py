@@ -110,3 +110,10 @@ def test_under_its_older_name(lib) -> None:
     keys = {row.key for row in p.key_averages()}
     assert {"block", "aten::exp"} <= keys
     assert p.key_averages().total_average().count >= 2 and "aten::exp" in p.key_averages().table()
+
+
+@BOTH
+def test_whether_one_is_under_way(lib) -> None:
+    assert not lib.autograd._profiler_enabled()
+    with lib.profiler.profile(activities=[lib.profiler.ProfilerActivity.CPU]):
+        assert lib.autograd._profiler_enabled()

@@ -127,3 +127,13 @@ def test_the_graph_of_a_network(tmp_path: Path) -> None:
     assert conv[3] == [b"input/input", b"Sequential/Conv2d[0]/weight", b"Sequential/Conv2d[0]/bias"]
     assert nodes["Sequential/ReLU[1]/relu"][3] == [b"Sequential/Conv2d[0]/convolution"]
     assert nodes["output/output.1"][3] == [b"Sequential/Linear[3]/addmm"]
+
+
+def test_summaries_that_libraries_write_themselves(tmp_path: Path) -> None:
+    from rushlight.utils.tensorboard.summary import hparams
+
+    with SummaryWriter(tmp_path) as w:
+        for summary in hparams({"lr": rl.tensor(0.5)}, {"loss": 1.0}):
+            w._get_file_writer().add_summary(summary)
+    names = {f"_hparams_/{n}" for n in ("experiment", "session_start_info", "session_end_info")}
+    assert values(tmp_path).keys() == names

@@ -193,7 +193,7 @@ def _bmm_tn(ask: Any, x: Tensor, y: Tensor) -> Tensor:
     return ask("bmm.default", ask("transpose.int", x, 1, 2), y)
 
 
-_PARTS = {
+_PARTS: dict[str, Callable[..., Tensor]] = {
     "linear": _linear, "select": _select, "slice": _slice, "squeeze": _squeeze, "reshape_copy": _reshape_copy,
     "mm_nt": _mm_nt, "mm_tn": _mm_tn, "bmm_nt": _bmm_nt, "bmm_tn": _bmm_tn,
 }  # fmt: skip

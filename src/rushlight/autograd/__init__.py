@@ -12,6 +12,7 @@ from ..core.modes import (
 )
 from ..core.public import publish
 from ..profiler import ProfilerActivity
+from ..profiler.profiler import _profiler_enabled  # noqa: F401 - asked for here
 from . import forward_ad, function, functional, graph, profiler
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .variable import Variable

@@ -245,6 +245,11 @@ class profile:  # noqa: N801
                 f.write(text)
 
 
+def _profiler_enabled() -> bool:
+    """Whether a profile is under way in this thread."""
+    return any(isinstance(one, profile) for one in here.listeners)
+
+
 class record_function(ContextDecorator):  # noqa: N801
     """A block of your own code that gets a row with its time; the kernels inside keep theirs.
 

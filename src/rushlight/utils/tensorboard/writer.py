@@ -60,6 +60,9 @@ class SummaryWriter:
         """The folder that is written to."""
         return self.log_dir
 
+    def _get_file_writer(self) -> events.EventFile:
+        return self.file
+
     def add_scalar(
         self, tag: str, scalar_value: Any, global_step: int | None = None, walltime: float | None = None,
         new_style: bool = False, double_precision: bool = False,
