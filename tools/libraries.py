@@ -30,7 +30,10 @@ RESULTS = USES / "results.json"
 PAGE = ROOT / "docs" / "libraries.md"
 STAND_FOR = {"torch": "2.13.0", "torchvision": "0.28.0"}
 # What rushlight itself needs; the package comes from this checkout.
-OURS = ["numpy>=2.0,<3", "ml_dtypes>=0.5,<0.7", "onednn-cpu-gomp==2023.2.0"]
+OURS = [
+    "numpy>=2.0,<3", "ml_dtypes>=0.5,<0.7",
+    "onednn-cpu-gomp==2023.2.0; platform_system == 'Linux' and platform_machine == 'x86_64'",
+]  # fmt: skip
 RTOL, ATOL = 1e-3, 1e-5  # fp32 losses and gradients after a few steps; most agree to 1e-6
 SECONDS = 900  # for all uses of one library
 
@@ -165,6 +168,31 @@ What does not run says why. Names are what is missing most often: `rushlight run
 """
 
 
+TAIL = """
+## Names
+
+`python tools/library_names.py` looks up the 269 points of `tools/library-names.csv` where names of libraries stopped to
+resolve, and prints those that still do. What is not there, and why:
+
+- `cuda.CUDAGraph`, `cuda.graph`: a compiled step replays a graph by itself (`compile(mode="reduce-overhead")`).
+- `cuda.nvtx`, `cuda.profiler`, `cuda.cudart`, `autograd.profiler.emit_nvtx`: marks for NVIDIA's tools; `rushlight.profiler` is there.
+- `cuda.default_generators`, `backends.cuda.SDPAParams`, `can_use_flash_attention`, `cuda.sparse`: questions about PyTorch's own GPU kernels.
+- `_scaled_mm`, `nn.functional.scaled_mm`, `ScalingType`: products of float8 numbers; float8 is stored here, not multiplied.
+- `masked`, `_segment_reduce`, `nested`: not written yet.
+- `onnx.symbolic_opset9`, `symbolic_opset12`, `symbolic_helper`: the older exporter reads TorchScript graphs; `onnx.export` writes
+  recorded programs.
+- `utils._sympy`, `_prims_common`, `compiler.load_compiled_function`, `utils.tensorboard._pytorch_graph`, `PyTorchFileReader`,
+  `autograd._disable_profiler`: inner parts of PyTorch's own machinery.
+- `Tensor._make_wrapper_subclass`: `__torch_dispatch__` is asked of modes, not of classes; subclasses have `__torch_function__`.
+- `distributed.pipelining`, `launcher.api`, `distributed.utils`, `numa`: `rushlight launch` starts ranks; there are no pipelines.
+- `utils.data.graph_settings`: of data pipes, which PyTorch has given up.
+
+Class names are PyTorch's under `rushlight.as_torch()`: `nn.Linear.__module__` is `torch.nn.modules.linear`, so pickles and tables of libraries
+that go by names agree. A `TorchDispatchMode` sees kernels as PyTorch's inner operators, forward and backward; where rushlight
+computes in one kernel what PyTorch does in several and has no name for, the operator is one of `torch.ops.rushlight`.
+"""
+
+
 def words(use: str) -> str:
     return use.replace("_", " ") if not any(c.isdigit() for c in use) else f"`{use}`"
 
@@ -183,7 +211,7 @@ def page(results: dict[str, Any]) -> str:
         rows.append(f"| {row['library']} | {row['version']} | {', '.join(runs)} | {told} |")
         good, total, green = good + len(runs), total + len(uses), green + (not reasons)
     head = HEAD.format(rtol=RTOL, libraries=len(rows), green=green, good=good, total=total)
-    return head + "\n".join(rows) + "\n"
+    return head + "\n".join(rows) + "\n" + TAIL
 
 
 def read(path: Path) -> dict[str, Any]:
