@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -327,3 +328,45 @@ def test_view_answers_only_this_machine(run: Path, host: str, path: str, code: i
         finally:
             server.shutdown()
             thread.join()
+
+
+# -- leaving, and being without a network ----------------------------------------------------------
+
+
+def test_ctrl_c_while_pictures_are_looked_at(tmp_path, monkeypatch) -> None:
+    """It waits for the pictures at hand only, and nothing is left behind."""
+    from rushlight.cli import scan
+
+    root = write_pictures(tmp_path / "photos", 40)
+    looked: list[str] = []
+
+    def look(path: str, *rest: object):
+        looked.append(path)
+        if len(looked) == 5:
+            raise KeyboardInterrupt
+        if len(looked) > 5:
+            time.sleep(0.05)  # all that are ahead would take three seconds
+        return whole(path, *rest)
+
+    whole = scan._look
+    monkeypatch.setattr(scan, "_look", look)
+    monkeypatch.setattr(scan.os, "cpu_count", lambda: 1)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["train", "--data", str(root), *SMALL, "--quiet"]) == 130
+    assert len(looked) < 68 and os.listdir(".") == []
+
+
+def test_a_hub_that_cannot_be_reached(photos: Path, tmp_path, monkeypatch, capsys) -> None:
+    from urllib.error import URLError
+
+    def nothing(*args: object, **more: object) -> None:
+        raise URLError("no network in tests")
+
+    monkeypatch.setattr("rushlight.cli.weights._promised_hash", nothing)
+    monkeypatch.setattr("rushlight.hub.get_dir", lambda: str(tmp_path))
+    args = ["train", "--data", str(photos), "--weights", "hf:timm/resnet18.a1_in1k", "--epochs", "1"]  # fmt: skip
+    assert main([*args, "--size", "48", "--out", str(tmp_path / "run")]) == 2
+    said = capsys.readouterr().err
+    assert "cannot be had: no network in tests. Without a network, place it as" in said
+    assert said.count("\n") == 1

@@ -74,12 +74,15 @@ def scan(listing: Listing, store: Any, side: int, quiet: bool) -> Scan:
 
 def _all(samples: list[Sample], order: list[int], store: Any, side: int) -> Iterator[_Seen]:
     """What is in every file, in order, decoded in threads; only a few are ahead of the reader."""
-    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+    pool = ThreadPoolExecutor(min(8, os.cpu_count() or 1))
+    try:
         paths = iter([samples[i].path for i in order])
         ahead = deque(pool.submit(_look, path, store, side) for path in islice(paths, 64))
         while ahead:
             yield ahead.popleft().result()
             ahead.extend(pool.submit(_look, path, store, side) for path in islice(paths, 1))
+    finally:  # Ctrl-C waits for the pictures at hand, not for those ahead
+        pool.shutdown(cancel_futures=True)
 
 
 def _look(path: str, store: Any, side: int) -> _Seen:

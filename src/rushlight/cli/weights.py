@@ -99,7 +99,10 @@ def _hugging_face(name: str) -> dict[str, Any]:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             hub.download_url_to_file(url, path, hash_prefix=_promised_hash(url))
         except (RuntimeError, OSError) as error:
-            raise UsageError(f"--weights hf:{name}: {' '.join(str(error).split())}") from None
+            why = getattr(error, "reason", None) or " ".join(str(error).split())
+            raise UsageError(
+                f"--weights hf:{name}: {url} cannot be had: {why}. Without a network, place it as {path} by hand"
+            ) from None
     return _read(path)
 
 
