@@ -204,7 +204,7 @@ def groups():
     t = rl.tensor([float(ME)])
     dist.all_reduce(t, group=mesh.get_group("near"))
     assert t.item() == 2 * (ME // 2 * 2) + 1 and mesh.get_local_rank("near") == ME % 2
-    assert mesh["far"].get_group().size() == N // 2 and mesh.get_coordinate() == [ME // 2, ME % 2]
+    assert mesh["far"].get_group().size() == N // 2 and mesh.get_coordinate() == (ME // 2, ME % 2)
     dist.barrier()
     dist.monitored_barrier()
 
