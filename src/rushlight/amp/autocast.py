@@ -16,6 +16,7 @@ from ..core.tensor import Tensor
 from ..operators.memory.casting import cast_to
 from ..runtime import devices
 from ..runtime.thread import CASTING, here, swap
+from . import functions
 from .lists import FLOAT32, LOW_PRECISION, REFUSED, UNSAFE, policies
 
 _HALVES = (dtypes.float16, dtypes.bfloat16)
@@ -42,7 +43,7 @@ class _Casts:
             raise RuntimeError(UNSAFE[op.name])
         if policy == LOW_PRECISION:
             d = self.dtype[place]
-            return tuple([self._low(t, d) if _is_float(t) else t for t in inputs])
+            return tuple([self.low(t, d) if _is_float(t) else t for t in inputs])
         if policy == FLOAT32:
             if op.widens_itself:  # the caller asked for a float32 result
                 return inputs
@@ -68,7 +69,7 @@ class _Casts:
                 return place if self.enabled.get(place) else None
         return None
 
-    def _low(self, t: Tensor, d: dtype) -> Tensor:
+    def low(self, t: Tensor, d: dtype) -> Tensor:
         """`t` in dtype `d`, float64 as it is; a parameter's cast is used again until the block ends."""
         own = t.dtype
         if own is d or own is dtypes.float64:
@@ -149,6 +150,7 @@ class autocast:  # noqa: N801 - the name users write
         self._cache_enabled = given
 
     def __enter__(self) -> autocast:
+        functions.start()
         casts = _casts()
         self._before = (casts.enabled[self.device], casts.dtype[self.device], casts.cache_enabled)
         self._state = here.state

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 # Matrix products and what is made of them: quick in low precision.
 LOW = frozenset(
-    "mm mm_nt mm_tn bmm bmm_nt bmm_tn mv linear addmm conv conv_grad_input conv_grad_weight "
+    "mm mm_nt mm_tn bmm bmm_nt bmm_tn linear addmm conv conv_grad_input conv_grad_weight "
     "lstm_sequence gru_sequence rnn_sequence".split()
 )
-LOW_CUDA = LOW | {"prelu"}
+LOW_CUDA = LOW | {"prelu", "mv"}
 
 # Sums of many terms and functions that grow quickly: they need the digits or the range.
 LOSSES = frozenset(

@@ -44,7 +44,7 @@ def arm(cls: type | None) -> None:
     """Let every public function, those of now and those of later, look at its arguments."""
     if cls is not None:
         overlay(cls)
-    if when_published:
+    if _arm_one in when_published:
         return
     when_published.append(_arm_one)
     for place in sorted(NAMESPACES, key="Tensor".__eq__):  # methods last
@@ -62,7 +62,7 @@ def _arm_one(place: str, name: str, fn: Any) -> None:
     if place == "Tensor" and fn in _originals:
         # A method is a function of its own, as in PyTorch, where `torch.add` is not `Tensor.add`.
         key = (name if name.startswith("__") else "", fn)
-        fn = _methods.setdefault(key, _copy(_originals[fn]))
+        fn = _methods.setdefault(key, copy_of(_originals[fn]))
         NAMESPACES[place][name] = fn
         setattr(Tensor, name, fn)
     if fn not in _originals:
@@ -87,7 +87,7 @@ class _Late:
         return dispatch(getattr(Tensor, self.name), original, args, kwargs)
 
 
-def _copy(fn: FunctionType) -> FunctionType:
+def copy_of(fn: FunctionType) -> FunctionType:
     made = FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
     made.__kwdefaults__ = fn.__kwdefaults__
     made.__annotations__ = fn.__annotations__
@@ -98,7 +98,7 @@ def _copy(fn: FunctionType) -> FunctionType:
 
 def exchange(fn: FunctionType, public: Any) -> None:
     """Make `fn` ask the arguments' classes first; they are told that `public` was called."""
-    original = _originals[fn] = _copy(fn)
+    original = _originals[fn] = copy_of(fn)
     code = original.__code__
     first = code.co_varnames[: min(2, code.co_argcount)]
     rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][: code.co_flags >> 2 & 1]

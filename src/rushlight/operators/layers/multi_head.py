@@ -308,8 +308,9 @@ def _attend(parts: list[Tensor], mask: Any, drop: float, is_causal: bool) -> Ten
 
 
 def _with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Any, drop: float) -> tuple[Tensor, Tensor]:
-    scores = (q * math.sqrt(1.0 / q._a.shape[-1])) @ k.transpose(-2, -1)
-    weights = (scores if mask is None else scores + mask).softmax(-1)
+    q, k = q * math.sqrt(1.0 / q._a.shape[-1]), k.transpose(-2, -1)
+    scores = q @ k if mask is None else NAMESPACES["torch"]["baddbmm"](mask, q, k)
+    weights = scores.softmax(-1)
     if drop > 0.0:
         weights = dropout(weights, drop)
     return weights @ v, weights

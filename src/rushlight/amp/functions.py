@@ -1,0 +1,165 @@
+"""Functions that autocast casts as a whole: their arguments first, and nothing inside.
+
+PyTorch decides at the function that a user calls. Ops are cast one by one (autocast.py, lists.py), which is the same
+for functions of one op; for those that check dtypes or consist of several ops it is not. They are redirected when
+the first autocast block is entered, and cost nothing before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from ..base import dtypes
+from ..core.public import NAMESPACES, when_published
+from ..core.redirecting import redirect
+from ..core.tensor import Tensor
+from ..operators.memory.casting import cast_to
+from ..runtime import devices
+from ..runtime.thread import CASTING, here, swap
+from .lists import FLOAT32, LOW_PRECISION, WIDEST
+
+_LOSSES = (
+    "cosine_embedding_loss hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss mse_loss "
+    "multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss smooth_l1_loss soft_margin_loss "
+    "triplet_margin_loss binary_cross_entropy_with_logits cross_entropy"
+)
+_PRODUCTS = (
+    "conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d prelu scaled_dot_product_attention addmm addbmm "
+    "baddbmm matmul linalg.vecdot"
+)
+# Device type -> policy -> names as PyTorch's lists have them; linalg. and fft. are namespaces.
+_TABLE = {
+    "cpu": {
+        LOW_PRECISION: _PRODUCTS,
+        FLOAT32: f"{_LOSSES} ctc_loss binary_cross_entropy grid_sample polar prod quantile nanquantile stft cdist trace "
+        "view_as_complex cholesky cholesky_inverse cholesky_solve inverse lu_solve orgqr ormqr pinverse geqrf qr svd "
+        "triangular_solve avg_pool3d max_pool3d max_unpool1d max_unpool2d max_unpool3d adaptive_avg_pool3d "
+        "adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d fractional_max_pool2d_with_indices "
+        "fractional_max_pool3d_with_indices pad local_response_norm lp_pool3d "
+        "linalg.cond linalg.matrix_rank linalg.solve linalg.cholesky linalg.cholesky_ex linalg.svd linalg.svdvals "
+        "linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.inv linalg.inv_ex linalg.householder_product "
+        "linalg.tensorinv linalg.tensorsolve linalg.qr linalg.lstsq linalg.lu_solve "
+        "fft.fft fft.ifft fft.fft2 fft.ifft2 fft.fftn fft.ifftn fft.rfft fft.irfft fft.rfft2 fft.irfft2 fft.rfftn "
+        "fft.irfftn fft.hfft fft.ihfft",
+        WIDEST: "index_copy",
+    },
+    "cuda": {
+        LOW_PRECISION: f"{_PRODUCTS} addmv addr einsum chain_matmul linalg.multi_dot lstm_cell gru_cell rnn_tanh_cell "
+        "rnn_relu_cell",
+        FLOAT32: f"{_LOSSES} group_norm cosine_similarity normalize dist pdist cdist renorm logsumexp interpolate",
+        WIDEST: "bilinear dot vdot grid_sample tensordot index_copy",
+    },
+}  # fmt: skip
+_PLACES = ("torch", "functional", "Tensor")
+
+
+def _by_name() -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for device_type, lists in _TABLE.items():
+        for policy, names in lists.items():
+            for name in names.split():
+                found.setdefault(name, {})[device_type] = policy
+    return found
+
+
+POLICIES = _by_name()
+_done: set[FunctionType] = set()  # those that were redirected, for good
+_started: list[bool] = []
+
+
+def start() -> None:
+    """Redirect the functions of the table, those of now and those that are loaded later."""
+    if _started:
+        return
+    _started.append(True)
+    when_published.append(_meet)
+    for place in list(NAMESPACES):
+        for name, fn in list(NAMESPACES[place].items()):
+            _meet(place, name, fn)
+
+
+def _meet(place: str, name: str, fn: Any) -> None:
+    label = name if place in _PLACES else f"{place}.{name}"
+    policy = POLICIES.get(label)
+    if policy is None or not isinstance(fn, FunctionType) or fn in _done:
+        return
+    _done.add(fn)
+
+    def run(original: Callable, args: tuple, kwargs: dict) -> Any:
+        if not here.state & CASTING or kwargs.get("out") is not None:
+            return original(*args, **kwargs)
+        return _cast_and_run(label, policy, original, args, kwargs)
+
+    redirect(fn, run)
+
+
+def _cast_and_run(
+    label: str, policy: dict[str, int], original: Callable, args: tuple, kwargs: dict
+) -> Any:
+    casts = here.casts
+    tensors = list(_tensors((*args, *kwargs.values())))
+    place = next((devices.device_of(t._a).type for t in tensors), None)
+    want = policy.get(place) if place is not None and casts.enabled.get(place) else None
+    if want is None or _is_exempt(label, args, kwargs):
+        return original(*args, **kwargs)
+    weighted = label in ("mse_loss", "l1_loss") and kwargs.get("weight") is not None
+    cast = None if weighted else _caster(casts, want, place, tensors)
+    if cast is not None:
+        args = tuple([_each(a, cast) for a in args])
+        kwargs = {k: _each(a, cast) for k, a in kwargs.items()}
+    before = swap(CASTING, 0)
+    try:
+        return original(*args, **kwargs)
+    finally:
+        swap(CASTING, before)
+
+
+def _caster(casts: Any, want: int, place: Any, tensors: list[Tensor]) -> Any:
+    """What is done to each floating tensor; None where they stay as they are."""
+    if want == LOW_PRECISION:
+        return lambda t: casts.low(t, casts.dtype[place])
+    if want == WIDEST:
+        kinds = {t.dtype for t in tensors}
+        if len(kinds) < 2 or dtypes.float64 in kinds:
+            return None
+        return lambda t: cast_to(t, dtypes.float32)
+    halves = (dtypes.float16, dtypes.bfloat16)
+    return lambda t: cast_to(t, dtypes.float32) if t.dtype in halves else t
+
+
+def _is_exempt(label: str, args: tuple, kwargs: dict) -> bool:
+    """Forms of a function that PyTorch computes by others, which are in no list."""
+    if label == "interpolate":
+        mode = kwargs.get("mode", args[3] if len(args) > 3 else "nearest")
+        return mode == "area"
+    if label == "pad":
+        mode = kwargs.get("mode", args[2] if len(args) > 2 else "constant")
+        given = kwargs.get("pad", args[1] if len(args) > 1 else ())
+        return mode not in ("reflect", "replicate") or (mode == "reflect" and len(given) == 6)
+    if label == "local_response_norm":
+        return args[0]._a.ndim == 3
+    if label == "max_pool3d":
+        return bool(kwargs.get("return_indices", args[6] if len(args) > 6 else False))
+    return False
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, Tensor) and value._a.dtype.kind in "fV"
+
+
+def _tensors(values: Any) -> Any:
+    for value in values:
+        if _is_float(value):
+            yield value
+        elif value.__class__ in (list, tuple):
+            yield from _tensors(value)
+
+
+def _each(value: Any, cast: Callable) -> Any:
+    if _is_float(value):
+        return cast(value)
+    if value.__class__ in (list, tuple):
+        return value.__class__([_each(v, cast) for v in value])
+    return value
