@@ -370,3 +370,16 @@ def test_a_hub_that_cannot_be_reached(photos: Path, tmp_path, monkeypatch, capsy
     said = capsys.readouterr().err
     assert "cannot be had: no network in tests. Without a network, place it as" in said
     assert said.count("\n") == 1
+
+
+def test_a_run_is_repeated_from_another_folder(tmp_path, monkeypatch) -> None:
+    """`args.json` means the pictures that the run meant, though others of that name lie here."""
+    write_pictures(tmp_path / "a" / "photos", 8)
+    monkeypatch.chdir(tmp_path / "a")
+    assert main(["train", "--data", "photos", *SMALL, "--out", "run", "--quiet"]) == 0
+    (tmp_path / "b" / "photos").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "b")
+    assert main(["train", "--config", "../a/run/args.json", "--out", "run", "--quiet"]) == 0
+    one, two = (json.loads((tmp_path / x / "run" / "args.json").read_text())["settings"] for x in "ab")  # fmt: skip
+    assert two.pop("data") == str(tmp_path / "a" / "photos") and one.pop("data") == "photos"
+    assert one == two

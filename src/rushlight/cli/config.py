@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from .errors import UsageError
@@ -96,6 +97,16 @@ def arguments(args: Any) -> list[str]:
     return parts
 
 
+def _from_there(name: str, value: Any, folder: Any) -> Any:
+    """A setting of a run; files are those that it meant in its folder, wherever this one is."""
+    if name not in ("data", "weights") or not (isinstance(value, str) and isinstance(folder, str)):
+        return value
+    place = os.path.join(folder, value)
+    if not os.path.exists(place) or (os.path.exists(value) and os.path.samefile(value, place)):
+        return value
+    return place
+
+
 def read_file(path: str) -> dict[str, Any]:
     """The settings of a TOML file, by the names of the options, with or without a [train] table; or a run's args.json."""
     import json
@@ -114,7 +125,10 @@ def read_file(path: str) -> dict[str, Any]:
         inner = content.get("settings") if isinstance(content, dict) else None
         if not isinstance(inner, dict):
             raise UsageError(f"--config {path} is not the args.json of a run")
-        return {name: inner[name] for name in DEFAULTS if inner.get(name) is not None}
+        kept = {name: inner[name] for name in DEFAULTS if inner.get(name) is not None}
+        return {
+            name: _from_there(name, value, content.get("folder")) for name, value in kept.items()
+        }
     inner = content.get("train")
     found = inner if isinstance(inner, dict) and len(content) == 1 else content
     names = (*DEFAULTS, *OTHERS)

@@ -63,7 +63,7 @@ def _in_folder(args: Any, wanted: str | None) -> int:
         return _look_only(args, run)
     if not args.quiet:
         same = wanted is None or os.path.normpath(wanted) == os.path.normpath(args.out)
-        _introduce(args, images, run, (why, reason), "" if same else wanted)
+        _introduce(args, images, run, (why, reason), "" if same else wanted or "")
         _engine_note(device)
     return _whole(args, source, images, run, device, why)
 
