@@ -52,6 +52,7 @@ class Matching:
 
     def _elsewhere(self, expected: Callable[[], Any]) -> Any:
         """Change to another path that began in the same way and goes on as `expected` asks."""
+        self._take_back()
         cursor, left = self.cursor, self.cursor.path
         bound = dict(self.bound)
         for other in self.paths:
@@ -66,6 +67,14 @@ class Matching:
             cursor.now, self.bound = kept, dict(bound)
             cursor.change(left)
         return None
+
+    def _take_back(self) -> None:
+        """Forget inputs that a comparison took before it failed: no other path has to know them."""
+        cursor, path = self.cursor, self.cursor.path
+        for v in [v for v in self.bound if path.bound_at[v] >= cursor.at]:
+            del self.bound[v]
+            self.shown.pop(v, None)
+            cursor.now[v] = None
 
     def _bind_again(self, left: Path, other: Path, bound: dict[int, Any]) -> None:
         """Inputs with the values they had when they were met."""

@@ -36,6 +36,7 @@ class Path(Running):
         self.layouts: list[Slot] = []
         self.renamed: dict[int, Slot] = {}  # slots that have another number in the program
         self.inputs: dict[int, int] = {}  # our number -> which argument of the program
+        self.bound_at: dict[int, int] = {}  # our number -> the event that takes it
         self.ear, self.pairing = second, pairing
         self.events: list[Step | Macro] = []
         self.steps: list[Step] = []  # all kernels, those of macros included
@@ -67,6 +68,7 @@ class Path(Running):
         if value.number in self.pairing.inputs:
             number = self._new(value)
             self.inputs[number] = len(self.inputs)
+            self.bound_at[number] = len(self.events)
             return BIND, number
         if value.storage.kind == MADE:
             raise CannotCapture("an array appears from nowhere")

@@ -169,6 +169,8 @@ class Tracer(Hearing):
         """A kernel that the path does not expect next."""
         attrs = given or {}
         with self.lock:
+            if self._on_path():
+                self._take_back()
             if self._on_path() and self._is_light(kernel, arrays, attrs):
                 return run(kernel, cls, arrays, attrs, alone=True)
             cursor = self.cursor
