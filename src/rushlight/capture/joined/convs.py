@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...runtime.door import KERNELS, Kernel
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
 NOWHERE = 255  # the place of a maximum that relu made zero: no gradient passes
 
@@ -19,7 +22,7 @@ def _windows(a: Any, window: tuple[int, int]) -> list[Any]:
 
 
 def _conv_pool(
-    xp: Any, x: Any, w: Any, b: Any, *, window: tuple[int, int], relu: bool, **how: Any
+    xp: ArrayModule, x: Any, w: Any, b: Any, *, window: tuple[int, int], relu: bool, **how: Any
 ) -> tuple:
     """The maxima of side-by-side windows of a convolution, and their places in the windows."""
     seen = _windows(KERNELS["conv"].generic(xp, x, w, b, **how), window)
@@ -34,7 +37,7 @@ def _conv_pool(
     return best, places
 
 
-def _spread(xp: Any, g: Any, places: Any, shape: tuple, window: tuple[int, int]) -> Any:
+def _spread(xp: ArrayModule, g: Any, places: Any, shape: tuple, window: tuple[int, int]) -> Any:
     """The gradient of the convolution: zero but at the windows' maxima."""
     dense = xp.zeros(shape, g.dtype)
     for k, at in enumerate(_windows(dense, window)):
@@ -43,7 +46,7 @@ def _spread(xp: Any, g: Any, places: Any, shape: tuple, window: tuple[int, int])
 
 
 def _conv_pool_grad_input(
-    xp: Any, g: Any, places: Any, w: Any, *, x_shape: tuple, y_shape: tuple,
+    xp: ArrayModule, g: Any, places: Any, w: Any, *, x_shape: tuple, y_shape: tuple,
     window: tuple[int, int], **how: Any,
 ) -> Any:  # fmt: skip
     dense = _spread(xp, g, places, y_shape, window)
@@ -51,7 +54,7 @@ def _conv_pool_grad_input(
 
 
 def _conv_pool_grads(
-    xp: Any, g: Any, places: Any, x: Any, *, w_shape: tuple, y_shape: tuple,
+    xp: ArrayModule, g: Any, places: Any, x: Any, *, w_shape: tuple, y_shape: tuple,
     window: tuple[int, int], **how: Any,
 ) -> tuple:  # fmt: skip
     dense = _spread(xp, g, places, y_shape, window)

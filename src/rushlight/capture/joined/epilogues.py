@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...runtime.door import KERNELS, Kernel
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
-def _linear_relu(xp: Any, x: Any, w: Any, b: Any) -> Any:
+
+def _linear_relu(xp: ArrayModule, x: Any, w: Any, b: Any) -> Any:
     return xp.maximum(KERNELS["linear"].generic(xp, x, w, b), 0)
 
 
-def _linear_gelu(xp: Any, x: Any, w: Any, b: Any) -> Any:
+def _linear_gelu(xp: ArrayModule, x: Any, w: Any, b: Any) -> Any:
     return KERNELS["gelu"].generic(xp, KERNELS["linear"].generic(xp, x, w, b), approximate="tanh")
 
 
-def _linear_grads(xp: Any, g: Any, x: Any) -> tuple:
+def _linear_grads(xp: ArrayModule, g: Any, x: Any) -> tuple:
     return KERNELS["mm_tn"].generic(xp, g, x), g.sum(axis=0, dtype=g.dtype)
 
 
-def _mm_masked(xp: Any, g: Any, w: Any, y: Any) -> Any:
+def _mm_masked(xp: ArrayModule, g: Any, w: Any, y: Any) -> Any:
     gx = KERNELS["mm"].generic(xp, g, w)
     return gx if y is None else KERNELS["relu_grad"].generic(xp, gx, y)
 
 
-def _linear_backward(xp: Any, g: Any, x: Any, w: Any, y: Any) -> tuple:
+def _linear_backward(xp: ArrayModule, g: Any, x: Any, w: Any, y: Any) -> tuple:
     return (_mm_masked(xp, g, w, y), *_linear_grads(xp, g, x))
 
 
 def _cross_entropy_step(
-    xp: Any, x: Any, target: Any, gy: Any, *, ignore_index: int, reduction: str
+    xp: ArrayModule, x: Any, target: Any, gy: Any, *, ignore_index: int, reduction: str
 ) -> tuple:
     attrs = {"ignore_index": ignore_index, "reduction": reduction}
     wide = gy.dtype != x.dtype  # the loss has its gradient's dtype

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...runtime.door import KERNELS, Kernel
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
 
 class Step(NamedTuple):
@@ -19,7 +22,9 @@ class Step(NamedTuple):
     attrs: tuple[tuple[str, Any], ...]
 
 
-def _body(xp: Any, *arrays: Any, steps: tuple[Step, ...], dtype: str, code: bytes = b"") -> Any:
+def _body(
+    xp: ArrayModule, *arrays: Any, steps: tuple[Step, ...], dtype: str, code: bytes = b""
+) -> Any:
     """The steps one after another: what any array library can do."""
     values: list[Any] = []
     for step in steps:

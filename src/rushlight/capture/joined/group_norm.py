@@ -5,11 +5,14 @@ What stands between the norm and SiLU is never kept: the derivative finds it aga
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...operators.made_of.precision import widen
 from ...runtime.door import KERNELS
 from .parts import Part, join
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
 
 def _affine(part: Part, x: Any, weight: Any, bias: Any, eps: float, shape: tuple) -> tuple:
@@ -41,7 +44,7 @@ def _fit(part: Part, arrays: list, attrs: dict) -> list:
 
 
 def _backward(
-    xp: Any, g: Any, x: Any, weight: Any, bias: Any, mean: Any, rstd: Any, *, eps: float, shape: tuple
+    xp: ArrayModule, g: Any, x: Any, weight: Any, bias: Any, mean: Any, rstd: Any, *, eps: float, shape: tuple
 ) -> tuple:  # fmt: skip
     """Gradients of x, and of weight and bias in their shapes."""
     wide = [widen(xp, a) for a in (x, g, weight, bias)]

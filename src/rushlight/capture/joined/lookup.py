@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...runtime.door import KERNELS
 from .parts import join
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
-def _body(xp: Any, table: Any, indices: Any, other: Any, **how: Any) -> Any:
+
+def _body(xp: ArrayModule, table: Any, indices: Any, other: Any, **how: Any) -> Any:
     out = KERNELS["embedding"].generic(xp, table, indices, **how)
     out += other
     return out

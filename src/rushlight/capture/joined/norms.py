@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...runtime.door import KERNELS
 from .parts import Part, join
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
 
 def _train(part: Part, x: Any, weight: Any, bias: Any, *other: Any, **how: Any) -> tuple:
@@ -24,7 +27,7 @@ def _positive(part: Part, arrays: list, attrs: dict) -> list:
 
 
 def _relu_grad(
-    xp: Any, g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, *, eps: float
+    xp: ArrayModule, g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, *, eps: float
 ) -> tuple:
     """The sign of relu's output is found again from the normalised numbers."""
     shape = (1, -1) + (1,) * (x.ndim - 2)

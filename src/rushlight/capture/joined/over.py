@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...runtime.door import KERNELS, Kernel
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+
 
 def _cross_entropy_grad_over(
-    xp: Any, gy: Any, x: Any, stats: Any, target: Any, *, ignore_index: int, reduction: str
+    xp: ArrayModule, gy: Any, x: Any, stats: Any, target: Any, *, ignore_index: int, reduction: str
 ) -> None:
     how = {"ignore_index": ignore_index, "reduction": reduction}
     x[...] = KERNELS["cross_entropy_grad"].generic(xp, gy, x, stats, target, **how)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ...base.dtypes import float32, from_np
 from ...runtime import devices
 from ...runtime.door import KERNELS, Kernel, run
 from .compare import differ_little
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
 Part = Callable[..., Any]  # part(kernel, *arrays, **attrs) runs a kernel
 By = Callable[
@@ -29,13 +32,13 @@ _FEW = 1 << 20  # so many numbers are compared by NumPy: a device would compile 
 def generic_by(by: By) -> Callable[..., Any]:
     """The generic body of a kernel that is computed part by part."""
 
-    def body(xp: Any, *arrays: Any, **attrs: Any) -> Any:
+    def body(xp: ArrayModule, *arrays: Any, **attrs: Any) -> Any:
         return by(partial(_generic, xp), *arrays, **attrs)
 
     return body
 
 
-def _generic(xp: Any, kernel: str, *arrays: Any, **attrs: Any) -> Any:
+def _generic(xp: ArrayModule, kernel: str, *arrays: Any, **attrs: Any) -> Any:
     return KERNELS[kernel].generic(xp, *arrays, **attrs)
 
 

@@ -6,12 +6,17 @@ change places and signs: (a c1 + b s2, b c2 - a s1).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .parts import Part, join
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
-def empty_in_order(xp: Any, shape: tuple[int, ...], dtype: Any, order: tuple[int, ...]) -> Any:
+
+def empty_in_order(
+    xp: ArrayModule, shape: tuple[int, ...], dtype: Any, order: tuple[int, ...]
+) -> Any:
     """A new array whose axes lie in memory in this order, the last one innermost."""
     out = xp.empty(tuple([shape[axis] for axis in order]), dtype)
     return out.transpose([order.index(axis) for axis in range(len(shape))])
@@ -31,7 +36,9 @@ def rotary_into(x: Any, cos: Any, sin: Any, *, out: Any, back: bool, order: tupl
         out[..., h:] += second * high
 
 
-def _body(xp: Any, x: Any, cos: Any, sin: Any, *, back: bool, order: tuple[int, ...]) -> Any:
+def _body(
+    xp: ArrayModule, x: Any, cos: Any, sin: Any, *, back: bool, order: tuple[int, ...]
+) -> Any:
     out = empty_in_order(xp, x.shape, x.dtype, order)
     rotary_into(x, cos, sin, out=out, back=back, order=order)
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -32,6 +32,9 @@ from .convs import JOINED_CONVS
 from .epilogues import JOINED
 from .head import JOINED_HEADS
 from .parts import PARTS, agrees
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
 _JOINED = JOINED | JOINED_CONVS | JOINED_HEADS | frozenset(PARTS) | {"fused"}
 _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}
@@ -180,7 +183,7 @@ def _wide(a: Any) -> Any:
     return run(KERNELS["cast"], cupy.ndarray, (a,), attrs)
 
 
-def _agree(xp: Any, a: Any, b: Any) -> bool:
+def _agree(xp: ArrayModule, a: Any, b: Any) -> bool:
     tolerance = 3e-2 if a.dtype.itemsize == 2 else 1e-3 if a.dtype.itemsize == 4 else 1e-8
     b = xp.asarray(b)
     if a.dtype == np.uint8:  # places of maxima: rounding makes some numbers equal

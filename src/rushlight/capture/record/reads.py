@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from ..program.slots import Slot
 
 
 class Reading:
     """One host read: which slot, where, and whether anybody looked at the number."""
 
-    def __init__(self, recorder: Any, slot: Any, line: str) -> None:
+    def __init__(self, recorder: Any, slot: Slot, line: str) -> None:
         self.recorder = recorder
         self.slot = slot
         self.line = line

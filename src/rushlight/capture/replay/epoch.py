@@ -7,7 +7,7 @@ instruction reads the next places and raises the counter, others gather those ro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from ...core.tensor import Tensor, tensor_over, wrap
 from ...runtime.devices import backend_of, device_of
 from ...runtime.door import Kernel, run
 
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+
 _KEPT = 4  # loaders that one function remembers
 
 
-def _next_places(xp: Any, order: Any, at: Any, *, n: int) -> Any:
+def _next_places(xp: ArrayModule, order: Any, at: Any, *, n: int) -> Any:
     places = order.take(at * n + xp.arange(n))
     at[...] = at + 1
     return places
