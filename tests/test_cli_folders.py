@@ -383,3 +383,19 @@ def test_a_run_is_repeated_from_another_folder(tmp_path, monkeypatch) -> None:
     one, two = (json.loads((tmp_path / x / "run" / "args.json").read_text())["settings"] for x in "ab")  # fmt: skip
     assert two.pop("data") == str(tmp_path / "a" / "photos") and one.pop("data") == "photos"
     assert one == two
+
+
+def test_a_folder_that_cannot_be_read_is_not_passed_over(run: Path, tmp_path, monkeypatch, capsys) -> None:  # fmt: skip
+    hidden = write_pictures(tmp_path / "photos", 8) / "dots" / "more"
+    hidden.mkdir()
+    seen = os.scandir
+
+    def scandir(path):
+        if os.fspath(path) == str(hidden):
+            raise PermissionError(13, "Permission denied", str(hidden))
+        return seen(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    for words in (["train", "--data", str(tmp_path / "photos"), *SMALL], ["predict", str(run), str(tmp_path)]):  # fmt: skip
+        assert main(words) == 2
+        assert f"{hidden} cannot be read: Permission denied" in capsys.readouterr().err

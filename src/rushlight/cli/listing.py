@@ -7,7 +7,7 @@ import io
 import os
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from .errors import UsageError, printable
 from .pictures import ENDINGS
@@ -104,10 +104,15 @@ def _of_classes(root: str, classes: list[str], part: str) -> tuple[list[Sample],
     return samples, others
 
 
+def _unreadable(error: OSError) -> NoReturn:
+    """A folder of pictures that nobody sees would be missed in silence."""
+    raise UsageError(f"{error.filename} cannot be read: {error.strerror or error}") from None
+
+
 def walk(folder: str) -> Iterator[str]:
     """All files under a folder, in a fixed order, through links but never twice through the same folder."""
     seen: set[tuple[int, int]] = set()
-    for root, inner, files in os.walk(folder, followlinks=True):
+    for root, inner, files in os.walk(folder, onerror=_unreadable, followlinks=True):
         status = os.stat(root)
         if (status.st_dev, status.st_ino) in seen:
             inner.clear()
