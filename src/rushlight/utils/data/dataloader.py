@@ -13,7 +13,6 @@ from ...data.loader import DataLoader
 from ...data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from ...data.worker import get_worker_info
 
-
 # Types that libraries annotate with.
 _collate_fn_t = Callable[[list], Any]
 _worker_init_fn_t = Callable[[int], None]
