@@ -32,7 +32,9 @@ def a_convolutional_net_and_its_file() -> object:
     keras.utils.set_random_seed(0)
     x = np.random.default_rng(0).normal(size=(4, 8, 8, 3)).astype("float32")
     inputs = keras.Input((8, 8, 3))
-    h = keras.layers.Conv2D(4, 3, padding="same", activation="gelu", kernel_initializer="ones")(inputs)
+    h = keras.layers.Conv2D(4, 3, padding="same", activation="gelu", kernel_initializer="ones")(
+        inputs
+    )
     h = keras.layers.GlobalAveragePooling2D()(keras.layers.MaxPooling2D()(h))
     model = keras.Model(inputs, keras.layers.Dense(3, kernel_initializer="ones")(h))
     model.save("net.keras")

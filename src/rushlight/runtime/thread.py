@@ -39,7 +39,9 @@ class _Here(threading.local):
     packing_refused: str | None = None  # why no hooks may be set in this block
     pack: Any = None  # what packs a node, while PACKING
     function_modes: tuple[Any, ...] = ()  # the innermost last, see core/overriding.py
-    dispatching: Any = None  # the operator that a TorchDispatchMode is asked about, see _aten/seen.py
+    dispatching: Any = (
+        None  # the operator that a TorchDispatchMode is asked about, see _aten/seen.py
+    )
     replicating = False  # plain tensors count as replicated beside a DTensor
     unasked = 0  # whether classes of arguments, or nobody at all, answer for public functions
     walk: Any = None  # the backward pass under way, the outermost one, see `tape.at_end`

@@ -1,6 +1,7 @@
 """Numbers made of an mt19937's words: natively, in vectors, where the extension was built; else by NumPy."""
 
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ _FEW = 64  # draws for which NumPy is as quick
 def _native() -> Any:
     """The extension, if it reads NumPy's generator rightly: the draws of both are compared once."""
     try:
-        from . import _native as library  # type: ignore[attr-defined]
+        library = import_module("._native", __package__)
     except ImportError:
         return None
     from numpy.random import MT19937

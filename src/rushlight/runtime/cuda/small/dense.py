@@ -192,9 +192,7 @@ def weight_and_bias(g: DeviceArray, x: DeviceArray) -> tuple | None:
     return tiled("tn", g, x, n, k, rows, sums=sums), sums
 
 
-def _backward_few(
-    g: DeviceArray, x: DeviceArray | None, w: Any, mask: Any, bias: bool
-) -> tuple:
+def _backward_few(g: DeviceArray, x: DeviceArray | None, w: Any, mask: Any, bias: bool) -> tuple:
     """What is asked for of (gradient of x, of w, of the bias): by giving w, x and `bias`."""
     k = w.shape[1] if x is None else x.shape[1]
     key = (g.shape, k, g.dtype, x is None, w is None, bias, device())
