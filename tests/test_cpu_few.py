@@ -30,7 +30,8 @@ def plain_conv(x: Any, w: Any, b: Any, stride: int, padding: int) -> Any:
     ("n", "size", "k", "stride", "padding"),
     [(1, 2, 1, 1, 0), (1, 2, 3, 1, 1), (2, 4, 3, 2, 1), (1, 5, 3, 1, 1), (7, 2, 2, 1, 0)],
 )
-def test_convolutions_of_few_places(n, size, k, stride, padding, last, device) -> None:
+def test_convolutions_of_few_places(n, size, k, stride, padding, last, device, monkeypatch) -> None:
+    monkeypatch.setattr(rl.backends.cudnn, "allow_tf32", False)
     x, w, b = numbers(n, 24, size, size), numbers(40, 24, k, k), numbers(40)
     given = [rl.tensor(a).to(device) for a in (x, w)]
     given = [a.to(memory_format=rl.channels_last) if f else a for a, f in zip(given, last)]

@@ -96,6 +96,8 @@ def test_forward_agrees_with_torch(row: Row, dtype: str, device: str) -> None:
     torch = oracle()
     if len(row.specs()) == 0 and device != "cpu":
         pytest.skip("no tensor argument")
+    if device != "cpu" and (row.id or "").startswith("bytes"):
+        pytest.skip("PyTorch resizes bytes in whole numbers on the CPU alone")
     theirs = call(torch, row, torch_tensors(row, dtype))
     assert_same(row, call(rl, row, tensors(row, dtype, device)), theirs, dtype)
 

@@ -48,8 +48,9 @@ _TABLE = {
     "cuda": {
         LOW_PRECISION: f"{_PRODUCTS} addmv addr einsum chain_matmul linalg.multi_dot lstm_cell gru_cell rnn_tanh_cell "
         "rnn_relu_cell",
-        FLOAT32: f"{_LOSSES} group_norm cosine_similarity normalize dist pdist cdist renorm logsumexp interpolate",
-        WIDEST: "bilinear dot vdot grid_sample tensordot index_copy",
+        FLOAT32: f"{_LOSSES} multilabel_soft_margin_loss group_norm cosine_similarity normalize dist pdist cdist renorm "
+        "logsumexp interpolate square sum_to_size mvlgamma special.multigammaln __rtruediv__",
+        WIDEST: "bilinear dot vdot grid_sample tensordot index_copy scatter_add index_put",
     },
 }  # fmt: skip
 _PLACES = ("torch", "functional", "Tensor")
@@ -105,7 +106,7 @@ def _cast_and_run(
     if want is None or _is_exempt(label, args, kwargs):
         return original(*args, **kwargs)
     weighted = label in ("mse_loss", "l1_loss") and kwargs.get("weight") is not None
-    cast = None if weighted else _caster(casts, want, place, tensors)
+    cast = None if weighted and place == "cpu" else _caster(casts, want, place, tensors)
     if cast is not None:
         args = tuple([_each(a, cast) for a in args])
         kwargs = {k: _each(a, cast) for k, a in kwargs.items()}

@@ -27,7 +27,7 @@ def source(name: str) -> str:
     """The text of `kernels/<name>`, read once."""
     text = _texts.get(name)
     if text is None:
-        text = _texts[name] = (_KERNELS / name).read_text()
+        text = _texts[name] = (_KERNELS / name).read_bytes().decode()
     return text
 
 

@@ -310,7 +310,7 @@ def _known() -> dict[str, int]:
     global _choices
     if _choices is None:
         try:
-            _choices = json.loads(_file().read_text())
+            _choices = json.loads(_file().read_bytes())
         except (OSError, ValueError):
             _choices = {}
     return _choices

@@ -152,6 +152,8 @@ class _Descriptors:
         return made
 
     def __del__(self) -> None:
+        if c_void_p is None:  # the interpreter is going, and the driver frees what it holds
+            return
         for kind, made in self.held:
             getattr(self.lib.lib, f"cudnnDestroy{kind}Descriptor")(c_void_p(made))
 
