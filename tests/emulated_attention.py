@@ -18,11 +18,12 @@ from rushlight.nn import functional as F
 
 
 def product(
-    x: Any, y: Any, flip_x: bool, flip_y: bool, *rest: Any, wide: bool = False, **more: Any
+    x: Any, y: Any, flip_x: bool, flip_y: bool, bias: Any = None, *rest: Any, **more: Any
 ) -> Any:
     """What cuBLASLt would answer."""
     a, b = emulated_capture.on_host(x), emulated_capture.on_host(y)
     made = (a.swapaxes(-1, -2) if flip_x else a) @ (b.swapaxes(-1, -2) if flip_y else b)
+    made = made if bias is None else made + emulated_capture.on_host(bias)
     out = cupy.ndarray(made.shape, np.float32)
     emulated_capture.on_host(out)[...] = made
     return out
@@ -87,17 +88,32 @@ def check_dropout(rng: np.random.Generator) -> None:
     assert ((again != 0) != kept).any()
 
 
+def check_addmm(rng: np.random.Generator) -> None:
+    """A product with a vector, a row or a matrix added, scaled and not."""
+    x, y = [rng.standard_normal(s).astype(np.float32) for s in ((5, 7), (7, 6))]
+    for shape, how in (((6,), {}), ((1, 6), {}), ((5, 6), {}), ((6,), {"alpha": 2, "beta": 0.5})):
+        found = []
+        for on in ("cuda", "cpu"):
+            b = rl.tensor(np.arange(np.prod(shape), dtype=np.float32).reshape(shape)).to(on)
+            b.requires_grad_()
+            out = rl.addmm(b, rl.tensor(x).to(on), rl.tensor(y).to(on), **how)
+            found.append([_values(out, on), _values(rl.autograd.grad(out.sum(), b)[0], on)])
+        for mine, want in zip(*found):
+            np.testing.assert_allclose(mine, want, rtol=2e-5, atol=2e-5)
+
+
 def main() -> None:
     emulated_capture.install()
-    from rushlight.runtime.cuda.bodies import attention_products
+    from rushlight.runtime.cuda.bodies import attention_products, products
     from rushlight.runtime.cuda.bodies.stream import Stream
 
-    attention_products.product = product
+    attention_products.product = products.product = product
     cupy.cuda.Device, Stream._write = Device, write_state
     rl.manual_seed(3)
     rng = np.random.default_rng(0)
     check_forms(rng)
     check_dropout(rng)
+    check_addmm(rng)
     print("equal")
 
 

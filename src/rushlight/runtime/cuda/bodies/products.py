@@ -13,6 +13,7 @@ import numpy as np
 from ....base.config import settings
 from ....base.shapes import broadcast_shapes
 from ...door import kernel_for
+from ..code.variants import compute
 from ..library.cublaslt import TF32, TYPES, Matrix, Plan, Product, is_capturing, library
 from ..small import dense
 from .fills import copied, row_major
@@ -247,6 +248,17 @@ def linear(x: Any, w: Any, b: Any, *, activation: str = "") -> Any:
     shape = x.shape
     rows = _side_by_side(x, 1)
     return product(rows, w, False, True, b, epilogue).reshape(*shape[:-1], w.shape[0])
+
+
+@kernel_for("cuda", "addmm")
+def addmm(b: Any, x: Any, y: Any, *, beta: Any, alpha: Any) -> Any:
+    """`x @ y + b`: cuBLASLt adds a row that is the same for all, another launch adds a matrix."""
+    if not _takes(x, y) or b.dtype != x.dtype or alpha != 1 or beta != 1:
+        return NotImplemented
+    if b.strides[0] == 0 or b.shape[0] == 1:
+        return product(x, y, False, False, row_major(b[0]), "bias")
+    made = product(x, y, False, False)
+    return compute("add", (made, b), (), made)
 
 
 @kernel_for("cuda", "linear_grads")
