@@ -102,6 +102,19 @@ def check_addmm(rng: np.random.Generator) -> None:
             np.testing.assert_allclose(mine, want, rtol=2e-5, atol=2e-5)
 
 
+def check_group_norm(rng: np.random.Generator) -> None:
+    arrays = [rng.standard_normal(s).astype(np.float32) for s in ((2, 6, 3, 5), (6,), (6,))]
+    found = []
+    for on in ("cuda", "cpu"):
+        x, w, b = [rl.tensor(a).to(on).requires_grad_() for a in arrays]
+        out = F.group_norm(x, 3, w, b)
+        assert "GroupNorm" in out.grad_fn.name()
+        g = rl.tensor(np.cos(np.arange(180, dtype=np.float32)).reshape(2, 6, 3, 5)).to(on)
+        found.append([_values(t, on) for t in (out, *rl.autograd.grad(out, (x, w, b), g))])
+    for mine, want in zip(*found):
+        np.testing.assert_allclose(mine, want, rtol=2e-5, atol=2e-5)
+
+
 def main() -> None:
     emulated_capture.install()
     from rushlight.runtime.cuda.bodies import attention_products, products
@@ -114,6 +127,7 @@ def main() -> None:
     check_forms(rng)
     check_dropout(rng)
     check_addmm(rng)
+    check_group_norm(rng)
     print("equal")
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 # Contract of the kernels, which engines override by name (weight, bias [C] may be None):
 #   group_norm(x, weight, bias, *, groups, eps) -> out, mean [N, groups], rstd [N, groups]
 #   group_norm_grad(gy, x, weight, mean, rstd, *, groups, eps) -> gx, gw [C], gb [C]
-# Statistics are float32 when x is half precision. The CPU computes all of it in one kernel; on a GPU it is a layer
-# norm and what is pointwise behind it, which passes join in more ways than one.
+# Statistics are float32 when x is half precision. The CPU computes all of it in one kernel, and a GPU where it is
+# called; a recorder is shown a layer norm and what is pointwise behind it, which passes join in more ways than one.
 
 
 def _per_channel(a: Any, ndim: int) -> Any:
@@ -164,7 +164,8 @@ def group_norm(
     _check_groups(input, num_groups, weight, bias)
     if not input._a.size:
         return input * 1.0
-    if input.is_cpu:
+    scaled = weight is not None and bias is not None
+    if input.is_cpu or (scaled and group_norm_op.joins(input)):
         return group_norm_op(input, weight, bias, groups=num_groups, eps=float(eps))[0]
     return in_parts(input, num_groups, weight, bias, eps)
 

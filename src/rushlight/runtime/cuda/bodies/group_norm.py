@@ -1,4 +1,4 @@
-"""Group norm joined with SiLU on the GPU, forward and backward."""
+"""Group norm on the GPU, alone and joined with SiLU, forward and backward."""
 
 from __future__ import annotations
 
@@ -34,6 +34,23 @@ def _vector(inner: int, *arrays: Any) -> int:
 @kernel_for("cuda", "group_norm_silu")
 def group_norm_silu(x: Any, weight: Any, bias: Any, *, eps: float, shape: tuple) -> Any:
     """The result in the images' shape, the mean and 1 / standard deviation of every group."""
+    return _normalise(x, weight, bias, eps, shape, 1)
+
+
+@kernel_for("cuda", "group_norm")
+def group_norm(x: Any, weight: Any, bias: Any, *, groups: int, eps: float) -> Any:
+    """The result, the mean and 1 / standard deviation of every group."""
+    if weight is None or bias is None or not x.size:
+        return NotImplemented
+    grouped = row_major(x).reshape(x.shape[0], groups, -1)
+    made = _normalise(grouped, weight, bias, eps, x.shape, 0)
+    if made is NotImplemented:
+        return NotImplemented
+    out, mean, rstd = made
+    return out, mean.reshape(mean.shape[:2]), rstd.reshape(rstd.shape[:2])
+
+
+def _normalise(x: Any, weight: Any, bias: Any, eps: float, shape: tuple, silu: int) -> Any:
     char, kind = x.dtype.char, stored(weight, bias)
     if char not in NUMBERS or kind is None or not x.size:
         return NotImplemented
@@ -42,7 +59,7 @@ def group_norm_silu(x: Any, weight: Any, bias: Any, *, eps: float, shape: tuple)
     mean, rstd = [cupy.ndarray((*x.shape[:2], 1), wide(char)) for _ in range(2)]
     formats = ("P",) * 6 + ("i", "i", "i", "d")
     sizes = _sizes(x, shape)
-    load("group_norm.cu", "group_silu", formats, char, NW=kind, VW=_vector(sizes[2], x))(
+    load("group_norm.cu", "group_silu", formats, char, NW=kind, VW=_vector(sizes[2], x), SILU=silu)(
         x.shape[0] * x.shape[1], _THREADS, x.data.ptr, weight.data.ptr, bias.data.ptr, out.data.ptr,
         mean.data.ptr, rstd.data.ptr, *sizes, eps,
     )  # fmt: skip
@@ -54,6 +71,28 @@ def group_norm_silu_grad(
     g: Any, x: Any, weight: Any, bias: Any, mean: Any, rstd: Any, *, eps: float, shape: tuple
 ) -> Any:
     """Gradients of x, and of weight and bias in their shapes."""
+    return _differentiate((g, x, weight, bias, mean, rstd), shape, 1)
+
+
+@kernel_for("cuda", "group_norm_grad")
+def group_norm_grad(
+    gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, *, groups: int, eps: float
+) -> Any:
+    """Gradients of x, and of weight and bias."""
+    if weight is None or not x.size:
+        return NotImplemented
+    rows = (x.shape[0], groups, -1)
+    grouped = [row_major(a).reshape(rows) for a in (gy, x)]
+    # Without SiLU no gradient depends on the bias.
+    made = _differentiate((*grouped, weight, weight, mean, rstd), x.shape, 0)
+    if made is NotImplemented:
+        return NotImplemented
+    gx, gw, gb = made
+    return gx.reshape(x.shape), gw, gb
+
+
+def _differentiate(arrays: tuple, shape: tuple, silu: int) -> Any:
+    g, x, weight, bias, mean, rstd = arrays
     char, kind = x.dtype.char, stored(weight, bias)
     if char not in NUMBERS or kind is None or not x.size or g.dtype != x.dtype:
         return NotImplemented
@@ -65,7 +104,7 @@ def group_norm_silu_grad(
     parts = cupy.ndarray((images, channels, 2), wide(char))
     formats = ("P",) * 8 + ("i", "i", "i")
     sizes = _sizes(x, shape)
-    load("group_norm.cu", "group_silu_grad", formats, char, NW=kind, VW=_vector(sizes[2], x, g))(
+    load("group_norm.cu", "group_silu_grad", formats, char, NW=kind, VW=_vector(sizes[2], x, g), SILU=silu)(
         x.shape[0] * x.shape[1], _THREADS, g.data.ptr, x.data.ptr, weight.data.ptr, bias.data.ptr,
         mean.data.ptr, rstd.data.ptr, gx.data.ptr, parts.data.ptr, *sizes,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-// Group norm, its scale and shift, and SiLU: a block for every group of an image. What stands between them is not kept;
+// Group norm, its scale and shift, and SiLU (unless SILU is 0): a block for every group of an image. What stands between them is not kept;
 // the derivative finds it again. n = per * inner numbers of a group, of `per` channels with `inner` places each.
 #ifndef NW
 #define NW T
@@ -6,6 +6,9 @@
 // Numbers that are read at once; `inner` is a multiple of it.
 #ifndef VW
 #define VW 1
+#endif
+#ifndef SILU
+#define SILU 1
 #endif
 #define EACH _Pragma("unroll") for (int j = 0; j < VW; j++)
 typedef Vec<T, VW> Row;
@@ -43,7 +46,7 @@ KERNEL(group_silu)(const T* __restrict__ x, const NW* __restrict__ w, const NW* 
         Row v = *(const Row*)(p + i);
         EACH {
             const A r = (up(v.v[j]) - m) * scale * wk + bk;
-            v.v[j] = dn(r * logistic(r));
+            v.v[j] = dn(SILU ? r * logistic(r) : r);
         }
         *(Row*)(y + row * n + i) = v;
     }
@@ -51,6 +54,7 @@ KERNEL(group_silu)(const T* __restrict__ x, const NW* __restrict__ w, const NW* 
 
 // The slope of SiLU at a number of the norm's result, times the gradient behind it.
 __device__ __forceinline__ A slope(A g, A v) {
+    if (!SILU) return g;
     A s = logistic(v);
     return g * s * ((A)1 + v * ((A)1 - s));
 }
