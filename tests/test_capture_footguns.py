@@ -1164,3 +1164,27 @@ def test_options_of_layers_changed(layer, name, value, shape):
         x = torch.randn(*shape)
         equal(eager(x), compiled(x))
     assert compiled.replays
+
+
+def test_what_a_kernel_asks_for_is_no_part_of_the_call() -> None:
+    """A kernel's body may import a package or look into objects: a replay runs it without watching."""
+    from rushlight.capture.record.executed import TENSOR_SECRETS
+    from rushlight.core.op import OPS, Op
+    from rushlight.runtime.door import KERNELS
+
+    secret = sorted(TENSOR_SECRETS)[0]  # code that is read may not ask for it
+    probe = torch.ones(1)
+
+    def body(xp, x):
+        hasattr(probe, secret)
+        return x + 1
+
+    op = Op(body, "probing_for_this_test")
+    try:
+        step = torch.compile(lambda x: op(x * 2), fullgraph=True)
+        x = torch.ones(3)
+        for _ in range(4):
+            assert step(x).tolist() == [3.0, 3.0, 3.0]
+        assert len(step.replays) == 1
+    finally:
+        OPS.pop("probing_for_this_test", None), KERNELS.pop("probing_for_this_test", None)

@@ -134,12 +134,14 @@ class Watching:
         _thread.watching = self.outer
 
     def unwatched(self, call: Callable[[], Any]) -> Any:
-        """Run a kernel, whoever wrote its body: a replay runs it, too."""
+        """Run a kernel, whoever wrote its body and whatever it imports: a replay runs it, too."""
         sys.settrace(None)
         sys.setprofile(None)
+        _thread.watching = None
         try:
             return call()
         finally:
+            _thread.watching = self
             sys.setprofile(self._profile)
             sys.settrace(self._trace)
 
