@@ -16,7 +16,7 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
         "d:max max": "F.bilinear einsum cdist",
         "max": "matmul dot vdot inner baddbmm linalg.cross F.linear F.scaled_dot_product_attention lstm gru "
             "rnn_tanh lstm_cell rnn_tanh_cell rnn_relu_cell F.conv1d F.conv2d F.conv3d F.conv_transpose1d "
-            "F.conv_transpose2d F.conv_transpose3d convolution conv_tbc fft.ifft fft.rfft fft.ihfft "
+            "F.conv_transpose2d F.conv_transpose3d convolution conv_tbc fft.ifft fft.fft2 fft.rfft fft.ihfft "
             "fft.rfftn fft.ihfftn cov var std var_mean std_mean F.adaptive_avg_pool1d F.adaptive_avg_pool2d "
             "F.adaptive_avg_pool3d F.interpolate",
     }),
@@ -100,7 +100,7 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
     }),
     ("equal elements: any of their places is an answer, and PyTorch's sorts differ by length", {
         "g inf max nan tiny zero": "topk",
-        "inf max tiny": "kthvalue",
+        "inf max nan tiny zero": "kthvalue",
         "nan": "mode",
     }),
     ("PyTorch multiplies the gradient that comes in by 0 where a class does not count; here it is left out", {
@@ -108,6 +108,10 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
     }),
     ("the largest of a bag skips a NaN in PyTorch and is NaN in `max` everywhere else; here it is NaN", {
         "nan": "F.embedding_bag",
+    }),
+    ("PyTorch on aarch64: its own loops divide denormals to NaN, and gates of an LSTM at infinity are 0", {
+        "tiny": "fmod remainder",
+        "inf nan": "lstm",
     }),
     ("bins whose width leaves the range, or whose borders are in no order", {
         "max": "histc",

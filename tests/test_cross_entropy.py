@@ -101,7 +101,8 @@ def test_every_half_is_read_and_rounded_as_numpy_does(dtype):
         loss = F.cross_entropy(x, torch.tensor(target), reduction="none")
     scale = np.exp2(np.arange(1 << 16) % 60 - 40.0).astype(np.float32)
     loss.backward(torch.tensor(scale))
-    wide = torch.from_numpy(rows.astype(np.float32)).requires_grad_()
+    with np.errstate(invalid="ignore"):  # some machines tell of signalling NaN
+        wide = torch.from_numpy(rows.astype(np.float32)).requires_grad_()
     want = F.cross_entropy(wide, torch.tensor(target), reduction="none")
     want.backward(torch.tensor(scale))
     np.testing.assert_array_equal(loss.detach().numpy(), want.detach().numpy())

@@ -20,13 +20,14 @@ OTHERWISE = frozenset("""
     F.dropout3d F.feature_alpha_dropout F.hinge_embedding_loss F.interpolate F.local_response_norm F.lp_pool1d F.max_pool2d
     F.max_pool2d_with_indices F.normalize F.pad F.pixel_shuffle F.poisson_nll_loss F.soft_margin_loss Tensor.H
     Tensor.__getitem__ Tensor.mH Tensor.put addr adjoint as_strided_scatter channel_shuffle conj conv_tbc
-    diagonal_scatter fft.fft fft.fft2 fft.fftn fft.ifft fft.ihfft2 fft.ihfftn fft.irfftn fft.rfft fft.rfft2 fft.rfftn
+    diagonal_scatter fft.fft fft.fft2 fft.fftn fft.ifft fft.ifft2 fft.ihfft2 fft.ihfftn fft.irfftn fft.rfft fft.rfft2 fft.rfftn
     group_norm gru_cell histogram index_add index_copy kron linalg.cholesky linalg.householder_product linalg.lstsq linalg.lu
     linalg.lu_factor linalg.solve linalg.solve_triangular lu_unpack max_pool1d_with_indices nonzero_static orgqr
     pixel_unshuffle ravel rot90 select_scatter slice_scatter unique unravel_index F.rrelu rrelu linalg.svd
     alias_copy detach_copy narrow_copy permute_copy slice_copy split_copy split_with_sizes_copy t_copy transpose_copy
 """.split())  # fmt: skip
 NOT_EVEN = frozenset("""
+    fft.ifft2
     F.adaptive_avg_pool2d F.adaptive_avg_pool3d F.pad F.rrelu Tensor.__getitem__ alias_copy conv_tbc detach_copy
     fft.fft fft.fft2 fft.ifft fft.rfft fft.rfft2 fft.rfftn fft.irfftn fft.fftn index_add index_copy linalg.lu
     lu_unpack narrow_copy permute_copy ravel rrelu slice_copy split_copy split_with_sizes_copy t_copy transpose_copy

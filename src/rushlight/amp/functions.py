@@ -22,7 +22,7 @@ from .lists import FLOAT32, LOW_PRECISION, WIDEST
 
 _LOSSES = (
     "cosine_embedding_loss hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss mse_loss "
-    "multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss smooth_l1_loss soft_margin_loss "
+    "multi_margin_loss multilabel_margin_loss poisson_nll_loss soft_margin_loss "
     "triplet_margin_loss binary_cross_entropy_with_logits cross_entropy"
 )
 _PRODUCTS = (
@@ -139,6 +139,10 @@ def _is_exempt(label: str, args: tuple, kwargs: dict) -> bool:
         mode = kwargs.get("mode", args[2] if len(args) > 2 else "constant")
         given = kwargs.get("pad", args[1] if len(args) > 1 else ())
         return mode not in ("reflect", "replicate") or (mode == "reflect" and len(given) == 6)
+    if label == "cross_entropy":  # of class numbers it is one op, which widens halves by itself
+        target = kwargs.get("target", args[1] if len(args) > 1 else None)
+        smoothed = kwargs.get("label_smoothing", args[7] if len(args) > 7 else 0.0)
+        return not _is_float(target) and not smoothed
     if label == "local_response_norm":
         return args[0]._a.ndim == 3
     if label == "max_pool3d":

@@ -110,10 +110,11 @@ LOSS(smooth_l1, L_SMOOTH)
 LOSS(huber, L_HUBER)
 LOSS(logits, L_LOGITS)
 
+/* Without copies: losses of strided arrays keep their order of memory, which the generic bodies do. */
 const Entry loss_entries[] = {
-    {"mse_loss", mse, COPIES}, {"mse_loss_grad", mse_grad, COPIES}, {"l1_loss", l1, COPIES}, {"l1_loss_grad", l1_grad, COPIES},
-    {"smooth_l1_loss", smooth_l1, COPIES}, {"smooth_l1_loss_grad", smooth_l1_grad, COPIES},
-    {"huber_loss", huber, COPIES}, {"huber_loss_grad", huber_grad, COPIES},
+    {"mse_loss", mse, 0}, {"mse_loss_grad", mse_grad, COPIES}, {"l1_loss", l1, 0}, {"l1_loss_grad", l1_grad, COPIES},
+    {"smooth_l1_loss", smooth_l1, 0}, {"smooth_l1_loss_grad", smooth_l1_grad, COPIES},
+    {"huber_loss", huber, 0}, {"huber_loss_grad", huber_grad, COPIES},
     {"binary_cross_entropy_with_logits", logits, COPIES},
     {"binary_cross_entropy_with_logits_grad", logits_grad, COPIES}, {NULL, NULL},
 };
