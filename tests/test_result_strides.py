@@ -27,7 +27,7 @@ OTHERWISE = frozenset("""
     alias_copy detach_copy narrow_copy permute_copy slice_copy split_copy split_with_sizes_copy t_copy transpose_copy
 """.split())  # fmt: skip
 NOT_EVEN = frozenset("""
-    fft.ifft2
+    fft.ifft2 fft.ihfft2 fft.ihfftn
     F.adaptive_avg_pool2d F.adaptive_avg_pool3d F.pad F.rrelu Tensor.__getitem__ alias_copy conv_tbc detach_copy
     fft.fft fft.fft2 fft.ifft fft.rfft fft.rfft2 fft.rfftn fft.irfftn fft.fftn index_add index_copy linalg.lu
     lu_unpack narrow_copy permute_copy ravel rrelu slice_copy split_copy split_with_sizes_copy t_copy transpose_copy
