@@ -59,6 +59,8 @@ def _one_run(root: Path, out: Path, sort: int, rng: random.Random, want: tuple, 
         args = arguments(root, out, sort)
         if (out / "last.pth").exists():
             args.append("--resume")
+        else:  # killed in its first epoch: nothing to go on from, and another run would take the next folder
+            shutil.rmtree(out, ignore_errors=True)
         at_a_time = rng.random() < 0.4
         if done >= kills:
             code = ended(start(args))
