@@ -78,6 +78,21 @@ def test_attention_takes_tensors_of_several_dtypes() -> None:
     assert q.grad is not None and q.grad.dtype == rl.float32
 
 
+def test_what_writes_into_its_argument_is_not_cast() -> None:
+    """As in PyTorch: in-place forms and `out=` keep all digits, and refuse tensors of two dtypes."""
+    a, b = np.random.default_rng(0).standard_normal((2, 8, 8)).astype(np.float32)
+    exact = a.astype(np.float64) @ b
+    for lib in (torch, rl):
+        x, y, out, total = lib.tensor(a), lib.tensor(b), lib.zeros(8, 8), lib.zeros(8, 8)
+        with lib.autocast("cpu", lib.bfloat16):
+            lib.mm(x, y, out=out)
+            total.addmm_(x, y)
+            with pytest.raises(RuntimeError):
+                total.addmm_(x.bfloat16(), y.bfloat16())
+        for found in (out, total):
+            np.testing.assert_allclose(found.numpy(), exact, rtol=1e-4, atol=1e-4)
+
+
 def test_a_function_is_itself_in_and_out_of_autocast() -> None:
     function = rl.nn.functional.scaled_dot_product_attention
     with rl.autocast("cpu", rl.bfloat16):

@@ -27,7 +27,7 @@ _LOSSES = (
 )
 _PRODUCTS = (
     "conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d prelu scaled_dot_product_attention addmm addbmm "
-    "baddbmm matmul linalg.vecdot"
+    "baddbmm matmul mm bmm linalg.vecdot"
 )
 # Device type -> policy -> names as PyTorch's lists have them; linalg. and fft. are namespaces.
 _TABLE = {
@@ -46,7 +46,7 @@ _TABLE = {
         WIDEST: "index_copy",
     },
     "cuda": {
-        LOW_PRECISION: f"{_PRODUCTS} addmv addr einsum chain_matmul linalg.multi_dot lstm_cell gru_cell rnn_tanh_cell "
+        LOW_PRECISION: f"{_PRODUCTS} mv addmv addr einsum chain_matmul linalg.multi_dot lstm_cell gru_cell rnn_tanh_cell "
         "rnn_relu_cell",
         FLOAT32: f"{_LOSSES} multilabel_soft_margin_loss group_norm cosine_similarity normalize dist pdist cdist renorm "
         "logsumexp interpolate square sum_to_size mvlgamma special.multigammaln __rtruediv__",
@@ -89,8 +89,10 @@ def _meet(place: str, name: str, fn: Any) -> None:
     _done.add(fn)
 
     def run(original: Callable, args: tuple, kwargs: dict) -> Any:
-        if not here.state & CASTING or kwargs.get("out") is not None:
+        if not here.state & CASTING:
             return original(*args, **kwargs)
+        if kwargs.get("out") is not None:  # PyTorch casts no function that writes into its argument
+            return _run_uncast(original, args, kwargs)
         return _cast_and_run(label, policy, original, args, kwargs)
 
     redirect(fn, run)
@@ -110,6 +112,10 @@ def _cast_and_run(
     if cast is not None:
         args = tuple([_each(a, cast) for a in args])
         kwargs = {k: _each(a, cast) for k, a in kwargs.items()}
+    return _run_uncast(original, args, kwargs)
+
+
+def _run_uncast(original: Callable, args: tuple, kwargs: dict) -> Any:
     before = swap(CASTING, 0)
     try:
         return original(*args, **kwargs)

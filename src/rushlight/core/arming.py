@@ -6,13 +6,12 @@ one that looks at the classes of the arguments and calls a copy of the function 
 
 from __future__ import annotations
 
-import warnings
-from functools import lru_cache
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from .overriding import MODES, NESTED, SPECIAL, dispatch
 from .public import NAMESPACES, when_published
+from .redirecting import copy_of, exchange_code
 from .tensor import Tensor
 
 # These never ask: they make tensors from numbers, are about classes, or describe the process.
@@ -87,15 +86,6 @@ class _Late:
         return dispatch(getattr(Tensor, self.name), original, args, kwargs)
 
 
-def copy_of(fn: FunctionType) -> FunctionType:
-    made = FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
-    made.__kwdefaults__ = fn.__kwdefaults__
-    made.__annotations__ = fn.__annotations__
-    made.__qualname__, made.__doc__, made.__module__ = fn.__qualname__, fn.__doc__, fn.__module__
-    made.__dict__.update(fn.__dict__)
-    return made
-
-
 def exchange(fn: FunctionType, public: Any) -> None:
     """Make `fn` ask the arguments' classes first; they are told that `public` was called."""
     original = _originals[fn] = copy_of(fn)
@@ -104,7 +94,6 @@ def exchange(fn: FunctionType, public: Any) -> None:
     rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][: code.co_flags >> 2 & 1]
     lists = not _LISTS.isdisjoint(first + rest)
     said = public if isinstance(public, _Late) else _Plainly(public)
-    template = _template(len(code.co_freevars))
     values = {
         "?modes": MODES.__len__,
         "?none": (NESTED if lists else SPECIAL).isdisjoint,
@@ -114,13 +103,7 @@ def exchange(fn: FunctionType, public: Any) -> None:
         "?ask": said,
         "?original": original,
     }
-    consts = tuple([values.get(c, c) if isinstance(c, str) else c for c in template.co_consts])
-    fn.__code__ = template.replace(
-        co_consts=consts, co_name=code.co_name, co_filename=code.co_filename,
-        co_firstlineno=code.co_firstlineno,
-    )  # fmt: skip
-    fn.__defaults__ = fn.__kwdefaults__ = None
-    fn.__wrapped__ = original  # type: ignore[attr-defined]  # where `inspect` finds the signature
+    exchange_code(fn, original, _TEXT, values)
 
 
 class _Plainly:
@@ -145,18 +128,6 @@ def outer({free}):
         return '?original'(*args, **kwargs)
         {free}
 """
-
-
-@lru_cache(32)
-def _template(free: int) -> CodeType:
-    """The code with as many free variables as the function has cells, which have to agree."""
-    names = ", ".join([f"_{i}" for i in range(free)])
-    with warnings.catch_warnings():
-        # Python warns that a string is called; the text is only compiled, never run.
-        warnings.simplefilter("ignore")
-        module = compile(_TEXT.replace("{free}", names), __file__, "exec")
-    outer: Any = next(c for c in module.co_consts if isinstance(c, CodeType))
-    return next(c for c in outer.co_consts if isinstance(c, CodeType))
 
 
 # -- what only objects of a special class are asked for --------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base import dtypes
 from ..runtime.door import Kernel, run
-from ..runtime.thread import GRAD, PARTS, TAPE, here
+from ..runtime.thread import CASTING, GRAD, PARTS, TAPE, here, swap
 from .op import Op, OpNode
 from .tape import numbers
 from .tensor import Tensor, tensor_over
@@ -35,6 +35,12 @@ DIRECT: set[Callable] = set()
 def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
     """Replace `t`'s values by `fn(t, ...)`, in its own memory and in its graph."""
     check_writable(t)
+    if here.state & CASTING:  # PyTorch casts no function that writes into its argument
+        before = swap(CASTING, 0)
+        try:
+            return change(t, fn, *args, **kwargs)
+        finally:
+            swap(CASTING, before)
     if here.state & PARTS:  # a recorder sees the value and the copy
         here.changing = t._a
         try:
