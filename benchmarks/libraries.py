@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve()
 STEPS = 30
 
 
-def _steps(net: Any, batch: Any, loss_of: Callable[[], Any], device: str) -> dict[str, Any]:
+def _steps(net: Any, loss_of: Callable[[], Any], device: str) -> dict[str, Any]:
     """Train with AdamW; the losses, and the median time of the last two thirds of the steps."""
     import torch
 
@@ -51,7 +51,7 @@ def gpt2(device: str) -> dict[str, Any]:
     net = GPT2LMHeadModel(GPT2Config(vocab_size=1000, n_embd=256, n_layer=4, n_head=8, **how))
     ids = torch.randint(2, 1000, (8, 128)).to(device)
     net = net.to(device).train()
-    return _steps(net, ids, lambda: net(input_ids=ids, labels=ids).loss, device)
+    return _steps(net, lambda: net(input_ids=ids, labels=ids).loss, device)
 
 
 def bert(device: str) -> dict[str, Any]:
@@ -67,9 +67,7 @@ def bert(device: str) -> dict[str, Any]:
     ids = torch.randint(2, 1000, (16, 64))
     mask = (torch.arange(64)[None] < torch.randint(16, 65, (16, 1))).long().to(device)
     ids, labels = ids.to(device), (torch.arange(16) % 3).to(device)
-    return _steps(
-        net, ids, lambda: net(input_ids=ids, attention_mask=mask, labels=labels).loss, device
-    )
+    return _steps(net, lambda: net(input_ids=ids, attention_mask=mask, labels=labels).loss, device)
 
 
 def llama(device: str) -> dict[str, Any]:
@@ -83,7 +81,7 @@ def llama(device: str) -> dict[str, Any]:
     )  # fmt: skip
     net = LlamaForCausalLM(config).to(device).train()
     ids = torch.randint(2, 1000, (8, 128)).to(device)
-    return _steps(net, ids, lambda: net(input_ids=ids, labels=ids).loss, device)
+    return _steps(net, lambda: net(input_ids=ids, labels=ids).loss, device)
 
 
 def timm(device: str) -> dict[str, Any]:
@@ -94,7 +92,7 @@ def timm(device: str) -> dict[str, Any]:
 
     net = timm.create_model("resnet10t", num_classes=10).to(device).train()
     x, y = torch.randn(16, 3, 64, 64).to(device), (torch.arange(16) % 10).to(device)
-    return _steps(net, x, lambda: F.cross_entropy(net(x), y), device)
+    return _steps(net, lambda: F.cross_entropy(net(x), y), device)
 
 
 def timm_vit(device: str) -> dict[str, Any]:
@@ -105,7 +103,7 @@ def timm_vit(device: str) -> dict[str, Any]:
 
     net = timm.create_model("vit_tiny_patch16_224", img_size=64, num_classes=10).to(device).train()
     x, y = torch.randn(16, 3, 64, 64).to(device), (torch.arange(16) % 10).to(device)
-    return _steps(net, x, lambda: F.cross_entropy(net(x), y), device)
+    return _steps(net, lambda: F.cross_entropy(net(x), y), device)
 
 
 def diffusers(device: str) -> dict[str, Any]:
@@ -120,7 +118,7 @@ def diffusers(device: str) -> dict[str, Any]:
     noise, x = DDPMScheduler(num_train_timesteps=50), torch.rand(8, 3, 32, 32)
     e, t = torch.randn_like(x).to(device), torch.randint(50, (8,)).to(device)
     mixed = noise.add_noise(x.to(device), e, t)
-    return _steps(net, mixed, lambda: (net(mixed, t).sample - e).pow(2).mean(), device)
+    return _steps(net, lambda: (net(mixed, t).sample - e).pow(2).mean(), device)
 
 
 def lightning(device: str) -> dict[str, Any]:

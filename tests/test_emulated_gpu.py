@@ -21,6 +21,6 @@ def test_dropout_on_the_emulated_gpu_draws_the_same_again() -> None:
 
 
 @needs_compiler
-def test_attention_by_products() -> None:
-    """Masks, groups of heads and dropout in float32: the CPU's numbers, and the same draws on the way back."""
-    runs_on_the_emulated_gpu("emulated_attention.py")
+def test_layers_on_the_emulated_gpu_equal_the_cpus() -> None:
+    """Attention by products (masks, groups of heads, dropout drawn again on the way back), addmm, group norm."""
+    runs_on_the_emulated_gpu("emulated_layers.py")

@@ -1,4 +1,4 @@
-"""Attention by products on the emulated GPU beside the CPU's: masks, groups of heads, dropout; run by test_emulated_gpu.py."""
+"""Layers on the emulated GPU beside the CPU's: attention by products, addmm, group norm; run by test_emulated_gpu.py."""
 
 from __future__ import annotations
 
