@@ -116,3 +116,16 @@ def test_a_generator_of_numpy_that_nobody_asks() -> None:
         warnings.simplefilter("ignore")
         assert len({drawing(x)[0].item() for _ in range(6)}) == 6
     assert "Generator" in drawing.why() or "random" in drawing.why()
+
+
+def test_a_driver_that_reads_text(tmp_path, monkeypatch) -> None:
+    """CuPy reads the headers of a kernel that it compiles, in the middle of trusted code and in C."""
+    (tmp_path / "header").write_text("two")
+    with open(tmp_path / "header", encoding="utf-8") as header:
+        made = {"__name__": "rushlight.core.made", "read": header.read}
+        exec(compile("def double(x):\n    read()\n    return x * 2", "<made>", "exec"), made)
+        monkeypatch.setattr(torch, "made", made["double"], raising=False)
+        fn = torch.compile(lambda x: torch.made(x))
+        for i in range(5):
+            assert fn(torch.ones(3) * i).tolist() == [2.0 * i] * 3
+    assert fn.why() is None and fn.replays

@@ -29,7 +29,7 @@ from ..state.known import (
 
 _BELOW = (__name__.partition(".")[0] + ".runtime.", "cupy")
 _LEANED_ON = frozenset((
-    "abc _collections_abc collections contextlib copy copyreg dataclasses enum functools genericpath "
+    "abc codecs _collections_abc collections contextlib copy copyreg dataclasses enum functools genericpath "
     "importlib inspect numbers operator os posixpath re threading types typing weakref"
 ).split())  # fmt: skip
 _ABSTRACT = frozenset(("abc", "collections.abc", "_collections_abc", "typing", "numbers"))
@@ -221,7 +221,7 @@ def _is_below(frame: FrameType) -> bool:
 def _may_act(frame: FrameType) -> bool:
     """Whether a frame is of a module that our code relies on (imports, named tuples), and not a function that was passed in."""
     name = frame.f_globals.get("__name__") or ""
-    return name in _LEANED_ON or name.startswith(("importlib.", "namedtuple_"))
+    return name in _LEANED_ON or name.startswith(("encodings.", "importlib.", "namedtuple_"))
 
 
 def _is_weak_callback(module: str | None, code: CodeType) -> bool:
