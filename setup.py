@@ -1,8 +1,11 @@
 """The one part of the build that pyproject.toml cannot say: the optional C extensions."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 NATIVE = Path("src/rushlight/runtime/cpu/native")
 # Pieces in C of what is in Python too: extension -> folder of its sources
@@ -55,4 +58,19 @@ def pieces() -> list[Extension]:
     ]
 
 
-setup(ext_modules=native() + pieces())
+class AllCores(build_ext):
+    """Compiles the files of an extension side by side: the engine has many, and users wait for them."""
+
+    def build_extensions(self) -> None:
+        one_by_one = self.compiler.compile
+
+        def compile(sources: list[str], **options: object) -> list[str]:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                objects = pool.map(lambda source: one_by_one([source], **options), sources)
+                return [name for names in objects for name in names]
+
+        self.compiler.compile = compile
+        super().build_extensions()
+
+
+setup(ext_modules=native() + pieces(), cmdclass={"build_ext": AllCores})
