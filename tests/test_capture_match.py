@@ -7,6 +7,7 @@ import pytest
 
 import rushlight as torch
 from rushlight.capture.passes.dead import drop_dead
+from rushlight.capture.passes.sequences import join_lookups
 from rushlight.capture.program.index import Index
 from rushlight.capture.program.match import first, joined, maker, reader, rewrite, rule
 from rushlight.runtime.door import KERNELS, Kernel
@@ -124,6 +125,32 @@ def test_views_that_lead_to_the_parts_alone_go_with_them():
     program = rewrite(record(fn, X), [through], force=True)
     assert names(program) == ["times_exp"]
     check(fn, program, Y, rtol=1e-6)
+
+
+def test_a_joined_kernel_reads_no_view_of_what_is_not_made_any_more():
+    """The other operand may be a view of the value that goes: the rows of an embedding added to their transpose."""
+    kernel = KERNELS["times_exp"]
+
+    @rule(kernel, exp=first("exp"), times=reader("mul", of="exp"))
+    def beside(m):
+        return joined(kernel, (m.times.inputs[1], 1.0), {}, m.times.outputs, m.times.line)
+
+    def fn(x):
+        y = x.exp()
+        return y * y.t()
+
+    program = record(fn, torch.randn(3, 3))
+    assert names(rewrite(program, [beside], force=True)) == ["exp", "t", "mul"]
+
+    table, chosen = torch.randn(6, 4), torch.tensor([1, 3, 0, 5])
+
+    def rows(i):
+        found = torch.nn.functional.embedding(i, table)
+        return found + found.t()
+
+    program = join_lookups(record(rows, chosen), force=True)
+    assert "embedding_add" not in names(program)
+    check(rows, program, chosen.flip(0))
 
 
 def test_makers_are_found_behind_views():

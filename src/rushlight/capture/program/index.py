@@ -147,6 +147,7 @@ class Index:
         gone = {self.place[ins] for ins in old}
         known = gone | {self.place[ins] for ins in beside}
         remade = {s.number: at for at, ins in made.items() for s in ins.outputs}
+        lost = self._no_longer_filled(old, made, gone)
         if not self._keeps_effects(old, made):
             return False
         for ins in old:
@@ -154,11 +155,21 @@ class Index:
                 if s.number not in remade and self._is_missed(s, ins, gone):
                     return False
         for at, ins in made.items():
+            if any(s.storage.number in lost for s in ins.reads):
+                return False
             reads = all(self._reads_alike(s, at, gone, known, remade) for s in ins.reads)
             if not reads or not all(self._makes_alike(s, at, gone) for s in ins.outputs):
                 return False
-        self._commit(gone, made)
+        self._commit(gone, made, lost)
         return True
+
+    def _no_longer_filled(
+        self, old: Sequence[Instruction], made: Mapping[int, Instruction], gone: set[int]
+    ) -> set[int]:
+        """The numbers of storages whose values are not made any more; views of them must not be read."""
+        before = {s.storage.number for ins in old if not ins.is_view for s in ins.outputs}
+        after = {s.storage.number for ins in made.values() for s in (*ins.outputs, *ins.writes)}
+        return {n for n in before - after if self.writes.get(n, set()) <= gone}
 
     def _keeps_effects(self, old: Sequence[Instruction], made: Mapping[int, Instruction]) -> bool:
         """Whether random draws stay, and no write lands between a value and its reader."""
@@ -212,19 +223,14 @@ class Index:
             return False
         return before == at or not self._is_touched(slot, before, at, gone)
 
-    def _commit(self, gone: set[int], made: Mapping[int, Instruction]) -> None:
-        lost: set[int] = set()
+    def _commit(self, gone: set[int], made: Mapping[int, Instruction], lost: set[int]) -> None:
         for at in gone:
-            ins = self.code[at]
-            assert ins is not None
-            lost |= set() if ins.is_view else {s.storage.number for s in ins.outputs}
             self._take(at)
         for at, new in made.items():
             self._put(at, new)
-        for number in lost:  # views of what is not made any more: nobody reads them
-            if not self.writes.get(number):
-                for at in tuple(self.reads.get(number, ())):
-                    self._take(at)
+        for number in lost:  # views of them, which nobody reads
+            for at in tuple(self.reads.get(number, ())):
+                self._take(at)
         self.changed = True
 
 
