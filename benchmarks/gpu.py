@@ -1,9 +1,12 @@
 """The GPU's work, ours and PyTorch's in one run: eager steps, ResNet-18, products, bandwidth.
 
     python benchmarks/gpu.py [--only NAME ...] [--rounds 3]
+    python benchmarks/gpu.py --growth         only images per second by batch and width, CPU and GPU, with a plot
+    python benchmarks/gpu.py --draw RECORD    that plot again, from a record of --growth; needs no GPU
 
 Each library works in a process of its own; the two take turns, so that both see the same machine, and every
-figure is the median of the rounds. Prints a table and writes benchmarks/results/gpu-<date>.json.
+figure is the median of the rounds. Prints a table and writes benchmarks/results/gpu-<date>.json. The growth is
+what `rushlight bench` measures, kept in benchmarks/results/growth-gpu-<date>.json.
 """
 
 from __future__ import annotations
@@ -14,10 +17,12 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+PICTURE = HERE.parent / "docs" / "growth-gpu.png"
 
 # name -> (unit, whether less is better, what the issue asks ours to be relative to PyTorch)
 WORK = {
@@ -114,25 +119,60 @@ def machine() -> dict[str, Any]:
     return {"gpu": text, "python": sys.version.split()[0], **versions}
 
 
+def growth(seconds: float) -> dict[str, Any]:
+    """What `rushlight bench` finds here: a row for each width and batch, images per second in every place."""
+    from rushlight.cli import main as rushlight
+
+    with tempfile.TemporaryDirectory() as place:
+        if rushlight(["bench", "--seconds", str(seconds), "--out", place]):
+            raise SystemExit("rushlight bench failed")
+        return json.loads((Path(place) / "bench.json").read_text())
+
+
+def draw(record: Path, picture: Path = PICTURE) -> None:
+    """The picture of a record of --growth."""
+    from rushlight.cli.drawing import draw_speeds
+
+    found = json.loads(record.read_text())["growth"]
+    print(draw_speeds(str(picture), f"training {found['model']}", found["rows"], found["places"]))
+
+
+def write(path: Path, what: dict[str, Any]) -> Path:
+    """A record with its date and machine."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    told = {"date": datetime.date.today().isoformat(), "machine": machine(), **what}
+    path.write_text(json.dumps(told, indent=1) + "\n")
+    print("written:", path)
+    return path
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", help="substrings of the workloads to run")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=HERE / "results")
+    parser.add_argument("--growth", action="store_true", help="only the growth, and its plot")
+    parser.add_argument("--seconds", type=float, default=25, help="of the growth, about")
+    parser.add_argument("--draw", type=Path, metavar="RECORD", help="only draw a growth again")
+    parser.add_argument("--picture", type=Path, default=PICTURE, help="of the growth")
     args = parser.parse_args()
     sys.path.insert(0, str(HERE.parent / "src"))
+    if args.draw:
+        draw(args.draw, args.picture)
+        return
     from rushlight.runtime.cuda import why_not
 
     reason = why_not()
     if reason is not None:
         raise SystemExit(f"benchmarks/gpu.py needs an NVIDIA GPU: {reason}")
+    today = datetime.date.today()
+    if args.growth:
+        record = {"growth": growth(args.seconds)}
+        draw(write(args.out / f"growth-gpu-{today}.json", record), args.picture)
+        return
     names = [n for n in WORK if not args.only or any(o in n for o in args.only)]
     print(f"{'':40} {'rushlight':>12} {'PyTorch':>12}")
-    results = measure(names, args.rounds)
-    args.out.mkdir(parents=True, exist_ok=True)
-    path = args.out / f"gpu-{datetime.date.today()}.json"
-    path.write_text(json.dumps({"machine": machine(), "results": results}, indent=1) + "\n")
-    print("written:", path)
+    write(args.out / f"gpu-{today}.json", {"results": measure(names, args.rounds)})
 
 
 if __name__ == "__main__":

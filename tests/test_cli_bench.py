@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -112,3 +113,21 @@ def test_plain_numbers_beside_the_axes() -> None:
     figure.canvas.draw()
     shown = [t.get_text() for t in axis.get_yticklabels(which="both") if t.get_text()]
     assert {"50", "2,000", "20,000"} <= set(shown) and not [t for t in shown if "$" in t]
+
+
+def test_the_gpu_benchmark_keeps_the_growth_it_draws(tmp_path, monkeypatch) -> None:
+    """`benchmarks/gpu.py --growth` writes the numbers, and the picture is made from that file alone."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+    import gpu
+
+    places(["cpu", "cuda:0"], monkeypatch)
+    monkeypatch.setattr(bench, "_time", lambda step, seconds: 0.01)
+    monkeypatch.setattr(bench, "_step", lambda *args: None)
+    monkeypatch.setattr(gpu, "machine", lambda: {"gpu": "none"})
+    record = gpu.write(tmp_path / "growth.json", {"growth": gpu.growth(1)})
+    kept = json.loads(record.read_text())
+    assert kept["machine"] == {"gpu": "none"} and kept["date"]
+    assert {"width", "batch", "cpu", "cuda:0"} == set(kept["growth"]["rows"][0])
+    gpu.draw(record, tmp_path / "growth.png")
+    assert (tmp_path / "growth.png").read_bytes()[:4] == b"\x89PNG"
