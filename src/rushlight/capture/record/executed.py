@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+import os
 import sys
 import threading
 import weakref
@@ -32,6 +33,7 @@ _LEANED_ON = frozenset((
     "abc codecs _collections_abc collections contextlib copy copyreg dataclasses enum functools genericpath "
     "importlib inspect numbers operator os posixpath re threading types typing weakref"
 ).split())  # fmt: skip
+_LIBRARY = ("<frozen ", os.path.dirname(os.__file__) + os.sep)
 _ABSTRACT = frozenset(("abc", "collections.abc", "_collections_abc", "typing", "numbers"))
 _CHECKS = frozenset(
     ("__subclasshook__", "__instancecheck__", "__subclasscheck__", "_check_methods", "_proto_hook")
@@ -99,8 +101,7 @@ class Seen:
 
     def refuse(self, what: str, frame: FrameType) -> None:
         if self.strange is None:
-            line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-            self.strange = f"it calls {what} at {line}, which a replay would not"
+            self.strange = f"it calls {what} at {_line(frame)}, which a replay would not"
 
 
 class Watching:
@@ -211,6 +212,22 @@ class Watching:
             self.below.discard(id(frame))
         elif event == "c_call" and not self.is_ours(frame) and not may_call(arg):
             self.seen.refuse(_named(arg), frame)
+
+
+def _line(frame: FrameType) -> str:
+    """Where a frame is; a line of the standard library says little, so who called it stands beside it."""
+    found = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    caller: FrameType | None = frame
+    while caller is not None and _is_of_library(caller.f_code.co_filename):
+        caller = caller.f_back
+    if caller is None or caller is frame:
+        return found
+    return f"{found} (called at {caller.f_code.co_filename}:{caller.f_lineno})"
+
+
+def _is_of_library(file: str) -> bool:
+    """Whether a file belongs to Python's standard library; installed packages lie in a folder of it."""
+    return file.startswith(_LIBRARY) and "-packages" + os.sep not in file
 
 
 def _is_below(frame: FrameType) -> bool:
