@@ -19,12 +19,16 @@ CHANGES = (
 )
 
 
+URLS = "\n".join(f'{label} = "https://example.org/{label}"' for label in release.URLS)
+
+
 @pytest.fixture
 def repo(tmp_path) -> Path:
     code = tmp_path / release.VERSION_FILE
     code.parent.mkdir(parents=True)
     code.write_text('"""The version."""\n\n__version__ = "0.1.0"\n')
     (tmp_path / "CHANGES.md").write_text(CHANGES)
+    (tmp_path / "pyproject.toml").write_text(f"[project]\n[project.urls]\n{URLS}\n")
     (tmp_path / "Makefile").write_text("good:\n\t@cat CHANGES.md > seen.txt\nbad:\n\t@false\n")
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
         who = ["-c", "user.name=a", "-c", "user.email=a@b"]
@@ -89,6 +93,21 @@ def test_trees_that_are_refused(repo: Path) -> None:
     subprocess.run(["git", "tag", "v0.2.0"], cwd=repo, check=True)
     with pytest.raises(SystemExit, match=r"the tag v0\.2\.0 is there already"):
         make(repo, "0.2.0", "--dry-run")
+
+
+@pytest.mark.parametrize("urls, says", [
+    ("", "Source, Documentation, Issues, Changelog"),
+    (URLS.replace("https://example.org/Issues", "somewhere"), "no https:// address for Issues:"),
+])  # fmt: skip
+def test_no_release_without_addresses(urls: str, says: str, repo: Path) -> None:
+    before = texts(repo)
+    (repo / "pyproject.toml").write_text(f"[project]\n[project.urls]\n{urls}\n")
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", *who, "commit", "-qam", "urls"], cwd=repo, check=True)
+    for more in (["--dry-run"], ["--checks", "good"]):
+        with pytest.raises(SystemExit, match=re.escape(says)):
+            make(repo, "0.2.0", *more)
+    assert texts(repo) == before and not (repo / "seen.txt").exists()
 
 
 def test_order() -> None:

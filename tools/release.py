@@ -3,8 +3,8 @@
     python tools/release.py 0.2.0 --dry-run     what would be changed, and whether it could be; nothing is written
     python tools/release.py 0.2.0               changes the files, runs the checks, builds into dist/, says what is left to do
 
-Before: CHANGES.md has a part `## 0.2.0 (unreleased)` with at least one entry, and everything is committed. When a check
-fails, the changed files are as before.
+Before: CHANGES.md has a part `## 0.2.0 (unreleased)` with at least one entry, pyproject.toml has `[project.urls]` (a package
+that cannot be traced to its source is not released), and everything is committed. When a check fails, the changed files are as before.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ import difflib
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VERSION_FILE, CHANGES = "src/rushlight/base/version.py", "CHANGES.md"
 # What must succeed before a release, in this order; `make` knows how.
 CHECKS = ("lint", "types", "test", "test-numpy", "docs", "wheel")
+# Addresses that a package must show, by their labels in `[project.urls]`.
+URLS = ("Source", "Documentation", "Issues", "Changelog")
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:(a|b|rc)(\d+))?")
 _LINE = re.compile(r'^__version__ = "([^"]*)"$', re.M)
 
@@ -86,6 +89,17 @@ def check_tree(root: Path, version: str) -> None:
         raise refuse(f"the tag v{version} is there already")
 
 
+def check_urls(root: Path) -> None:
+    """Who installs the package finds its source, its documentation and where to ask."""
+    urls = tomllib.loads((root / "pyproject.toml").read_text())["project"].get("urls", {})
+    wrong = [label for label in URLS if not urls.get(label, "").startswith("https://")]
+    if wrong:
+        raise refuse(
+            f"[project.urls] of pyproject.toml has no https:// address for {', '.join(wrong)}: "
+            "write where the project lives; nobody can guess it"
+        )
+
+
 def show(plan: dict[str, tuple[str, str]]) -> None:
     for name, (before, after) in plan.items():
         lines = difflib.unified_diff(
@@ -107,6 +121,7 @@ def release(root: Path, version: str, checks: list[str], dry: bool) -> int:
     check_tree(root, version)
     plan = planned(root, version, datetime.date.today().isoformat())
     show(plan)
+    check_urls(root)
     if dry:
         print(
             f"release: a dry run, nothing was written; then `make` would be run for {', '.join(checks) or 'nothing'}"
