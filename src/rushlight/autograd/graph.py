@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..core.differentiate import GradientEdge
 from ..core.packing import pack
 from ..core.tape import Node
 from ..core.tensor import Tensor
@@ -13,6 +14,7 @@ from ..core.views import current_edge
 from ..runtime.thread import PACKING, here, swap
 
 __all__ = [
+    "GradientEdge",
     "Node",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
@@ -104,8 +106,11 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         here.packing_refused = before
 
 
-def get_gradient_edge(tensor: Tensor) -> Any:
-    """The (node, output number) that a gradient of `tensor` would be sent to.
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The node, and which of its outputs, that a gradient of `tensor` would be sent to.
+
+    Args:
+        tensor: one that requires gradients.
 
     Raises:
         RuntimeError: if `tensor` does not require gradients.
@@ -113,7 +118,7 @@ def get_gradient_edge(tensor: Tensor) -> Any:
     Example:
         >>> x = torch.ones(2, requires_grad=True)
         >>> edge = torch.autograd.graph.get_gradient_edge(x * 2)
-        >>> edge[0].name(), edge[1]
+        >>> edge.node.name(), edge.output_nr
         ('MulBackward0', 0)
     """
     edge = current_edge(tensor)
@@ -121,4 +126,4 @@ def get_gradient_edge(tensor: Tensor) -> Any:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
-    return edge
+    return GradientEdge(edge[0].shown(), edge[1])

@@ -47,6 +47,7 @@ _HOMES = {
 _CLASSES = {
     ("base.errors", "AcceleratorError"): ("torch", "AcceleratorError"),
     ("base.errors", "OutOfMemoryError"): ("torch", "OutOfMemoryError"),
+    ("core.differentiate", "GradientEdge"): ("torch.autograd.graph", "GradientEdge"),
     ("core.hooks", "RemovableHandle"): ("torch.utils.hooks", "RemovableHandle"),
     ("core.modes", "detect_anomaly"): ("torch.autograd.anomaly_mode", "detect_anomaly"),
     ("core.modes", "set_detect_anomaly"): ("torch.autograd.anomaly_mode", "set_detect_anomaly"),

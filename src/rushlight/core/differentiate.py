@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base.bounded import Bounded
 from ..base.shapes import Size
@@ -16,13 +16,42 @@ from .tensor import Tensor, tensor_over
 from .views import current_edge
 
 
+class GradientEdge(NamedTuple):
+    """Where in a graph the gradient of a tensor arrives: a node, and which of its outputs.
+
+    `grad` and `backward` take one instead of the tensor, which need not be kept.
+
+    Args:
+        node: the tensor's `grad_fn`, or the node that adds to its `.grad`.
+        output_nr: which of the outputs of `node` the tensor is.
+        ownership_token: accepted, and not needed: a node keeps its graph.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> edge = torch.autograd.graph.get_gradient_edge(x)
+        >>> torch.autograd.grad((x * 3).sum(), edge)
+        (tensor([3., 3.]),)
+    """
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
 def _as_tuple(value: Any) -> tuple:
-    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if isinstance(value, (list, tuple)) and not isinstance(value, GradientEdge):
+        return tuple(value)
+    return (value,)
 
 
-def _stranger(values: Sequence[Any]) -> Any:
-    """The first of `values` that is not a tensor; called when one of them caused an error."""
-    return next((v for v in values if not isinstance(v, Tensor)), None)
+def _edge_of(value: Any) -> Any:
+    """Where a tensor hangs in its graph, or a `GradientEdge` of it; AttributeError for everything else."""
+    return value[:2] if isinstance(value, GradientEdge) else current_edge(value)
+
+
+def _strangers(values: Sequence[Any]) -> list[Any]:
+    """Those of `values` that are no tensors nor edges; called when one of them caused an error."""
+    return [v for v in values if not isinstance(v, (Tensor, GradientEdge))]
 
 
 def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], reuse: bool) -> list[Any]:
@@ -94,10 +123,24 @@ def _roots(outputs: tuple, given: Sequence[Any], reuse: bool) -> list[tuple[Any,
                 )
             roots.append((edge, g))
     except AttributeError:
-        if _stranger(outputs) is None:
+        if _strangers(outputs):
+            raise AssertionError("Expected output to be a torch.Tensor") from None
+        if not any(isinstance(out, GradientEdge) for out in outputs):
             raise
-        raise AssertionError("Expected output to be a torch.Tensor") from None
+        return [_root(out, g, reuse) for out, g in zip(outputs, given)]
     return roots
+
+
+def _root(out: Any, g: Any, reuse: bool) -> tuple[Any, Any]:
+    """One tensor or `GradientEdge`, and the gradient that it begins with."""
+    if not isinstance(out, GradientEdge):
+        return _roots((out,), (g,), reuse)[0]
+    if g is None:
+        raise RuntimeError(
+            "a GradientEdge does not know the shape of its tensor: give its gradient "
+            "(grad_outputs=, grad_tensors=)"
+        )
+    return out[:2], g
 
 
 def _edges(inputs: tuple) -> list[Any]:
@@ -105,7 +148,10 @@ def _edges(inputs: tuple) -> list[Any]:
     try:
         return [current_edge(t) for t in inputs]
     except AttributeError:
-        kind = type(_stranger(inputs)).__name__
+        strangers = _strangers(inputs)
+        if not strangers:
+            return [_edge_of(t) for t in inputs]
+        kind = type(strangers[0]).__name__
         raise RuntimeError(
             f"all inputs have to be Tensors or GradientEdges, but got {kind}"
         ) from None
@@ -150,7 +196,7 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         _edges(targets)
         for t in targets:
-            if not (t.is_leaf and t.requires_grad):
+            if not (isinstance(t, GradientEdge) or (t.is_leaf and t.requires_grad)):
                 t.retain_grad()
         wanted = _edges(targets)
     tape.backward(
@@ -295,6 +341,10 @@ def _present(i: int, t: Tensor, g: Any, allow_unused: bool | None, materialize: 
     if g is not None:
         return g
     if materialize:
+        if isinstance(t, GradientEdge):
+            raise RuntimeError(
+                "materialize_grads cannot be used when the given input is a GradientEdge"
+            )
         return t.detach().new_zeros(t._a.shape)
     if not allow_unused:
         raise RuntimeError(

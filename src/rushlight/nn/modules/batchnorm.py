@@ -8,7 +8,7 @@ from ...base import dtypes
 from ...core.tensor import Tensor
 from ...operators.create.filled import empty, ones, zeros
 from ...operators.create.from_data import tensor
-from ...operators.layers.batch_norm import batch_norm_learn, learning_batch_norm
+from ...operators.layers.batch_norm import batch_norm_learn, check_eps, learning_batch_norm
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
@@ -118,6 +118,7 @@ class _BatchNorm(_NormBase):
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             if self.momentum is not None and batch_norm_learn.joins(input):
+                check_eps(self.eps)
                 return learning_batch_norm(
                     input, self.running_mean, self.running_var, self.num_batches_tracked,
                     self.weight, self.bias, factor, self.eps,

@@ -276,7 +276,7 @@ def batch_norm(
         eps: added to the variance before the root is taken.
 
     Raises:
-        ValueError: in training, if there is one value per channel.
+        ValueError: in training, if there is one value per channel, or if `eps` is 0; if it is negative.
 
     Example:
         >>> x = torch.tensor([[0.0, 10.0], [2.0, 30.0]])
@@ -287,6 +287,23 @@ def batch_norm(
         tensor([[ 0.0000,  5.0000],
                 [ 1.0000, 15.0000]])
     """
+    if training:
+        check_eps(eps)
+    elif eps < 0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
+    return _normalised(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def check_eps(eps: float) -> None:
+    """`nn.functional.batch_norm` alone, and the layers made of it, want more than 0 in training."""
+    if eps <= 0:
+        raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+
+
+def _normalised(
+    input: Tensor, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool,
+    momentum: float, eps: float,
+) -> Tensor:  # fmt: skip
     if training and batch_norm_learn.joins(input):
         return learning_batch_norm(
             input, running_mean, running_var, None, weight, bias, momentum, eps
@@ -345,7 +362,7 @@ def _torch_batch_norm(
     Args:
         cudnn_enabled: accepted, and not used.
     """
-    return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    return _normalised(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 # -- instance norm ------------------------------------------------------------------------------
@@ -380,7 +397,7 @@ def instance_norm(
     """
     shape = input._a.shape
     if not use_input_stats:
-        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+        return _normalised(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if len(shape) < 3:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.shape}"
@@ -392,7 +409,7 @@ def instance_norm(
     n = shape[0]
     means = None if running_mean is None else running_mean.detach().repeat(n)
     variances = None if running_var is None else running_var.detach().repeat(n)
-    out = batch_norm(
+    out = _normalised(
         input.reshape((1, n * shape[1], *shape[2:])),
         means,
         variances,
