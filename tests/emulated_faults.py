@@ -52,6 +52,20 @@ def check_refused_launches() -> None:
     launch._in_c = True
 
 
+def check_refused_steps() -> None:
+    """A step of two launches, of which the driver refuses one for a moment: it is done as a whole."""
+    for name in ("SGD", "Adam"):
+        for k in (1, 2):
+            case, other = Case("cuda", name), Case("cuda", name)
+            for i in range(4):
+                case.backward(i)
+                refused(1, k)
+                case.opt.step()
+                refused(0, 0)
+                other.step(i)
+                assert case.everything() == other.everything(), (name, k, i)
+
+
 def check_refused_replays() -> None:
     """A graph that is not launched: AcceleratorError, no parameter has moved, no step was counted."""
     case, other, plain = Case("cuda"), Case("cuda"), runtime.graphLaunch
@@ -88,6 +102,7 @@ def main() -> None:
     warnings.simplefilter(
         "ignore"
     )  # a program that finds no memory: the step stays eager and says so
+    check_refused_steps()
     for name in ("SGD", "Adam", "Rprop"):
         assert check_optimiser("cuda", name, allocation_fails, rl.OutOfMemoryError) >= 4, name
     assert check_training("cuda", allocation_fails, rl.OutOfMemoryError) >= 1

@@ -12,6 +12,7 @@ from faults import OPTIMISERS, Case, Injected, check_optimiser, check_training, 
 from rushlight.capture.loops import path
 from rushlight.capture.lower.choose import lower
 from rushlight.core.hot import meeting
+from rushlight.runtime import door
 from traced import run_traced
 
 
@@ -47,6 +48,34 @@ def test_muon_takes_its_momentum_back() -> None:
             opt.step()
         assert (p == q).all()
     assert failures >= 2
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_a_step_refused_in_its_middle_leaves_every_parameter_whole(name: str) -> None:
+    """The second group's kernel fails: the first group moved and is counted, the second is as it was."""
+    for before in (0, 1):
+        case, wanted = Case("cpu", name), Case("cpu", name)
+        for i in range(before):
+            case.step(i)
+            wanted.step(i)
+        case.backward(before)
+        wanted.backward(before)
+        for p in wanted.net[2].parameters():
+            p.grad = None
+        wanted.opt.step()
+        begun = [0]
+
+        def second(kernel: Any, arrays: Any, attrs: Any, call: Any, begun: Any = begun) -> Any:
+            begun[0] += kernel.name.endswith("_update")
+            if begun[0] == 2:
+                raise Injected(kernel.name)
+            return call()
+
+        with door.listening(second), pytest.raises(Injected) as found:
+            case.opt.step()
+        assert case.everything() == wanted.everything()
+        assert case.versions() == wanted.versions()
+        assert "2 parameters had moved before this" in found.value.__notes__[0]
 
 
 def test_a_recording_that_fails_leaves_no_trace() -> None:

@@ -88,8 +88,8 @@ class Muon(Rule):
             kernel=update.MUON_MOMENTUM, grads=grads,
             numbers=lambda group, before, after: [group["momentum"]],
         )  # fmt: skip
-        for b in buffers:  # they change now; a step that fails later takes it back
-            self._undo.append(partial(b.copy_, b.clone()))
+        for p, b in zip(params, buffers):  # they change now; a step that fails later takes it back
+            self._undo.append((p, partial(b.copy_, b.clone())))
         now = self._waiting.pop()
         run(now.kernel, now.cls, now.arrays, now.flags)
         ways = [_orthogonal(m, group) * _ratio(m.shape, group) for m in means]

@@ -87,7 +87,7 @@ class SGD(Rule):
             made = [zeros_for(p) for p in fresh]
             for p, buffer in zip(fresh, made):
                 state[p]["momentum_buffer"] = buffer
-                self._undo.append(partial(state[p].pop, "momentum_buffer"))
+                self._undo.append((p, partial(state[p].pop, "momentum_buffer")))
             self._launch(group, fresh, [made], [], {**flags, "first": True})
 
     def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:

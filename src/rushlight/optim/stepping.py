@@ -32,7 +32,9 @@ class Rule(Optimizer):
     state_names: tuple[str, ...] = ()
     in_columns = True  # the usual step of a group is one call over all parameters with a gradient
     _waiting: list[Call]  # of the step that is being prepared
-    _undo: list[Callable[[], Any]]  # what takes it back
+    _undo: list[
+        tuple[Any, Callable[[], Any]]
+    ]  # what takes it back, and the parameter that it is about
 
     def _states(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The tensors beside a parameter, in the kernel's order."""
@@ -78,20 +80,39 @@ class Rule(Optimizer):
     def _go(self) -> None:
         """Make all calls; where one may stop halfway, copies of what the step changes are made before the first."""
         calls = self._waiting
-        if not are_sure(calls):
+        sure = are_sure(calls)
+        if not sure:
             self._keep_aside()
-        for call in calls:
-            run(call.kernel, call.cls, call.arrays, call.flags)
+        done = 0
+        try:
+            for call in calls:
+                run(call.kernel, call.cls, call.arrays, call.flags)
+                done += 1
+        except BaseException as error:
+            if done and sure:  # nothing takes them back
+                self._leave_done(done, error)
+            raise
         for call in calls:  # not before the last has run: a step that is undone changed nothing
             call.raise_versions()
 
     def _keep_aside(self) -> None:
         for call in self._waiting:
-            self._undo += [partial(a.__setitem__, ..., a.copy()) for a in call.written()]
+            self._undo += [(None, partial(a.__setitem__, ..., a.copy())) for a in call.written()]
+
+    def _leave_done(self, count: int, error: BaseException) -> None:
+        """So many calls were made before one was refused: their parameters, states and counts stay together."""
+        done, self._waiting = self._waiting[:count], self._waiting[count:]
+        moved = {id(p) for call in done for p in call.changed[0]}
+        self._undo = [u for u in self._undo if id(u[0]) not in moved]
+        for call in done:
+            call.raise_versions()
+        error.add_note(
+            f"{len(moved)} parameters had moved before this, with their states and step counts; the others have not"
+        )
 
     def _take_back(self) -> None:
         """Arrays, states and counts as they were before a step that failed."""
-        for put_back in reversed(self._undo):
+        for _, put_back in reversed(self._undo):
             put_back()
         for call in self._waiting:
             call.numbers.put_back()
@@ -157,7 +178,7 @@ class Rule(Optimizer):
         held: dict[str, Any] = {}
         self._start(p, held, group)
         self.state[p] = held
-        self._undo.append(partial(self.state.pop, p))
+        self._undo.append((p, partial(self.state.pop, p)))
         return held
 
     def _launch(

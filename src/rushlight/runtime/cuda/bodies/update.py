@@ -19,12 +19,14 @@ import cupy
 import numpy as np
 
 from ....base.bounded import Bounded
+from ....base.errors import AcceleratorError
 from ... import devices
 from ...door import each_replay, kernel_for, replay_hooks
 from ..code.compile import Launch, kernel, source
 from ..code.launch import are_again
 from ..code.sources import NUMBERS, device, options
 from ..library.cublaslt import is_capturing
+from ..memory.lost import insist
 from ..memory.pool import allocate
 from ..memory.streams import current
 from .update_sources import RULES, with_rule
@@ -166,7 +168,10 @@ class _Again:
         if numbers != self.numbers:
             self.call.put(self.at, _NUMBERS.pack(*numbers, *(0.0,) * (_HELD - len(numbers))))
             self.numbers = numbers
-        self.call(*gradients)
+        try:
+            self.call(*gradients)
+        except AcceleratorError as error:
+            insist(error, partial(self.call, *gradients))
 
 
 _NUMBERS = struct.Struct(f"{_HELD}d")
@@ -213,8 +218,11 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, flags: dict[str, Any]) ->
             places = tuple([8 * (room + i) for i in range(n)])
             call = launch.with_places((across, count, 1), (256, 1, 1), places, *values)
             _remember(key, call, 8 * room * (states + 1), held, n)
-    for call in calls:  # all are compiled: from here on nothing can fail
-        call()
+    for call in calls:  # all are compiled: from here on only the driver can refuse
+        try:
+            call()
+        except AcceleratorError as error:
+            insist(error, call)
     return ()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from cupy.cuda import driver, runtime
@@ -61,3 +61,19 @@ def explaining() -> Iterator[None]:
         yield
     except CUDA_ERRORS as error:
         raise explained(error) from error
+
+
+def insist(error: AcceleratorError, again: Callable[[], object]) -> None:
+    """Ask again, a few times, for a launch of which `error` says that it was not begun.
+
+    For launches that belong together: where the driver refuses one for a moment, the work is done as a whole.
+    """
+    for _ in range(3):
+        if error.error_code in _LASTING:
+            break
+        try:
+            again()
+            return
+        except AcceleratorError as refused:
+            error = refused
+    raise error
