@@ -23,12 +23,13 @@ from ..state.known import (
     PLAIN_BUILTINS,
     REFLECTIVE,
     TENSOR_SECRETS,
+    is_driver,
     is_ours,
     may_call,
     may_enter,
 )
 
-_BELOW = (__name__.partition(".")[0] + ".runtime.", "cupy")
+_RUNTIME = __name__.partition(".")[0] + ".runtime."
 _LEANED_ON = frozenset((
     "abc codecs _collections_abc collections contextlib copy copyreg dataclasses enum functools genericpath "
     "importlib inspect numbers operator os posixpath re threading types typing weakref"
@@ -232,7 +233,8 @@ def _is_of_library(file: str) -> bool:
 
 def _is_below(frame: FrameType) -> bool:
     """Whether a frame is the runtime's: what it calls is a kernel or a driver, which stand below the door."""
-    return (frame.f_globals.get("__name__") or "").startswith(_BELOW)
+    name = frame.f_globals.get("__name__") or ""
+    return name.startswith(_RUNTIME) or is_driver(name)
 
 
 def _may_act(frame: FrameType) -> bool:

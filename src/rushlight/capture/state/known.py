@@ -84,6 +84,11 @@ _FUNCTIONS["numpy._core._multiarray_umath"] = _FUNCTIONS["numpy"]
 _FUNCTIONS["numpy._core.multiarray"] = _FUNCTIONS["numpy"]
 _ARRAY_METHODS_NOT = frozenset(("tofile", "dump", "dumps", "setflags"))
 
+_DRIVERS = frozenset(("cupy", "cupyx", "cupy_backends", "cudnn"))
+_DRIVERS_PARTS = (
+    "cupy.", "cupyx.", "cupy_backends.", "cudnn.", "cuda.pathfinder", "cuda.bindings", "cuda.core",
+)  # fmt: skip
+
 # Where a call from outside may enter this package: what computes, and what describes tensors.
 _ENTRIES = tuple([f"{PACKAGE}.{part}" for part in (
     "operators.", "nn.", "core.", "optim.", "autograd.", "amp.", "base.", "capture.", "distributions.",
@@ -115,7 +120,12 @@ def is_ours(file: str, module: str | None, caller_is_ours: bool) -> bool:
         return module.startswith(PACKAGE + ".") or module.startswith("numpy.")
     if file.startswith(_HOME):
         return not file.startswith(_READ)
-    return file.startswith(_NUMPY) or f"{os.sep}cupy{os.sep}" in file
+    return file.startswith(_NUMPY) or is_driver(module)
+
+
+def is_driver(module: str | None) -> bool:
+    """Whether a module is CuPy's or of what CuPy leans on: how it finds and compiles kernels is no part of a call."""
+    return module is not None and (module in _DRIVERS or module.startswith(_DRIVERS_PARTS))
 
 
 def may_enter(module: str, name: str) -> bool:
