@@ -15,12 +15,13 @@ import numpy as np
 
 from ...base.locks import new_lock
 from ...runtime.thread import here
+from ..state.known import is_driver
 
 # Functions that set a random stream of ours: they leave no instruction.
 SEEDING = frozenset(("manual_seed", "manual_seed_all", "set_rng_state", "fork_rng"))
 # Functions that look at it, too: kernels that draw must have run by then.
 RANDOM_STATE = SEEDING | {"get_rng_state", "get_rng_state_all", "initial_seed", "seed", "get_state"}
-_BELOW = ("cupy", __name__.partition(".")[0] + ".runtime.")
+_RUNTIME = __name__.partition(".")[0] + ".runtime."
 _NOTICED = (
     (builtins, "print", "prints"),
     (builtins, "input", "asks for input"),
@@ -101,7 +102,7 @@ def _from_below() -> bool:
     """Whether the caller is our own code below the door: a compiler that keeps its kernels in files, or the
     CPU engine, which reads how many cores it may use when it is loaded."""
     name = sys._getframe(2).f_globals.get("__name__", "")
-    return name.startswith(_BELOW)
+    return name.startswith(_RUNTIME) or is_driver(name)
 
 
 def random_states(generators: list[Any]) -> list[Any]:
