@@ -29,17 +29,20 @@ class Plan:
         self.needs = [bool(mask >> i & 1) for i in range(n)]
         wanted = self._wanted(op, mask)
         keep: set[int] = set()
+        outputs: set[int] = set()
         kinds = set()
         for derivative, _ in wanted:
             for kind, key in derivative.sources:
                 kinds.add(kind)
                 if kind == _INPUT:
                     keep.add(key)
+                elif kind == _OUTPUT:
+                    outputs.add(key)
                 elif kind == _REST:
                     keep.update(range(key, n))
         self.keep = tuple(sorted(keep))
         self.shapes = bool(op.broadcasts) or _SHAPE in kinds or _REST_SHAPES in kinds
-        self.outputs = _OUTPUT in kinds
+        self.outputs = tuple(sorted(outputs))  # those that a derivative reads, and no others
         self.sums = op.broadcasts
         # (function of the node and its gradients, the input it serves, several, or None for all)
         self.calls = tuple([(d.call or d._compile(), at) for d, at in wanted])
@@ -120,12 +123,13 @@ class OpNode(Node):
     outputs: Any
 
     def keep_outputs(self, outs: tuple) -> None:
-        """Keep the results without a reference cycle: their arrays, not the tensors."""
-        kept = []
-        for out in outs:
+        """Keep the results that derivatives read, without a reference cycle: arrays, not tensors."""
+        kept: list[Any] = [None] * len(outs)
+        for i in self.plan.outputs:
+            out = outs[i]
             if out._ver is None:
                 out._ver = [0]
-            kept.append((out._a, out._ver, out._ver[0]))
+            kept[i] = (out._a, out._ver, out._ver[0])
         self.outputs = kept
 
     def input(self, i: int) -> Any:

@@ -180,7 +180,9 @@ class Backward(Macro):
         self.nodes = [
             n._replace(
                 saved=tuple([k._replace(what=operand(k.what)) if k.array else k for k in n.saved]),
-                outputs=tuple([k._replace(what=operand(k.what)) for k in n.outputs]),
+                outputs=tuple(
+                    [k._replace(what=operand(k.what)) if k.array else k for k in n.outputs]
+                ),
             )
             for n in self.nodes
         ]
@@ -330,7 +332,8 @@ def _is_node(w: Walk, node: OpNode, n: Seen, is_operand: Callable[..., bool]) ->
     for key, array, what in n.saved:
         if not _is_kept(saved.get(key, FREED), array, what, is_operand):
             return False
-    return all(_is_kept(v, True, k.what, is_operand) for v, k in zip(outputs or (), n.outputs))
+    pairs = zip(outputs or (), n.outputs)  # what no derivative reads is None
+    return all(_is_kept(v, k.array, k.what, is_operand) for v, k in pairs)
 
 
 def _is_kept(value: Any, array: bool, what: Any, is_operand: Callable[..., bool]) -> bool:

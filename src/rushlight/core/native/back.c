@@ -48,6 +48,8 @@ static PyObject *node_output(PyObject *node, PyObject *number)
     Py_ssize_t i = PyLong_AsSsize_t(number);
     if (PyList_CheckExact(outputs) && i >= 0 && i < PyList_GET_SIZE(outputs)) {
         PyObject *held = PyList_GET_ITEM(outputs, i);
+        if (!PyTuple_CheckExact(held))
+            return PyObject_CallFunctionObjArgs(python_output, node, number, NULL);
         int kind = kind_of(PyTuple_GET_ITEM(held, 0));
         PyObject *edge = kind < 0                                     ? NULL
                          : kind == 'f' || kind == 'c' || kind == 'V' ? Py_BuildValue("(OO)", node, number)

@@ -81,15 +81,28 @@ static int keep_inputs(PyObject *node, PyObject *plan, PyObject *inputs, int sha
     return 0;
 }
 
-static int point_to(PyObject *node, PyObject *const *outs, Py_ssize_t count, int keep)
+/* Keep the results that derivatives read: the numbers of `wanted`. */
+static int keep_outputs(PyObject *node, PyObject *const *outs, Py_ssize_t count, PyObject *wanted)
 {
-    PyObject *outputs = NULL;
-    if (keep) {
-        outputs = PyList_New(count);
-        if (outputs == NULL)
+    if (!PyTuple_GET_SIZE(wanted))
+        return 0;
+    PyObject *outputs = PyList_New(count);
+    if (outputs == NULL)
+        return -1;
+    put(node, n_outputs, outputs);
+    for (Py_ssize_t i = 0; i < count; i++)
+        PyList_SET_ITEM(outputs, i, Py_NewRef(Py_None));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(wanted); k++) {
+        Py_ssize_t i = PyLong_AsSsize_t(PyTuple_GET_ITEM(wanted, k));
+        PyObject *pair = i < count ? kept(outs[i]) : PyErr_Format(PyExc_IndexError, "there is no output %zd", i);
+        if (pair == NULL || PyList_SetItem(outputs, i, pair) < 0)
             return -1;
-        put(node, n_outputs, outputs);
     }
+    return 0;
+}
+
+static int point_to(PyObject *node, PyObject *const *outs, Py_ssize_t count)
+{
     for (Py_ssize_t i = 0; i < count; i++) {
         int kind = kind_of(SLOT(outs[i], t_a));
         if (kind < 0)
@@ -99,12 +112,6 @@ static int point_to(PyObject *node, PyObject *const *outs, Py_ssize_t count, int
             if (edge == NULL)
                 return -1;
             put(outs[i], t_edge, edge);
-        }
-        if (keep) {
-            PyObject *pair = kept(outs[i]);
-            if (pair == NULL)
-                return -1;
-            PyList_SET_ITEM(outputs, i, pair);
         }
     }
     return 0;
@@ -133,7 +140,9 @@ static int record(PyObject *op, PyObject *plan, PyObject *inputs, PyObject *attr
         SLOT(node, none[i]) = Py_NewRef(Py_None);
     int status = keep_inputs(node, plan, inputs, !same_shape);
     if (status == 0)
-        status = point_to(node, outs, count, SLOT(plan, p_outputs) == Py_True);
+        status = point_to(node, outs, count);
+    if (status == 0)
+        status = keep_outputs(node, outs, count, SLOT(plan, p_outputs));
     Py_DECREF(node);
     return status;
 }

@@ -65,8 +65,10 @@ static int same_outputs(Cursor *cursor, PyObject *outputs, PyObject *expected)
     if (!PyList_CheckExact(outputs) || PyList_GET_SIZE(outputs) != n)
         return 0;
     int found = 1;
-    for (Py_ssize_t i = 0; found == 1 && i < n; i++)
-        found = is_kept(cursor, PyTuple_GET_ITEM(PyTuple_GET_ITEM(expected, i), 2), PyList_GET_ITEM(outputs, i));
+    for (Py_ssize_t i = 0; found == 1 && i < n; i++) {
+        PyObject *kept = PyTuple_GET_ITEM(expected, i), *held = PyList_GET_ITEM(outputs, i);
+        found = PyTuple_GET_ITEM(kept, 1) == Py_True ? is_kept(cursor, PyTuple_GET_ITEM(kept, 2), held) : held == Py_None;
+    }
     return found;
 }
 
