@@ -167,7 +167,8 @@ def test_first_traceback_is_shown_and_restarts_are_counted(tmp_path: Path) -> No
 
 
 @needs_mpi
-@pytest.mark.parametrize("count", [64, 60], ids=["even", "uneven"])  # 45 are 5 x 8 and 5: 3 and 2
+# 47 are 5 x 8 and 7, 4 and 3: one rank's last batch has the shape of the others, and another weight
+@pytest.mark.parametrize("count", [64, 63], ids=["even", "uneven"])
 def test_train_by_two_ranks_is_the_training_of_one(count: int, tmp_path: Path) -> None:
     pillow = pytest.importorskip("PIL.Image")
     import json

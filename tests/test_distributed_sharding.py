@@ -44,7 +44,14 @@ def compare(count: int, script: str, parts: str, folder: Path, limit: float = 2e
 @needs_mpi
 @pytest.mark.parametrize("count", [2, 4])
 def test_meshes_and_spread_tensors_are_pytorchs(count: int, tmp_path: Path) -> None:
-    assert compare(count, "spread.py", "meshes,moves,operations,gradients,modules", tmp_path) > 250
+    parts = "meshes,moves,operations,gradients,modules,losses,files"
+    assert compare(count, "spread.py", parts, tmp_path) > 350
+
+
+@needs_mpi
+def test_checkpoint_of_spread_tensors_is_read_by_another_number_of_ranks(tmp_path: Path) -> None:
+    compare(4, "spread.py", "save", tmp_path)
+    assert compare(2, "spread.py", "load", tmp_path) == 10
 
 
 @needs_mpi

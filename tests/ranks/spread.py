@@ -223,6 +223,93 @@ def modules():
     tell("full", lambda: spread.full((4,), 7.0, device_mesh=mesh, placements=[Shard(0)]))
 
 
+def losses():
+    """Cross entropy of scores whose classes are cut, and its gradient."""
+    from torch.distributed.tensor.parallel import loss_parallel
+
+    line = init_device_mesh("cpu", (N,))
+    x, y = numbers(4, 7), torch.tensor([1, 5, -100, 6])
+    cut, whole = [Shard(1)], [Replicate()]
+
+    def loss(scores=x, target=y, kinds=cut, mesh=line, **more):
+        given = distribute_tensor(scores, mesh, kinds).requires_grad_()
+        with loss_parallel():
+            found = F.cross_entropy(given, target, **more)
+            total = found.full_tensor()
+            (total * torch.arange(1.0, 1 + total.numel()).reshape(total.shape)).sum().backward()
+        tell(f"its gradient {kinds} {more}", lambda: given.grad.full_tensor())
+        return found
+
+    calls = {
+        "mean": loss, "sum": lambda: loss(reduction="sum"), "none": lambda: loss(reduction="none"), "ignored": lambda: loss(target=y.abs() % 7, ignore_index=5),
+        "weight": lambda: loss(target=y.abs() % 7, weight=numbers(7).abs()), "images": lambda: loss(numbers(2, 7, 3), torch.arange(6).reshape(2, 3)),
+        "one sample": lambda: loss(x[0], torch.tensor(3), [Shard(0)]), "spread target": lambda: loss(target=distribute_tensor(y, line, whole)),
+        "cut target": lambda: loss(target=distribute_tensor(y, line, [Shard(0)])), "whole": lambda: loss(kinds=whole), "batch": lambda: loss(kinds=[Shard(0)]),
+        "nothing counts": lambda: loss(target=torch.full((4,), -100)), "outside": lambda: F.cross_entropy(distribute_tensor(x, line, cut), y),
+    }  # fmt: skip
+    if N > 2:
+        grid = init_device_mesh("cpu", (2, N // 2))
+        batch, copies = [Shard(0), Shard(1)], [Replicate(), Shard(1)]
+        mine = distribute_tensor(y, grid, [Shard(0), Replicate()])
+        for kinds, target in ((batch, mine), (batch, y), (copies, y), ([Shard(1), Shard(1)], y)):
+            for how in ("sum", "none", "mean"):
+                name = f"{kinds} {how} {type(target).__name__}"
+                calls[name] = lambda k=kinds, t=target, r=how: loss(x, t, k, grid, reduction=r)
+    for name, call in calls.items():
+        tell(f"loss {name}", call)
+
+
+def files():
+    """A rank's part goes into a file and comes back."""
+    import copy
+    import pickle
+
+    grid = init_device_mesh("cpu", (2, N // 2), mesh_dim_names=("dp", "tp"))
+    state = {
+        "w": distribute_tensor(numbers(5, 3), grid, [Shard(0), Shard(1)]), "p": nn.Parameter(distribute_tensor(numbers(4), grid, [Replicate(), Shard(0)])),
+        "sum": DTensor.from_local(numbers(3) + ME, grid, [Partial(), Replicate()]), "n": 3,
+    }  # fmt: skip
+    torch.save(state, f"{sys.argv[2]}.pt.{ME}")
+    for name, found in {
+        "load": torch.load(f"{sys.argv[2]}.pt.{ME}"), "pickle": pickle.loads(pickle.dumps(state)), "copy": {k: copy.copy(v) for k, v in state.items()},
+    }.items():  # fmt: skip
+        for key, value in found.items():
+            tell(f"{name} {key}", lambda: value)
+            if key != "n":
+                tell(f"whole {key}", lambda: value.full_tensor())
+                tell(f"about {key}", lambda: (value.requires_grad, value.device_mesh == grid, repr(value.device_mesh)))  # fmt: skip
+
+
+def kept():
+    """A model cut by rows and columns, with names that another number of ranks asks for as well."""
+    grid = init_device_mesh("cpu", (2, N // 2)) if N > 2 else init_device_mesh("cpu", (N,))
+    both = [Shard(0), Shard(1)] if N > 2 else [Shard(1)]
+    copies = [Replicate(), Shard(0)] if N > 2 else [Shard(0)]
+    return {
+        "w": distribute_tensor(numbers(5, 3), grid, both), "b": distribute_tensor(numbers(7), grid, copies),
+        "all": distribute_tensor(numbers(2), grid, [Replicate()] * len(both)), "plain": numbers(3), "step": 4,
+    }  # fmt: skip
+
+
+def save():
+    import torch.distributed.checkpoint as dcp
+
+    dcp.save(kept(), checkpoint_id=f"{sys.argv[2]}.checkpoint")
+    tell("saved", lambda: None)
+
+
+def load():
+    import torch.distributed.checkpoint as dcp
+
+    state = kept()
+    for value in state.values():
+        if isinstance(value, torch.Tensor):
+            value.zero_()
+    dcp.load(state, checkpoint_id=f"{sys.argv[2]}.checkpoint")
+    for key, value in state.items():
+        tell(key, lambda: value)
+
+
 for part in sys.argv[1].split(","):
     globals()[part]()
 dist.barrier()

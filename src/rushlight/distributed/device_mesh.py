@@ -54,7 +54,34 @@ class DeviceMesh:
         # The mesh that this one is a part of, and which of its dims are here; a mesh is its own root.
         self._root, self._root_dims = _root or (self, tuple(range(self._ranks.ndim)))
         self._flattened: dict[str, DeviceMesh] = {}  # of a root: dims that were joined, by name
-        self._groups = _groups if _groups is not None else self._make_groups()
+        self._made: list[Any] | None = _groups if _groups is not None else self._make_groups()
+
+    @classmethod
+    def _from_file(cls, device_type: str, ranks: Any, names: tuple[str, ...] | None) -> DeviceMesh:
+        """A mesh as a file describes it; its groups are looked for when somebody asks, and made where there are none."""
+        made = cls.__new__(cls)
+        made.device_type, made.mesh_dim_names = device_type, names
+        made._ranks = np.asarray(ranks, np.int64)
+        made._root, made._root_dims = made, tuple(range(made._ranks.ndim))
+        made._flattened, made._made = {}, None
+        return made
+
+    @property
+    def _groups(self) -> list[Any]:
+        if self._made is None:
+            self._made = self._found_groups() or self._make_groups()
+        return self._made
+
+    def _found_groups(self) -> list[Any]:
+        """The groups of this rank's lines, if they exist already."""
+        here = self.get_coordinate() or ()
+        groups = []
+        for dim in range(len(here)):
+            index = tuple(slice(None) if d == dim else at for d, at in enumerate(here))
+            line = self._ranks[index].tolist()
+            same = [g for g in group_of().world.groups.values() if g.ranks == line]
+            groups += same[:1]
+        return groups if len(groups) == self.ndim else []
 
     def _make_groups(self) -> list[Any]:
         """One group for each line of ranks along each dim; every rank makes all, in one order."""
@@ -206,6 +233,9 @@ class DeviceMesh:
     def __deepcopy__(self, memo: Any) -> DeviceMesh:
         return self  # a copied model lies on the same ranks
 
+    def __reduce__(self) -> Any:
+        return rebuilt_mesh, (self.device_type, self._ranks.tolist(), self.mesh_dim_names)
+
     def __repr__(self) -> str:
         sizes: Any = self.shape
         if self.mesh_dim_names:
@@ -220,6 +250,21 @@ class DeviceMesh:
             line = np.moveaxis(self._ranks, dim, -1).reshape(-1, size)[0]
             found.append(int(line[1] - line[0]) if size > 1 else ())
         return tuple(found)
+
+
+def rebuilt_mesh(device_type: Any, ranks: Any, names: Any) -> DeviceMesh:
+    """A mesh that was pickled, in this run or another one.
+
+    Raises:
+        ValueError: if the three do not describe a mesh.
+    """
+    sound = type(device_type) is str and type(ranks) is list and (names is None or type(names) is tuple)  # fmt: skip
+    array = np.asarray(ranks if sound else None)  # lists of different lengths raise a ValueError
+    if array.dtype.kind != "i" or array.size == 0 or array.ndim > 32 or np.unique(array).size != array.size:  # fmt: skip
+        raise ValueError("this does not describe a mesh of ranks")
+    if names is not None and (len(names) != array.ndim or any(type(n) is not str for n in names)):
+        raise ValueError("this does not describe the names of a mesh's dims")
+    return DeviceMesh._from_file(device_type, array, names)
 
 
 def _check_names(names: tuple[str, ...] | None, ndim: int) -> None:

@@ -17,7 +17,7 @@ from ..base.spelling import home_of, theirs
 from ..core.memory import data_pointer, root_array
 from ..core.tensor import Tensor
 from .names import STORAGE_NAMES
-from .rebuild import is_parameter, is_uninitialized
+from .rebuild import is_parameter, is_spread, is_uninitialized
 
 
 class _Name:
@@ -59,7 +59,7 @@ class Pickler(_Base):
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
-            return self._object(obj)
+            return obj.__reduce_ex__(2) if is_spread(obj) else self._object(obj)
         if getattr(obj, "is_sparse", False) and hasattr(obj, "_indices"):
             return self._sparse(obj)
         if isinstance(obj, Size):

@@ -14,7 +14,7 @@ from .errors import CorruptFileError
 
 
 def rebuilders(call: Callable[[Any, tuple], Any]) -> dict[str, Any]:
-    """PyTorch's names of these functions; `call` calls one function on behalf of another."""
+    """PyTorch's names of these functions, and two of ours that it lacks; `call` calls one on behalf of another."""
 
     def typed_tensor(fn: Any, kind: Any, args: Any, state: Any) -> Any:
         if not isinstance(args, tuple):
@@ -33,6 +33,8 @@ def rebuilders(call: Callable[[Any, tuple], Any]) -> dict[str, Any]:
         "torch._utils._rebuild_sparse_tensor": sparse_tensor,
         "torch._tensor._rebuild_from_type_v2": typed_tensor,
         "torch.nn.parameter.Parameter": parameter,
+        "rushlight.distributed.device_mesh.rebuilt_mesh": mesh_of_ranks,
+        "rushlight.distributed.tensor.dtensor.rebuilt": part_of_tensor,
     }
 
 
@@ -100,6 +102,32 @@ def is_uninitialized(t: Tensor) -> bool:
     from ..nn.parameter import UninitializedTensorMixin
 
     return isinstance(t, UninitializedTensorMixin)
+
+
+def is_spread(t: Tensor) -> bool:
+    """Whether a tensor lies on several ranks, of which this one has a part."""
+    return type(t) is not Tensor and hasattr(t, "device_mesh") and hasattr(t, "placements")
+
+
+def mesh_of_ranks(*words: Any) -> Any:
+    """A mesh of ranks, without groups until somebody needs them."""
+    from ..distributed.device_mesh import rebuilt_mesh
+
+    return _described(rebuilt_mesh, words)
+
+
+def part_of_tensor(*words: Any) -> Any:
+    """A rank's part of a tensor that lies on several."""
+    from ..distributed.tensor.dtensor import rebuilt
+
+    return _described(rebuilt, words)
+
+
+def _described(make: Callable, words: tuple) -> Any:
+    try:
+        return make(*words)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise CorruptFileError(f"the file describes a DTensor wrongly: {error}") from None
 
 
 def parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:

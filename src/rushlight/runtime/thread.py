@@ -43,6 +43,7 @@ class _Here(threading.local):
         None  # the operator that a TorchDispatchMode is asked about, see _aten/seen.py
     )
     replicating = False  # plain tensors count as replicated beside a DTensor
+    losses_cut = False  # cross entropy of DTensors wants their classes cut, see `loss_parallel`
     unasked = 0  # whether classes of arguments, or nobody at all, answer for public functions
     walk: Any = None  # the backward pass under way, the outermost one, see `tape.at_end`
     stance = "default"  # what compiled functions do, see `compiler.set_stance`

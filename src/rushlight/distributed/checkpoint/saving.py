@@ -12,6 +12,7 @@ from ..groups import group_of, world_or_none
 from ..objects import all_gather_object, broadcast_object_list
 from ..tensor._utils import compute_local_shape_and_global_offset
 from ..tensor.dtensor import DTensor
+from ..tensor.rules import without_summands
 
 __all__ = ["FileSystemReader", "FileSystemWriter", "async_save", "load", "save"]
 
@@ -91,6 +92,7 @@ def _pieces(flat: dict[str, Any], rank: int, size: int) -> list[Piece]:
     plain = 0
     for name, value in flat.items():
         if isinstance(value, DTensor):
+            value = without_summands(value)
             shape, offset = compute_local_shape_and_global_offset(
                 value.full_shape, value.device_mesh, value.placements
             )

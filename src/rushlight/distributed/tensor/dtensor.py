@@ -15,7 +15,7 @@ from ...base.shapes import Size, wrap_dim
 from ...core.overriding import notice
 from ...core.tensor import Tensor, tensor_over
 from .moving import moved, rows_of, whole_gradient
-from .placement_types import Placement, Replicate, Shard
+from .placement_types import Partial, Placement, Replicate, Shard
 
 __all__ = ["DTensor", "distribute_tensor", "local_of", "rows_of", "spread"]
 
@@ -219,7 +219,7 @@ class DTensor(Tensor):
     # -- as an object -----------------------------------------------------------------------------
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        return f"DTensor(local_tensor={local_of(self).detach()!r}, device_mesh={self.device_mesh!r}, placements={self.placements})"  # fmt: skip
+        return f"DTensor(local_tensor={local_of(self).detach()}, device_mesh={self.device_mesh!r}, placements={self.placements})"  # fmt: skip
 
     def __deepcopy__(self, memo: Any) -> Any:
         if id(self) not in memo:
@@ -229,11 +229,56 @@ class DTensor(Tensor):
             memo[id(self)] = made.requires_grad_(self.requires_grad)
         return memo[id(self)]
 
+    def __copy__(self) -> DTensor:
+        made = spread(type(self), local_of(self).detach(), self.device_mesh, self.placements, self.full_shape)  # fmt: skip
+        if getattr(self, "_is_param", False):
+            made._is_param = True
+        return made.requires_grad_(self.requires_grad)
+
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise RuntimeError(
-            "a DTensor belongs to the ranks of one run and cannot be pickled: save it by "
-            "distributed.checkpoint.save, or what full_tensor() returns"
-        )
+        """This rank's part, and how it lies; a process with another rank gets the same part from it."""
+        kinds = tuple([_words(kind) for kind in self.placements])
+        param = bool(getattr(self, "_is_param", False))
+        told = (local_of(self).detach(), self.device_mesh, kinds, self.full_shape)
+        return rebuilt, (*told, self.requires_grad, param)
+
+
+def _words(kind: Placement) -> tuple[Any, ...]:
+    """A placement in numbers and text, which any reader of files understands."""
+    if isinstance(kind, Shard):
+        return ("shard", kind.dim)
+    return ("partial", kind.reduce_op) if isinstance(kind, Partial) else ("replicate",)
+
+
+def _kind(words: Any, ndim: int) -> Placement:
+    match words:
+        case ("shard", int(dim)) if 0 <= dim < ndim:
+            return Shard(dim)
+        case ("partial", str(reduce_op)):
+            return Partial(reduce_op)
+        case ("replicate",):
+            return Replicate()
+    raise ValueError("this does not describe how a tensor lies on ranks")
+
+
+def rebuilt(
+    local: Any, mesh: Any, kinds: Any, shape: Any, requires_grad: Any, param: Any
+) -> DTensor:
+    """A DTensor that was pickled, in this run or another one.
+
+    Raises:
+        ValueError: if this does not describe one.
+    """
+    sound = isinstance(local, Tensor) and type(kinds) is tuple and isinstance(shape, tuple)
+    if not sound or not hasattr(mesh, "get_coordinate") or len(kinds) != mesh.ndim:
+        raise ValueError("this does not describe a DTensor")
+    if len(shape) != local.dim() or any(type(n) is not int or n < m for n, m in zip(shape, local.shape)):  # fmt: skip
+        raise ValueError("the part of a DTensor is larger than the whole")
+    found = tuple([_kind(words, len(shape)) for words in kinds])
+    made = spread(DTensor, local.detach(), mesh, found, shape)
+    if param is True:
+        made._is_param = True
+    return made.requires_grad_(requires_grad is True)
 
 
 def local_of(t: Any) -> Tensor:

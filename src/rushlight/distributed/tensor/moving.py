@@ -16,7 +16,7 @@ from ..collectives import all_gather_into_tensor, all_reduce, reduce_scatter_ten
 from ..reduce_op import ReduceOp
 from .placement_types import Partial, Placement, Replicate, Shard
 
-__all__ = ["moved", "rows_of", "summed_back", "whole_gradient"]
+__all__ = ["moved", "reduced", "rows_of", "summed_back", "whole_gradient"]
 
 
 def rows_of(length: int, ranks: int, rank: int) -> tuple[int, int]:
@@ -131,6 +131,11 @@ class _WholeGradient(Function):
     def backward(ctx: Any, *g: Any) -> Any:
         mesh, given, own, shape = ctx.move
         return None, None, None, None, moved(g[0], shape, mesh, given, own)
+
+
+def reduced(local: Tensor, group: Any, op: str = "sum") -> Tensor:
+    """What all ranks of a group have together of one summand each."""
+    return _Reduce.apply(group, op, local)
 
 
 def summed_back(local: Tensor, mesh: Any, dims: Sequence[int]) -> Tensor:

@@ -14,11 +14,12 @@ from ...core.overriding import DisableTorchFunctionSubclass
 from ...core.tensor import Tensor
 from ...runtime.thread import here
 from .dtensor import DTensor, local_of, spread
+from .losses import LOSSES
 from .moving import moved, summed_back
 from .placement_types import Partial, Placement, Replicate, Shard
 from .products import PRODUCTS
 
-__all__ = ["answer"]
+__all__ = ["answer", "without_summands"]
 
 # They tell or set something of the object itself.
 PLAIN = frozenset("""
@@ -62,7 +63,10 @@ def answer(func: Any, args: tuple, kwargs: dict) -> Any:
         return _of_tape(name, func, args, kwargs)
     if name in ("numpy", "tolist", "__array__"):
         raise RuntimeError(f".{name}() is not supported for tensor subclasses, got DTensor")
-    if getattr(here, "replicating", False):  # set by experimental.implicit_replication
+    loss: Any = LOSSES.get(name) if here.losses_cut else None
+    if loss is not None:
+        return loss(func, *args, **kwargs)
+    if here.replicating:  # set by experimental.implicit_replication
         args, kwargs = _replicated(args, kwargs)
     _check(name, args, kwargs)
     if name.startswith("_foreach_") and name[-1] == "_":
@@ -147,7 +151,8 @@ def _summands(t: Any) -> bool:
     return any(k.is_partial() for k in t.placements)
 
 
-def _without_summands(t: Any) -> Any:
+def without_summands(t: Any) -> Any:
+    """A DTensor whose summands are added up; all ranks call it."""
     if not isinstance(t, DTensor) or not _summands(t):
         return t
     return t._as(tuple([Replicate() if k.is_partial() else k for k in t.placements]))
@@ -165,7 +170,7 @@ def _each_part(name: str, func: Any, args: tuple, kwargs: dict) -> Any:
     if not (linear and all(k in (Partial("sum"), Partial("avg")) for t in spreads for k in t.placements if k.is_partial())):  # fmt: skip
         if inplace and _summands(args[0]):
             return NotImplemented
-        args, kwargs = tree_map(_without_summands, (args, kwargs))
+        args, kwargs = tree_map(without_summands, (args, kwargs))
     first = args[0] if inplace else _model([t for t in tree_leaves((args, kwargs)) if isinstance(t, DTensor)])  # fmt: skip
     mesh, kinds, shape = first.device_mesh, first.placements, first.full_shape
     cut = [i for i, k in enumerate(kinds) if k.is_shard()]

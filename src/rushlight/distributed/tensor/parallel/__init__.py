@@ -1,5 +1,6 @@
 """`torch.distributed.tensor.parallel`: the layers of a model cut over the ranks of a mesh."""
 
+from .loss import loss_parallel
 from .plans import parallelize_module
 from .styles import (
     ColwiseParallel,
@@ -13,5 +14,5 @@ from .styles import (
 
 __all__ = [
     "ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
-    "RowwiseParallel", "SequenceParallel", "parallelize_module",
+    "RowwiseParallel", "SequenceParallel", "loss_parallel", "parallelize_module",
 ]  # fmt: skip
