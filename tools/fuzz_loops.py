@@ -12,6 +12,7 @@ through NumPy would make every loop eager.
 from __future__ import annotations
 
 import argparse
+import gc
 import random
 import sys
 import warnings
@@ -134,6 +135,8 @@ def main() -> int:
         print(Case(a.seed))
         print(check(Case(a.seed)) or "no difference")
         return 0
+    gc.collect()
+    gc.freeze()  # collections of what the programs leave behind need not walk all of the library
     bad = 0
     fuzz_compile.check = check  # what `smaller` asks
     for seed in range(a.start, a.start + a.count):
