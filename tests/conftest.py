@@ -16,6 +16,7 @@ if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
     os.environ["OMP_NUM_THREADS"] = "1"
 
 import counting
+import order
 import rushlight
 
 # A CI job that runs in the background is started with SIGINT ignored, and its children inherit that;
@@ -25,6 +26,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def pytest_configure(config: pytest.Config) -> None:
     counting.register(config)
+    config.pluginmanager.register(order, "order")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """`--shard 2/8` lets eight processes share the suite on a machine with many cores."""
+    order.longest_first(items)
     shard = config.getoption("--shard")
     if shard:
         first, of = (int(n) for n in shard.split("/"))

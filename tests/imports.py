@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import rushlight
 
@@ -20,27 +22,53 @@ def modules() -> dict[str, Path]:
     return found
 
 
+class Statement(NamedTuple):
+    """One import statement: what it names, where, and whether only type checkers run it."""
+
+    line: int
+    level: int | None  # dots of `from`, None for a plain `import`
+    module: str
+    names: tuple[str, ...]
+    typing: bool
+
+
+@functools.cache  # several tests read every file of the package
+def statements(path: Path) -> tuple[Statement, ...]:
+    """Every import statement of a file."""
+    found: list[Statement] = []
+
+    def read(node: ast.AST, typing: bool) -> None:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = tuple(alias.name for alias in node.names)
+            level = node.level if isinstance(node, ast.ImportFrom) else None
+            module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
+            found.append(Statement(node.lineno, level, module, names, typing))
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            for part in node.body:
+                read(part, True)
+            for part in node.orelse:
+                read(part, typing)
+        elif not isinstance(node, ast.expr):  # no expression holds a statement
+            for part in ast.iter_child_nodes(node):
+                read(part, typing)
+
+    read(ast.parse(path.read_text()), False)
+    return tuple(found)
+
+
 def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[tuple[str, int, bool]]:
     """(module, line, whether only type checkers run it) of each import of rushlight in a file."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    tree = ast.parse(path.read_text())
-    typing = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            typing.update(id(inner) for part in node.body for inner in ast.walk(part))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            targets = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) - node.level + 1] if node.level else []
-            base = ".".join([*above, *(node.module.split(".") if node.module else [])])
-            full = [f"{base}.{alias.name}" for alias in node.names]
+    for line, level, module, names, typing in statements(path):
+        targets = list(names)
+        if level is not None:
+            above = package[: len(package) - level + 1] if level else []
+            base = ".".join([*above, *(module.split(".") if module else [])])
+            full = [f"{base}.{n}" for n in names]
             targets = [target if target in known else base for target in full]
-        else:
-            continue
         for target in targets:
             if target in known:
-                yield target, node.lineno, id(node) in typing
+                yield target, line, typing
 
 
 def graph(known: dict[str, Path]) -> dict[str, set[str]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import order
 from counting import count, sentences
 
 ONE = "tests/test_doc_links.py::test_a_good_link_is_let_through"
@@ -61,3 +62,25 @@ def test_a_run_fails_when_too_few_ran(options: list[str], least: int, status: in
     assert done.returncode == status, done.stdout + done.stderr
     assert "1 tests ran." in done.stdout
     assert ("FEWER" in done.stdout) == bool(status)
+
+
+def test_files_that_run_first_are_there():
+    here = Path(__file__).resolve().parent
+    assert [name for name in order.LONG if not (here / name).exists()] == []
+    assert len(set(order.LONG)) == len(order.LONG)
+
+
+def test_long_files_come_first_and_stay_whole():
+    class Item:
+        def __init__(self, file: str, name: str) -> None:
+            self.path, self.name = Path(file), name
+
+    items = [
+        Item("test_amp.py", "a"),
+        Item(order.LONG[1], "b"),
+        Item(order.LONG[0], "c"),
+        Item(order.LONG[1], "d"),
+        Item("test_views.py", "e"),
+    ]
+    order.longest_first(items)
+    assert [item.name for item in items] == ["c", "b", "d", "a", "e"]
