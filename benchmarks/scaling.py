@@ -1,33 +1,47 @@
 """Several ranks: what they cost and gain here, and a model of what they would on eight GPUs and 64 hosts.
 
-    python benchmarks/scaling.py --measure --out scaling.json     on this machine: needs rushlight[mpi]; nothing else may run
-    python benchmarks/scaling.py --measure --device cuda          NCCL with one rank, two ranks on one GPU through the host
-    python benchmarks/scaling.py --model --fitted scaling-gpu.json --picture docs/scaling.png
+    python benchmarks/scaling.py --measure --out benchmarks/results/scaling-DATE-MACHINE.json     needs rushlight[mpi]; nothing else may run
+    python benchmarks/scaling.py --measure --device cuda --out ...     NCCL with one rank, two ranks on one GPU through the host
+    python benchmarks/scaling.py --model --picture docs/scaling.png
 
 The rows of --measure: seconds of an all-reduce by size (latency and bandwidth are fitted to them), a step of
 ResNet-18 (on a GPU ResNet-50) and its three parts by one process of two threads and by two ranks of one thread, and
 what DDP adds at one rank, without and with the exchange. Sides take turns in fresh processes; figures are medians.
 What is fitted: the link, the shares of backward and update, the part of the exchange that backward hides, and what
-DDP's buckets cost by themselves. `--fitted FILE` gives a GPU's to the model; without it they are assumptions.
+DDP's buckets cost by themselves. `--model` takes the newest scaling-*.json of benchmarks/results of each device (or what
+`--fitted FILE` names) and says what of its predictions was measured and what is assumed: without a GPU's file, the shares.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import itertools
 import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
-from scaling_model import Link, buckets, draw, fitted, predictions, table
+from scaling_model import (
+    NETWORK_BYTES,
+    Link,
+    buckets,
+    draw,
+    fitted,
+    predictions,
+    ring,
+    table,
+    told,
+)
 
 SIZES = (4 << 10, 64 << 10, 1 << 20, 4 << 20, 24 << 20)
 ROUNDS = 5
-NETWORK_BYTES = (4 * 11_181_642, 4 * 23_528_522)  # ResNet-18 and ResNet-50 with ten classes
+RESULTS = Path(__file__).parent / "results"
 WORKER = "RUSHLIGHT_SCALING_WORKER"
 
 
@@ -142,10 +156,20 @@ def run(job: dict[str, Any], threads: int) -> Any:
     raise SystemExit(f"a worker failed:\n{done.stdout}{done.stderr}")
 
 
+def machine(device: str) -> str:
+    """What this machine is called in tables."""
+    if device != "cpu":
+        import rushlight as rl
+
+        return rl.cuda.get_device_name()
+    return f"{os.cpu_count()} cores, {platform.machine()}"
+
+
 def measure(device: str, batch: int) -> dict[str, Any]:
     """All rows, sides taking turns."""
     base = {"device": device}
-    rows: dict[str, Any] = {"device": device, "batch": batch, "load": os.getloadavg()}
+    rows: dict[str, Any] = {"device": device, "machine": machine(device), "date": str(datetime.date.today()),
+                            "batch": batch, "load": os.getloadavg()}  # fmt: skip
     rows["all_reduce"] = run({**base, "kind": "all_reduce", "ranks": 2}, 1)
     if device != "cpu":
         rows["nccl_alone"] = run({**base, "kind": "all_reduce", "ranks": 1}, 2)
@@ -173,7 +197,8 @@ def fit(rows: dict[str, Any]) -> dict[str, Any]:
     latency, speed = fitted({int(k): v for k, v in rows["all_reduce"].items()})
     plain, two = rows["plain"], rows["two_ranks"]["step"]
     link = Link(latency, speed)
-    exchange = sum(2 * link.latency_s + part / link.bytes_per_s for part in buckets(NETWORK_BYTES[rows["device"] != "cpu"]))  # fmt: skip
+    total = NETWORK_BYTES[rows["device"].partition(":")[0]]
+    exchange = sum(ring(part, 2, link) for part in buckets(total))
     extra = max(rows["ddp_exchanging"]["step"] - plain["step"], 0.0)
     hidden = min(max(1 - (two - plain["step"] - extra) / exchange, 0.0), 1.0)
     return {
@@ -204,14 +229,24 @@ def main() -> None:
             with open(args.out, "w") as f:
                 json.dump(rows, f, indent=1)
     if args.model or args.picture:
-        measured = None
-        if args.fitted:
-            with open(args.fitted) as f:
-                measured = json.load(f)
-        found = predictions(measured)
-        print(table(found))
-        if args.picture:
-            draw(found, args.picture)
+        model(args.fitted, args.picture)
+
+
+def newest(kind: str) -> dict[str, Any] | None:
+    """The newest measurement of a kind of device among the results."""
+    found = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("scaling-*.json"))]
+    mine = [rows for rows in found if rows["device"].partition(":")[0] == kind]
+    return max(mine, key=lambda rows: rows["date"]) if mine else None
+
+
+def model(path: str | None, picture: str | None) -> None:
+    """Print what is predicted, and what that rests on."""
+    gpu = json.loads(Path(path).read_text()) if path else newest("cuda")
+    cpu = newest("cpu")
+    found = predictions(gpu)
+    print(told(gpu, cpu), table(found), sep="\n\n")
+    if picture:
+        draw(found, picture, gpu, cpu)
 
 
 if __name__ == "__main__":

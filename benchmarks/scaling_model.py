@@ -8,6 +8,9 @@ first of 1 MB). An all-reduce of B bytes over n ranks by a ring takes
 and over hosts it is done in two levels: reduce-scatter and all-gather inside a host, and between hosts every GPU
 carries its share by its own part of the host's network. Buckets wait for each other; the step ends when both the
 backward pass and the last bucket have, and the optimiser's part follows. What is not hidden is the cost.
+
+`scaling.py --measure` gives it numbers: those of two ranks on a CPU say how well the forms above fit (`check`), those
+of a GPU replace the shares of a step and the cost of buckets that are assumed otherwise (`fitted_to`).
 """
 
 from __future__ import annotations
@@ -34,13 +37,24 @@ class Link(NamedTuple):
     bytes_per_s: float
 
 
-# Measured on the H200 (benchmarks/results/2026-11-15-h200-wave2.md): compiled steps of one GPU.
+# Measured on the H200 (benchmarks/results/2026-11-16-h200.md): compiled steps of one GPU.
 NETWORKS = (
     Network("ResNet-50, 128 x 224 px", 25_557_032, 4, 17.3e-3),
-    Network("GPT-2 124M, 8 x 1024", 124_439_808, 4, 19.7e-3),
-    Network("GPT-2 124M, 8 x 1024, bf16 on the way", 124_439_808, 2, 19.7e-3),
+    Network("GPT-2 124M, 8 x 1024", 124_439_808, 4, 17.2e-3),
+    Network("GPT-2 124M, 8 x 1024, bf16 on the way", 124_439_808, 2, 17.2e-3),
 )
 # Not measured: NVIDIA's data sheets; the 0.8 and the latencies are assumptions.
+ASSUMED = ("backward is 60 % and the optimiser 5 % of a step", "buckets cost nothing by themselves")
+NEVER_MEASURED = (
+    "links of the data sheets times 0.8",
+    "5 microseconds a message inside a host and 15 between hosts",
+    "logarithmic rounds between hosts",
+    "no rank later than another",
+)
+NETWORK_BYTES = {
+    "cpu": 4 * 11_181_642,
+    "cuda": 4 * 23_528_522,
+}  # measured: ResNet-18 and -50, ten classes
 NVLINK = Link(5e-6, 0.8 * 450e9)  # H200: 900 GB/s in both directions together
 NETWORK = Link(15e-6, 0.8 * 400e9)  # of a host: eight network cards of 400 Gbit/s, one for each GPU
 ONE_CARD = Link(15e-6, 0.8 * 12.5e9)  # of a host: one card of 100 Gbit/s
@@ -106,11 +120,58 @@ def step(net: Network, gpus: int, hosts: int, inside: Link, between: Link) -> di
 
 
 def fitted_to(net: Network, measured: dict[str, Any] | None) -> Network:
-    """A network with the shares that `scaling.py --measure` found on a GPU."""
+    """A network with the shares that `scaling.py --measure` found on a GPU; buckets cost by their bytes."""
     if measured is None:
         return net
-    names = ("backward_share", "update_share", "buckets_s")
-    return net._replace(**{name: measured[name] for name in names})
+    bytes_there = NETWORK_BYTES[measured["device"].partition(":")[0]]
+    cost = measured["buckets_s"] * net.parameters * net.bytes_each / bytes_there
+    shares = {name: measured[name] for name in ("backward_share", "update_share")}
+    return net._replace(buckets_s=cost, **shares)
+
+
+def check(measured: dict[str, Any]) -> dict[str, Any]:
+    """What the fitted forms say of what was measured, beside it: seconds by bytes, and of a step of two ranks."""
+    link = Link(measured["latency_s"], measured["bytes_per_s"])
+    sizes = {int(k): v for k, v in measured["all_reduce"].items()}
+    plain, two = measured["plain"]["step"], measured["two_ranks"]["step"]
+    exposed = measured["exchange_s"] * (1 - measured["hidden_share"])
+    return {
+        "all_reduce": [(size, seconds, ring(size, 2, link)) for size, seconds in sizes.items()],
+        "step": (two, plain + measured["buckets_s"] + exposed),
+    }
+
+
+def told(gpu: dict[str, Any] | None, cpu: dict[str, Any] | None) -> str:
+    """What of the predictions was measured, what was fitted, and what is assumed."""
+    lines = []
+    if cpu is not None:
+        found = check(cpu)
+        worst = max(abs(model / seconds - 1) for _, seconds, model in found["all_reduce"])
+        seconds, model = found["step"]
+        lines += [
+            f"Two ranks by MPI ({cpu['machine']}, {cpu['date']}): {cpu['latency_s'] * 1e6:.0f} microseconds a message and "
+            f"{cpu['bytes_per_s'] / 1e9:.2f} GB/s fit every measured all-reduce to {worst:.0%}; a step of two ranks "
+            f"takes {seconds:.3f} s, the model says {model:.3f} s ({model / seconds - 1:+.1%}).",
+        ]
+    if gpu is not None:
+        lines.append(
+            f"Measured on a GPU ({gpu['machine']}, {gpu['date']}): backward {gpu['backward_share']:.0%} and optimiser "
+            f"{gpu['update_share']:.1%} of a step, buckets {gpu['buckets_s'] * 1e3:.2f} ms a step of ResNet-50."
+        )
+    else:
+        lines.append(
+            "No GPU was measured by scaling.py yet: assumed is that " + ", ".join(ASSUMED) + "."
+        )
+    return "\n".join([*lines, "Assumed, never measured: " + "; ".join(NEVER_MEASURED) + "."])
+
+
+def bound(net: Network, gpus: int, hosts: int, inside: Link, between: Link, exposed: float) -> str:
+    """What a step waits for beyond its own arithmetic: its last bucket, or buckets that queue for the network."""
+    if gpus * hosts == 1:
+        return "arithmetic"
+    last = buckets(net.parameters * net.bytes_each)[-2:]  # a small last one waits for a whole one
+    alone = sum(all_reduce(part, gpus, hosts, inside, between) for part in last) + net.buckets_s
+    return "the network" if exposed > alone else "the last bucket"
 
 
 def predictions(measured: dict[str, Any] | None = None) -> list[dict[str, Any]]:
@@ -125,26 +186,28 @@ def predictions(measured: dict[str, Any] | None = None) -> list[dict[str, Any]]:
                 if hosts == 1 and link is ONE_CARD:
                     continue
                 found = step(net, gpus, hosts, NVLINK, link)
-                rows.append({"net": net.name, "gpus": gpus * hosts, "hosts": hosts, "network": name if hosts > 1 else "NVLink", **found})  # fmt: skip
+                waits = bound(net, gpus, hosts, NVLINK, link, found["exposed"])
+                rows.append({"net": net.name, "gpus": gpus * hosts, "hosts": hosts, "network": name if hosts > 1 else "NVLink", "bound": waits, **found})  # fmt: skip
     return rows
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    lines = ["| network | GPUs | hosts | between them | ms a step | not hidden, ms | efficiency |", "|---|---|---|---|---|---|---|"]  # fmt: skip
+    lines = ["| network | GPUs | hosts | between them | ms a step | not hidden, ms | efficiency | waits for |", "|---|---|---|---|---|---|---|---|"]  # fmt: skip
     for r in rows:
         lines.append(f"| {r['net']} | {r['gpus']} | {r['hosts']} | {r['network']} | {r['seconds'] * 1e3:.2f} | "
-                     f"{r['exposed'] * 1e3:.2f} | {r['efficiency']:.1%} |")  # fmt: skip
+                     f"{r['exposed'] * 1e3:.2f} | {r['efficiency']:.1%} | {r['bound']} |")  # fmt: skip
     return "\n".join(lines)
 
 
-def draw(rows: list[dict[str, Any]], path: str) -> None:
-    """Efficiency over GPUs, a line for each network and way between hosts."""
+def draw(rows: list[dict[str, Any]], path: str, gpu: dict[str, Any] | None, cpu: dict[str, Any] | None) -> None:  # fmt: skip
+    """Left: the fitted all-reduce over what was measured; right: predicted efficiency over GPUs."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(7, 4))
+    figure, (left, axes) = plt.subplots(1, 2, figsize=(11, 4.4), width_ratios=(2, 3))
+    draw_fit(left, cpu)
     for net in NETWORKS:
         for way, style in (("8 cards of 400 Gbit/s", "-o"), ("1 card of 100 Gbit/s", "--s")):
             mine = [r for r in rows if r["net"] == net.name and r["network"] in ("NVLink", way)]
@@ -155,7 +218,25 @@ def draw(rows: list[dict[str, Any]], path: str) -> None:
     axes.set_ylim(0, 1.05)
     axes.set_xlabel("GPUs (8 to a host)")
     axes.set_ylabel("share of N times one GPU, predicted")
-    axes.legend(fontsize=7)
+    shares = "as measured on a GPU" if gpu is not None else "assumed"
+    axes.set_title(f"Prediction: step measured, its shares {shares}, links assumed", fontsize=8)
+    axes.legend(fontsize=7, ncol=2, loc="upper center", bbox_to_anchor=(0.5, -0.18))
     axes.grid(alpha=0.3)
     figure.tight_layout()
     figure.savefig(path, dpi=110)
+
+
+def draw_fit(axes: Any, cpu: dict[str, Any] | None) -> None:
+    """Measured all-reduces of two ranks, and the line that was fitted to them."""
+    if cpu is None:
+        axes.set_axis_off()
+        return
+    rows = check(cpu)["all_reduce"]
+    sizes = [size for size, _, _ in rows]
+    axes.loglog(sizes, [seconds * 1e3 for _, seconds, _ in rows], "o", label="measured")
+    axes.loglog(sizes, [model * 1e3 for _, _, model in rows], "-", label="fitted")
+    axes.set_xlabel("bytes")
+    axes.set_ylabel("ms of an all-reduce, two ranks")
+    axes.set_title(f"{cpu['machine']}, {cpu['date']}", fontsize=8)
+    axes.legend(fontsize=7)
+    axes.grid(alpha=0.3)
