@@ -77,6 +77,21 @@ def test_one_of_the_two_gradients_can_be_differentiated_alone(
         assert all(g is not None for g in by_b) and all(g is not None for g in by_w)
 
 
+@pytest.mark.parametrize("shape", [(5, 4), (2, 5, 4)])
+def test_without_a_bias_two_gradients_are_joined(shape: tuple, monkeypatch: Any) -> None:
+    def orders(joins: bool) -> list[np.ndarray]:
+        rng = np.random.default_rng(1)
+        monkeypatch.setattr(Op, "joins", lambda self, t: joins)
+        x, w = [rl.tensor(rng.standard_normal(s), requires_grad=True) for s in (shape, (3, 4))]
+        out = F.linear(x, w)
+        first = rl.autograd.grad((out * out).sum(), (x, w), create_graph=True)
+        second = rl.autograd.grad(sum((g * g).sum() for g in first), (x, w))
+        return [g.detach().numpy() for g in (*first, *second)]
+
+    for a, b in zip(orders(True), orders(False)):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
 def test_frozen_inputs_use_the_single_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[str] = []
     monkeypatch.setattr(Op, "joins", lambda self, t: bool(called.append(self.name)) or True)

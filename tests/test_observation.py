@@ -123,7 +123,7 @@ def test_a_listener_sees_what_runs_without_it(name: str, device: str) -> None:
 def test_also_where_a_device_joins_gradients(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a GPU, which has kernels of its own that compute several gradients at once."""
     for op in OPS.values():
-        if op.name in ("linear_grads", "linear_all_grads", "conv_grads"):
+        if op.name in ("linear_grads", "linear_two_grads", "linear_all_grads", "conv_grads"):
             monkeypatch.setitem(op.own, np.ndarray, True)
     _alike(STEPS[name]("cpu"))
 

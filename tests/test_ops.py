@@ -256,7 +256,12 @@ def test_every_op_has_a_row() -> None:
     tape_only = {"copy_slices", "copied", "drawn", "filled", "zeroed", "lay_out"}
     tested_elsewhere = {"attention", "attention_grad", "cast", "move"}  # test_attention_fused.py
     tested_elsewhere |= {"masked_attention", "masked_attention_grad"}  # test_attention_fused.py
-    tested_elsewhere |= {"linear_grads", "linear_all_grads", "conv_grads"}  # test_joined_grads.py
+    tested_elsewhere |= {
+        "linear_grads",
+        "linear_two_grads",
+        "linear_all_grads",
+        "conv_grads",
+    }  # test_joined_grads.py
     tested_elsewhere |= {"batch_norm_learn"}  # test_batch_norm_learn.py
     tested_elsewhere |= {"dropout", "dropout_grad"}  # of the GPU: emulated_joins.py, test_layers.py
     # What the GPU's library computes: test_recurrent_stack.py, test_recurrent_cuda.py

@@ -74,15 +74,33 @@ linear_grads = Op(
 )  # fmt: skip
 
 
+def _as_rows(a: Any) -> Any:
+    """An array as a matrix whose rows are its last dim."""
+    return a if a.ndim == 2 else a.reshape(-1, a.shape[-1])
+
+
+def _linear_two_grads(xp: ArrayModule, gy: Any, x: Any, w: Any) -> tuple:
+    """The gradients of input and weight of a linear layer over the last dim of `x`."""
+    g = _as_rows(gy)
+    return product(xp, g, w).reshape(x.shape), product(xp, g.T, _as_rows(x))
+
+
+linear_two_grads = Op(
+    _linear_two_grads, "linear_two_grads", grad_name="MmBackward0",
+    meta=lambda gy, x, w: [(x.shape, gy.dtype), (w.shape, gy.dtype)],
+)  # fmt: skip
+
+
 def _linear_all_grads(xp: ArrayModule, gy: Any, x: Any, w: Any) -> tuple:
     """All gradients of a linear layer; for few rows they are one launch on a GPU."""
-    return (product(xp, gy, w), *_linear_grads(xp, gy, x))
+    sums = _as_rows(gy).sum(axis=0, dtype=gy.dtype)
+    return (*_linear_two_grads(xp, gy, x, w), sums)
 
 
 linear_all_grads = Op(
     _linear_all_grads, "linear_all_grads", grad_name="AddmmBackward0",
     meta=lambda gy, x, w: [
-        (x.shape, gy.dtype), ((gy.shape[1], x.shape[1]), gy.dtype), (gy.shape[1:], gy.dtype)
+        (x.shape, gy.dtype), (w.shape, gy.dtype), (gy.shape[-1:], gy.dtype)
     ],
 )  # fmt: skip
 
@@ -95,7 +113,7 @@ def _linear_dw_db(g: Tensor, x: Tensor) -> tuple:
 
 @linear_op.together("x", "w", "b")
 def _linear_all(g: Tensor, x: Tensor, w: Tensor) -> tuple:
-    if x._a.dtype.kind == "c" or x._a.ndim != 2 or not linear_all_grads.joins(x):
+    if x._a.dtype.kind == "c" or not linear_all_grads.joins(x):
         return (_linear_dx(g, w), *_linear_dw_db(g, x))
     return linear_all_grads(g, x, w)
 
@@ -103,16 +121,31 @@ def _linear_all(g: Tensor, x: Tensor, w: Tensor) -> tuple:
 linear_op.together("w", "b")(_linear_dw_db)
 
 
+@linear_op.together("x", "w")
+def _linear_two(g: Tensor, x: Tensor, w: Tensor) -> tuple:
+    if x._a.dtype.kind == "c" or not linear_two_grads.joins(x):
+        return _linear_dx(g, w), _linear_dw(g, x)
+    return linear_two_grads(g, x, w)
+
+
 @linear_all_grads.backward
 def _linear_all_backward(gs: list, gy: Tensor, x: Tensor, w: Tensor, needs: list) -> tuple:
-    to_gy, to_x = _linear_grads_backward(gs[1:], gy, x, needs)
+    g, rows = _rows(gy), _rows(x)
+    to_gy, to_x = _linear_grads_backward(gs[1:], g, rows, needs)
     to_w = None
     if gs[0] is not None:
+        to_input = _rows(gs[0])
         if needs[0]:
-            part = mm_nt(gs[0], w)
+            part = mm_nt(to_input, w)
             to_gy = part if to_gy is None else to_gy + part
-        to_w = mm_tn(gy, gs[0]) if needs[2] else None
-    return to_gy, to_x, to_w
+        to_w = mm_tn(g, to_input) if needs[2] else None
+    to_gy = None if to_gy is None else to_gy.reshape(gy._a.shape)
+    return to_gy, None if to_x is None else to_x.reshape(x._a.shape), to_w
+
+
+@linear_two_grads.backward
+def _linear_two_backward(gs: list, gy: Tensor, x: Tensor, w: Tensor, needs: list) -> tuple:
+    return _linear_all_backward([*gs, None], gy, x, w, needs)
 
 
 @linear_grads.backward

@@ -282,6 +282,9 @@ def linear_all_grads(g: Any, x: Any, w: Any) -> Any:
     """`g @ w` and both of `linear_grads`: one launch for few rows."""
     if not _takes(g, x) or not w.size or w.dtype != g.dtype:
         return NotImplemented
+    if x.ndim != 2:
+        gx, gw, gb = linear_all_grads(_side_by_side(g, 1), _side_by_side(x, 1), w)
+        return gx.reshape(x.shape), gw, gb
     found = dense.backward(g, x, w, None)
     if found is not None:
         return found
@@ -289,3 +292,16 @@ def linear_all_grads(g: Any, x: Any, w: Any) -> Any:
     (m, k), n = g.shape, w.shape[1]
     gx = dense.product("nn", g, w, m, n, k)
     return (product(g, w, False, False) if gx is None else gx, *pair)
+
+
+@kernel_for("cuda", "linear_two_grads")
+def linear_two_grads(g: Any, x: Any, w: Any) -> Any:
+    """`g @ w` and `g.T @ x` over the rows of both."""
+    if not _takes(g, x) or not w.size or w.dtype != g.dtype:
+        return NotImplemented
+    rows, seen = _side_by_side(g, 1), _side_by_side(x, 1)
+    (m, k), n = rows.shape, w.shape[1]
+    gx, gw = dense.product("nn", rows, w, m, n, k), dense.product("tn", rows, seen, k, n, m)
+    gx = product(rows, w, False, False) if gx is None else gx
+    gw = product(rows, seen, True, False) if gw is None else gw
+    return gx.reshape(x.shape), gw
