@@ -15,15 +15,7 @@ torch = pytest.importorskip("torch")
 
 # Where we differ, and why.
 DIFFERENT = {
-    "convolution": "PyTorch casts conv1d to conv3d; `torch.convolution` itself is in no list of its CPU's",
-    "F.bilinear": "a product of several ops here", "inner": "a product of matrices here",
-    "addr": "refused here for tensors of two dtypes", "ldexp": "our power of two is float32",
-    "linalg.det": "halves are refused here: PyTorch's CPU takes them under autocast only, through float32 factors",
-    "linalg.matrix_exp": "as linalg.det", "linalg.matrix_power": "as linalg.det", "matrix_exp": "as linalg.det",
-    "matrix_power": "as linalg.det", "linalg.pinv": "in low precision in PyTorch; we keep the digits",
-    "linalg.solve_triangular": "refused here for tensors of two dtypes",
-    "lstm": "one op of low precision here, as oneDNN's in PyTorch on x86", "gru": "as lstm", "lstm_cell": "as lstm",
-    "gru_cell": "as lstm", "frexp": "not made for bfloat16",
+    "lstm": "one op of low precision here, as oneDNN's in PyTorch on x86",
 }  # fmt: skip
 KINDS = ("half", "float", "first half", "second half")
 ROWS = [r for r in all_rows() if any(s.dtype == "float" for s in r.specs())]

@@ -50,3 +50,64 @@ def test_edges_of_a_graph_stand_for_their_tensors(lib: Any) -> None:
         grad(z, (y.grad_fn, 0))
     with pytest.raises(AssertionError, match=r"Expected output to be a torch\.Tensor"):
         grad((z.grad_fn, 0), x)
+
+
+HALVES = ("bfloat16", "float16")
+
+
+@BOTH
+def test_ldexp_keeps_the_dtype_and_does_not_overflow_on_the_way(lib: Any) -> None:
+    y = lib.ldexp(lib.tensor([1e-38, 1.0]), lib.tensor([130, -160]))
+    assert y[0].item() == pytest.approx(13.6113, rel=1e-4) and y[1] == 0
+    for name in HALVES:
+        x = lib.ones(2, dtype=getattr(lib, name), requires_grad=True)
+        y = lib.ldexp(x, lib.tensor([3, 4], dtype=lib.uint8))
+        assert y.dtype == x.dtype and y.tolist() == [8.0, 16.0]
+        y.sum().backward()
+        assert x.grad.tolist() == [8.0, 16.0]
+        assert lib.frexp(x)[0].dtype == x.dtype
+    with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
+        lib.ldexp(lib.ones(2), lib.ones(2) > 0)
+
+
+@BOTH
+def test_matrices_of_other_dtypes(lib: Any) -> None:
+    for name in (*HALVES, "int64", "uint8"):
+        A = (lib.eye(2) * 2).to(getattr(lib, name))
+        for n in (0, 1, 3):
+            assert lib.linalg.matrix_power(A, n).tolist() == [[2.0**n, 0], [0, 2.0**n]]
+        with pytest.raises(RuntimeError, match=r"linalg\.inv"):
+            lib.linalg.matrix_power(A, -1)
+    half = lib.eye(2, dtype=lib.bfloat16)
+    assert lib.linalg.matrix_exp(half * 0).dtype == lib.bfloat16
+    assert lib.linalg.det(lib.ones(0, 0, dtype=lib.bfloat16)).item() == 1
+    with pytest.raises(NotImplementedError, match="lu_cpu"):
+        lib.linalg.det(half)
+    with pytest.raises(NotImplementedError, match="triangular_solve_cpu"):
+        lib.linalg.solve_triangular(half, half, upper=True)
+    solved = lib.linalg.solve_triangular(lib.eye(2), half, upper=True)
+    assert solved.dtype == lib.float32
+    assert lib.addr(half, lib.ones(2), lib.ones(2, dtype=lib.float64)).dtype == lib.float64
+    for fn in (lib.inner, lambda a, b: lib.tensordot(a, b, 1)):
+        with pytest.raises(RuntimeError, match="both inputs should have same dtype"):
+            fn(half, lib.eye(2))
+
+
+@BOTH
+def test_recurrent_layers_of_two_dtypes_promote_or_refuse(lib: Any) -> None:
+    x, h = lib.ones(3, 1, 2, dtype=lib.bfloat16), lib.zeros(1, 1, 2)
+    w = [lib.ones(6, 2, dtype=lib.bfloat16), lib.ones(6, 2)]
+    out, last = lib.gru(x, h, w, False, 1, 0.0, False, False, False)
+    assert out.dtype == last.dtype == lib.float32
+    with pytest.raises(RuntimeError, match="have the same dtype"):
+        lib.gru(x.float(), h.bfloat16(), w[::-1], False, 1, 0.0, False, False, False)
+
+
+def test_autocast_on_a_gpu_gives_recurrent_layers_float16() -> None:
+    """cuDNN's layers are float16 in PyTorch under autocast, whichever low precision was asked for."""
+    from rushlight.amp.functions import POLICIES
+    from rushlight.amp.lists import HALF, LOW_RESULT, PLAIN
+
+    assert {POLICIES[n]["cuda"] for n in ("lstm", "gru", "rnn_tanh", "rnn_relu")} == {HALF}
+    assert POLICIES["linalg.pinv"] == {"cpu": LOW_RESULT, "cuda": LOW_RESULT}
+    assert POLICIES["linalg.lstsq"]["cuda"] == PLAIN

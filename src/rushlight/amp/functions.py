@@ -12,13 +12,14 @@ from types import FunctionType
 from typing import Any
 
 from ..base import dtypes
+from ..base.shapes import as_size
 from ..core.public import NAMESPACES, when_published
 from ..core.redirecting import redirect
 from ..core.tensor import Tensor
 from ..operators.memory.casting import cast_to
 from ..runtime import devices
 from ..runtime.thread import CASTING, here, swap
-from .lists import FLOAT32, LOW_PRECISION, WIDEST
+from .lists import AS_STATE, FLOAT32, HALF, LOW_PRECISION, LOW_RESULT, PLAIN, WIDEST
 
 _LOSSES = (
     "cosine_embedding_loss hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss mse_loss "
@@ -40,17 +41,23 @@ _TABLE = {
         "fractional_max_pool3d_with_indices pad local_response_norm lp_pool3d "
         "linalg.cond linalg.matrix_rank linalg.solve linalg.cholesky linalg.cholesky_ex linalg.svd linalg.svdvals "
         "linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.inv linalg.inv_ex linalg.householder_product "
-        "linalg.tensorinv linalg.tensorsolve linalg.qr linalg.lstsq linalg.lu_solve "
+        "linalg.tensorinv linalg.tensorsolve linalg.qr linalg.lstsq "
         "fft.fft fft.ifft fft.fft2 fft.ifft2 fft.fftn fft.ifftn fft.rfft fft.irfft fft.rfft2 fft.irfft2 fft.rfftn "
         "fft.irfftn fft.hfft fft.ihfft",
         WIDEST: "index_copy",
+        PLAIN: "convolution bilinear linalg.lu_solve",
+        LOW_RESULT: "linalg.pinv",
+        AS_STATE: "gru gru_cell lstm_cell",
     },
     "cuda": {
         LOW_PRECISION: f"{_PRODUCTS} mv addmv addr einsum chain_matmul linalg.multi_dot lstm_cell gru_cell rnn_tanh_cell "
-        "rnn_relu_cell",
+        "rnn_relu_cell convolution",
         FLOAT32: f"{_LOSSES} multilabel_soft_margin_loss group_norm cosine_similarity normalize dist pdist cdist renorm "
-        "logsumexp interpolate square sum_to_size mvlgamma special.multigammaln __rtruediv__",
+        "logsumexp interpolate square sum_to_size mvlgamma matrix_exp linalg.matrix_exp special.multigammaln __rtruediv__",
         WIDEST: "bilinear dot vdot grid_sample tensordot index_copy scatter_add index_put",
+        PLAIN: "linalg.lstsq linalg.lu_solve lu_solve",
+        LOW_RESULT: "linalg.pinv pinverse",
+        HALF: "lstm gru rnn_tanh rnn_relu",  # as PyTorch gives them to cuDNN
     },
 }  # fmt: skip
 _PLACES = ("torch", "functional", "Tensor")
@@ -107,6 +114,10 @@ def _cast_and_run(
     want = policy.get(place) if place is not None and casts.enabled.get(place) else None
     if want is None or _is_exempt(label, args, kwargs):
         return original(*args, **kwargs)
+    if want == PLAIN:
+        return _run_uncast(original, args, kwargs)
+    if want == LOW_RESULT:
+        return cast_to(_run_uncast(original, args, kwargs), casts.dtype[place])
     weighted = label in ("mse_loss", "l1_loss") and kwargs.get("weight") is not None
     cast = None if weighted and place == "cpu" else _caster(casts, want, place, tensors)
     if cast is not None:
@@ -125,6 +136,10 @@ def _run_uncast(original: Callable, args: tuple, kwargs: dict) -> Any:
 
 def _caster(casts: Any, want: int, place: Any, tensors: list[Tensor]) -> Any:
     """What is done to each floating tensor; None where they stay as they are."""
+    if want == AS_STATE:
+        return _as_state(tensors)
+    if want == HALF:
+        return lambda t: casts.low(t, dtypes.float16)
     if want == LOW_PRECISION:
         return lambda t: casts.low(t, casts.dtype[place])
     if want == WIDEST:
@@ -134,6 +149,14 @@ def _caster(casts: Any, want: int, place: Any, tensors: list[Tensor]) -> Any:
         return lambda t: cast_to(t, dtypes.float32)
     halves = (dtypes.float16, dtypes.bfloat16)
     return lambda t: cast_to(t, dtypes.float32) if t.dtype in halves else t
+
+
+def _as_state(tensors: list[Tensor]) -> Callable:
+    """The last state decides: products are of low precision in PyTorch, but what they are added to is not."""
+    state = next(
+        (t for t in reversed(tensors[1:3]) if t._a.shape == tensors[1]._a.shape), tensors[1]
+    )
+    return lambda t: cast_to(t, state.dtype)
 
 
 def _is_exempt(label: str, args: tuple, kwargs: dict) -> bool:
@@ -149,6 +172,8 @@ def _is_exempt(label: str, args: tuple, kwargs: dict) -> bool:
         target = kwargs.get("target", args[1] if len(args) > 1 else None)
         smoothed = kwargs.get("label_smoothing", args[7] if len(args) > 7 else 0.0)
         return not _is_float(target) and not smoothed
+    if label == "sum_to_size":  # a tensor that has the size is returned as it is
+        return as_size(args[1:] or (kwargs["size"],)) == args[0]._a.shape
     if label == "local_response_norm":
         return args[0]._a.ndim == 3
     if label == "max_pool3d":

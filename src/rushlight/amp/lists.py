@@ -21,7 +21,7 @@ FLOAT32_CUDA = LOSSES | frozenset(
 FLOAT32_CPU = LOSSES | frozenset(
     "binary_cross_entropy huber_loss prod view_as_complex fft_forward fft_backward fft_real "
     "fft_to_real linalg_inv linalg_solve linalg_cholesky linalg_qr linalg_svd linalg_eigh "
-    "linalg_eig linalg_pinv linalg_det linalg_slogdet linalg_lu_factor linalg_matrix_exp".split()
+    "linalg_eig linalg_pinv linalg_det linalg_slogdet linalg_lu_factor".split()
 )
 
 # Several tensors that must agree.
@@ -36,6 +36,9 @@ _POLICIES = {
 }
 
 LOW_PRECISION, FLOAT32, WIDEST, REFUSED = range(4)
+# For whole functions: nothing inside is cast (one kernel in PyTorch, several ops here); the result is cast; all
+# tensors have the dtype of a recurrent layer's last state; float16, whichever low precision was asked for.
+PLAIN, LOW_RESULT, AS_STATE, HALF = range(4, 8)
 
 # Refused under autocast on the GPU, as PyTorch refuses it.
 UNSAFE = {

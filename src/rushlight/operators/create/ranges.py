@@ -314,4 +314,5 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     powers = arange(count, device=x.device)
     if not increasing:
         powers = count - 1 - powers
-    return x.unsqueeze(-1) ** powers
+    made = x.unsqueeze(-1) ** powers
+    return made.to(x.dtype) if x.is_floating_point() else made  # as wide as x under autocast, too

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...base.dtypes import promote_types
 from ...core.public import NAMESPACES, public
 from ...core.tensor import Tensor
 from ...runtime.recurrent import BatchSizes, Recurrence, Way
-from ...runtime.thread import here
+from ...runtime.thread import CASTING, here
 from ..made_of.reference import by_reference, vjp
 from ..memory.casting import cast_to
 from .dropout import dropout as apply_dropout
@@ -45,21 +46,30 @@ class _Layer:
         return linear(x, self.w_ih, bias)
 
 
+def _alike(sizes: tuple, x: Tensor, h: Tensor, w: Tensor, b: Tensor | None = None) -> Sequence[Any]:
+    """Tensors of one dtype: what the state is multiplied with must have its own, and the sum has the wider."""
+    if x._a.dtype == h._a.dtype == w._a.dtype or here.state & CASTING:
+        return x, h, w, b
+    wide = promote_types(x.dtype, h.dtype)
+    linear(h, w, b)  # says which two do not fit
+    if len(sizes) > 1 and wide != h.dtype:  # the state of the next step
+        linear(h.to(wide), w, b)
+    return [None if t is None else t.to(wide) for t in (x, h, w, b)]
+
+
 def _rnn_layer(
     layer: _Layer, x: Tensor, state: tuple, sizes: tuple, reverse: bool, act: str
 ) -> Any:
-    out, last, _ = rnn_sequence(
-        layer.project(x), state[0], layer.w_hh, sizes=sizes, reverse=reverse, act=act
-    )
+    given = _alike(sizes, layer.project(x), state[0], layer.w_hh)[:3]
+    out, last, _ = rnn_sequence(*given, sizes=sizes, reverse=reverse, act=act)
     return out, (last,)
 
 
 def _gru_layer(
     layer: _Layer, x: Tensor, state: tuple, sizes: tuple, reverse: bool, act: str
 ) -> Any:
-    out, last, *_ = gru_sequence(
-        layer.project(x, both=False), state[0], layer.w_hh, layer.b_hh, sizes=sizes, reverse=reverse
-    )
+    given = _alike(sizes, layer.project(x, both=False), state[0], layer.w_hh, layer.b_hh)
+    out, last, *_ = gru_sequence(*given, sizes=sizes, reverse=reverse)
     return out, (last,)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.dtypes import promote_types
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
@@ -120,7 +121,9 @@ def addr(
             f"addr: Expected 1-D argument vec{1 if vec1._a.ndim != 1 else 2}, but got "
             f"{(vec1 if vec1._a.ndim != 1 else vec2)._a.ndim}-D"
         )
-    return into(out, add_product(input, vec1.unsqueeze(1) * vec2, beta, alpha))
+    product = vec1.unsqueeze(1) * vec2
+    wide = promote_types(input.dtype, product.dtype)
+    return into(out, add_product(input.to(wide), product.to(wide), beta, alpha))
 
 
 @public(inplace=True)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.dtypes import title
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor, wrap
+from ..made_of.guards import unsupported
 from ..made_of.return_types import named
 from .linalg_kernels import lu_raw
 from .linalg_rules import LinAlgError, adjoint, batch_label, check_matrix, check_square, eye_like
@@ -369,6 +371,14 @@ def lu_solve(
         tensor([[1.],
                 [1.]])
     """
+    check_square(LU, "torch.linalg.lu_solve", any_dtype=True)
+    if LU._a.dtype != B._a.dtype:
+        kinds = f"LU of type {title(LU.dtype)} and B of type {title(B.dtype)} instead"
+        raise RuntimeError(
+            f"linalg.lu_solve: Expected LU and B to have the same dtype, but found {kinds}"
+        )
+    if LU._a.dtype.itemsize == 2:
+        raise unsupported("linalg.lu_solve_cpu", LU.dtype)
     lower, upper = unpacked(LU)
     order = swap_order_op(pivots, m=LU._a.shape[-2])
     a = permutation_matrix(order, LU.detach()) @ lower @ upper

@@ -33,7 +33,7 @@ def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
         tensor([[1., 3.],
                 [0., 1.]])
     """
-    check_square(A, "linalg.matrix_power")
+    check_square(A, "linalg.matrix_power", any_dtype=True)
     if n == 0:
         eye = eye_like(A, A._a.shape[-1])
         return into(out, eye.expand(*A._a.shape).clone())
@@ -68,6 +68,7 @@ def _matrix_exp(xp: ArrayModule, x: Array) -> Any:
     n = x.shape[-1]
     if not x.size:
         return x.copy()
+    narrow, x = x.dtype, x.astype(xp.float32) if x.dtype.itemsize == 2 else x
     norm = float(xp.abs(x).sum(axis=-1).max())
     squarings = max(0, ceil(log2(norm))) if 0 < norm < np.inf else 0
     small = x / 2.0**squarings
@@ -77,7 +78,7 @@ def _matrix_exp(xp: ArrayModule, x: Array) -> Any:
         total = eye + xp.matmul(small, total) / k
     for _ in range(squarings):
         total = xp.matmul(total, total)
-    return total.astype(x.dtype, copy=False)
+    return total.astype(narrow, copy=False)
 
 
 matrix_exp_op = Op(
@@ -111,7 +112,7 @@ def matrix_exp(A: Tensor) -> Tensor:
         tensor([[1., 0.],
                 [0., 1.]])
     """
-    check_square(A, "linalg.matrix_exp")
+    check_square(A, "linalg.matrix_exp", halves=True)
     return matrix_exp_op(A)
 
 

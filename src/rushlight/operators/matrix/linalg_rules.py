@@ -21,8 +21,8 @@ class LinAlgError(RuntimeError):
 publish("linalg", "LinAlgError", LinAlgError)
 
 
-def check_matrix(x: Any, name: str) -> None:
-    """At least two dims of floating point numbers wide enough for a factorisation."""
+def check_matrix(x: Any, name: str, halves: bool = False, any_dtype: bool = False) -> None:
+    """At least two dims of floating point numbers wide enough for a factorisation, or of any."""
     if not isinstance(x, Tensor):
         raise TypeError(
             f"{name.replace('.', '_')}(): argument 'A' (position 1) must be Tensor, not "
@@ -30,21 +30,22 @@ def check_matrix(x: Any, name: str) -> None:
         )
     if x._a.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
-    check_floating(x, name)
+    if not any_dtype:
+        check_floating(x, name, halves)
 
 
-def check_floating(x: Tensor, name: str) -> None:
+def check_floating(x: Tensor, name: str, halves: bool = False) -> None:
     dtype = x._a.dtype
     if dtype.kind not in "fcV":
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {title(x.dtype)}"
         )
-    if dtype.itemsize == 2:
+    if dtype.itemsize == 2 and not halves:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {title(x.dtype)}")
 
 
-def check_square(x: Any, name: str) -> None:
-    check_matrix(x, name)
+def check_square(x: Any, name: str, halves: bool = False, any_dtype: bool = False) -> None:
+    check_matrix(x, name, halves, any_dtype)
     m, n = x._a.shape[-2:]
     if m != n:
         raise RuntimeError(

@@ -12,6 +12,7 @@ from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor, wrap
+from ..made_of.guards import unsupported
 from ..made_of.return_types import named
 from .linalg_kernels import lu_raw
 from .linalg_rules import LinAlgError, adjoint, batch_label, check_matrix, check_square, eye_like
@@ -190,8 +191,11 @@ def solve_triangular(
         tensor([[1.],
                 [2.]])
     """
-    check_square(A, "linalg.solve_triangular")
-    check_matrix(B, "linalg.solve_triangular")
+    check_square(A, "linalg.solve_triangular", any_dtype=True)
+    check_matrix(B, "linalg.solve_triangular", any_dtype=True)
+    if A._a.dtype.kind not in "fc" or A._a.dtype.itemsize == 2:
+        raise unsupported("triangular_solve_cpu", A.dtype)
+    B = B.to(A.dtype)
     _check_fits(A._a.shape, B._a.shape, left)
     half = A.triu(1 if unitriangular else 0) if upper else A.tril(-1 if unitriangular else 0)
     if unitriangular:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import c_name
 from ...base.shapes import broadcast_shapes, wrap_dim
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
 from ..made_of.promotion import promote
 from ..pointwise.arithmetic import conj
-from .matmul import matmul, mm
+from .matmul import dot, matmul, mm
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -50,6 +51,8 @@ def inner(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     a, b = input._a.shape, other._a.shape
     if not a or not b:
         return into(out, input * other)
+    if len(a) == len(b) == 1 and a == b and input._a.dtype == other._a.dtype:
+        return into(out, dot(input, other))
     if a[-1] != b[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "
@@ -104,6 +107,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
 def _contract_dims(a: Tensor, b: Tensor, dims_a: list[int], dims_b: list[int]) -> Tensor:
     if len(dims_a) != len(dims_b):
         raise RuntimeError("both dimension lists should have same length")
+    if a._a.dtype != b._a.dtype:
+        raise RuntimeError("both inputs should have same dtype")
     shape_a, shape_b = a._a.shape, b._a.shape
     for i, j in zip(dims_a, dims_b):
         if shape_a[i] != shape_b[j]:
@@ -284,6 +289,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             "bilinear(): input batch dimensions do not match: got "
             f"{list(input1._a.shape)} and {list(input2._a.shape)}"
         )
+    kinds = [t.dtype for t in (input1, input2, weight)]
+    if len(set(kinds)) > 1:
+        given = [f"{n}: {c_name(d)}" for n, d in zip(("input1", "input2", "weight"), kinds)]
+        raise RuntimeError(f"All tensors must have the same dtype, got {', '.join(given)}")
     from .einsum import einsum
 
     out = einsum("...i,oij,...j->...o", input1, weight, input2)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
@@ -16,6 +18,7 @@ from ..made_of.guards import (
     no_derivative,
     only,
     tensors_only,
+    unsupported,
 )
 from ..made_of.pointwise import binary, pair_meta, ufunc2
 from ..made_of.promotion import promote, promote_float
@@ -117,6 +120,20 @@ nextafter = binary(
 )  # fmt: skip
 
 
+def _ldexp_body(xp: ArrayModule, x: Array, y: Array) -> Any:
+    exponents = xp.clip(
+        y.astype(xp.int64), -20_000, 20_000
+    )  # more makes no difference to any dtype
+    return xp.ldexp(x, exponents.astype(xp.int32))
+
+
+_ldexp = Op(
+    in_float32(_ldexp_body), "ldexp", broadcasts=True, grad_name="LdexpBackward0",
+    meta=lambda x, y: (np.broadcast_shapes(x.shape, y.shape), x.dtype),
+)  # fmt: skip
+_ldexp.derivative(x=lambda g, y: _ldexp(g, y))
+
+
 @public(inplace=True)
 def ldexp(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """`input * 2 ** other`, element by element.
@@ -126,7 +143,11 @@ def ldexp(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
         tensor([4., 6.])
     """
     tensors_only("ldexp", "input", "other", then=lambda pair: pair)((input, other))
-    return into(out, input * 2.0**other)
+    if input._a.dtype.kind not in "fV" or other._a.dtype.kind not in "iub":
+        return into(out, input * 2.0**other)
+    if other._a.dtype.kind == "b":
+        raise unsupported("ldexp_cpu_exp", other.dtype)
+    return into(out, _ldexp(input, other))
 
 
 # -- sums of exponentials -----------------------------------------------------------------------

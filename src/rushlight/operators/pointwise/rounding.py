@@ -147,12 +147,12 @@ _Frexp = named("frexp", "mantissa", "exponent")
 
 
 def _frexp_body(xp: ArrayModule, x: Array) -> tuple:
-    mantissa, exponent = xp.frexp(x)
-    return mantissa, exponent.astype(xp.int32)
+    mantissa, exponent = xp.frexp(x.astype(xp.float32) if x.dtype.kind == "V" else x)
+    return mantissa.astype(x.dtype, copy=False), exponent.astype(xp.int32)
 
 
 _frexp = Op(
-    _frexp_body, "frexp", rule=only("f", "frexp"),
+    _frexp_body, "frexp", rule=only("fV", "", message="torch.frexp() only supports floating-point dtypes"),
     meta=lambda x: [(x.shape, x.dtype), (x.shape, np.dtype(np.int32))],
 )  # fmt: skip
 _frexp.derivative(x=lambda g, out1: g * 2.0 ** -out1.to(g.dtype))
