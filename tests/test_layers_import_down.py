@@ -19,6 +19,8 @@ LAYERS = (
     "core",
     "operators",
     "_names futures",
+    "_symbols",
+    "nested",  # tensors made of tensors; files hold them
     "_aten",  # PyTorch's inner operators, for who watches the door
     "distributed profiler",
     "autograd nn optim data io amp capture distributions",

@@ -57,7 +57,7 @@ strided = layout("strided")
 sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")
 sparse_csc = layout("sparse_csc")
-jagged = layout("jagged")  # named only, so that code which compares layouts runs
+jagged = layout("jagged")  # of nested tensors
 
 LAYOUTS = (strided, sparse_coo, jagged)
 # Layouts of matrices that are no `Tensor`, and those that libraries compare others with.

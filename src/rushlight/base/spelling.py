@@ -58,6 +58,10 @@ _CLASSES = {
     ("profiler.profiler", "record_function"): ("torch.autograd.profiler", "record_function"),
     ("optim.adafactor", "Adafactor"): ("torch.optim", "Adafactor"),
     ("optim.muon", "Muon"): ("torch.optim", "Muon"),
+    ("nested._internal.nested_tensor", "NestedTensor"): (
+        "torch.nested._internal.nested_tensor",
+        "NestedTensor",
+    ),
     ("nn.attention", "SDPBackend"): ("torch.nn.attention", "_SDPBackend"),
     ("distributions.constraints", "_Independent"): (
         "torch.distributions.constraints",

@@ -16,6 +16,7 @@ from ..base.shapes import Size
 from ..base.spelling import home_of, theirs
 from ..core.memory import data_pointer, root_array
 from ..core.tensor import Tensor
+from . import nested
 from .names import STORAGE_NAMES
 from .rebuild import is_parameter, is_spread, is_uninitialized
 
@@ -59,6 +60,8 @@ class Pickler(_Base):
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
+            if obj.is_nested:
+                return nested.described(obj, _Name)
             return obj.__reduce_ex__(2) if is_spread(obj) else self._object(obj)
         if getattr(obj, "is_sparse", False) and hasattr(obj, "_indices"):
             return self._sparse(obj)

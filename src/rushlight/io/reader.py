@@ -17,7 +17,7 @@ from ..base.formats import memory_format
 from ..base.spelling import is_torch, ours
 from ..core.tensor import Tensor, wrap
 from . import names
-from .budget import Budget
+from .budget import Budget, Noted
 from .errors import CorruptFileError, UntrustedFileWarning
 from .locations import Placer
 from .machine import Machine
@@ -114,7 +114,7 @@ class SafeReader:
             _set_metadata(obj, state)
         elif isinstance(obj, self.users):
             set_state(obj, state)
-        elif not isinstance(obj, Tensor):
+        elif not isinstance(obj, (Tensor, Noted)):
             raise CorruptFileError(f"the file sets the state of a {type(obj).__name__}")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..base import dtypes
 from ..base.formats import sparse_coo
 from ..core.tensor import Tensor, wrap
+from . import nested
 from .errors import CorruptFileError
 
 
@@ -20,6 +21,8 @@ def rebuilders(call: Callable[[Any, tuple], Any]) -> dict[str, Any]:
         if not isinstance(args, tuple):
             raise CorruptFileError("the file describes a tensor wrongly")
         made = call(fn, args)
+        if getattr(made, "is_nested", False):  # its attributes are what it is made of
+            return made
         if isinstance(made, Tensor) and isinstance(kind, type) and kind is not type(made):
             made = made.as_subclass(kind) if issubclass(kind, Tensor) else made
         return _with_attributes(made, state)
@@ -32,6 +35,7 @@ def rebuilders(call: Callable[[Any, tuple], Any]) -> dict[str, Any]:
         "torch._utils._rebuild_parameter_with_state": parameter_with_state,
         "torch._utils._rebuild_sparse_tensor": sparse_tensor,
         "torch._tensor._rebuild_from_type_v2": typed_tensor,
+        **nested.REBUILDERS,
         "torch.nn.parameter.Parameter": parameter,
         "rushlight.distributed.device_mesh.rebuilt_mesh": mesh_of_ranks,
         "rushlight.distributed.tensor.dtensor.rebuilt": part_of_tensor,
