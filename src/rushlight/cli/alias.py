@@ -49,7 +49,7 @@ def _exists(module: str) -> bool:
 
 
 class _Respelling(SourceFileLoader):
-    """Loads a module of ours and lets its classes say where PyTorch has them."""
+    """Loads one of our modules; its classes then name the modules in which PyTorch has them."""
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
@@ -57,7 +57,7 @@ class _Respelling(SourceFileLoader):
 
 
 def _show_as_theirs(module: ModuleType) -> None:
-    """Let a module of ours be found under PyTorch's name, and its classes say that name."""
+    """Make one of our modules known under PyTorch's name, which its classes then say, too."""
     respell(module)
     assert module.__spec__ is not None
     # `typing` and `inspect` look for the module that a class names, without importing it.
@@ -139,7 +139,7 @@ def as_torch() -> None:
 
 
 def _stands_for(version: str) -> Any:
-    """A version of theirs with ours behind it: 2.13.0+rushlight0.1.0."""
+    """Their version followed by ours: 2.13.0+rushlight0.1.0."""
     from ..base.version import __version__
     from ..torch_version import TorchVersion
 

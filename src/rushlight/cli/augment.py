@@ -23,7 +23,7 @@ _BINS = 31
 class TrivialAugment:
     """One operation of fourteen, with a strength drawn at random (Müller and Hutter 2021), on PIL pictures.
 
-    Movements are at most a third of the side, where the paper has 32 pixels of 224's kind for all sizes.
+    Movements are at most a third of the side; the paper has 32 pixels, whatever the size of the picture.
     """
 
     def __call__(self, picture: Any) -> Any:

@@ -98,7 +98,7 @@ def arguments(args: Any) -> list[str]:
 
 
 def _from_there(name: str, value: Any, folder: Any) -> Any:
-    """A setting of a run; files are those that it meant in its folder, wherever this one is."""
+    """A setting of a run; its paths are read from the folder in which that run was started, not from this one."""
     if name not in ("data", "weights") or not (isinstance(value, str) and isinstance(folder, str)):
         return value
     place = os.path.join(folder, value)

@@ -53,7 +53,7 @@ def draw_confusion(path: str, result: Any) -> None:
     if n <= 30:
         names = [short(name) for name in result.classes]
         axis.set_xticks(range(n), names, rotation=60, ha="right", parse_math=False)
-        axis.set_yticks(range(n), names, parse_math=False)  # a dollar is a dollar
+        axis.set_yticks(range(n), names, parse_math=False)  # a dollar sign begins no formula
     if n <= 12:
         for (i, j), count in np.ndenumerate(result.matrix):
             color = "white" if shares[i, j] > 0.5 else "black"
@@ -63,7 +63,7 @@ def draw_confusion(path: str, result: Any) -> None:
     axis.set_ylabel("true")
     axis.set_title(f"accuracy {result.accuracy:.1%}")
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # of scripts that the font lacks
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # letters that the font does not have
         figure.savefig(path, bbox_inches="tight")  # long class names
 
 

@@ -35,7 +35,7 @@ def _described(saved: dict[str, Any]) -> Any:
 
 
 def check_weights(saved: dict[str, Any]) -> None:
-    """Refuse weights of other names or sizes than the network's, before a giant is made."""
+    """Refuse weights of other names or sizes than the network's, before memory for a very large network is taken."""
     import rushlight as rl
 
     with rl.device("meta"):  # shapes without memory
@@ -85,7 +85,7 @@ def images_of(saved: dict[str, Any], args: Any) -> Images:
 
 
 def _folder_of(saved: dict[str, Any]) -> str:
-    """Where the data set lay; what is not there is never made because a file says so."""
+    """The folder of the data set. A folder that only a file names is never created."""
     return saved["data_dir"] if os.path.isdir(saved["data_dir"]) else "data"
 
 

@@ -31,7 +31,7 @@ _PATHS = (
 )
 _LABELS = ("label", "class", "target", "labels", "class_name", "category")
 _SPLITS = ("split", "part", "set")
-_SEPARATORS = (",", ";", "\t")  # spreadsheets of many countries write semicolons
+_SEPARATORS = (",", ";", "\t")  # in many countries spreadsheets write semicolons
 
 
 class Sample(NamedTuple):
@@ -105,7 +105,7 @@ def _of_classes(root: str, classes: list[str], part: str) -> tuple[list[Sample],
 
 
 def _unreadable(error: OSError) -> NoReturn:
-    """A folder of pictures that nobody sees would be missed in silence."""
+    """An error for a folder that cannot be read: its pictures must not be left out in silence."""
     raise UsageError(f"{error.filename} cannot be read: {error.strerror or error}") from None
 
 
@@ -189,7 +189,7 @@ def _from_csv(path: str) -> Listing:
 
 
 def _place(base: str, name: str) -> str:
-    """Where a file lies; what Windows wrote with backslashes is found elsewhere, too."""
+    """The path of a file; backslashes, as Windows writes them, are understood on other systems, too."""
     place = os.path.join(base, name)
     if os.sep == "/" and "\\" in name and not os.path.exists(place):
         return os.path.join(base, name.replace("\\", "/"))

@@ -34,7 +34,7 @@ class Loggers:
                 self.open.append(_Outside(self.stack.enter_context(kind(self.args)), self.args.log))
             except (
                 Exception
-            ) as error:  # theirs are of many kinds: no account, no server, no permission
+            ) as error:  # their errors are of many kinds: no account, no server, no permission
                 self.stack.close()
                 raise UsageError(f"--log {self.args.log}: {' '.join(str(error).split())}") from None
         return self
@@ -67,7 +67,7 @@ class Loggers:
 
 
 class _Outside:
-    """A logger that may lose its server: training goes on without it, after a word."""
+    """A logger that may lose its server: then one warning is printed, and training goes on without it."""
 
     def __init__(self, inner: Any, name: str) -> None:
         self.inner, self.name, self.lost = inner, name, False

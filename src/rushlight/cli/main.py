@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     except (
         OSError
-    ) as error:  # a full disk, a device that went away: not the user's to mend, but clear
+    ) as error:  # a full disk, a device that went away: not the user's mistake, but a clear message
         if isinstance(error, BrokenPipeError):  # `rushlight ... | head`: nobody reads any more
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 141
@@ -49,14 +49,14 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _show_what_cannot_be_encoded() -> None:
-    """File names need not be UTF-8, nor terminals: what one of them lacks is shown as an escape."""
+    """Neither file names nor terminals need be UTF-8: a character that cannot be shown is printed as an escape."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")
 
 
 def _with_file(parser: Any, args: list[str], path: str) -> Any:
-    """The arguments with a file's settings before them, so that options go over these."""
+    """The arguments with a file's settings before them, so that options of the command line win."""
     from .config import read_file
     from .options_train import arguments_of
 

@@ -55,7 +55,7 @@ def check_model(name: str, channels: int, size: int) -> None:
 
 
 def _options(name: str, size: int) -> dict[str, Any]:
-    """What a network must be told beside the number of classes.
+    """The options of a network beside the number of classes.
 
     Pictures are scaled as for ImageNet's weights, which those two networks undo by `transform_input`.
     """

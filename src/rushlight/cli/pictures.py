@@ -36,7 +36,7 @@ class TooLarge(UsageError):
 def pillow_rules() -> Iterator[None]:
     """Pillow's warnings as we want them: decompression bombs are errors, odd tags are nothing.
 
-    Filters belong to the whole process: who opens pictures in several threads holds this around them all.
+    Filters of warnings belong to the whole process: code that opens pictures in several threads must hold this around all of them.
     """
     from PIL import Image
 
@@ -95,7 +95,7 @@ def _pixels(error: Exception) -> str:
 
 
 def _as_mode(picture: Any, mode: str) -> Any:
-    """`convert`, but deep greys keep their upper bits and what is transparent becomes black."""
+    """`convert`, but greys of 16 and 32 bits keep their upper bits, and transparent pixels become black."""
     from PIL import Image
 
     if picture.mode.startswith(("I", "F")):

@@ -47,7 +47,7 @@ def start(args: Any) -> int:
 
 
 def join(args: Any) -> None:
-    """Meet the other ranks; all but the first are quiet, and leave nothing behind."""
+    """Connect to the other ranks; all but the first print nothing and write no files."""
     from .. import distributed as dist
 
     if not dist.is_initialized():
@@ -118,7 +118,7 @@ def agreed(choose: Callable[[], Any]) -> Any:
 
 
 def follows() -> bool:
-    """Whether another rank writes and tells."""
+    """Whether another rank writes the files and prints the messages."""
     if not several():
         return False
     from .. import distributed as dist
@@ -130,7 +130,7 @@ def run_of(args: Any, images: Any, device: str, fresh: bool) -> Run:
     """The run of one process, or of one rank of several."""
     if not several():
         return Run(args, images, device, fresh)
-    if follows():  # what a rank writes beside the first is nobody's
+    if follows():  # only the first rank's files are kept
         args.scratch = tempfile.TemporaryDirectory()
         args.out = args.scratch.name
     return RankedRun(args, images, device, fresh)
@@ -172,7 +172,9 @@ class RankedRun(Run):
         whole = size * self.ranks
         steps = [indices[at : at + whole] for at in range(0, self.steps * whole, whole)]
         last = steps[-1]
-        if self.args.accumulate > 1:  # as many parts on every rank, for each has its exchange
+        if (
+            self.args.accumulate > 1
+        ):  # the same number of parts on every rank: each part ends with an exchange
             last = steps[-1] = last[: len(last) // self.ranks * self.ranks]
         # DDP averages over ranks; what counts is the average over images, as in one process.
         self._last_weight = len(last[self.rank :: self.ranks]) * self.ranks / len(last)

@@ -128,7 +128,7 @@ def _guarded(work: Callable[[], object]) -> int:
             print(f"rushlight run: {note}", file=sys.stderr)
         if isinstance(error, KeyboardInterrupt):
             sys.excepthook = lambda *shown: None
-            raise  # python ends itself by the signal, after its cleaning up
+            raise  # Python cleans up, and then ends itself by the same signal
         return 1
     return 0
 

@@ -73,7 +73,7 @@ def scan(listing: Listing, store: Any, side: int, quiet: bool) -> Scan:
 
 
 def _all(samples: list[Sample], order: list[int], store: Any, side: int) -> Iterator[_Seen]:
-    """What is in every file, in order, decoded in threads; only a few are ahead of the reader."""
+    """The content of every file, in order, decoded in threads that are only a few files ahead."""
     pool = ThreadPoolExecutor(min(8, os.cpu_count() or 1))
     try:
         paths = iter([samples[i].path for i in order])
@@ -81,7 +81,7 @@ def _all(samples: list[Sample], order: list[int], store: Any, side: int) -> Iter
         while ahead:
             yield ahead.popleft().result()
             ahead.extend(pool.submit(_look, path, store, side) for path in islice(paths, 1))
-    finally:  # Ctrl-C waits for the pictures at hand, not for those ahead
+    finally:  # Ctrl-C waits for the pictures that are being decoded, not for those in the queue
         pool.shutdown(cancel_futures=True)
 
 
@@ -130,7 +130,7 @@ def _again(
 def _without_contradictions(
     found: list[Sample], problems: list[Problem], doubted: set[str], store: Any
 ) -> Scan:
-    """A picture that two classes claim teaches neither: the first goes, too."""
+    """A picture that is in two classes is left out of both."""
     if not doubted:
         return Scan(found, problems, store)
     kept = [i for i, s in enumerate(found) if s.path not in doubted]

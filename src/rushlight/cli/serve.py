@@ -16,8 +16,8 @@ from .pictures import pillow_rules, read_picture
 from .predict import Reader
 
 TOP = 5
-WAITING = 256  # pictures in the queue before others are sent away
-ADDRESSES = 10_000  # that are remembered for the rate
+WAITING = 256  # pictures in the queue; further requests are refused
+ADDRESSES = 10_000  # addresses whose rate is remembered
 
 
 def serve(args: Any) -> int:
@@ -37,11 +37,11 @@ def serve(args: Any) -> int:
     )
     try:
         bound = config.bind_socket()
-    except SystemExit:  # uvicorn's way of saying that the port is taken
+    except SystemExit:  # uvicorn exits like this when the port is taken
         raise UsageError(
             f"port {args.port} of {args.host} cannot be had: try another --port, or 0"
         ) from None
-    bound.listen()  # whoever reads the line below may connect at once
+    bound.listen()  # first of all: a client may connect as soon as it reads the line below
     where = f"http://{args.host}:{bound.getsockname()[1]}/"
     print(f"Serving {args.model} on {why}: {where} has a page to drop a picture on; POST a picture to {where}predict. "
           "Ctrl-C ends it.", flush=True)  # fmt: skip

@@ -94,7 +94,7 @@ def _whole(args: Any, source: Source, images: Images, run: Run, device: str, why
 
 
 def _look_only(args: Any, run: Run) -> int:
-    """`--lr-find` and `--profile` train a little, to tell something, and leave no network behind."""
+    """`--lr-find` and `--profile` train a few steps to report something; they save no network."""
     if args.lr_find:
         from .lr_find import find_rate
 
@@ -105,7 +105,7 @@ def _look_only(args: Any, run: Run) -> int:
 
 
 def _engine_note(device: str) -> None:
-    """The native engine is missed: training works without it, about eight times slower."""
+    """A note where the native engine is missing: training works without it, about eight times slower."""
     from rushlight.runtime.cpu.engine import engine_info
 
     if device == "cpu" and engine_info().name == "numpy":

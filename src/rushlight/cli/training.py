@@ -90,7 +90,7 @@ class Run:
         return caught[0] if caught else 0
 
     def _patience_is_out(self) -> bool:
-        """Whether so many epochs were no better than the best that the rest is not worth while."""
+        """Whether `--patience` epochs in a row were no better than the best one."""
         patience = self.args.patience
         return bool(patience) and not self.step and self.epoch - self.best["epoch"] >= patience
 

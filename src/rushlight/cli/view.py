@@ -49,7 +49,7 @@ def make_server(folder: str, host: str, port: int) -> ThreadingHTTPServer:
 
 
 def _split(address: str) -> SplitResult:
-    """The parts of an address; of one that is none, nothing."""
+    """The parts of an address; none where it is not one."""
     try:
         return urlsplit(address)
     except ValueError:
@@ -78,7 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self._send(404, "text/plain", b"not found\n")
 
     def _known_host(self) -> bool:
-        """A page of elsewhere must not read ours by a name that leads here (DNS rebinding)."""
+        """Whether the request names this machine: a page from elsewhere must not read ours through a name of its own (DNS rebinding)."""
         asked = _split("//" + (self.headers.get("Host") or "")).hostname
         return self.host not in _LOCAL or asked in _LOCAL
 

@@ -9,9 +9,9 @@ from typing import Any
 from .errors import UsageError
 from .networks import head_of
 
-# What others put around a network's own names.
+# Prefixes that other programs put before the names of a network.
 _WRAPPERS = ("module.", "model.", "backbone.", "net.", "encoder.", "_orig_mod.")
-# The names of Hugging Face's ResNets, as patterns, and torchvision's.
+# Patterns of the names in Hugging Face's ResNets, and the names that torchvision has for them.
 _HF_RESNET = (
     (r"^resnet\.", ""),
     (r"^embedder\.embedder\.convolution\.", "conv1."),

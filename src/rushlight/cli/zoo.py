@@ -16,7 +16,7 @@ _SMALLEST = {
     "resnet18": 1, "resnet34": 1, "resnet50": 1, "squeezenet1_0": 21, "squeezenet1_1": 17, "vgg": 32,
 }  # fmt: skip
 _ELSE = 8
-# Without batch normalisation the steps that suit a ResNet are too long: so many times shorter.
+# Without batch normalisation the learning rate of a ResNet is too high: it is divided by this.
 GENTLER = 8.0
 _WITHOUT_BATCH_NORM = ("alexnet", "convnext", "squeezenet", "swin", "vgg", "vit")
 
@@ -82,7 +82,7 @@ def trained_size(name: str) -> int | None:
 
 
 def gentle(name: str) -> bool:
-    """Whether a network wants shorter steps than a ResNet."""
+    """Whether a network needs a lower learning rate than a ResNet."""
     return name.startswith(_WITHOUT_BATCH_NORM) and not name.endswith("_bn")
 
 

@@ -21,7 +21,7 @@ from . import attention_products as products
 from .draws import draw_key
 from .fills import copied, row_major
 
-_WIDEST = 256  # numbers in a head; what cuDNN does not take for a device or a form, it refuses when it is asked
+_WIDEST = 256  # most numbers in a head; cuDNN itself refuses what it cannot compute on this GPU
 _KEY = np.dtype(np.int64)
 
 # Never forgotten: a captured graph may run kernels that only the plan holds.
@@ -36,9 +36,9 @@ def _rows_dense(a: Any) -> Any:
 
 
 def _alike(a: Any, width: int) -> Any:
-    """New memory for heads of `width` numbers, its dims in `a`'s order.
+    """An empty array for heads of `width` numbers whose dims lie in memory in the order of `a`.
 
-    Heads are mostly windows of what a linear layer made; a result that lies so needs no copy on its way to the next one.
+    Heads are mostly views of what a linear layer made; a result in the same order needs no copy before the next layer.
     """
     shape = (*a.shape[:3], width)
     order = sorted(range(3), key=lambda d: (-a.strides[d], d))
@@ -215,7 +215,7 @@ def attention_grad_cat(
     gy: Any, q: Any, k: Any, v: Any, out: Any, stats: Any, *, causal: bool, scale: float,
     order: tuple[int, ...],
 ) -> Any:  # fmt: skip
-    """The three gradients as windows of one array [N, L, all of them]."""
+    """The three gradients beside each other in one array [N, L, size of q + k + v]."""
     if not _takes(q, k, v) or stats.dtype != np.float32:
         return NotImplemented
     batch, _, length, _ = q.shape
@@ -253,7 +253,7 @@ def _drawn(kept: Any, p: float) -> list[int]:
 
 
 def _both_ways(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> Plan | None:
-    """The plan forward, if there is one for the way back as well: only that can draw the same again."""
+    """The forward plan, but only where backward has a plan, too: both must drop the same numbers."""
     forward = _forward_plan(arrays, made, causal, scale, p)
     if forward is None or not p:
         return forward

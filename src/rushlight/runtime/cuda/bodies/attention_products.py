@@ -59,7 +59,7 @@ def _gathered(g: Any, like: Any) -> Any:
 
 
 def _places(q: Any, n: int, bias: Any, causal: bool, scale: float, p: float) -> tuple:
-    """What both kernels are told of the rows."""
+    """The arguments of both kernels that describe the rows."""
     batch, heads, queries, _ = q.shape
     by_head = queries if bias is not None and bias.shape[1] > 1 else 0
     by_batch = bias.shape[1] * queries if bias is not None and bias.shape[0] > 1 else 0

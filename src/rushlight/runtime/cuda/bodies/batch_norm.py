@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
 
 _SUMS, _EACH = 512, 256  # threads of the blocks that add up, and of those that go over the elements
-_DEEP = 4  # rows a thread has under way at once
-_FULL = {"sums": 2, "apply": 4, "slopes": 3}  # blocks per processor: whole turns of those that fit
+_DEEP = 4  # rows that a thread reads before it adds the first of them
+_FULL = {
+    "sums": 2,
+    "apply": 4,
+    "slopes": 3,
+}  # blocks for each multiprocessor: a multiple of those that run there at the same time
 
 PLAIN, RELU, ADD_RELU = "", "_relu", "_add_relu"  # what follows the normalisation
 
@@ -47,7 +51,7 @@ def _as(a: DeviceArray | None, x: DeviceArray) -> Any:
 
 
 class _Layout:
-    """How the channels of one shape are walked."""
+    """How blocks and threads share the channels of one shape."""
 
     __slots__ = ("across", "c", "columns", "images", "inner", "last", "n", "options", "vw")
 

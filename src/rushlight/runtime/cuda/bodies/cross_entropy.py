@@ -35,7 +35,7 @@ def _computed(char: str) -> Any:
 
 
 def _is_wide(x: DeviceArray, loss: Any) -> int | None:
-    """Whether a loss of dtype `loss` is wider than its logits; None where it is another one."""
+    """Whether a loss of dtype `loss` is wider than its logits; None where it has neither their dtype nor that one."""
     if loss == x.dtype:
         return 0
     return 1 if loss == _computed(x.dtype.char) else None
@@ -106,7 +106,7 @@ def step(x: Any, target: Any, gy: Any, ignore_index: int, reduction: str) -> Any
         return NotImplemented
     x, target, gy = _dense(x), _dense(target), _dense(gy)
     lanes, mode = _lanes(n), MODES[reduction]
-    # One block need not wait for others; float64 has registers for 512 threads of them.
+    # A single block does not wait for others. A float64 block has registers for 512 threads.
     most = 512 if char == "d" else 1024
     threads = 256 if rows * lanes > 4096 else min(most, -(-rows * lanes // 32) * 32)
     blocks = 1 if rows * lanes <= 4096 else min(-(-rows * lanes // 256), 1024)
@@ -180,7 +180,7 @@ def cross_entropy_grad(
 
 
 def grad_over(gy: Any, x: Any, stats: Any, target: Any, ignore_index: int, reduction: str) -> Any:
-    """The derivative by the logits in their place."""
+    """The gradient of the logits, written over the logits."""
     char, label, wide = x.dtype.char, LABELS.get(target.dtype.char), _is_wide(x, gy.dtype)
     if char not in NUMBERS or label is None or not x.size or wide is None or not x._c_contiguous:
         return NotImplemented

@@ -28,7 +28,7 @@ _TRANSPOSE = ("P", "P", "i", "i", "q", "q", "i", _BATCH)
 
 
 def always(name: str) -> Callable[[Callable], Callable]:
-    """Register a body that takes every input, so that no other is kept behind it."""
+    """Register a body that takes every input and so needs no fallback."""
 
     def register(body: Callable) -> Callable:
         body.total = True  # type: ignore[attr-defined]
@@ -38,7 +38,7 @@ def always(name: str) -> Callable[[Callable], Callable]:
 
 
 def copy_to(dst: DeviceArray, src: DeviceArray) -> None:
-    """Write `src`, broadcast and converted, into `dst`; they may lie in any way, not overlap."""
+    """Write `src`, broadcast and converted, into `dst`; they may have any strides, but must not overlap."""
     if src.dtype == dst.dtype:
         if dst._c_contiguous and src._c_contiguous and src.shape == dst.shape:
             if dst.size:
@@ -52,7 +52,7 @@ def copy_to(dst: DeviceArray, src: DeviceArray) -> None:
 
 
 def _transposed(dst: Any, src: Any) -> bool:
-    """Copy by tiles where the quickest dims of the two differ; False where they do not."""
+    """Copy by tiles where the innermost dims of the two differ; False where they are the same."""
     sizes, steps, _short = collapse(dst.shape, dst, [src])
     dims = len(sizes)
     to, from_ = steps[:dims], steps[dims:]
@@ -121,7 +121,9 @@ def _reshape_copy(x: DeviceArray, *, shape: tuple[int, ...]) -> Any:
 def _copy_into(dst: DeviceArray, src: DeviceArray) -> Any:
     if src.__class__ is not ndarray:
         return NotImplemented
-    if src.data.mem is dst.data.mem and src is not dst:  # perhaps the same elements elsewhere
+    if (
+        src.data.mem is dst.data.mem and src is not dst
+    ):  # both may show the same elements at other places
         src = copied(src)
     copy_to(dst, src)
     return dst
@@ -130,7 +132,9 @@ def _copy_into(dst: DeviceArray, src: DeviceArray) -> Any:
 # -- fills ----------------------------------------------------------------------------------------
 
 _patterns: dict[tuple, tuple[int, int]] = Bounded(4096)
-_fills: dict[int, Any] = {}  # the kernel of the first GPU, found without a look at its source
+_fills: dict[
+    int, Any
+] = {}  # the kernel of the first GPU under 0: a search by its source would take longer
 
 
 def _pattern(value: Any, dtype: np.dtype) -> tuple[int, int]:

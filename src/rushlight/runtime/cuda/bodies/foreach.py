@@ -28,7 +28,7 @@ def _one_kind(arrays: Sequence[Any]) -> str | None:
 
 
 def _cut(arrays: Sequence[Any]) -> tuple[int, list[int]]:
-    """Numbers of a block, and each array's first block: every block has as much to do, however sizes differ."""
+    """How many numbers a block takes, and the number of each array's first block: all blocks have the same work."""
     total = sum([a.size for a in arrays])
     length = max(_LEAST, -(-total // (multiprocessors() * _BLOCKS)))
     length = -(-length // _LEAST) * _LEAST

@@ -51,7 +51,7 @@ def _dense(a: DeviceArray) -> Any:
 
 
 def _lanes(words: int) -> int:
-    """Neighbours that move a row together: the power of two that has the fewest of them idle."""
+    """How many threads move a row together: the power of two that leaves the fewest of them idle."""
     return min(32, 1 << max(words - 1, 0).bit_length())
 
 
@@ -110,7 +110,7 @@ def _wide(dtype: Any) -> Any:
 
 
 def _spread(g: DeviceArray, index: DeviceArray, rows: Rows) -> Any:
-    """The terms, one for every element that is picked, in contiguous memory."""
+    """The gradient, one number for every element that was picked, in contiguous memory."""
     shape = (*rows.before, *index.shape, *rows.after)
     return _dense(g if g.shape == shape else cupy.broadcast_to(g, shape))
 

@@ -164,7 +164,7 @@ def _launch_grads(
     formats: tuple[str, ...]
     if cut.holds and room:
         most = min(_RESIDENT * multiprocessors(), room)
-        turns = -(-rows // (cut.rows * most))  # every team has as many
+        turns = -(-rows // (cut.rows * most))  # the same number of rows for every team of threads
         splits = -(-rows // (cut.rows * turns))
         formats = ("P",) * 9 + ("q", "i", "i")
         load("layer_norm.cu", "norm_grads", formats, char, **types, **cut.constants)(

@@ -127,7 +127,7 @@ def max_pool(
 
 
 def _how(overlap: bool) -> int:
-    """0: places differ, 1: they may meet, 2: they may meet and the order of sums matters."""
+    """How gradients are added: 0: windows share no place, 1: they may, 2: they may, and always in the same order."""
     return 0 if not overlap else 2 if settings.deterministic else 1
 
 

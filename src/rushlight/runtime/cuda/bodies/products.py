@@ -86,7 +86,7 @@ def _recipe(
     compute = TYPES[char][1]
     if char == "f" and settings.float32_matmul_precision != "highest":
         compute = TF32
-    assert left is not None and right is not None  # dense ones are always seen
+    assert left is not None and right is not None  # a dense matrix always can be an operand
     what = Product(
         right, left, columns, rows, batch, char, compute, epilogue, alignment or 256, wide
     )

@@ -32,7 +32,7 @@ def _fits(*arrays: Any) -> bool:
 def _agree(
     gates: int, xw: DeviceArray, h0: DeviceArray, w_hh: DeviceArray, sizes: tuple[int, ...]
 ) -> bool:
-    """Whether shapes are what the kernels take for granted; the generic body tells what is wrong otherwise."""
+    """Whether shapes are what the kernels take for granted; where they are not, the generic body raises the error."""
     if h0.ndim != 2:
         return False
     batch, hidden = h0.shape
@@ -47,7 +47,7 @@ def _dense(a: DeviceArray | None) -> Any:
 
 
 def _steps(sizes: tuple[int, ...], reverse: bool) -> list[tuple[int, int]]:
-    """The first row of each step in the order they are worked, and how many sequences are alive."""
+    """The first row of each step, in the order they are computed, and how many sequences are that long."""
     steps, start = [], 0
     for n in sizes:
         steps.append((start, n))
@@ -82,7 +82,7 @@ def _at(a: DeviceArray | None, row: int) -> int | None:
 
 
 class _State:
-    """A state that steps read and write; the first step reads what it began with where that saves a copy."""
+    """A state that steps read and write. The first step reads the initial state itself where that saves a copy."""
 
     def __init__(self, start: DeviceArray, sizes: tuple[int, ...]) -> None:
         even = sizes[0] == sizes[-1]
@@ -105,7 +105,7 @@ def _forward(
 
 
 class _Back:
-    """The gradient of a state on its way back: what the last product gave, in the rows that are alive."""
+    """The gradient of a state in backward: the result of the last product, in the rows of sequences that are long enough."""
 
     def __init__(self, g: DeviceArray | None, shape: tuple, dtype: Any, even: bool) -> None:
         self.even = even

@@ -33,7 +33,7 @@ from .update_sources import RULES, with_rule
 
 _MOST = 64  # parameters of a launch: their addresses must fit into 4 KiB of arguments
 _HELD = 8
-_BLOCKS = 8192  # of a launch at most: several for every place, so that all end at the same time
+_BLOCKS = 8192  # of a launch at most: several for each that can run at once, so that all end at about the same time
 
 
 def text(name: str) -> str:
@@ -206,7 +206,7 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, flags: dict[str, Any]) ->
         sizes = [a.size for a in held[first : first + count]]
         pieces = sum(
             [-(-size // 1024) for size in sizes]
-        )  # what a block takes at once, or two of it
+        )  # numbers that a block takes in one turn or in two
         across = max(1, -(-min(pieces, _BLOCKS) // count))
         launch = _launch(name, char, states, room, options_)
         at, row = (
@@ -218,7 +218,7 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, flags: dict[str, Any]) ->
             places = tuple([8 * (room + i) for i in range(n)])
             call = launch.with_places((across, count, 1), (256, 1, 1), places, *values)
             _remember(key, call, 8 * room * (states + 1), held, n)
-    for call in calls:  # all are compiled: from here on only the driver can refuse
+    for call in calls:  # all are compiled: only the driver can still fail
         try:
             call()
         except AcceleratorError as error:
@@ -257,7 +257,7 @@ for _name in RULES:
 
 
 def _prepare(name: str, arrays: list[Any], flags: dict[str, Any], several: bool) -> bool:
-    """Take the memory that a call will need; False where it is not one kernel, which stops halfway or not at all."""
+    """Make the arrays that a call will need; False where it would be several kernels, which could fail halfway."""
     n = flags["n"]
     if name not in RULES or not n:
         return False
@@ -267,15 +267,15 @@ def _prepare(name: str, arrays: list[Any], flags: dict[str, Any], several: bool)
         return True
     if not _can_lay_out(arrays[1:], n):
         return False
-    if not several:  # it makes all its arrays before its one launch
+    if not several:  # one launch, which makes all its arrays before it starts
         return True
     gradients = zip(arrays[n + 1 : 2 * n + 1], arrays[1 : n + 1])
     if replay_hooks() is not None and not all(_alike(g, p) for g, p in gradients):
-        return False  # a recorder knows arrays by identity: they stay as they are
+        return False  # a recorder knows arrays by identity: they must not be exchanged for others
     arrays[1:] = _laid_out(arrays[1:], n) or ()
     if arrays[0].ndim == 2:
         _ready.append(cupy.ndarray((n, _HELD), np.float64))
-        del _ready[:-_MOST]  # steps that failed leave theirs
+        del _ready[:-_MOST]  # steps that failed left arrays here
     return True
 
 

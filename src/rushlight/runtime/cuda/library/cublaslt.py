@@ -74,7 +74,7 @@ class Plan:
     algo: int
     alpha: int
     beta: int
-    keep: list[Any]  # what the addresses point to
+    keep: list[Any]  # the objects whose addresses are kept, so that they live as long
 
     def __init__(self) -> None:
         self.bias = 0
@@ -82,7 +82,7 @@ class Plan:
 
 
 def _folders() -> list[Path]:
-    """Where the wheels of the CUDA libraries keep them."""
+    """The folders in which the wheels of CUDA put their libraries."""
     found = []
     for name in ("nvidia.cu13", "nvidia.cublas"):
         try:
@@ -261,5 +261,5 @@ def library() -> Library:
 
 
 def is_capturing() -> bool:
-    """Whether the current stream records a graph, when nothing may wait or be measured."""
+    """Whether the current stream records a graph: then the host must not wait for it, and nothing can be measured."""
     return bool(cupy.cuda.get_current_stream().is_capturing())

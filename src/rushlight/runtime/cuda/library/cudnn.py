@@ -19,7 +19,7 @@ from ..memory.streams import current
 from .cublaslt import is_capturing
 
 _TRIED = 12  # plans measured when `backends.cudnn.benchmark` is on
-_RUNS = 6  # of each
+_RUNS = 6  # calls of each plan that are measured
 _MOST_WORKSPACE = 1 << 30
 
 
@@ -183,7 +183,7 @@ def _make(what: Convolution) -> Plan | None:
 
 
 def _build(plan: Plan, index: int) -> bool:
-    """Whether one plan of the list can be built and asks for a bearable workspace."""
+    """Whether one plan of the list can be built, with a workspace that is not too large."""
     try:
         plan.graph.build_plan_at_index(index)
         return plan.graph.get_workspace_size_plan_at_index(index) <= _MOST_WORKSPACE
@@ -283,7 +283,7 @@ _BUSY = """extern "C" __global__ void busy(long long cycles) {
 
 
 def _seconds(call: Callable[[], None]) -> float:
-    """GPU time of a few calls, given to a GPU that is still busy so that the host does not count."""
+    """GPU time of a few calls. They are queued while the GPU is busy, so that the time of the host is not measured."""
     stream = cupy.cuda.get_current_stream()
     begin, end = cupy.cuda.Event(), cupy.cuda.Event()
     kernel(_BUSY, "busy", ("q",))(1, 1, 1_000_000)

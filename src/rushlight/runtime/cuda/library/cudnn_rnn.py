@@ -23,10 +23,10 @@ TYPES = {"f": 0, "d": 1, "e": 2, "E": 9}  # dtype.char -> cudnnDataType_t
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 STANDARD, PERSIST_STATIC, PERSIST_SMALL = 0, 1, 3
 _DEFAULT_MATH, _TENSOR_MATH, _FMA_MATH = 0, 1, 3
-_UNPACKED, _PACKED = 0, 1  # layouts, both step after step
-_OLDEST = 8901  # since then lengths need no copy on the device
+_UNPACKED, _PACKED = 0, 1  # two layouts; in both the steps follow each other
+_OLDEST = 8901  # from this version on, lengths need no copy on the device
 
-KEPT = 512  # descriptors of so many shapes
+KEPT = 512  # shapes whose descriptors are kept
 
 
 class Refused(Exception):
@@ -130,7 +130,7 @@ def library() -> Library | None:
 
 
 class _Descriptors:
-    """Descriptors that are given back with their owner."""
+    """Descriptors that are destroyed when their owner is."""
 
     def __init__(self, lib: Library) -> None:
         self.lib = lib
@@ -152,7 +152,7 @@ class _Descriptors:
         return made
 
     def __del__(self) -> None:
-        if c_void_p is None:  # the interpreter is going, and the driver frees what it holds
+        if c_void_p is None:  # the interpreter ends, and the driver frees everything
             return
         for kind, made in self.held:
             getattr(self.lib.lib, f"cudnnDestroy{kind}Descriptor")(c_void_p(made))
@@ -267,7 +267,7 @@ class Call(_Descriptors):
         self.work, self.reserve = work.value, reserve.value
 
     def _spaces(self, w: Any, work: Any, reserve: Any) -> tuple:
-        """The six arguments that tell of memory."""
+        """The six arguments that say where memory is and how large."""
         return (
             self.stack.weight_bytes, _at(w), self.work, _at(work), reserve.size, _at(reserve)
         )  # fmt: skip
@@ -312,7 +312,7 @@ def _at(a: Any) -> int | None:
 
 
 def _go(lib: Library, name: str, *arguments: Any) -> None:
-    """A call that must succeed: the layers were taken when they were described."""
+    """A call that must succeed: cuDNN accepted these layers when they were described."""
     try:
         lib.call(name, *arguments)
     except Refused as error:

@@ -25,7 +25,7 @@ from .cudnn_rnn import (
     library,
 )
 
-_RUNS = 3  # of each algorithm when they are compared
+_RUNS = 3  # calls of each algorithm when they are compared
 
 
 def way(what: Recurrence, char: str, sizes: tuple[int, ...], training: bool) -> Way | None:
@@ -50,7 +50,7 @@ def way(what: Recurrence, char: str, sizes: tuple[int, ...], training: bool) -> 
 
 
 class _Sizes:
-    """The lengths of one call, which are no part of the key that a choice is kept under."""
+    """The lengths of one call; they are not part of the key under which a choice is kept."""
 
     __slots__ = ("sizes",)
 
