@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import rushlight
+from precompiled import precompiled
 
 KERNELS = Path(rushlight.__file__).parent / "runtime" / "cuda" / "kernels"
 EMULATOR = Path(__file__).parent / "cuda_emulator.h"
@@ -20,15 +22,18 @@ needs_compiler = pytest.mark.skipif(
     COMPILER is None, reason="g++ compiles the kernels for the host"
 )
 # Shared arrays are static here; those of a template would be one array for all libraries with GNU's unique symbols.
-FLAGS = "-std=c++20 -fno-gnu-unique -O1 -w -shared -fPIC".split()
+FLAGS = "-std=c++20 -fno-gnu-unique -O1 -w -fPIC".split()
 
 
 def compiled(folder: Path, name: str, text: str) -> Any:
     """The library of a text, which stands behind the emulator's header."""
     source, made = folder / f"{name}.cpp", folder / f"{name}.so"
+    command = [str(COMPILER), *FLAGS]
+    shared = os.environ.get("EMULATED_GPU_FOLDER")
+    first = precompiled(EMULATOR, Path(shared), command) if shared else EMULATOR
     header = (KERNELS / "kernel.cuh").read_text()
-    source.write_text(f'#include "{EMULATOR}"\n{header}{text}')
-    command = [str(COMPILER), *FLAGS, "-o", str(made), str(source)]
+    source.write_text(f'#include "{first}"\n{header}{text}')
+    command += ["-shared", "-o", str(made), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:3000]
     return ctypes.CDLL(str(made))

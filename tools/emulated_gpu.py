@@ -25,6 +25,9 @@ from typing import Any
 import host_path
 
 HEADER = Path(__file__).resolve().parent.parent / "tests" / "cuda_emulator.h"
+sys.path.append(str(HEADER.parent))
+
+from precompiled import precompiled  # noqa: E402
 
 # The driver's one function: kernels are host functions of the grid, the block and the parameters.
 DRIVER = """
@@ -101,9 +104,10 @@ class Module:
         text = self.text
         for found, instead in ASSEMBLY:
             text = re.sub(found, instead, text, flags=re.S)
-        text = f'#include "{HEADER}"\n{self.defined}{text}\n#undef C\n{ENTRY % (name, name)}'
         # Shared arrays are static here; those of a template would be one array for all libraries otherwise.
-        command = ["g++", "-std=c++20", "-fno-gnu-unique", "-O1", "-w", "-fpermissive"]
+        command = ["g++", "-std=c++20", "-fno-gnu-unique", "-O1", "-w", "-fpermissive", "-fPIC"]
+        header = precompiled(HEADER, _folder, command) if _shared else HEADER
+        text = f'#include "{header}"\n{self.defined}{text}\n#undef C\n{ENTRY % (name, name)}'
         library = built("kernel", command, text, ".cpp")
         address = ctypes.cast(library.entry, ctypes.c_void_p).value
         library.kept.restype = ctypes.c_void_p
