@@ -26,6 +26,7 @@ from . import (  # noqa: F401 - register
     fused_cuda,
     head_cuda,
     norms_cuda,
+    row_group_cuda,
 )
 from .compare import are_near
 from .convs import JOINED_CONVS
@@ -36,7 +37,7 @@ from .parts import PARTS, agrees
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
 
-_JOINED = JOINED | JOINED_CONVS | JOINED_HEADS | frozenset(PARTS) | {"fused"}
+_JOINED = JOINED | JOINED_CONVS | JOINED_HEADS | frozenset(PARTS) | {"fused", "row_group"}
 _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}
 _PRODUCTS = frozenset(("linear", "mm", "mm_nt", "mm_tn"))  # whose kernels the library chooses
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..joins import declare
 from .code.expressions import Expression, expression
-from .costs import figures, moving, of_row_sums, saves, traffic
+from .costs import figures, gathering_saves, moving, of_row_sums, saves, traffic
 from .small import conv_sizes, dense_sizes, head_sizes
 from .small.conv_costs import forward_pays, weight_pays
 
@@ -297,14 +297,7 @@ declare("cuda", "rotary", fits=_rotary_fits, pays=saves)
 
 # -- casts ----------------------------------------------------------------------------------------
 
-_FEWEST = 4  # casts whose launches are worth keeping their results longer
-
-
-def _casts_pay(made: Any, parts: Any) -> bool:
-    return len(made.inputs) >= _FEWEST
-
-
-declare("cuda", "casts", pays=_casts_pay)
+declare("cuda", "casts", pays=gathering_saves)
 
 # -- chains of pointwise kernels ------------------------------------------------------------------
 
@@ -361,6 +354,43 @@ def _is_number(value: Any) -> bool:
 def width(s: Any) -> str:
     """The numbers that a generated kernel computes with for an array."""
     return _WIDE.get(s.dtype.name, "?")
+
+
+# -- pointwise steps and reductions along rows ------------------------------------------------------
+
+MOST_ROW_INPUTS, MOST_ROW_STEPS = 24, 64
+_LEAST_COLUMNS, _MOST_COLUMNS = 16, 8192
+_REGISTERS = 128  # of a thread for the numbers of its row; the compiler needs fewer, since not all live at once
+_MOST_HELD, _MOST_TEAM, _WARP = 16, 1024, 32
+
+
+def row_step(ins: Any) -> bool:
+    """Whether an instruction can be a pointwise step of a row group; a mask may become numbers there."""
+    if fuses(ins):
+        return True
+    if ins.name != "cast" or ins.has_effect or ins.is_view or len(_arrays(ins)) != 1:
+        return False
+    return width(ins.inputs[0]) == "b" and width(ins.outputs[0]) in "fd"
+
+
+def row_reduction(ins: Any) -> bool:
+    """Whether an instruction can be a reduction of a row group, as far as its dtypes matter."""
+    x, y = ins.inputs[0], ins.outputs[0]
+    return width(x) in "fd" and x.dtype == y.dtype
+
+
+def row_columns(columns: int) -> bool:
+    """Whether rows of so many numbers fit the registers of the threads that share one, and keep a warp busy."""
+    return _LEAST_COLUMNS <= columns <= _MOST_COLUMNS
+
+
+def row_team(columns: int, full: int) -> tuple[int, int]:
+    """How many threads share a row, and how many numbers of it each holds, for `full` values of a row's size."""
+    most = max(min(_MOST_HELD, _REGISTERS // max(full, 1)), 1)
+    team = _WARP
+    while team < _MOST_TEAM and -(-columns // team) > most:
+        team *= 2
+    return team, -(-columns // team)
 
 
 def packed(steps: tuple) -> bytes:

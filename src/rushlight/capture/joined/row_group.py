@@ -1,0 +1,51 @@
+"""The kernel of a row group: pointwise steps and reductions along rows in one pass over memory, described as data.
+
+Normalisations, softmaxes and losses that somebody wrote out in small pieces become such a kernel. All its arrays have
+rows of the same number of columns; what an operand holds for them is its kind: `FULL` a number for every place,
+`ROW` one for every row, `COLUMN` one for every column, `ONE` a single number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...runtime.door import KERNELS, Kernel
+from .fused import Step
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+
+FULL, ROW, COLUMN, ONE = "f", "r", "c", "1"
+VIEW = "v"  # the kind of a step that only looks at a value in another shape
+REDUCTIONS = frozenset(("sum", "mean", "amax", "amin", "sum_to_size"))
+
+
+def _body(
+    xp: ArrayModule,
+    *arrays: Any,
+    steps: tuple[Step, ...],
+    kinds: str,
+    made: str,
+    dtypes: tuple[str, ...],
+    outs: tuple[int, ...],
+    shapes: tuple[tuple[int, ...], ...],
+    columns: int,
+) -> tuple:
+    """The steps one after another: what any array library can do.
+
+    `kinds` are those of the arrays, `made` and `dtypes` those of the steps, `outs` the steps that others read, `shapes`
+    theirs.
+    """
+    values: list[Any] = []
+    for step in steps:
+        given = []
+        for kind, value in step.operands:
+            if kind == "number":
+                given.append(value)
+            else:
+                given.append(arrays[value] if kind == "in" else values[value])
+        values.append(KERNELS[step.kernel].generic(xp, *given, **dict(step.attrs)))
+    return tuple([values[i] for i in outs])
+
+
+ROW_GROUP = Kernel("row_group", _body)

@@ -1,0 +1,52 @@
+"""Row groups on the emulated GPU: compiled functions beside the same on the CPU; run by test_row_groups.py."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import emulated_capture
+
+import row_functions
+import rushlight as rl
+
+
+def run(fn: Callable, arguments: list[Any], device: str, wrap: Callable) -> tuple[list[Any], Any]:
+    """Values and gradients of a few calls."""
+    given = [a.to(device).requires_grad_() for a in arguments]
+
+    def step(*args: Any) -> Any:
+        loss = fn(*args)
+        return loss, rl.autograd.grad(loss.sum(), args)
+
+    called, found = wrap(step), []
+    for _ in range(4):
+        loss, grads = called(*given)
+        found.append([loss.detach().cpu(), *[g.cpu() for g in grads]])
+    return found[-1], called
+
+
+def main() -> None:
+    emulated_capture.install()
+    for name, (fn, *shapes) in row_functions.FUNCTIONS.items():
+        for columns in (33, 768):
+            rl.manual_seed(0)
+            arguments = [rl.randn(*[columns if n is None else n for n in s]) for s in shapes]
+            expected, _ = run(fn, arguments, "cpu", lambda f: f)
+            got, compiled = run(fn, arguments, "cuda", rl.compile)
+            assert compiled.replays, compiled.why()
+            names = [ins.name for ins in compiled.program().instructions]
+            assert "row_group" in names, (name, columns, names)
+            for a, b in zip(got, expected):
+                far = (a - b).abs().max() / b.abs().max().clamp(min=1)
+                assert far < 2e-5, (name, columns, float(far))
+            print(name, columns, "agrees", flush=True)
+    print("equal")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Functions over rows, written out in small pieces as users write them: what row groups are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as torch
+
+
+def layer_norm(x: Any, w: Any, b: Any) -> Any:
+    mean = x.mean(-1, keepdim=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdim=True)
+    return ((x - mean) * torch.rsqrt(variance + 1e-5) * w + b).tanh()
+
+
+def rms_norm(x: Any, w: Any) -> Any:
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * w
+
+
+def softmax(x: Any) -> Any:
+    e = torch.exp(x - x.amax(-1, keepdim=True))
+    return e / e.sum(-1, keepdim=True)
+
+
+def entropy(x: Any) -> Any:
+    p = softmax(x)
+    return -(p * torch.log(p + 1e-6)).sum(-1).mean()
+
+
+def unit(x: Any) -> Any:
+    """Rows of length one, their sums without a dim of 1 kept."""
+    length = (x * x).sum(-1).sqrt()
+    return x / length.unsqueeze(-1)
+
+
+def residual(x: Any, y: Any, w: Any) -> Any:
+    """Two uses of a sum, one of them behind a reduction."""
+    total = x + torch.nn.functional.silu(y)
+    return total + rms_norm(total, w)
+
+
+def masked(x: Any, y: Any) -> Any:
+    """A mask from a comparison of rows."""
+    top = x.amax(-1, keepdim=True)
+    return torch.where(x > top - 1, x * y, torch.zeros_like(x)).sum(-1, keepdim=True) * x
+
+
+def square(x: Any) -> Any:
+    """Rows and columns of one length: sums of rows that are taken for columns."""
+    return x - x.sum(-1) + x.mean(-1, keepdim=True)
+
+
+# A function, and the shapes of its arguments; None stands for the number of columns.
+FUNCTIONS: dict[str, tuple] = {
+    "layer_norm": (layer_norm, (3, 4, None), (None,), (None,)),
+    "rms_norm": (rms_norm, (7, None), (None,)),
+    "softmax": (softmax, (2, 3, 5, None)),
+    "entropy": (entropy, (9, None)),
+    "unit": (unit, (4, None)),
+    "residual": (residual, (2, 5, None), (2, 5, None), (None,)),
+    "masked": (masked, (6, None), (6, None)),
+    "square": (square, (None, None)),
+    "one row": (layer_norm, (1, None), (None,), (None,)),
+}

@@ -1,0 +1,156 @@
+"""Row groups: reductions along rows and what stands around them as one kernel, with the values of its parts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import row_functions
+import rushlight as torch
+from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
+from rushlight.capture.joined.row_group import COLUMN, FULL, ONE, ROW
+from rushlight.capture.passes.rows import kind_of
+from rushlight.capture.program.slots import MADE, Slot, Storage
+from rushlight.runtime.cpu import joins as cpu_joins
+from rushlight.runtime.cuda import joins as cuda_joins
+
+_ANSWERS = (
+    "row_step",
+    "row_reduction",
+    "row_columns",
+    "width",
+    "MOST_ROW_INPUTS",
+    "MOST_ROW_STEPS",
+)
+
+
+@pytest.fixture
+def joining(monkeypatch):
+    """The CPU answers as a GPU: its programs get row groups, which the generic body computes."""
+    for name in _ANSWERS:
+        monkeypatch.setattr(cpu_joins, name, getattr(cuda_joins, name), raising=False)
+
+
+def calls(fn, arguments, wrap):
+    """The last of a few calls: value and gradients."""
+
+    def step(*args):
+        result = fn(*args)
+        return result, torch.autograd.grad((result * result).sum(), args)
+
+    called = wrap(step)
+    given = [a.clone().requires_grad_() for a in arguments]
+    for _ in range(4):
+        value, grads = called(*given)
+    return [value.detach(), *grads], called
+
+
+@pytest.mark.parametrize("columns", [16, 33])
+@pytest.mark.parametrize("name", row_functions.FUNCTIONS)
+def test_a_group_has_the_values_of_its_parts(name, columns, joining):
+    fn, *shapes = row_functions.FUNCTIONS[name]
+    torch.manual_seed(1)
+    arguments = [torch.randn(*[columns if n is None else n for n in s]) for s in shapes]
+    expected, _ = calls(fn, arguments, lambda f: f)
+    got, compiled = calls(fn, arguments, torch.compile)
+    assert compiled.replays, compiled.why()
+    names = [ins.name for ins in compiled.program().instructions]
+    assert "row_group" in names, names
+    for a, b in zip(got, expected):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_groups_move_less_memory(joining):
+    """Layer norm by hand, both ways: the program reads and writes less than half."""
+    fn, *_ = row_functions.FUNCTIONS["layer_norm"]
+    arguments = [torch.randn(64, 128), torch.randn(128), torch.randn(128)]
+    _, compiled = calls(fn, arguments, torch.compile)
+    program = compiled.program()
+    moved = dict(program.history)
+    assert len(program) < 0.6 * moved["dead code"]
+
+
+def test_rows_written_in_between_are_not_moved(joining):
+    """What is changed in place between two uses keeps both values."""
+
+    def fn(x):
+        y = x * 1.0
+        a = y - y.mean(-1, keepdim=True)
+        y.mul_(2.0)
+        return a + y.amax(-1, keepdim=True) + y
+
+    x = torch.randn(5, 16)
+    compiled = torch.compile(fn)
+    for _ in range(4):
+        got = compiled(x)
+    np.testing.assert_allclose(got.numpy(), fn(x).numpy(), rtol=1e-6)
+
+
+def test_a_result_that_is_returned_is_made(joining):
+    """Values inside a group that the caller gets, views of them too."""
+
+    def fn(x):
+        mean = x.mean(-1, keepdim=True)
+        apart = x - mean
+        return mean.squeeze(-1), apart, apart.T, apart.exp().sum(-1)
+
+    x = torch.randn(6, 20)
+    compiled = torch.compile(fn)
+    for _ in range(4):
+        got = compiled(x)
+    for a, b in zip(got, fn(x)):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6, atol=1e-6)
+
+
+def slot(shape, strides=None, dtype="float32"):
+    dtype = np.dtype(dtype)
+    made = np.empty(shape, dtype)
+    return Slot(0, Storage(0, MADE, made.nbytes), shape, dtype, strides or made.strides)
+
+
+@pytest.mark.parametrize(
+    ("operand", "kind"),
+    [
+        (slot((2, 3, 8)), FULL),
+        (slot((2, 3, 1)), ROW),
+        (slot((2, 3, 8), (12, 4, 0)), ROW),
+        (slot((8,)), COLUMN),
+        (slot((1, 1, 8)), COLUMN),
+        (slot((1,)), ONE),
+        (slot((2, 3, 8), (4, 8, 48)), None),  # another order
+        (slot((2, 3, 8), (0, 4, 0)), None),  # rows that share a number
+        (slot((3, 1)), None),  # one for some of the rows
+        (slot((3, 8)), None),
+        (slot((8,), (8,)), None),  # every second number
+    ],
+)
+def test_what_an_operand_holds(operand, kind):
+    assert kind_of(operand, (2, 3, 8)) == kind
+
+
+@needs_compiler
+def test_row_groups_on_the_emulated_gpu() -> None:
+    runs_on_the_emulated_gpu("emulated_rows.py")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "float64"])
+@pytest.mark.parametrize("name", row_functions.FUNCTIONS)
+def test_row_groups_on_cuda(name, dtype):
+    """Compiled on a real GPU beside eager there."""
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    fn, *shapes = row_functions.FUNCTIONS[name]
+    near = {"float32": 2e-5, "float64": 1e-10, "float16": 2e-2, "bfloat16": 1e-1}[dtype]
+    for columns in (24, 768, 4096):
+        torch.manual_seed(1)
+        sizes = [[columns if n is None else n for n in s] for s in shapes]
+        arguments = [torch.randn(*s).to("cuda", getattr(torch, dtype)) for s in sizes]
+        expected, _ = calls(fn, arguments, lambda f: f)
+        got, compiled = calls(fn, arguments, torch.compile)
+        assert compiled.replays, compiled.why()
+        names = [ins.name for ins in compiled.program().instructions]
+        assert "row_group" in names, names
+        for a, b in zip(got, expected):
+            a, b = a.float().cpu(), b.float().cpu()
+            assert (a - b).abs().max() <= near * b.abs().max().clamp(min=1), (columns, names)
