@@ -11,7 +11,8 @@ from typing import Any
 from ..base import dtypes
 from ..base.config import settings
 from ..base.dtypes import dtype
-from ..core.op import Op
+from ..core.op import Op, native
+from ..core.tape import AccumulateGrad
 from ..core.tensor import Tensor
 from ..operators.memory.casting import cast_to
 from ..runtime import devices
@@ -22,6 +23,7 @@ from .lists import FLOAT32, LOW_PRECISION, REFUSED, UNSAFE, policies
 _HALVES = (dtypes.float16, dtypes.bfloat16)
 _DEVICES = ("cuda", "cpu")
 _policies = policies()
+_places: dict[type, str] = {}  # device types by the arrays' types, as many as there are backends
 
 
 class _Casts:
@@ -66,6 +68,7 @@ class _Casts:
         for t in inputs:
             if _is_float(t):
                 place = devices.device_of(t._a).type
+                _places[t._a.__class__] = place
                 return place if self.enabled.get(place) else None
         return None
 
@@ -84,6 +87,10 @@ class _Casts:
         made = cast_to(t, d)
         self.cache[id(t)] = (t, version, d, made)
         return made
+
+
+if native is not None:  # `low`, and the decision for products, in C: core/native/cast.c
+    native.know_policies(_Casts, AccumulateGrad, _policies, _places, dtypes.float32, dtypes.float64)
 
 
 def _casts() -> _Casts:

@@ -129,7 +129,7 @@ FLOAT8 = tuple(
 NAMED = (dtype("complex32", 4, COMPLEX), *[dtype(f"uint{n}", 1, INTEGRAL, signed=False) for n in range(1, 8)])  # fmt: skip
 
 _by_name = {d.name: d for d in (*ALL, *FLOAT8, *NAMED)}
-_by_np: dict[np.dtype, dtype] = {d._np: d for d in ALL if d._np is not None}
+by_np: dict[np.dtype, dtype] = {d._np: d for d in ALL if d._np is not None}
 
 # PyTorch's second names; `rushlight.float` is float32, `rushlight.long` is int64.
 ALIASES = {
@@ -172,17 +172,17 @@ def c_name(d: dtype) -> str:
 
 def from_np(np_dtype: Any) -> dtype:
     """Our dtype for a NumPy (or CuPy) dtype; TypeError in PyTorch's words when there is none."""
-    found = _by_np.get(np_dtype)
+    found = by_np.get(np_dtype)
     if found is None:
         np_dtype = np.dtype(np_dtype)
-        found = _by_np.get(np_dtype)
+        found = by_np.get(np_dtype)
         if found is None:
             if np_dtype.name == "bfloat16" or (
                 "float8" in np_dtype.name and np_dtype.name in _by_name
             ):
                 found = _by_name[np_dtype.name]
-                _by_np[found.np] = found
-            elif np_dtype.newbyteorder("=") in _by_np:
+                by_np[found.np] = found
+            elif np_dtype.newbyteorder("=") in by_np:
                 raise ValueError(
                     "given numpy array has byte order different from the native byte order. "
                     "Conversion between byte orders is currently not supported; "

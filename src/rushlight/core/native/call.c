@@ -329,6 +329,9 @@ static PyObject *give_up(PyObject *op, PyObject *args, PyObject *attrs)
     return out;
 }
 
+static uint64_t owner; /* the thread that asked last */
+static PyObject *own;  /* and the dict of what belongs to it */
+
 /* This thread's state, -1 on error.
  *
  * Asking a threading.local costs a fifth of a small op, so the dict of the thread that asked last is kept. A thread's
@@ -336,8 +339,6 @@ static PyObject *give_up(PyObject *op, PyObject *args, PyObject *attrs)
  */
 long state_here(void)
 {
-    static uint64_t owner;
-    static PyObject *own;
     uint64_t thread = PyThreadState_GetID(PyThreadState_Get());
     if (own == NULL || thread != owner) {
         PyObject *found = PyObject_GetAttr(here, s_dict);
@@ -368,7 +369,7 @@ static PyObject *marked(PyObject *result)
 }
 
 /* A call whose inputs are cast and checked; NULL without an error when the Python version must do it. */
-static PyObject *carry_out(PyObject *op, PyObject *inputs, PyObject *attrs, long state, int same_shape)
+PyObject *carry_out(PyObject *op, PyObject *inputs, PyObject *attrs, long state, int same_shape)
 {
     if (!PyTuple_CheckExact(inputs))
         return NULL;
@@ -385,13 +386,20 @@ static PyObject *carry_out(PyObject *op, PyObject *inputs, PyObject *attrs, long
     return result;
 }
 
-/* The inputs in the dtypes that autocast asks for. */
-static PyObject *cast(PyObject *op, PyObject *args)
+/* The inputs in the dtypes that autocast asks for; after `state_here`, whose thread's dict is looked at. */
+static PyObject *cast(PyObject *op, PyObject *args, long state)
 {
-    PyObject *casts = PyObject_GetAttr(here, s_casts);
-    PyObject *inputs = casts == NULL ? NULL : PyObject_CallFunctionObjArgs(casts, op, args, NULL);
+    PyObject *casts = Py_XNewRef(PyDict_GetItemWithError(own, s_casts));
+    if (casts == NULL && !PyErr_Occurred())
+        casts = PyObject_GetAttr(here, s_casts);
+    PyObject *inputs = casts == NULL ? NULL : cast_inputs(op, args, casts, state);
     Py_XDECREF(casts);
     return inputs;
+}
+
+int is_usual(long state)
+{
+    return !(state & ~(GRAD | INFERENCE | CASTING | with_tracer(state)));
 }
 
 static PyObject *op_call(PyObject *op, PyObject *args, PyObject *attrs)
@@ -399,9 +407,9 @@ static PyObject *op_call(PyObject *op, PyObject *args, PyObject *attrs)
     long state = state_here();
     if (state < 0)
         return NULL;
-    if (state & ~(GRAD | INFERENCE | CASTING | with_tracer(state)))
+    if (!is_usual(state))
         return give_up(op, args, attrs);
-    PyObject *given = state & CASTING ? cast(op, args) : Py_NewRef(args);
+    PyObject *given = state & CASTING ? cast(op, args, state) : Py_NewRef(args);
     if (given == NULL)
         return NULL;
     PyObject *rule = SLOT(op, o_rule), *result = NULL;

@@ -1,6 +1,6 @@
 /* The extension: finds the slots of Tensor, Op, OpNode and Plan, and gives Python the methods in C.
  *
- * call.c calls ops, views.c marks views, back.c goes back through their nodes, columns.c reads what an optimiser needs of its parameters.
+ * call.c calls ops, cast.c casts for them, views.c marks views, back.c goes back through their nodes, columns.c reads what an optimiser needs of its parameters.
  */
 #include "slots.h"
 
@@ -111,6 +111,10 @@ static PyMethodDef functions[] = {
     {"know_views", know_views, METH_VARARGS, "know_views(Extra, refresh_view): before `quicken`, which calls for them."},
     {"mark_view", (PyCFunction)(void (*)(void))mark_one_view, METH_FASTCALL, "mark_view(tensor, source, op, attrs): see core/views.py."},
     {"can_view", (PyCFunction)(void (*)(void))can_view, METH_FASTCALL, "can_view(array, shape): see operators/shape/views.py."},
+    {"cast_to", (PyCFunction)(void (*)(void))cast_to, METH_FASTCALL, "cast_to(x, d): see operators/memory/casting.py."},
+    {"know_casts", know_casts, METH_VARARGS, "know_casts(op, by_np, from_np): before `cast_to`, which calls for them."},
+    {"know_policies", know_policies, METH_VARARGS,
+     "know_policies(casts, leaves, policies, places, float32, float64): let autocast's casts of products be made in C."},
     {"columns", (PyCFunction)(void (*)(void))columns, METH_FASTCALL, "columns(group, state, names, scalars): see core/columns.py."},
     {"bump_all", bump_all, METH_O, "bump_all(tensors): see core/columns.py."},
     {NULL, NULL, 0, NULL},
@@ -135,7 +139,7 @@ int intern(const Name *names, size_t count)
 PyMODINIT_FUNC PyInit__call(void)
 {
     const Name names[] = {{&s_dtype, "dtype"}, {&s_kind, "kind"}, {&s_shape, "shape"}};
-    if (intern(names, 3) < 0 || name_call() < 0 || name_back() < 0 || name_views() < 0 || name_columns() < 0)
+    if (intern(names, 3) < 0 || name_call() < 0 || name_back() < 0 || name_views() < 0 || name_columns() < 0 || name_cast() < 0)
         return NULL;
     empty = PyTuple_New(0);
     return empty == NULL ? NULL : PyModule_Create(&definition);

@@ -37,6 +37,15 @@ extern long GRAD, INFERENCE, CASTING, PARTS, TRACED; /* bits of a thread's state
 extern PyMethodDef op_methods[2];     /* Op.__call__, Op.pair */
 int name_call(void);
 long state_here(void); /* this thread's state, -1 on error */
+int is_usual(long state); /* whether the C versions may work in it */
+PyObject *carry_out(PyObject *op, PyObject *inputs, PyObject *attrs, long state, int same_shape);
+
+/* cast.c: casts, and autocast */
+PyObject *cast_to(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *cast_inputs(PyObject *op, PyObject *args, PyObject *casts, long state);
+PyObject *know_casts(PyObject *module, PyObject *args);
+PyObject *know_policies(PyObject *module, PyObject *args);
+int name_cast(void);
 
 /* views.c: what a view knows of its base */
 extern PyTypeObject *extra_type;

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
-from ...core.op import Op
+from ...core.op import Op, native
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime import devices
@@ -31,10 +32,15 @@ _cast_op = Op(
 _cast_op.derivative(x=lambda g, source: cast_to(g, source))
 
 
-def cast_to(x: Tensor, d: dtype) -> Tensor:
+def _cast_to(x: Tensor, d: dtype) -> Tensor:
     """`x` in dtype `d`; x itself when it is already."""
     source = x.dtype
     return x if source is d else _cast_op(x, to=d, source=source)
+
+
+if native is not None:
+    native.know_casts(_cast_op, dtypes.by_np, dtypes.from_np)
+cast_to: Callable[[Tensor, dtype], Tensor] = _cast_to if native is None else native.cast_to
 
 
 def _move(xp: ArrayModule, x: Any, *, to: device, source: device, non_blocking: bool) -> Any:
