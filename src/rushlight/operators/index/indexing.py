@@ -15,7 +15,7 @@ from ...core.public import public, publish
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ...runtime.door import Kernel, run
-from ...runtime.thread import here
+from ...runtime.thread import here, settle
 from ..memory.casting import move_to
 from ..memory.copies import fitting
 from ..shape.windows import select_op
@@ -96,6 +96,7 @@ def _index_error(error: IndexError, picks: Sequence[Tensor]) -> IndexError:
 
 
 def _picked_shape(pick: Tensor) -> tuple:
+    settle()  # a mask may still wait to be computed
     return (int(pick._a.sum()),) if pick._a.dtype.kind == "b" else pick._a.shape
 
 
@@ -217,6 +218,7 @@ def _record_put(t: Tensor, values: Any, picks: Sequence[Tensor], attrs: dict) ->
 
 
 def _values_error(t: Tensor, slots: tuple, picks: Sequence[Tensor], values: Any) -> RuntimeError:
+    settle()  # masks may still wait to be computed
     place = t._a[_place(slots, [p._a for p in picks])].shape
     shape = values._a.shape if isinstance(values, Tensor) else ()
     return RuntimeError(

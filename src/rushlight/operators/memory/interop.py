@@ -13,6 +13,7 @@ from ...core.exposed import exposed
 from ...core.public import public
 from ...core.tensor import Tensor, wrap
 from ...runtime import devices
+from ...runtime.door import KERNELS, run
 from ...runtime.thread import settle
 from ..create.legacy import as_subclass
 
@@ -45,8 +46,9 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
 
 
 def _dense_copy(a: Any) -> Any:
-    """A copy with the same order of dims in memory."""
-    return a.copy("C" if 0 in a.strides else "K")
+    """A copy with the same order of dims in memory, by a kernel: the values may still wait to be computed."""
+    attrs = {"order": "C" if 0 in a.strides else "K"}
+    return run(KERNELS["clone"], a.__class__, (a,), attrs)
 
 
 @public("Tensor", name="__copy__")
