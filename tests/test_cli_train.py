@@ -18,6 +18,9 @@ from rushlight.cli.training import Run
 pytest.importorskip("PIL")
 
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory) -> Path:
     return write_pictures(tmp_path_factory.mktemp("data") / "pictures", 25)
@@ -69,7 +72,10 @@ def same_everywhere(a, b) -> bool:
         (["--model", "mlp", "--optimizer", "adam", "--augment"], 6),
         (["--model", "mlp", "--augment", "--workers", "2", "--schedule", "step"], 2),
         (["--model", "mlp", "--augment", "--workers", "2"], 4),
-        (["--model", "mobilenet_v2", "--size", "32", "--no-compile"], 2),  # batch norm, dropout
+        (
+            ["--model", "mobilenet_v2", "--size", "32", "--no-compile", "--epochs", "2"],
+            2,
+        ),  # batch norm, dropout
     ],
     ids=[
         "1st",
