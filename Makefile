@@ -14,15 +14,18 @@ $(VENV)/.run: pyproject.toml
 	$(BIN)/python -m pip install -q -e '.[cli]'
 	@touch $@
 
+# Our dependencies and an extra's by their names: installing '.[dev]' would build the engine once more.
+EXTRA = import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*p["dependencies"], *p["optional-dependencies"][sys.argv[1]], sep="\n")
+
 $(VENV)/.dev: pyproject.toml $(VENV)/.run
 	$(if $(LOCKED),$(BIN)/python -m pip install -q --require-hashes --no-deps -r requirements-ci.lock)
-	$(BIN)/python -m pip install -q -c requirements-ci.txt -e '.[dev]'
-	@touch $@ $(VENV)/.run
+	$(BIN)/python -c '$(EXTRA)' dev > $(VENV)/dev.txt
+	$(BIN)/python -m pip install -q -c requirements-ci.txt -r $(VENV)/dev.txt
+	@touch $@
 
-# The extra's packages by their names: installing '.[docs]' would build the engine once more.
-DOCS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")
 $(VENV)/.docs: pyproject.toml $(VENV)/.run
-	$(BIN)/python -c '$(DOCS)' > $(VENV)/docs.txt
+	$(BIN)/python -c '$(EXTRA)' docs > $(VENV)/docs.txt
 	$(BIN)/python -m pip install -q -c requirements-ci.txt -r $(VENV)/docs.txt
 	@touch $@
 

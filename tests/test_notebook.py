@@ -16,6 +16,10 @@ import rushlight as rl
 from cli_help import ROOT, environment
 from rushlight import nn
 
+sys.path.insert(0, str(ROOT / "tools"))
+
+import notebook
+
 
 class Cells(HTMLParser):
     """The text of the cells of a table, and whether every tag is closed."""
@@ -161,40 +165,44 @@ def test_never_in_place_of_an_imported_pytorch(tmp_path, monkeypatch) -> None:
 # -- notebooks of the documentation ---------------------------------------------------------------
 
 
-def run_notebook(page: Path, folder: Path) -> list[dict]:
-    """A page as a notebook, run by Jupyter in `folder`: its cells."""
-    for needed in ("nbclient", "ipykernel"):
+def run_notebooks(folder: Path, *names: str) -> subprocess.CompletedProcess:
+    """Notebooks below `folder`, run by nbmake, each in its own folder; what came out is kept in the files."""
+    for needed in ("nbmake", "ipykernel"):
         pytest.importorskip(needed)
-    made = folder / "page.ipynb"
-    command = [sys.executable, ROOT / "tools/notebook.py", page, made, "--run"]
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    options = "--nbmake --overwrite --nbmake-timeout=300 -p no:cacheprovider -p no:xdist".split()
     env = {
         **environment(),
         "IPYTHONDIR": str(folder / "ipython"),
         "JUPYTER_CONFIG_DIR": str(folder / "jupyter"),
     }
-    done = subprocess.run(command, cwd=folder, env=env, text=True, capture_output=True, timeout=400)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return json.loads(made.read_text())["cells"]
+    command = [sys.executable, "-m", "pytest", "-c", "pytest.ini", *options, *names]
+    return subprocess.run(command, cwd=folder, env=env, text=True, capture_output=True, timeout=400)
 
 
-@pytest.mark.parametrize("page", ["lab/en", "learn/tensors", "start"])
-def test_pages_run_in_jupyter(page: str, tmp_path) -> None:
+def test_pages_run_in_jupyter(tmp_path) -> None:
+    """The lab, the tour of tensors and the first page, as the notebooks that the site offers."""
     from test_site import write_cifar
 
-    write_cifar(tmp_path / "data" / "cifar-10-batches-py")
-    cells = run_notebook(ROOT / "docs" / f"{page}.md", tmp_path)
-    code = [c for c in cells if c["cell_type"] == "code"]
-    assert code and all(c["execution_count"] for c in code)
-    assert not [o for c in code for o in c["outputs"] if o["output_type"] == "error"]
+    made = []
+    for page in ("lab/en", "learn/tensors", "start"):
+        made.append(tmp_path / page.replace("/", "-") / "page.ipynb")
+        write_cifar(made[-1].parent / "data" / "cifar-10-batches-py")
+        made[-1].write_text(notebook.notebook((ROOT / "docs" / f"{page}.md").read_text()))
+    done = run_notebooks(tmp_path, *[str(path.relative_to(tmp_path)) for path in made])
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "3 passed" in done.stdout
+    for path in made:
+        cells = json.loads(path.read_text())["cells"]
+        code = [c for c in cells if c["cell_type"] == "code"]
+        assert code and all(c["execution_count"] for c in code)
+        assert not [o for c in code for o in c["outputs"] if o["output_type"] == "error"]
 
 
 def test_a_cell_that_fails_is_told(tmp_path) -> None:
-    for needed in ("nbclient", "ipykernel"):
-        pytest.importorskip(needed)
-    page = tmp_path / "page.md"
-    page.write_text(
-        "# A page\n\n```python\nx = 1\n```\n\nWords.\n\n```python\nassert x == 2, 'no'\n```\n"
-    )
-    command = [sys.executable, ROOT / "tools/notebook.py", page, tmp_path / "page.ipynb", "--run"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment(), text=True, capture_output=True)
-    assert done.returncode == 1 and re.search(r"cell 4.*assert x == 2", done.stderr, re.S)
+    page = "# A page\n\n```python\nx = 1\n```\n\nWords.\n\n```python\nassert x == 2, 'no'\n```\n"
+    (tmp_path / "page.ipynb").write_text(notebook.notebook(page))
+    done = run_notebooks(tmp_path, "page.ipynb")
+    said = re.sub(r"\x1b\[[\d;]*m", "", done.stdout)  # IPython colours its tracebacks
+    assert done.returncode == 1 and "1 failed" in said, said
+    assert re.search(r"assert x == 2.*AssertionError: no", said, re.S), said

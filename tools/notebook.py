@@ -1,9 +1,7 @@
 """A page of the documentation as a notebook: text and Python blocks become cells, in their order.
 
-    python tools/notebook.py docs/lab/en.md lab.ipynb [--run]
-
-With --run Jupyter runs it in the present folder, and the file holds what came out; the exit code is 1 when a cell fails.
-Needs `pip install nbclient ipykernel`.
+python tools/notebook.py docs/lab/en.md lab.ipynb
+python -m pytest --nbmake lab.ipynb        runs it in Jupyter; --overwrite keeps what came out
 """
 
 from __future__ import annotations
@@ -64,34 +62,11 @@ def notebook(text: str) -> str:
     return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
 
 
-def run(text: str) -> tuple[str, str]:
-    """The notebook after all its cells were run, and the error of the cell that failed."""
-    import nbformat
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
-
-    made = nbformat.reads(text, as_version=4)
-    try:
-        NotebookClient(made, timeout=300, kernel_name="python3").execute()
-    except CellExecutionError as error:
-        failed = [
-            i
-            for i, c in enumerate(made.cells)
-            if any(o.output_type == "error" for o in c.get("outputs", ()))
-        ]
-        return nbformat.writes(made), f"cell {failed[0] + 1}: {error}"
-    return nbformat.writes(made), ""
-
-
 def main() -> int:
-    words = [a for a in sys.argv[1:] if a != "--run"]
-    made, error = notebook(Path(words[0]).read_text()), ""
-    if "--run" in sys.argv:
-        made, error = run(made)
-    Path(words[1]).write_text(made)
-    if error:
-        print(error, file=sys.stderr)
-    return int(bool(error))
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    Path(sys.argv[2]).write_text(notebook(Path(sys.argv[1]).read_text()))
+    return 0
 
 
 if __name__ == "__main__":
