@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
@@ -111,3 +112,59 @@ def test_autocast_on_a_gpu_gives_recurrent_layers_float16() -> None:
     assert {POLICIES[n]["cuda"] for n in ("lstm", "gru", "rnn_tanh", "rnn_relu")} == {HALF}
     assert POLICIES["linalg.pinv"] == {"cpu": LOW_RESULT, "cuda": LOW_RESULT}
     assert POLICIES["linalg.lstsq"]["cuda"] == PLAIN
+
+
+# What PyTorch refuses, since its layers are made for floating point: whole numbers were cut off silently here.
+REFUSED = [
+    "F.layer_norm(I(2, 4), (4,))", "F.group_norm(I(2, 4), 2)", "F.rms_norm(I(2, 4), (4,))", "F.batch_norm(I(4, 3), None, None, training=True)",
+    "F.batch_norm(I(4, 3), lib.zeros(3), lib.ones(3))", "F.instance_norm(C(1, 2, 4))", "F.adaptive_avg_pool2d(I(1, 2, 4, 4), 3)",
+    "F.adaptive_max_pool2d(I(1, 2, 4, 4), 3)", "F.max_unpool2d(I(1, 1, 2, 2), lib.zeros(1, 1, 2, 2, dtype=lib.int64), 2)",
+    "F.max_unpool2d(lib.ones(1, 1, 2, 2), I(1, 1, 2, 2), 2)", "F.nll_loss(I(2, 3), lib.zeros(2, dtype=lib.int64))",
+    "F.glu(I(2, 4))", "F.fold(I(1, 8, 9), 4, 2)", "F.unfold(I(1, 2, 4, 4), 2)", "F.kl_div(I(3), I(3))", "lib.cdist(I(3, 2), I(4, 2))",
+    "F.prelu(C(2, 3), C(1))", "F.threshold(C(3), 0.1, 0.0)", "lib.linalg.vecdot(I(3), I(3))", "lib.topk(C(3), 1)", "lib.cummax(C(3), 0)",
+    "F.dropout(I(3), 0.5)", "lib.addr(I(2, 2), I(2), I(2), beta=0.5)", "lib.sum(lib.tensor(1.0), dim=(-1, 0))",
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("text", REFUSED)
+def test_whole_and_complex_numbers_are_refused_where_pytorch_refuses_them(text: str) -> None:
+    said = []
+    for lib in (torch, rl):
+        names = {
+            "lib": lib, "F": lib.nn.functional, "I": lambda *s, lib=lib: lib.ones(*s, dtype=lib.uint8),
+            "C": lambda *s, lib=lib: lib.ones(*s, dtype=lib.complex64),
+        }  # fmt: skip
+        with pytest.raises(RuntimeError) as error:
+            eval(text, names)
+        said.append(str(error.value).split("\n")[0].strip())
+    same = (
+        said[0] if '"' not in said[0] else "not implemented for"
+    )  # the name of a kernel of theirs
+    assert said[1].startswith(same[:30]) or same in said[1], said
+
+
+@BOTH
+def test_odd_inputs_have_pytorchs_answers(lib: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert lib.tensor(1 + 2j).H.item() == lib.tensor(1 + 2j).mH.item() == 1 - 2j
+    few = lib.tensor([1, 200, 3], dtype=lib.uint8)
+    assert lib.trapezoid(few, lib.tensor([5, 2, 4], dtype=lib.uint8)).item() == 157.5  # bytes wrap
+    assert lib.trapezoid(few, lib.tensor([1.0, 2, 4]).half()).dtype == lib.float16
+    ones = lib.ones(2, 2, dtype=lib.int64)
+    assert lib.addmm(ones, ones, ones, beta=1.7, alpha=2.5).tolist() == [[5, 5], [5, 5]]
+    assert lib.nn.functional.dropout(few, 1.0).tolist() == [0, 0, 0]
+    assert lib.linalg.vander(few.to(lib.int8)).dtype == lib.int64
+    assert lib.nn.functional.tanhshrink(few).dtype == lib.float32
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        lib.flatten(lib.tensor(1.0), 1)
+    x, none = lib.ones(2, 3, requires_grad=True), lib.ones(0, requires_grad=True)
+    lib.cat([x, none]).sum().backward()
+    assert none.grad.shape == (0,) and x.grad.tolist() == [[1.0] * 3] * 2
+    lib.gather(x, 0, lib.zeros(0, 3, dtype=lib.int64)).sum().backward()
+    bias = lib.full((2, 2), float("nan"), requires_grad=True)
+    y = lib.addmm(bias, lib.ones(2, 2), lib.ones(2, 2), beta=0)
+    y.sum().backward()
+    assert y.tolist() == [[2.0, 2.0]] * 2 and bias.grad.tolist() == [[0.0, 0.0]] * 2
+    assert not lib.special.bessel_j0(x).requires_grad

@@ -114,6 +114,8 @@ def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
 def _check_scalar_dims(dims: Sequence[int]) -> None:
     for d in dims:
         wrap_dim(d.__index__(), 0)
+    if len(dims) > 1:
+        raise RuntimeError("dim 0 appears multiple times in the list of dims")
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:

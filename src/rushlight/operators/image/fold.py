@@ -9,6 +9,7 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..layers.conv_kernels import Dims, out_size, pad_zeros, places, windows
+from ..made_of.guards import check_kind
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -123,6 +124,7 @@ def unfold(
             f"dilation={gap}, padding={pad}, calculated shape of the array of sliding blocks as "
             f"{out}, but its components must be at least one."
         )
+    check_kind(input, "fVcb", "im2col_out_cpu")
     x = input if len(shape) == 4 else input.unsqueeze(0)
     columns = _unfold_op(x, kernel=kernel, stride=step, padding=pad, dilation=gap)
     return columns if len(shape) == 4 else columns.squeeze(0)
@@ -171,6 +173,7 @@ def fold(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but "
             f"got input.size(1)={shape[-2]} and kernel_size={kernel}."
         )
+    check_kind(input, "fVcb", "col2im_out_cpu")
     out = out_size(size, kernel, step, pad, gap)
     if prod(out) != shape[-1] or min(out) < 1:
         raise RuntimeError(

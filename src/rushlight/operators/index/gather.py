@@ -143,7 +143,10 @@ def gather(
     dim = wrap_dim(dim, input._a.ndim)
     _check_index(input, index, "gather", "input")
     if not index._a.size:
-        return into(out, input.new_empty(index._a.shape))
+        nothing = input.reshape(-1)[:0].reshape(
+            index._a.shape
+        )  # with a history, as any other result
+        return into(out, nothing)
     for d, n in enumerate(index._a.shape):
         if d != dim and n > input._a.shape[d]:
             raise RuntimeError(

@@ -11,6 +11,7 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
+from ..made_of.guards import only_for
 from ..made_of.precision import widen
 from ..made_of.reference import by_reference
 from .layer_norm import standardised, statistics_dtype
@@ -35,6 +36,7 @@ def _others(ndim: int) -> tuple[int, ...]:
     return (0, *range(2, ndim))
 
 
+@only_for("fV", "batch_norm")
 def _batch_norm_train_body(
     xp: ArrayModule, x: Array, weight: Array | None, bias: Array | None, *, eps: float
 ) -> tuple:
@@ -187,6 +189,7 @@ def _learn(
         bump(t)
 
 
+@only_for("fV", "batch_norm")
 def _batch_norm_eval_body(
     xp: ArrayModule,
     x: Array,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import title
 from ...core.inplace import change
 from ...core.op import Op
 from ...core.public import public, publish
@@ -75,6 +76,11 @@ def _check(p: float) -> None:
 
 
 def _dropped(x: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
+    if x._a.dtype.kind in "biu":
+        if p != 1.0:
+            kind = title(x.dtype)
+            raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
+        return x.new_zeros(x._a.shape)
     if p == 1.0:
         return x * 0.0
     if shape == x._a.shape and _draws_again(x._a):

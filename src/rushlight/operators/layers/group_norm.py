@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ..made_of.guards import only_for
 from ..made_of.precision import widen
 from ..made_of.reference import by_reference
 from .layer_norm import layer_norm_op, standardised, statistics_dtype
@@ -27,6 +28,7 @@ def _per_channel(a: Any, ndim: int) -> Any:
     return a.reshape((1, -1) + (1,) * (ndim - 2))
 
 
+@only_for("fV", "GroupNormKernelImpl")
 def _group_norm_body(
     xp: ArrayModule, x: Array, weight: Array | None, bias: Array | None, *, groups: int, eps: float
 ) -> tuple:

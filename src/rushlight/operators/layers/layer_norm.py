@@ -10,6 +10,7 @@ from ...base.dtypes import finfo
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ..made_of.guards import check_kind, only_for
 from ..made_of.precision import widen
 from ..made_of.reference import by_reference
 
@@ -30,6 +31,7 @@ def statistics_dtype(x: Any) -> Any:
     return np.dtype(np.float32) if x.dtype.itemsize == 2 else x.dtype
 
 
+@only_for("fV", "LayerNormKernelImpl")
 def _layer_norm_body(
     xp: ArrayModule, x: Array, weight: Array | None, bias: Array | None, *, dims: int, eps: float
 ) -> tuple:
@@ -201,6 +203,7 @@ def _torch_layer_norm(
 # -- root mean square norm ----------------------------------------------------------------------
 
 
+@only_for("fVc", "rms_norm")
 def _rms_norm_body(
     xp: ArrayModule, x: Array, weight: Array | None, *, dims: int, eps: float
 ) -> tuple:
@@ -297,5 +300,6 @@ def rms_norm(
     normalized = tuple([int(s) for s in normalized_shape])
     _check_normalized(input, normalized, weight, None)
     if eps is None:
+        check_kind(input, "fVc", "rms_norm")
         eps = finfo(input.dtype).eps
     return rms_norm_op(input, weight, dims=len(normalized), eps=float(eps))[0]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...base.bounded import Bounded
 from ...base.dtypes import title
 from ...core.public import publish
 from ...core.tensor import Tensor
-from ..made_of.guards import recall, remember
+from ..made_of.guards import check_kind, recall, remember
 from .conv_kernels import Dims
 from .pool_adaptive import adaptive_max, averaged
 from .pool_kernels import avg_pool, max_pool, max_pool_grad, pool_size
@@ -208,6 +210,11 @@ def _make_unpool(n: int) -> None:
                 f"({list(input._a.shape)}) but got indices tensor with shape: "
                 f"{list(indices._a.shape)}"
             )
+        if indices._a.dtype != np.int64:
+            raise RuntimeError(
+                f"elements in indices should be type int64 but got: {title(indices.dtype)}"
+            )
+        check_kind(input, "fV", f"max_unpool{max(n, 2)}d")
         x, alone = _batched(input, n, fn)
         index = indices.unsqueeze(0) if alone else indices
         kernel = _spread(kernel_size, n, fn, "kernel_size")

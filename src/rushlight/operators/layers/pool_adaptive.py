@@ -10,6 +10,7 @@ import numpy as np
 from ...core.op import Op
 from ...core.tensor import Tensor
 from ..image.resample_kernels import mean_windows
+from ..made_of.guards import check_kind, only_for
 from .conv_kernels import Dims
 from .pool_kernels import avg_pool, max_pool, max_pool_grad
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 def averaged(x: Tensor, size: Dims) -> Tensor:
     """The adaptive mean of x (N, C, *n); equal windows are ordinary average pooling."""
+    check_kind(x, "fV", "adaptive_avg_pool2d")
     given = x._a.shape[2:]
     if given == size:
         return x.clone()
@@ -55,6 +57,7 @@ def _windows(n: int, m: int) -> np.ndarray:
     return np.minimum(start[:, None] + np.arange(deep), np.maximum(end[:, None] - 1, 0))
 
 
+@only_for("fV", "adaptive_max_pool2d")
 def _adaptive_max(xp: ArrayModule, x: Array, *, size: Dims) -> Any:
     """The maximum over adaptive windows of x (N, C, *n), and its flat position."""
     given, dims = x.shape[2:], len(size)

@@ -13,7 +13,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.thread import CASTING, here
 from ..layers.softmax import log_softmax, softmax
-from ..made_of.guards import title
+from ..made_of.guards import only_for, title
 from ..made_of.precision import widen
 from ..made_of.reference import by_reference
 from .reduction import legacy_reduction, reduced
@@ -59,6 +59,7 @@ def _class_places(xp: ArrayModule, safe: Array) -> tuple:
     return xp.arange(n)[:, None], safe.reshape(n, rest), xp.arange(rest)[None]
 
 
+@only_for("fV", "nll_loss_out_frame")
 def _nll_body(
     xp: ArrayModule,
     x: Array,

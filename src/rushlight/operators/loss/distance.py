@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...base.dtypes import title
 from ...base.shapes import broadcast_shapes
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -96,6 +97,10 @@ def cdist(
     for name, x in (("X1", x1), ("X2", x2)):
         if x._a.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+        if x._a.dtype.kind not in "fV":
+            raise RuntimeError(
+                f"cdist only supports floating-point dtypes, {name} got: {title(x.dtype)}"
+            )
     if x1._a.shape[-1] != x2._a.shape[-1]:
         raise RuntimeError(
             "X1 and X2 must have the same number of columns. "

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ...base.dtypes import dtype, title
+from ...base.dtypes import dtype, from_np, title
 from ...core.explain import not_a_tensor
 from ...core.tensor import Tensor
 
@@ -64,6 +64,27 @@ def no_derivative(name: str) -> Callable[[Any], Any]:
         raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
     return derivative
+
+
+def only_for(kinds: str, label: str) -> Callable[[Callable], Callable]:
+    """A body for a first array of these kinds alone; a device's own body, which refuses others, asks nothing."""
+
+    def decorate(body: Callable) -> Callable:
+        @wraps(body)  # Op reads the signature through it
+        def checked(xp: ArrayModule, x: Any, *arrays: Any, **attrs: Any) -> Any:
+            if x.dtype.kind not in kinds:
+                raise unsupported(label, from_np(x.dtype))
+            return body(xp, x, *arrays, **attrs)
+
+        return checked
+
+    return decorate
+
+
+def check_kind(t: Tensor, kinds: str, label: str) -> None:
+    """NotImplementedError, in PyTorch's words, for a tensor whose dtype is of none of these kinds."""
+    if t._a.dtype.kind not in kinds:
+        raise unsupported(label, t.dtype)
 
 
 def in_float32(body: Callable) -> Callable:

@@ -121,6 +121,15 @@ def addr(
             f"addr: Expected 1-D argument vec{1 if vec1._a.ndim != 1 else 2}, but got "
             f"{(vec1 if vec1._a.ndim != 1 else vec2)._a.ndim}-D"
         )
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if (
+            isinstance(factor, float)
+            and input._a.dtype.kind in "biu"
+            and vec1._a.dtype.kind in "biu"
+        ):
+            raise RuntimeError(
+                f"For integral input tensors, argument {name} must not be a floating point number."
+            )
     product = vec1.unsqueeze(1) * vec2
     wide = promote_types(input.dtype, product.dtype)
     return into(out, add_product(input.to(wide), product.to(wide), beta, alpha))

@@ -11,7 +11,7 @@ from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
 from ..shape.diagonal import diagonal
-from .linalg_rules import adjoint, check_square, eye_like
+from .linalg_rules import adjoint, check_floating, check_square, eye_like
 from .linalg_solve import inv
 from .matmul import matmul
 
@@ -138,6 +138,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Any = None) -> Tensor:
         >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
         tensor([3., 7.])
     """
+    check_floating(x, "linalg.vecdot", halves=True)
     left = x.conj() if x.is_complex() else x
     return into(out, (left * y).sum(dim))
 
@@ -160,6 +161,8 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     if N is not None and N <= 1:
         raise RuntimeError("N must be greater than 1.")
     count = x._a.shape[-1] if N is None else N
+    if x._a.dtype.kind in "biu":
+        x = x.long()
     powers = [x * 0 + 1]
     for _ in range(count - 1):
         powers.append(powers[-1] * x)

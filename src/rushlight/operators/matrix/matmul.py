@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base import dtypes
 from ...base.dtypes import c_name, title
 from ...base.errors import NotYet
 from ...base.shapes import broadcast_shapes
@@ -335,6 +336,11 @@ def vdot(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     return into(out, dot_op(conj(input), other))
 
 
+def _nothing_of(x: Tensor) -> Tensor:
+    """Zeros whose gradient for `x` is zero, whatever is in it."""
+    return x.masked_fill(x.new_ones((), dtype=dtypes.bool_), 0)
+
+
 def add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     """`beta * input + alpha * product`, where beta == 0 ignores even NaN in `input`."""
     if input._a.dtype != product._a.dtype:
@@ -342,11 +348,13 @@ def add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor
             f"self and mat2 must have the same dtype, but got {title(input.dtype)} and "
             f"{title(product.dtype)}"
         )
+    if input._a.dtype.kind in "biu":
+        beta, alpha = int(beta), int(alpha)
     if alpha != 1:
         product = product * alpha
     expanded = input.expand(product._a.shape)
     if beta == 0:
-        return product
+        return product + _nothing_of(expanded) if input.requires_grad else product
     return (expanded if beta == 1 else expanded * beta) + product
 
 

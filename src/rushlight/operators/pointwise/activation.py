@@ -13,7 +13,7 @@ from ...core.public import into, publish
 from ...core.tensor import Tensor
 from ...runtime import devices
 from ...runtime.thread import here
-from ..made_of.guards import title
+from ..made_of.guards import only_for, title
 from ..made_of.pointwise import same_meta
 from .activation_make import activation, inplace_of, run
 
@@ -150,6 +150,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return run(_leaky, input, inplace, slope=slope)
 
 
+@only_for("fV", "prelu_cpu")
 def _prelu_body(xp: ArrayModule, x: Array, weight: Array) -> Any:
     return xp.where(x > 0, x, x * weight)
 

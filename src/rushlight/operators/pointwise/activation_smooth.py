@@ -10,6 +10,7 @@ from ...base.shapes import wrap_dim
 from ...core.public import publish
 from ...core.tensor import Tensor
 from ...runtime.door import KERNELS
+from ..made_of.guards import check_kind
 from .activation_make import activation, inplace_of, run
 
 if TYPE_CHECKING:
@@ -268,7 +269,7 @@ def softsign(input: Tensor) -> Tensor:
         >>> F.softsign(torch.tensor([-2.0, 0.0, 2.0]))
         tensor([-0.6667,  0.0000,  0.6667])
     """
-    return _softsign(input)
+    return _softsign(input if input._a.dtype.kind not in "iu" else input.float())
 
 
 def tanhshrink(input: Tensor) -> Tensor:
@@ -278,7 +279,7 @@ def tanhshrink(input: Tensor) -> Tensor:
         >>> F.tanhshrink(torch.tensor([-2.0, 0.0, 2.0]))
         tensor([-1.0360,  0.0000,  1.0360])
     """
-    return _tanhshrink(input)
+    return _tanhshrink(input if input._a.dtype.kind not in "biu" else input.float())
 
 
 def logsigmoid(input: Tensor) -> Tensor:
@@ -316,6 +317,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {at} is size {shape[at]}"
         )
+    check_kind(input, "fV", "glu_cpu")
     half = shape[at] // 2
     return input.narrow(at, 0, half) * input.narrow(at, half, half).sigmoid()
 

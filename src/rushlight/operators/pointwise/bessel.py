@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..made_of.guards import FLOATS, no_derivative, only
+from ..made_of.guards import FLOATS, only
 from ..made_of.pointwise import binary, unary
 from ..made_of.promotion import promote_float, promote_unary_float
 from . import bessel_tables as tables
@@ -103,7 +103,7 @@ def _define(name: str, body: Callable, doc: str, example: tuple[str, str]) -> An
 
     return unary(
         name, kernel, rule=only(FLOATS, name, promote_unary_float), places=("special",), doc=doc,
-        example=example, inplace=False, dx=no_derivative(f"special_{name}"),
+        example=example, inplace=False,
     )  # fmt: skip
 
 
@@ -237,10 +237,9 @@ def _polynomial(
             before, here = here, step(k, x, here, before)
         return out
 
-    missing = no_derivative(f"special_{name}")
     return binary(
         name, body, rule=only(FLOATS, name, promote_float), places=("special",), inplace=False,
-        dx=missing, dy=missing, doc=_title(name),
+        doc=_title(name),
         example=(f"torch.special.{name}(torch.tensor([0.5]), 2)", f"tensor([{at_half}])"),
     )  # fmt: skip
 

@@ -378,7 +378,7 @@ def _h(self: Tensor) -> Tensor:
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self._a.ndim}-D tensor."
         )
-    return self if self._a.ndim == 0 else adjoint(self)
+    return self.conj() if self._a.ndim == 0 else adjoint(self)
 
 
 def _mh(self: Tensor) -> Tensor:
@@ -395,7 +395,7 @@ def _mh(self: Tensor) -> Tensor:
         raise RuntimeError(
             "tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor."
         )
-    return self if self._a.ndim == 0 else adjoint(self)
+    return self.conj() if self._a.ndim == 0 else adjoint(self)
 
 
 publish("Tensor", "H", property(_h))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
@@ -147,6 +148,7 @@ def ldexp(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
         return into(out, input * 2.0**other)
     if other._a.dtype.kind == "b":
         raise unsupported("ldexp_cpu_exp", other.dtype)
+    broadcast_shapes(input._a.shape, other._a.shape)  # says what does not fit
     return into(out, _ldexp(input, other))
 
 

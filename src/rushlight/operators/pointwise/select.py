@@ -11,7 +11,15 @@ from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
-from ..made_of.guards import FLOATS, in_float32, invalid_arguments, not_a_tensor, title, unsupported
+from ..made_of.guards import (
+    FLOATS,
+    in_float32,
+    invalid_arguments,
+    not_a_tensor,
+    only_for,
+    title,
+    unsupported,
+)
 from ..made_of.pointwise import same_meta
 from ..made_of.promotion import promote, promote_many, result_dtype
 from ..memory.casting import cast_to
@@ -269,6 +277,7 @@ def clamp_max(input: Tensor, max: Any, *, out: Any = None) -> Tensor:
     return into(out, _clamp(input, None, max))
 
 
+@only_for("fViu", "threshold_cpu")
 def _threshold_body(xp: ArrayModule, x: Array, *, threshold: float, value: float) -> Any:
     return xp.where(x <= threshold, xp.asarray(value, x.dtype), x)
 

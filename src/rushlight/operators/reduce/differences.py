@@ -66,9 +66,9 @@ def _sides(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, Any
     if x is not None and dx is not None:
         raise TypeError(f"{name}() takes the points `x` or the spacing `dx`, not both")
     at = wrap_dim(dim, y._a.ndim)
-    if y._a.dtype.kind in "biu":
-        y = cast_to(y, dtypes.get_default_dtype())
     if x is None:
+        if y._a.dtype.kind in "biu":
+            y = cast_to(y, dtypes.get_default_dtype())
         return y, 1 if dx is None else dx, at
     if x._a.ndim == 1:
         if x._a.shape[0] != y._a.shape[at]:

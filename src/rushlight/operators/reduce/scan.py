@@ -13,7 +13,7 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
-from ..made_of.guards import unsupported
+from ..made_of.guards import check_kind, unsupported
 from ..made_of.pointwise import same_meta
 from ..made_of.precision import in_float32
 from ..made_of.return_types import named
@@ -234,6 +234,7 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
         >>> torch.tensor([1, 3, 2]).cummax(0).values
         tensor([1, 3, 3])
     """
+    check_kind(input, "biufV", "cummax_cpu")
     pair = _scalars_too(lambda v, at: _cummax(v, dim=at))(input, dim)
     return into(out, _CUMMAX(*pair))
 
@@ -250,6 +251,7 @@ def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
         >>> torch.tensor([3, 1, 2]).cummin(0).values
         tensor([3, 1, 1])
     """
+    check_kind(input, "biufV", "cummin_cpu")
     pair = _scalars_too(lambda v, at: _cummin(v, dim=at))(input, dim)
     return into(out, _CUMMIN(*pair))
 

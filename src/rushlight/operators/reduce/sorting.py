@@ -187,6 +187,8 @@ def topk(
     k = k.__index__()
     if not 0 <= k <= (input._a.shape[at] if input._a.ndim else 1):
         raise RuntimeError("selected index k out of range")
+    if input._a.dtype.kind == "c":
+        raise RuntimeError(" topk does not support complex dtypes on CPU")
     pair = _topk(input, k=k, dim=at, largest=bool(largest))
     return into(out, _TOPK(*pair))
 

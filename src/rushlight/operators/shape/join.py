@@ -97,6 +97,9 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
     dim = wrap_dim(dim, len(shape))
     for i, x in enumerate(kept):
         _check_joinable(shape, x._a.shape, dim, i)
+    if len(kept) < len(xs) and any(x.requires_grad for x in xs):
+        none = (*shape[:dim], 0, *shape[dim + 1 :])  # so that their gradients are empty, too
+        kept = [x.reshape(none) if x._a.shape == (0,) else x for x in xs]
     return into(out, _cat(*kept, dim=dim))
 
 

@@ -203,6 +203,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:  # 
     """
     shape = input._a.shape
     if not shape:
+        wrap_dim(start_dim, 0), wrap_dim(end_dim, 0)
         return reshape(input, (1,))
     start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if start > end:
