@@ -56,6 +56,35 @@ def test_links_lead_to_what_they_name(page: Path):
     assert faults(page.read_text(), page.parent) == []
 
 
+FILE = re.compile(r"`([\w./]*\w\.(?:py|c|h|cu|cuh))\b")
+FILES = [
+    f"/{path.relative_to(ROOT)}"
+    for folder in ("src", "tests", "tools", "benchmarks", "examples")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in (".py", ".c", ".h", ".cu", ".cuh")
+]
+
+
+def lost_files(text: str, inside: bool) -> list[str]:
+    """Files of the source that a page names in its text and that are not there.
+
+    Pages `inside` the source may name a file without its folder; elsewhere such names are the reader's own files.
+    """
+    named = {name for name in FILE.findall(text) if inside or "/" in name}
+    return sorted([n for n in named if not any(file.endswith(f"/{n}") for file in FILES)])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
+def test_files_that_are_named_exist(page: Path):
+    assert lost_files(page.read_text(), inside=(ROOT / "src") in page.parents) == []
+
+
+def test_a_lost_file_is_seen():
+    text = "`lower/no_such.py: run` beside `program/match.py` and `train.py`"
+    assert lost_files(text, inside=False) == ["lower/no_such.py"]
+    assert lost_files("`graph_cuda.py`", inside=True) == ["graph_cuda.py"]
+
+
 def test_the_book_links_to_the_code():
     text = (ROOT / "docs/from-zero-to-rushlight.md").read_text()
     named = [label for label, target in LINK.findall(text) if "src/rushlight" in target]
