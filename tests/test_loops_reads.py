@@ -10,6 +10,8 @@ import pytest
 
 import rushlight as rl
 from rushlight.core.hot import meeting
+from rushlight.nn import functional as F
+from rushlight.operators.shape.windows import slice_op
 from traced import both
 
 N = 12
@@ -55,3 +57,57 @@ def test_what_waits_is_read(name: str) -> None:
         return told
 
     both(program, replays=3)
+
+
+NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
+    "narrow": lambda t, n: t.narrow(0, 0, n),
+    "logit": lambda t, n: t.sigmoid().logit(eps=n * 0.1),
+    "std": lambda t, n: t.std(0, correction=n),
+    "a slice": lambda t, n: t[:n],
+    "celu": lambda t, n: F.celu(t, n),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_are_tensors(name: str) -> None:
+    """A number may be given as a tensor, and be read in the middle of a stretch; the same one has other values later."""
+
+    def program() -> Any:
+        told: list[Any] = []
+        kept = rl.tensor(2)
+        for i, x in enumerate([rl.randn(4, 6) for _ in range(N)]):
+            out = (x * 2).tanh() + x.mean()
+            told.append(NUMBERS[name](out, kept.fill_(1 + i % 3)).clone())
+            number = (x.reshape(-1)[0] * 0 + 1 + i % 3).long()
+            told.append(NUMBERS[name](out, number).clone())
+            told.append(out.pow(2).sum().item())
+        return told
+
+    both(program, replays=0)
+
+
+class Late:
+    """A number that reads a tensor when it is asked for."""
+
+    def __init__(self, t: Any) -> None:
+        self.t = t
+
+    def __index__(self) -> int:
+        return int(self.t)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_place_in_the_middle_of_a_kernel(late: bool) -> None:
+    """What a kernel's own body reads ends the stretch that is being heard; the kernel goes on."""
+
+    def program() -> Any:
+        told: list[Any] = []
+        for i, x in enumerate([rl.randn(4, 6) for _ in range(N)]):
+            out = (x * 2).tanh() + x.mean()
+            number = (x.reshape(-1)[0] * 0 + 1 + i % 3).long()
+            stop = Late(number) if late else number
+            told.append(slice_op(out, index=((0, stop, 1),)).clone())
+            told.append(out.pow(2).sum().item())
+        return told
+
+    both(program, replays=0)

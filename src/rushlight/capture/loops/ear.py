@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core.memory import data_pointer, root_array
+from ...core.tensor import Tensor
 from ...core.values import HOST_READ
 from ...runtime.devices import nothing_reused
 from ...runtime.door import Kernel
@@ -58,8 +59,15 @@ class Ear(Recorder):
             self.odd = f"more than {LONGEST} kernels between two places"
             self.tracer.interrupt(self.odd)
             return call()
+        if any(map(_has_tensor, attrs.values())):
+            # a number given as a tensor: the kernel's own body will read it, and that is a place
+            self.odd = f"{kernel.name} is given a tensor in place of a number"
+            self.tracer.interrupt(self.odd)
+            return call()
         inputs = self.inputs_of(arrays)
         out = call()
+        if self.tracer.ear is not self:
+            return out  # the kernel's body passed a place, which ended this stretch
         self.note(kernel, arrays, attrs, inputs, out, user_line())
         return out
 
@@ -102,6 +110,12 @@ def is_transparent(
 def changes_nothing(kernel: Kernel, attrs: dict[str, Any]) -> bool:
     """Whether a kernel writes nowhere and draws no random numbers."""
     return not (kernel.mutates or kernel.random or "stream" in attrs)
+
+
+def _has_tensor(value: Any) -> bool:
+    if value.__class__ in (tuple, list):
+        return any(map(_has_tensor, value))
+    return isinstance(value, Tensor)
 
 
 def is_host(a: Any) -> bool:

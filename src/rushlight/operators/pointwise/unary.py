@@ -422,4 +422,4 @@ def logit(input: Tensor, eps: float | None = None, *, out: Any = None) -> Tensor
         >>> torch.tensor([0.5, 0.9]).logit()
         tensor([0.0000, 2.1972])
     """
-    return into(out, _logit(input, eps=eps))
+    return into(out, _logit(input, eps=eps if eps is None else float(eps)))

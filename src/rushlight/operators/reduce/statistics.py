@@ -85,6 +85,7 @@ def _spread_of(
     if x._a.dtype.kind not in "fcV":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     free = correction if correction is not None else 0 if unbiased is False else 1
+    free = free.item() if isinstance(free, Tensor) else free
     dims = wrap_dims(dim, x._a.ndim)
     if count(x._a.shape, dims) - free <= 0:
         warnings.warn(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index as index_of
 from typing import TYPE_CHECKING, Any
 
 from ...base.shapes import wrap_dim
@@ -104,7 +105,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, len(shape))
     size = shape[dim]
-    start, length = int(start), int(length)
+    start, length = int(start), index_of(length)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -size <= start <= size:
