@@ -50,6 +50,16 @@ def square(x: Any) -> Any:
     return x - x.sum(-1) + x.mean(-1, keepdim=True)
 
 
+def scores(x: Any, y: Any) -> Any:
+    """Softmax between what stands around it in attention."""
+    return torch.softmax(x * 0.5 + y, -1) * torch.sigmoid(y)
+
+
+def likelihood(x: Any, y: Any) -> Any:
+    """A loss over soft labels."""
+    return -(y.exp() * torch.log_softmax(x / 0.7, -1)).sum(-1)
+
+
 # A function, and the shapes of its arguments; None stands for the number of columns.
 FUNCTIONS: dict[str, tuple] = {
     "layer_norm": (layer_norm, (3, 4, None), (None,), (None,)),
@@ -60,5 +70,7 @@ FUNCTIONS: dict[str, tuple] = {
     "residual": (residual, (2, 5, None), (2, 5, None), (None,)),
     "masked": (masked, (6, None), (6, None)),
     "square": (square, (None, None)),
+    "scores": (scores, (2, 3, 4, None), (2, 3, 4, None)),
+    "likelihood": (likelihood, (6, None), (6, None)),
     "one row": (layer_norm, (1, None), (None,), (None,)),
 }

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FULL, ROW, COLUMN, ONE = "f", "r", "c", "1"
 VIEW = "v"  # the kind of a step that only looks at a value in another shape
 REDUCTIONS = frozenset(("sum", "mean", "amax", "amin", "sum_to_size"))
+# Kernels that need all of a row for each of its numbers
+WHOLE_ROWS = frozenset(("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"))
 
 
 def _body(

@@ -13,7 +13,7 @@ from ...runtime.cuda.code.generate import PRELUDE, TYPES
 from ...runtime.cuda.joins import expression_of, row_team
 from ...runtime.door import kernel_for
 from .fused import Step, literal
-from .row_group import COLUMN, FULL, REDUCTIONS, ROW, VIEW
+from .row_group import COLUMN, FULL, REDUCTIONS, ROW, VIEW, WHOLE_ROWS
 
 _ROWS_PER_BLOCK = 4  # where a warp has a row
 
@@ -116,6 +116,40 @@ def _reduction(number: int, step: Step, operand: str, columns: int, dtype: str) 
     ]
 
 
+# Softmax and its like over x, or over gy and y: what a thread sums up, and its numbers from the sum s.
+_WHOLE = {
+    "softmax": ("exp(x - m)", "exp(x - m) / s"),
+    "log_softmax": ("exp(x - m)", "x - m - log(s)"),
+    "softmax_grad": ("x * y", "(x - s) * y"),
+    "log_softmax_grad": ("x", "x - exp(y) * s"),
+}
+
+
+def _whole_row(number: int, step: Step, operands: list[str], dtype: str) -> list[str]:
+    """Every number of a row from a sum over all of them; in front of it, for softmax, their largest."""
+    term, value = _WHOLE[step.kernel]
+    n, x = number, operands[0]
+    bound = f"const T x = {x};"
+    lines = []
+    if len(operands) > 1:
+        bound += f" const T y = {operands[1]};"
+    else:
+        lines = [
+            f"    T b{n} = T(-inf_of<T>());",
+            f"    EACH if (THERE(e)) b{n} = top(b{n}, T({x}));",
+            f"    const T m{n} = team(b{n}, [](T a, T b) {{ return top(a, b); }});",
+        ]
+        bound += f" const T m = m{n};"
+    return [
+        *lines,
+        f"    T r{n} = T(0);",
+        f"    EACH if (THERE(e)) {{ {bound} r{n} += {term}; }}",
+        f"    const T s{n} = team(r{n}, [](T a, T b) {{ return a + b; }});",
+        f"    T v{n}[HELD];",
+        f"    EACH {{ {bound} const T s = s{n}; v{n}[e] = {_rounded(value, dtype)}; }}",
+    ]
+
+
 def source(shape: Shape, inputs: tuple[tuple[str, str], ...], attrs: dict[str, Any]) -> str:
     """The kernel's text; `inputs` are pairs of dtype and kind."""
     steps, made, dtypes, outs = (attrs[k] for k in ("steps", "made", "dtypes", "outs"))
@@ -137,6 +171,9 @@ def source(shape: Shape, inputs: tuple[tuple[str, str], ...], attrs: dict[str, A
             continue
         if step.kernel in REDUCTIONS:
             lines += _reduction(number, step, operands[0], shape.columns, dtype)
+            continue
+        if step.kernel in WHOLE_ROWS:
+            lines += _whole_row(number, step, operands, dtype)
             continue
         text = _rounded(_expression(step, operands), dtype)
         if kind == FULL:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...runtime import joins
 from ..joined.fused import Step
-from ..joined.row_group import COLUMN, FULL, ONE, REDUCTIONS, ROW, ROW_GROUP, VIEW
+from ..joined.row_group import COLUMN, FULL, ONE, REDUCTIONS, ROW, ROW_GROUP, VIEW, WHOLE_ROWS
 from ..program.index import Index
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
@@ -73,6 +73,16 @@ def _reduces_rows(ins: Instruction) -> bool:
     if ins.name == "sum_to_size":
         return y.shape == (*x.shape[:-1], 1)
     return ins.attrs.get("dim") == (len(x.shape) - 1,) and y.size * x.shape[-1] == x.size
+
+
+def _has_whole_rows(ins: Instruction) -> bool:
+    """Whether a softmax or its like runs over the last dim, of arrays without gaps."""
+    if ins.name not in WHOLE_ROWS or len(ins.outputs) != 1 or len(ins.reads) != len(ins.inputs):
+        return False
+    y = ins.outputs[0]
+    if not y.shape or ins.attrs.get("dim") not in (-1, len(y.shape) - 1):
+        return False
+    return y.dense and all(s.shape == y.shape and s.dense for s in ins.reads)
 
 
 # -- one group ---------------------------------------------------------------------------------------
@@ -200,7 +210,7 @@ class _Walk:
         """Rows, columns and numbers that an instruction works on as a whole."""
         if len(ins.outputs) != 1 or not self._is_own(ins.outputs[0]):
             return None
-        if _reduces_rows(ins):
+        if _reduces_rows(ins) or _has_whole_rows(ins):
             x = ins.inputs[0]
             fine = self.policy.row_reduction(ins)
         elif self.policy.row_step(ins):
@@ -364,8 +374,8 @@ class _Walk:
     def _made(self, group: _Group) -> Instruction | None:
         parts = [ins for _, ins, kind in group.members if kind != VIEW]
         outs = self._outs(group)
-        reductions = sum(ins.name in REDUCTIONS for ins in parts)
-        if len(parts) < 2 or not outs or not reductions:
+        reduces = any(ins.name in REDUCTIONS or ins.name in WHOLE_ROWS for ins in parts)
+        if len(parts) < 2 or not outs or not reduces:
             return None
         slots = _read_outside(group)
         if not any(group.reads[s.number] == FULL for s in slots):
