@@ -46,6 +46,7 @@ def _rows(program: Program) -> list[tuple[str, ...]]:
         result = ", ".join(f"{s.name} {_kind(s)}" for s in ins.outputs) or ", ".join(
             f"{s.name}!" for s in ins.writes[:3]
         )
+        result = _cut(result, 80)
         size = 0 if ins.is_view else sum(s.nbytes for s in (*ins.reads, *ins.outputs))
         rows.append(
             (
