@@ -16,6 +16,7 @@ from .fold import fold_constants
 from .fuse import fuse_pointwise
 from .layout import choose_layout
 from .norms import join_batch_norms, join_group_norms, join_mixed_norms, join_residuals
+from .rows import join_rows
 from .sequences import drop_entropy_casts, join_attention_grads, join_lookups, join_rotary
 from .small.conv_pool import join_conv_grads, join_conv_pools
 from .small.head import join_heads
@@ -45,6 +46,7 @@ PASSES: list[tuple[str, Callable[[Program], Program], bool]] = [
     ("casts", join_casts, True),
     ("epilogues", join_epilogues, False),
     ("classifier's head", join_heads, False),
+    ("row groups", join_rows, False),
     ("pointwise fusion", fuse_pointwise, False),
     ("views left over", drop_dead, True),
     ("gradients in their place", write_over, True),
