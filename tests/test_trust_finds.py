@@ -168,3 +168,17 @@ def test_odd_inputs_have_pytorchs_answers(lib: Any) -> None:
     y.sum().backward()
     assert y.tolist() == [[2.0, 2.0]] * 2 and bias.grad.tolist() == [[0.0, 0.0]] * 2
     assert not lib.special.bessel_j0(x).requires_grad
+
+
+@BOTH
+def test_arguments_that_pytorch_does_not_take(lib: Any) -> None:
+    x = lib.ones(1, 2, 1)
+    for call in (
+        lambda: x.squeeze(None), lambda: x.squeeze(dim=None), lambda: lib.squeeze(x, True), lambda: x.sum(True), lambda: x.mean((True,)),
+        lambda: x.amax(True), lambda: x.float(3), lambda: x.cpu(None), lambda: x.long("a"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError):
+            call()
+    with pytest.raises(RuntimeError, match="dim 0 appears multiple times"):
+        x.squeeze((0, -3))
+    assert x.squeeze(()).shape == (1, 2, 1) and x.squeeze([0, 2]).shape == (2,)

@@ -90,16 +90,13 @@ def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
     """Normalise `dim=` of reductions: None, an int or a sequence; None and () mean every dim."""
     if dim is None:
         return None
-    if hasattr(dim, "__index__"):
-        if not ndim:
-            _check_scalar_dims([dim])
-            return None
-        return (wrap_dim(dim.__index__(), ndim),)
+    if dim.__class__ is int and ndim:
+        return (wrap_dim(dim, ndim),)
     dims = tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
     if not dims:
         return None
     for d in dims:
-        if not hasattr(d, "__index__"):
+        if d.__class__ is not int and (isinstance(d, bool) or not hasattr(d, "__index__")):
             raise TypeError(f"dim must be an int or a tuple of ints, not {type(d).__name__}")
     if not ndim:
         _check_scalar_dims(dims)

@@ -124,7 +124,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 @public("Tensor")
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor in the memory of the CPU; itself if it is there.
 
     Example:
@@ -167,7 +167,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _short(name: str, d: dtype) -> None:
-    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+    def method(self: Tensor, *, memory_format: Any = None) -> Tensor:
         return cast_to(self, d)
 
     method.__name__ = name

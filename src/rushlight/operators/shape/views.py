@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import dtype as dtype_type
 from ...base.dtypes import title
-from ...base.shapes import Size, as_size, broadcast_shapes, infer_view, view_size, wrap_dim
+from ...base.shapes import (
+    Size,
+    as_size,
+    broadcast_shapes,
+    infer_view,
+    view_size,
+    wrap_dim,
+    wrap_dims,
+)
 from ...core.op import Op, native
 from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
 from ...runtime.thread import GRAD, PARTS, here
+from ..made_of.guards import invalid_arguments
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -442,8 +451,24 @@ _unsqueeze = Op(
 _unsqueeze.derivative(x=lambda g, dim: _squeeze(g, dims=(dim,)))
 
 
+class _All:
+    """The default of `dim`: all of them. None, which PyTorch refuses here, is something else."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+ALL: Any = _All()
+
+
+def _given(name: str, input: Tensor, dim: Any) -> Any:
+    if dim is None or isinstance(dim, bool):
+        raise invalid_arguments(name, input, dim)
+    return dim
+
+
 @public()
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:  # noqa: A002
+def squeeze(input: Tensor, dim: Any = ALL) -> Tensor:  # noqa: A002
     """The dimensions of size 1 left out.
 
     Args:
@@ -454,12 +479,12 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:  # noqa: A002
         (torch.Size([3]), torch.Size([3, 1]))
     """
     shape = input._a.shape
-    if dim is None:
+    if dim is ALL:
         wanted = list(range(len(shape)))
+    elif dim.__class__ is int:
+        wanted = [wrap_dim(dim, len(shape))]
     else:
-        wanted = [
-            wrap_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else [dim])
-        ]
+        wanted = list(wrap_dims(_given("squeeze", input, dim), len(shape)) or ())
     return _squeeze(input, dims=tuple([d for d in wanted if d < len(shape) and shape[d] == 1]))
 
 
