@@ -159,26 +159,33 @@ def _as_state(tensors: list[Tensor]) -> Callable:
     return lambda t: cast_to(t, state.dtype)
 
 
+# The arguments that `_is_exempt` asks for, with those before them.
+_ARGUMENTS = {
+    "cross_entropy": "input target weight size_average ignore_index reduce reduction label_smoothing".split(),
+    "interpolate": "input size scale_factor mode".split(),
+    "local_response_norm": ["input"],
+    "max_pool3d": "input kernel_size stride padding dilation ceil_mode return_indices".split(),
+    "pad": "input pad mode".split(),
+}  # fmt: skip
+
+
 def _is_exempt(label: str, args: tuple, kwargs: dict) -> bool:
     """Forms of a function that PyTorch computes by others, which are in no list."""
-    if label == "interpolate":
-        mode = kwargs.get("mode", args[3] if len(args) > 3 else "nearest")
-        return mode == "area"
-    if label == "pad":
-        mode = kwargs.get("mode", args[2] if len(args) > 2 else "constant")
-        given = kwargs.get("pad", args[1] if len(args) > 1 else ())
-        return mode not in ("reflect", "replicate") or (mode == "reflect" and len(given) == 6)
-    if label == "cross_entropy":  # of class numbers it is one op, which widens halves by itself
-        target = kwargs.get("target", args[1] if len(args) > 1 else None)
-        smoothed = kwargs.get("label_smoothing", args[7] if len(args) > 7 else 0.0)
-        return not _is_float(target) and not smoothed
     if label == "sum_to_size":  # a tensor that has the size is returned as it is
         return as_size(args[1:] or (kwargs["size"],)) == args[0]._a.shape
+    if label not in _ARGUMENTS:
+        return False
+    given = {**dict(zip(_ARGUMENTS[label], args)), **kwargs}
+    if label == "interpolate":
+        return given.get("mode", "nearest") == "area"
+    if label == "pad":
+        mode, pad = given.get("mode", "constant"), given.get("pad", ())
+        return mode not in ("reflect", "replicate") or (mode == "reflect" and len(pad) == 6)
+    if label == "cross_entropy":  # of class numbers it is one op, which widens halves by itself
+        return not _is_float(given.get("target")) and not given.get("label_smoothing", 0.0)
     if label == "local_response_norm":
-        return args[0]._a.ndim == 3
-    if label == "max_pool3d":
-        return bool(kwargs.get("return_indices", args[6] if len(args) > 6 else False))
-    return False
+        return given["input"]._a.ndim == 3
+    return bool(given.get("return_indices", False))
 
 
 def _is_float(value: Any) -> bool:

@@ -55,11 +55,20 @@ def _given_back(t: Any, wanted: Any, local: bool) -> Any:
 
 
 class _Layer(ParallelStyle):
-    """Styles of layers that have a matrix."""
+    """Styles of layers that have a matrix; each says how input and output lie if nothing is given."""
 
-    def __init__(self, input_layouts: Any, output_layouts: Any, use_local_output: bool) -> None:
-        self.input_layouts = (input_layouts,)
-        self.output_layouts = (output_layouts,)
+    _input: Placement
+    _output: Placement
+
+    def __init__(
+        self,
+        *,
+        input_layouts: Placement | None = None,
+        output_layouts: Placement | None = None,
+        use_local_output: bool = True,
+    ) -> None:
+        self.input_layouts = (input_layouts or self._input,)
+        self.output_layouts = (output_layouts or self._output,)
         self.use_local_output = use_local_output
         self.desired: tuple[Placement, ...] = (Replicate(),)
 
@@ -109,16 +118,7 @@ class ColwiseParallel(_Layer):
         (Shard(dim=-1),)
     """
 
-    def __init__(
-        self,
-        *,
-        input_layouts: Placement | None = None,
-        output_layouts: Placement | None = None,
-        use_local_output: bool = True,
-    ) -> None:
-        super().__init__(
-            input_layouts or Replicate(), output_layouts or Shard(-1), use_local_output
-        )
+    _input, _output = Replicate(), Shard(-1)
 
     def _kinds(self, module: Any) -> dict[str, Placement]:
         if _what(module) == "linear":
@@ -140,16 +140,7 @@ class RowwiseParallel(_Layer):
         (Shard(dim=-1),)
     """
 
-    def __init__(
-        self,
-        *,
-        input_layouts: Placement | None = None,
-        output_layouts: Placement | None = None,
-        use_local_output: bool = True,
-    ) -> None:
-        super().__init__(
-            input_layouts or Shard(-1), output_layouts or Replicate(), use_local_output
-        )
+    _input, _output = Shard(-1), Replicate()
 
     def _kinds(self, module: Any) -> dict[str, Placement]:
         if _what(module) == "linear":
