@@ -34,7 +34,7 @@ SIDES = ["torch", "torch compile", "torch graphs", "ours", "ours compiled"]
 USUAL = {"cpu": ["torch", "ours", "ours compiled"], "cuda": SIDES}
 ROWS = (
     "gpt2 gpt6 gpt6-tf32 gpt4 resnet50 mobilenet vgg lstm encoder unet dcgan orthogonal "
-    "generate-gpt2 generate-tiny latency-resnet50 latency-gpt2 vit mixer graph tagger"
+    "generate-gpt2 generate-tiny latency-resnet50 latency-gpt2 vit mixer graph tagger written"
 ).split()
 ROUNDS = 6
 

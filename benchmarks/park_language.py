@@ -154,3 +154,38 @@ class Tagger(nn.Module):
     def forward(self, tokens, lengths):
         packed = nn.utils.rnn.pack_padded_sequence(self.words(tokens), lengths, batch_first=True)
         return self.out(self.rnn(packed)[0].data)
+
+
+class WrittenNorm(nn.Module):
+    """Root-mean-square norm in single steps."""
+
+    def __init__(self, width) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        x = x.float()
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight
+
+
+class WrittenBlock(nn.Module):
+    """A transformer's block whose norms, softmax and gate are written out, as in papers' own code."""
+
+    def __init__(self, width, heads) -> None:
+        super().__init__()
+        self.heads = heads
+        self.first, self.second = WrittenNorm(width), WrittenNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.gate, self.up = nn.Linear(width, 4 * width), nn.Linear(width, 4 * width)
+        self.down = nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        n, length, width = x.shape
+        parts = self.qkv(self.first(x)).chunk(3, -1)
+        q, k, v = [t.view(n, length, self.heads, -1).transpose(1, 2) for t in parts]
+        scores = (q @ k.transpose(-2, -1)) / (width // self.heads) ** 0.5
+        e = torch.exp(scores - scores.amax(-1, keepdim=True))
+        mixed = (e / e.sum(-1, keepdim=True)) @ v
+        x = x + self.out(mixed.transpose(1, 2).reshape(n, length, width))
+        y = self.second(x)
+        return x + self.down(torch.sigmoid(self.gate(y)) * self.up(y))

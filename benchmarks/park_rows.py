@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
-from park_language import GPT, Encoder, LSTMModel, Tagger, decay_groups
+from park_language import GPT, Encoder, LSTMModel, Tagger, WrittenBlock, decay_groups
 from park_small import GraphNet, Orthogonalising, small_cnn
 from park_vision import VGG, Mixer, MobileNetV2, ResNet50, UNet, ViT, discriminator, generator
 from torch import nn
@@ -143,6 +143,25 @@ def encoder(place: Place) -> Work:
         return loss
 
     args = place.numbers(1000, batch, length), place.numbers(10, batch)
+    return Work(step, args, batch * length)
+
+
+def written(place: Place) -> Work:
+    """Values of sequences from others; norms, softmax and gates in single steps."""
+    width, heads, layers, batch, length = place.size((512, 8, 6, 8, 512), (64, 4, 2, 4, 32))
+    net = nn.Sequential(*[WrittenBlock(width, heads) for _ in range(layers)])
+    net = place.wrap(place.settle(net))
+    optimiser = torch.optim.AdamW(net.parameters(), lr=1e-4)
+
+    def step(x, y):
+        optimiser.zero_grad(set_to_none=True)
+        with place.half():
+            loss = F.mse_loss(net(x).float(), y)
+        loss.backward()
+        optimiser.step()
+        return loss
+
+    args = place.normal(batch, length, width), place.normal(batch, length, width)
     return Work(step, args, batch * length)
 
 
@@ -373,5 +392,5 @@ ROWS: dict[str, Callable[[Place], Work]] = {
     "mobilenet": mobilenet, "vgg": vgg, "lstm": lstm, "encoder": encoder, "unet": unet,
     "dcgan": dcgan, "orthogonal": orthogonal, "generate-gpt2": generate_gpt2,
     "generate-tiny": generate_tiny, "latency-resnet50": latency_resnet50,
-    "latency-gpt2": latency_gpt2, "vit": vit, "mixer": mixer, "graph": graph, "tagger": tagger,
+    "latency-gpt2": latency_gpt2, "vit": vit, "mixer": mixer, "graph": graph, "tagger": tagger, "written": written,
 }  # fmt: skip
