@@ -43,7 +43,11 @@ class Seer:
         self.written_later: Any = None  # memory that an in-place operation is about to write
 
     def __call__(
-        self, kernel: Any, arrays: Sequence[Any], attrs: dict, call: Callable[[], Any]
+        self,
+        kernel: door.Kernel,
+        arrays: Sequence[Any],
+        attrs: dict[str, Any],
+        call: Callable[[], Any],
     ) -> Any:
         if kernel.name in _UNSEEN or self._is_second_half(kernel, arrays):
             return call()
@@ -101,7 +105,7 @@ class Seer:
         packet, overload = shown.func._overloadpacket, shown.func._overloadname
         return shown._replace(func=operator(f"{packet.__name__}_.{overload}"))
 
-    def _is_second_half(self, kernel: Any, arrays: Sequence[Any]) -> bool:
+    def _is_second_half(self, kernel: door.Kernel, arrays: Sequence[Any]) -> bool:
         if kernel.name != "copy_into" or self.written_later is None:
             return False
         target, self.written_later = self.written_later, None

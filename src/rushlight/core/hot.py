@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..base.config import settings
-from ..runtime.door import run
+from ..runtime.door import Kernel, run
 from ..runtime.thread import here, settle, tracers
 
 _PACKAGE = __name__.split(".")[0] + "."
@@ -45,7 +45,7 @@ class Watch:
         here.tracer = load(self)
         here.tracer.begin(place)
 
-    def read(self, kernel: Any, a: Any) -> Any:
+    def read(self, kernel: Kernel, a: Any) -> Any:
         """A read by the host."""
         out = run(kernel, a.__class__, (a,), {})
         self._pass(line_of_user())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ContextDecorator, ExitStack
 from enum import Enum
 from typing import Any
@@ -173,7 +173,13 @@ class profile:  # noqa: N801
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
-    def __call__(self, kernel: Any, arrays: Any, attrs: Any, call: Callable[[], Any]) -> Any:
+    def __call__(
+        self,
+        kernel: door.Kernel,
+        arrays: Sequence[Any],
+        attrs: dict[str, Any],
+        call: Callable[[], Any],
+    ) -> Any:
         begin = time.perf_counter()
         out = call()
         first = out[0] if isinstance(out, tuple) and out else out

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import cuda
@@ -25,7 +25,7 @@ from ..core.tensor import Tensor
 from ..core.views import current_edge
 from ..runtime import devices
 from ..runtime.devices import open_streams
-from ..runtime.door import KERNELS, listening, run
+from ..runtime.door import KERNELS, Kernel, listening, run
 from ..runtime.thread import here
 
 __all__ = [
@@ -215,13 +215,17 @@ class _Drawn:
         self.kept: list[Any] = []
         self.at = 0
 
-    def keep(self, kernel: Any, arrays: Any, attrs: dict, call: Callable[[], Any]) -> Any:
+    def keep(
+        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
+    ) -> Any:
         out = call()
         if _draws(kernel, attrs):
             self.kept.append(_copy(out))  # the part may change its own
         return out
 
-    def give(self, kernel: Any, arrays: Any, attrs: dict, call: Callable[[], Any]) -> Any:
+    def give(
+        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
+    ) -> Any:
         if not _draws(kernel, attrs):
             return call()
         if self.at == len(self.kept):
@@ -233,7 +237,7 @@ class _Drawn:
         return _copy(self.kept[self.at - 1])
 
 
-def _draws(kernel: Any, attrs: dict) -> bool:
+def _draws(kernel: Kernel, attrs: dict[str, Any]) -> bool:
     return kernel.random or "stream" in attrs
 
 

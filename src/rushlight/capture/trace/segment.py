@@ -15,7 +15,7 @@ import numpy as np
 from ...base.device import device
 from ...base.dtypes import dtype
 from ...core.memory import root_array
-from ...runtime.door import KERNELS, run
+from ...runtime.door import KERNELS, Kernel, run
 from ..lower.choose import lower
 from ..passes import again, optimise
 from ..program.instructions import Instruction
@@ -31,7 +31,7 @@ MADE, VIEW, GIVEN = range(3)  # kinds of results
 class Expected(NamedTuple):
     """One kernel of a segment; `operands` are (kind, which), `outs` numbers of arrays or operands."""
 
-    kernel: Any
+    kernel: Kernel
     attrs: dict[str, Any]
     operands: tuple[tuple[int, Any], ...]
     how: int

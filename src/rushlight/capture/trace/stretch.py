@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 from ...core.memory import root_array
 from ...core.references import IN_DICT_AND_VARIABLE
+from ...runtime.door import Kernel
 from ..record.recorder import is_array, same, user_line
 
 
 class Step(NamedTuple):
     """One call of a kernel."""
 
-    kernel: Any
+    kernel: Kernel
     arrays: tuple
     attrs: dict[str, Any]
     outs: tuple
@@ -33,7 +34,7 @@ class Stretch:
         self.alive: list[bool] = []  # one for each result, in order
         self.final = False  # whether the call ended here
 
-    def note(self, kernel: Any, arrays: tuple, attrs: dict, outs: tuple, several: bool) -> None:
+    def note(self, kernel: Kernel, arrays: tuple, attrs: dict, outs: tuple, several: bool) -> None:
         """Write down a kernel that has run."""
         self.steps.append(Step(kernel, arrays, dict(attrs), outs, several, user_line()))
         self.kept.extend(outs)
