@@ -13,7 +13,7 @@ from rushlight import nn
 from rushlight.capture.joined.parts import agrees
 from rushlight.capture.passes.copies import name_new_values
 from rushlight.capture.passes.epilogues import join_conv_relus
-from test_capture_passes import compute, names, record
+from test_capture_passes import compute, for_gpu, names, record
 
 X = torch.randn(2, 3, 8, 8).double()
 Y = torch.randn(2, 3, 8, 8).double()
@@ -47,11 +47,15 @@ def test_a_training_step_joins_its_convolutions(inplace):
     check(fn, program)
 
 
-def test_without_a_bias_or_with_other_readers_they_stay_apart():
-    w, b = torch.randn(4, 3, 3, 3).double(), torch.randn(4).double()
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_gpu_joins_what_has_a_bias(bias):
+    x, w, b = torch.randn(4, 128, 16, 16), torch.randn(256, 128, 3, 3), torch.randn(256)
+    program = record(lambda x: F.relu(F.conv2d(x, w, b if bias else None)), x)
+    assert ("conv_relu" in names(for_gpu(join_conv_relus, program))) == bias
 
-    def plain(x):
-        return F.relu(F.conv2d(x, w))
+
+def test_with_other_readers_they_stay_apart():
+    w, b = torch.randn(4, 3, 3, 3).double(), torch.randn(4).double()
 
     def read_twice(x):
         y = F.conv2d(x, w, b)
@@ -61,7 +65,7 @@ def test_without_a_bias_or_with_other_readers_they_stay_apart():
         y = F.conv2d(x, w, b)
         return F.relu(y), y
 
-    for fn in (plain, read_twice, returned):
+    for fn in (read_twice, returned):
         program = join_conv_relus(record(fn, X), force=True)
         assert "conv_relu" not in names(program)
         check(fn, program)

@@ -27,7 +27,7 @@ def rules(place=None):
 
     @rule(kernel, times=first("mul"), exp=reader("exp", of="times"))
     def times_exp(m):
-        made = joined(kernel, m.times.inputs, {}, m.exp.outputs, m.exp.line)
+        made = joined(kernel, m.times.inputs, {}, m.exp.outputs)
         return made if place is None else {place: made}
 
     return [times_exp]
@@ -117,7 +117,7 @@ def test_views_that_lead_to_the_parts_alone_go_with_them():
         a, b = m.times.inputs
         if m.exp.outputs[0].shape != a.shape:
             return None
-        return joined(kernel, (a, b), {}, m.exp.outputs, m.exp.line)
+        return joined(kernel, (a, b), {}, m.exp.outputs)
 
     def fn(x):
         return (x * 2).view(4, 3).view(3, 4).exp()
@@ -133,7 +133,7 @@ def test_a_joined_kernel_reads_no_view_of_what_is_not_made_any_more():
 
     @rule(kernel, exp=first("exp"), times=reader("mul", of="exp"))
     def beside(m):
-        return joined(kernel, (m.times.inputs[1], 1.0), {}, m.times.outputs, m.times.line)
+        return joined(kernel, (m.times.inputs[1], 1.0), {}, m.times.outputs)
 
     def fn(x):
         y = x.exp()
@@ -183,7 +183,7 @@ def test_random_numbers_are_not_drawn_twice_or_left_out():
 
     @rule(kernel, drop=first("dropout"), times=reader("mul", of="drop"))
     def without(m):
-        return joined(kernel, (m.times.inputs[0], 1.0), {}, m.times.outputs, m.times.line)
+        return joined(kernel, (m.times.inputs[0], 1.0), {}, m.times.outputs)
 
     program = record(lambda x: torch.nn.functional.dropout(x, 0.5) * 2, X)
     assert rewrite(program, [without], force=True) is program
@@ -198,7 +198,7 @@ def test_the_index_is_kept_while_instructions_change():
     for ins in list(index.code):
         if ins is not None and ins.name == "mul" and ins in index.place:
             exp = next(index.readers(ins.outputs[0]))
-            made = joined(KERNELS["times_exp"], ins.inputs, {}, exp.outputs, "")
+            made = joined(KERNELS["times_exp"], ins.inputs, {}, exp.outputs)
             assert index.replace([ins, exp], {index.place[ins]: made})
     again = Index(index.program_now())
     assert names(again.program) == ["times_exp"] * 4 + ["add"]
@@ -233,7 +233,7 @@ def test_what_crosses_from_a_call_to_its_backward_is_not_read_again():
     @rule(kernel, times=first("mul"), exp=reader("exp", of="times", stays=True),
           slope=reader("mul", of="exp"))  # fmt: skip
     def again(m):
-        made = joined(kernel, m.times.inputs, {}, m.slope.outputs, "")
+        made = joined(kernel, m.times.inputs, {}, m.slope.outputs)
         return {"slope": made}
 
     assert "mul" in backward

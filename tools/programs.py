@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import difflib
 import random
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -278,7 +279,8 @@ def lines(program: Any) -> Iterator[str]:
     for ins in program.instructions:
         attrs = ", ".join(f"{k}={v!r}"[:200] for k, v in sorted(ins.attrs.items()))
         parts = [", ".join(map(text, group)) for group in (ins.outputs, ins.inputs, ins.writes)]
-        yield f"  {parts[0]} = {ins.name}({parts[1]}; {attrs}) {parts[2]} {ins.several}"
+        line = f"  {parts[0]} = {ins.name}({parts[1]}; {attrs}) {parts[2]} {ins.several}"
+        yield re.sub(" at 0x[0-9a-f]*", "", line)  # where an object lies is of no interest
     yield "  results " + ", ".join(map(text, program.results))
 
 

@@ -11,14 +11,14 @@ from .casts import join_casts
 from .common import merge_common
 from .copies import drop_copies, name_new_values, write_over
 from .dead import drop_dead
-from .epilogues import join_conv_relus, join_epilogues
+from .epilogues import join_conv_grads, join_conv_relus, join_epilogues
 from .fold import fold_constants
 from .fuse import fuse_pointwise
 from .layout import choose_layout
 from .norms import join_batch_norms, join_group_norms, join_mixed_norms, join_residuals
 from .rows import join_rows
 from .sequences import drop_entropy_casts, join_attention_grads, join_lookups, join_rotary
-from .small.conv_pool import join_conv_grads, join_conv_pools
+from .small.conv_pool import join_conv_pools
 from .small.head import join_heads
 from .small.pool import pool_before_relu, sum_before_spreading
 

@@ -13,35 +13,24 @@ _FLOATS = frozenset(("float32", "float16", "bfloat16", "float64"))
 
 
 def join_casts(program: Program, force: bool = False) -> Program:
-    """Casts of lasting arrays go to the first of them, casts nobody waits for to the last; `force`
-    on any device."""
+    """Casts of lasting arrays go to the first of them, other casts to the last; `force` on any device."""
     if not force and not joins.knows(program.device, CASTS.name):
         return program
     kinds: dict[tuple, list[Instruction]] = {}
-    for ins in program.instructions:
-        if _is_cast(ins):
-            x, y = ins.inputs[0], ins.outputs[0]
-            lasts = x.storage.kind != MADE
-            kinds.setdefault((x.dtype.name, y.dtype.name, lasts), []).append(ins)
-    if not kinds:
-        return program
-    index = Index.known(program) or Index(program)
-    for (_, _, lasts), casts in kinds.items():
-        _gather(index, casts, casts[0 if lasts else -1], force)
+    for ins in filter(_is_cast, program.instructions):
+        x, y = ins.inputs[0], ins.outputs[0]
+        kinds.setdefault((x.dtype.name, y.dtype.name, x.storage.kind == MADE), []).append(ins)
+    index = Index.of(program)
+    for (_, _, waits), casts in kinds.items():
+        place = index.place[casts[-1 if waits else 0]]
+        group = [ins for ins in casts if index.may_move(ins, place)]
+        outs = [ins.outputs[0] for ins in group]
+        made = Instruction(
+            CASTS, tuple([ins.inputs[0] for ins in group]), casts[0].attrs, tuple(outs), (), casts[0].line, True
+        )  # fmt: skip
+        if len(group) > 1 and (force or joins.takes(program.device, made, group)):
+            index.replace(group, {place: made})
     return index.program_now()
-
-
-def _gather(index: Index, casts: list[Instruction], where: Instruction, force: bool) -> None:
-    """All casts that can move to the place of one of them as one kernel there."""
-    place = index.place[where]
-    group = [ins for ins in casts if index.may_move(ins, place)]
-    if len(group) < 2:
-        return
-    outs = tuple([ins.outputs[0] for ins in group])
-    inputs = tuple([ins.inputs[0] for ins in group])
-    made = Instruction(CASTS, inputs, group[0].attrs, outs, (), group[0].line, True)
-    if force or joins.takes(index.program.device, made, group):
-        index.replace(group, {place: made})
 
 
 def _is_cast(ins: Instruction) -> bool:
@@ -51,6 +40,5 @@ def _is_cast(ins: Instruction) -> bool:
     x, y = ins.inputs[0], ins.outputs[0]
     if x.dtype.name not in _FLOATS or y.dtype.name not in _FLOATS or y.nbytes > _LARGEST:
         return False
-    steps = [s // x.dtype.itemsize for s in x.strides]
-    same = steps == [s // y.dtype.itemsize for s in y.strides]
-    return same and x.size > 0 and x.extent() == (0, x.nbytes)
+    steps = [[s // a.dtype.itemsize for s in a.strides] for a in (x, y)]
+    return steps[0] == steps[1] and x.size > 0 and x.extent() == (0, x.nbytes)

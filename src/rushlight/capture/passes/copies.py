@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ...runtime import joins
 from ..joined.over import OVER
-from ..program.instructions import Instruction, Program, writers
+from ..program.index import Index
+from ..program.instructions import Instruction, Program
 from ..program.match import alike
-from ..program.rewrite import Renaming, once_made
+from ..program.rewrite import Renaming
 from ..program.slots import MADE, Slot
 
 
@@ -15,35 +16,29 @@ def drop_copies(program: Program) -> Program:
 
     A step copies what it could take as it is wherever it cannot know that nobody else will change it.
     """
-    once, written = once_made(program), writers(program.instructions)
-    taken = program.result_storages()
-    renaming = Renaming()
-    for at, ins in enumerate(program.instructions):
-        if not _is_needless(ins, at, once, written) or ins.reads[0].storage.number in taken:
-            renaming.append(ins)
-            continue
-        source, copy = renaming.slot(ins.reads[0]), ins.outputs[0]
-        if copy.storage.number in taken:
-            if source.storage.number in taken:  # two results must not share memory
-                renaming.append(ins)
+    index, renaming = Index(program), Renaming(program)
+    taken = set(renaming.results)
+    for ins in program.instructions:
+        if _is_needless(ins, index) and ins.reads[0].storage.number not in taken:
+            source, copy = renaming.slot(ins.reads[0]), ins.outputs[0]
+            numbers = {source.storage.number, copy.storage.number}
+            if not numbers <= taken:  # two results must not share memory
+                taken |= numbers if numbers & taken else set()
+                renaming.add(copy, source)
                 continue
-            taken.add(source.storage.number)
-        renaming.add(copy, source)
-    return renaming.program(program)
+        renaming.append(ins)
+    return renaming.program()
 
 
-def _is_needless(
-    ins: Instruction, at: int, once: dict[int, int], written: dict[int, list[int]]
-) -> bool:
+def _is_needless(ins: Instruction, index: Index) -> bool:
     """Whether a copy lies as its source does, and neither is written behind it."""
     if ins.name not in ("clone", "snapshot") or len(ins.outputs) != 1 or not ins.reads:
         return False
     source, copy = ins.reads[0], ins.outputs[0]
-    if source.storage.kind != MADE or source.strides != copy.strides:
+    if source.storage.kind != MADE or source.strides != copy.strides or not index.is_once(copy):
         return False
-    if source.storage is copy.storage or copy.storage.number not in once:
-        return False
-    return all(w <= at for w in written.get(source.storage.number, ()))
+    behind = index.is_written(source, index.place[ins] + 1, len(index.code))
+    return source.storage is not copy.storage and not behind
 
 
 def name_new_values(program: Program) -> Program:
@@ -51,22 +46,21 @@ def name_new_values(program: Program) -> Program:
 
     `relu_()` is recorded as relu and a copy over the old values. Nothing needs that memory to be the same.
     """
-    dropped = _over_whole_arrays(program)
-    renaming = Renaming()
-    for at, ins in enumerate(program.instructions):
-        if at in dropped:
+    dropped, renaming = _over_whole_arrays(program), Renaming(program)
+    for ins in program.instructions:
+        if ins in dropped:
             copy, source = ins.inputs
             renaming.add(copy, renaming.slot(source))
         else:
             renaming.append(ins)
-    return renaming.program(program) if dropped else program
+    return renaming.program()
 
 
-def _over_whole_arrays(program: Program) -> set[int]:
-    """The places of copies that can go, found from the end: what is written later must go, too."""
-    found: set[int] = set()
-    once, written = once_made(program), writers(program.instructions)
-    taken = program.result_storages()
+def _over_whole_arrays(program: Program) -> set[Instruction]:
+    """The copies that can go, found from the end: what is written later must go, too."""
+    found: set[Instruction] = set()
+    index = Index(program)
+    taken = set(index.results)
     for at in reversed(range(len(program))):
         ins = program.instructions[at]
         if ins.name != "copy_into" or not _are_whole(*ins.inputs):
@@ -76,12 +70,12 @@ def _over_whole_arrays(program: Program) -> set[int]:
         # Two results must not share memory, and two devices cannot.
         if (number in taken and other in taken) or copy.storage.device != source.storage.device:
             continue
-        late = [w for w in written[number] if w > at and w not in found]
-        if late or other not in once or number == other or _is_seen(program, at, copy):
+        late = any(w > at and program.instructions[w] not in found for w in index.writes[number])
+        if late or number == other or not index.is_once(source) or _is_seen(index, at, copy):
             continue
         if number in taken:
             taken.add(other)
-        found.add(at)
+        found.add(ins)
     return found
 
 
@@ -93,47 +87,45 @@ def _are_whole(*slots: Slot) -> bool:
     )  # fmt: skip
 
 
-def _is_seen(program: Program, at: int, slot: Slot) -> bool:
+def _is_seen(index: Index, at: int, slot: Slot) -> bool:
     """Whether a window on the memory of a slot, made before a place and not that one itself, is used behind it."""
-    known = {slot.number}
-    for ins in program.instructions[at + 1 :]:
-        for s in (*ins.reads, *ins.writes):
-            if s.storage is slot.storage and s.number not in known:
-                return True
-        known.update(s.number for s in ins.outputs)
-    return any(s.storage is slot.storage and s.number not in known for s in program.results)
+    number, seen = slot.storage.number, list(index.program.results)
+    for place in index.reads.get(number, set()) | index.writes.get(number, set()):
+        if place > at:
+            seen += (*index.code[place].reads, *index.code[place].writes)
+    early = [
+        s for s in seen if s.number not in index.maker or index.place[index.maker[s.number]] <= at
+    ]
+    return any(s.storage is slot.storage and s.number != slot.number for s in early)
 
 
 def write_over(program: Program, force: bool = False) -> Program:
     """A derivative takes the place of what it was derived by, at its last use; `force` on any device."""
     if program.hand_over is not None:  # a backward() may come twice
         return program
-    once, results, renaming = once_made(program), program.result_storages(), Renaming()
-    for at, ins in enumerate(program.instructions):
-        made = _over(program, at, once, results)
+    index, renaming = Index(program), Renaming(program)
+    for ins in program.instructions:
+        made = _over(ins, index, renaming)
         if made is None or not (force or joins.takes(program.device, made, [ins])):
             renaming.append(ins)
             continue
         renaming.append(made)
         renaming.add(ins.outputs[0], made.writes[0])
-        del once[made.writes[0].storage.number]  # and nothing else over it
-    return renaming.program(program) if renaming.slots else program
+        del renaming.once[made.writes[0].storage.number]  # and nothing else over it
+    return renaming.program()
 
 
-def _over(program: Program, at: int, once: dict[int, int], results: set[int]) -> Instruction | None:
+def _over(ins: Instruction, index: Index, renaming: Renaming) -> Instruction | None:
     """The instruction that writes over one of its inputs, where that is all of its memory and read here the last time."""
-    ins = program.instructions[at]
     if ins.name not in OVER:
         return None
     kernel, which = OVER[ins.name]
     x, out = ins.inputs[which], ins.outputs[0]
     numbers = {x.storage.number, out.storage.number}
-    if not _are_whole(x, out) or not x.dense or numbers & results or not numbers <= once.keys():
+    if not _are_whole(x, out) or not x.dense or not numbers <= renaming.once.keys():
         return None
-    later = [s for i in program.instructions[at + 1 :] for s in (*i.reads, *i.outputs)]
-    if (
-        any(s.storage is x.storage for s in later)
-        or [s.storage for s in ins.reads].count(x.storage) > 1
-    ):
+    last = max(index.reads[x.storage.number]) == index.place[ins]
+    alone = [s.storage for s in ins.reads].count(x.storage) == 1
+    if not last or not alone or numbers & renaming.results:
         return None
     return Instruction(kernel, ins.inputs, ins.attrs, (), (x,), ins.line)

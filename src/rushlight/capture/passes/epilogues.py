@@ -1,49 +1,41 @@
-"""Layers in fewer kernels: activations join the product, what a dense layer's backward computes is joined, so is the loss."""
+"""Layers in fewer kernels: an activation joins the product in front of it, gradients of a layer are joined, so is the loss."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ...runtime.door import KERNELS
 from ..joined import epilogues as made
 from ..joined.conv_relu import CONV_RELU
-from ..program.match import Found, Joining, first, joined, reader, rule
+from ..program.instructions import Instruction
+from ..program.match import Found, Joining, Rule, chain, first, joined, reader, rule
 
 
-@rule(CONV_RELU, conv=first("conv"), relu=reader("relu", of="conv"))
-def _conv_relu(m: Found) -> Any:
-    """Bias and relu while the result is in registers."""
-    if m.conv.inputs[2] is None or m.relu.outputs[0].strides != m.conv.outputs[0].strides:
-        return None
-    return joined(CONV_RELU, m.conv.inputs, m.conv.attrs, m.relu.outputs, m.relu.line)
+def sums_channels(ins: Instruction) -> bool:
+    """Whether a sum is the gradient of a bias: over everything but the channels."""
+    how, axes = ins.attrs, set(range(len(ins.inputs[0].shape)))
+    return set(how.get("dim") or ()) == axes - {1} and not how.get("keepdim") and len(how) == 2
 
 
-@rule(made.LINEAR_RELU, linear=first("linear"), relu=reader("relu", of="linear"))
-def _relu(m: Found) -> Any:
-    return joined(made.LINEAR_RELU, m.linear.inputs, {}, m.relu.outputs, m.relu.line)
+def _with_bias(kernel: Any, name: str) -> Rule:
+    """The gradients of weight and bias, which are made of the same gradient."""
 
+    @rule(kernel, weight=first(name), bias=reader("sum", of="weight<0"))
+    def both(m: Found) -> Any:
+        outs = (*m.weight.outputs, *m.bias.outputs)
+        return (
+            joined(kernel, m.weight.inputs, m.weight.attrs, outs) if sums_channels(m.bias) else None
+        )
 
-@rule(made.LINEAR_GELU, linear=first("linear"), gelu=reader("gelu", of="linear"))
-def _gelu(m: Found) -> Any:
-    """Where nobody derives it: a backward needs the layer's own result."""
-    if m.gelu.attrs != {"approximate": "tanh"}:
-        return None
-    return joined(made.LINEAR_GELU, m.linear.inputs, {}, m.gelu.outputs, m.gelu.line)
+    return both
 
 
 @rule(made.MM_MASKED, product=first("mm"), slope=reader("relu_grad", of="product", at=0))
 def _relu_grad(m: Found) -> Any:
-    y, out = m.slope.inputs[1], m.product.outputs[0]
-    if y.shape != out.shape or y.dtype != out.dtype:
+    y = m.slope.inputs[1]
+    if (y.shape, y.dtype) != (m.product.outputs[0].shape, m.product.outputs[0].dtype):
         return None
-    return joined(made.MM_MASKED, (*m.product.inputs, y), {}, m.slope.outputs, m.slope.line)
-
-
-@rule(made.LINEAR_GRADS, product=first("mm_tn"), sums=reader("sum", of="product<0"))
-def _bias_sums(m: Found) -> Any:
-    if m.sums.attrs != {"dim": (0,), "keepdim": False}:
-        return None
-    outs = (*m.product.outputs, *m.sums.outputs)
-    return joined(made.LINEAR_GRADS, m.product.inputs, {}, outs, m.product.line)
+    return joined(made.MM_MASKED, (*m.product.inputs, y), {}, m.slope.outputs)
 
 
 @rule(
@@ -54,10 +46,8 @@ def _bias_sums(m: Found) -> Any:
 def _backward(m: Found) -> Any:
     """Few rows: the gradients of input, weight and bias are one launch."""
     (g, w, *mask), (gx,), x = m.to_input.inputs, m.to_input.outputs, m.grads.inputs[1]
-    if x.shape != gx.shape:
-        return None
     inputs, outs = (g, x, w, mask[0] if mask else None), (gx, *m.grads.outputs)
-    return joined(made.LINEAR_BACKWARD, inputs, {}, outs, m.to_input.line)
+    return joined(made.LINEAR_BACKWARD, inputs, {}, outs) if x.shape == gx.shape else None
 
 
 @rule(
@@ -74,8 +64,17 @@ def _loss(m: Found) -> Any:
     if not hasattr(gy, "shape") or gy.dtype != m.loss.outputs[0].dtype:
         return None
     outs = (m.loss.outputs[0], *m.slope.outputs)
-    return joined(made.CROSS_ENTROPY_STEP, (x, target, gy), how, outs, m.loss.line)
+    return joined(made.CROSS_ENTROPY_STEP, (x, target, gy), how, outs)
 
 
-join_conv_relus = Joining(_conv_relu)
-join_epilogues = Joining(_relu, _gelu, _relu_grad, _bias_sums, _backward, _loss)
+join_conv_relus = Joining(chain(CONV_RELU, "conv", "relu"))
+join_conv_grads = Joining(_with_bias(KERNELS["conv_grads"], "conv_grad_weight"))
+join_epilogues = Joining(
+    chain(made.LINEAR_RELU, "linear", "relu"),
+    # Where nobody derives it: a backward needs the layer's own result.
+    chain(made.LINEAR_GELU, "linear", "gelu", approximate="tanh"),
+    _relu_grad,
+    _with_bias(made.LINEAR_GRADS, "mm_tn"),
+    _backward,
+    _loss,
+)

@@ -6,13 +6,13 @@ can see it - results, views, other kernels - the old one is restored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
+from typing import Any
 
 from ...runtime import joins
 from ...runtime.door import KERNELS
 from ..program.instructions import Instruction, Program
-from ..program.rewrite import new_numbers, once_made
+from ..program.rewrite import Renaming, new_numbers
 from ..program.slots import MADE, Slot, Storage
 
 # Kernel -> how many inputs and outputs are in that order.
@@ -29,7 +29,7 @@ def choose_layout(program: Program, force: bool = False) -> Program:
     """Let convolutions in row-major order work in channels_last where the device gains; `force` all of them."""
     if not any(_gains(program.device, ins, force) for ins in program.instructions):
         return program
-    return _Turning(program, force).program()
+    return _Turning(program, force).turned()
 
 
 def _gains(device: str, ins: Instruction, force: bool) -> bool:
@@ -57,44 +57,36 @@ def _lies(s: Slot, strides: tuple[int, ...]) -> bool:
     return all(n == 1 or a == b for n, a, b in zip(s.shape, s.strides, strides))
 
 
-class _Turning:
+class _Turning(Renaming):
     """One walk over the program, which keeps track of what lies in which order."""
 
     def __init__(self, program: Program, force: bool) -> None:
-        self.old = program
-        self.force = force
-        self.once = once_made(program)
+        super().__init__(program)
+        self.force, self.numbers = force, new_numbers(program)
         self.is_pointwise = joins.policy(program.device).is_pointwise
-        self.numbers: Iterator[int] = new_numbers(program)
         self.native: dict[int, Slot] = {}  # slot number -> the slot, made in channels_last order
         self.copies: dict[int, Slot] = {}  # slot number -> a copy in channels_last order
-        self.sources: dict[int, int] = {}  # and the storage it was copied from
-        self.back: dict[int, Slot] = {}  # number of a native slot -> its row-major copy
-        self.homes: dict[int, Storage] = {}  # where views of what was copied back have their memory
-        self.code: list[Instruction] = []
+        self.copied: dict[int, set[int]] = {}  # storage number -> the slots of it that have copies
 
-    def program(self) -> Program:
+    def turned(self) -> Program:
         for ins in self.old.instructions:
-            count, outputs = self._turned(ins)
+            count, outputs = self._counts(ins)
             if not count or not self._turn(ins, count, outputs):
-                self._plain(ins)
+                self._leave(ins)
+        results = [self._row_major(s) for s in self.old.results]
         made = self.old.with_instructions(self.code)
-        made.results = [self._row_major(s) for s in self.old.results]
+        made.results = results
         return made
 
     # -- instructions -----------------------------------------------------------------------------
 
-    def _turned(self, ins: Instruction) -> tuple[int, int]:
+    def _counts(self, ins: Instruction) -> tuple[int, int]:
         """How many inputs and outputs an instruction has in channels_last order; none to leave it alone."""
         if _gains(self.old.device, ins, self.force):
             return _CONVOLUTIONS[ins.name]
         counts = _NORMS.get(ins.name) or _POOLS.get(ins.name) or (0, 0)
-        if (
-            self.is_pointwise(ins)
-            and not ins.has_effect
-            and not ins.is_view
-            and len(ins.outputs) == 1
-        ):
+        alone = len(ins.outputs) == 1 and not ins.has_effect and not ins.is_view
+        if alone and self.is_pointwise(ins):
             counts = (len(ins.inputs), 1)
         native = any(self._is_native(i) for i in ins.inputs[: counts[0]])
         return counts if native else (0, 0)
@@ -104,24 +96,19 @@ class _Turning:
         outs = ins.outputs[:outputs]
         if any(s.storage.number not in self.once or not _is_whole(s) for s in outs):
             return False
-        inputs = [self._here(i) if i.__class__ is Slot else i for i in ins.inputs]
+        inputs = [i if self._is_native(i) else self._renamed(i) for i in ins.inputs]
         if not self._decides(ins, inputs[:count]):
             return False
         for at, i in enumerate(inputs):
-            if i.__class__ is not Slot:
-                continue
-            wanted = ins.name in _RESHAPING or i.shape == outs[0].shape
-            if at < count and wanted and (_is_whole(i) or self._is_native(i)):
-                inputs[at] = self._channels_last(i)
-            else:
-                inputs[at] = self._row_major(i)
+            if i.__class__ is Slot:
+                wanted = ins.name in _RESHAPING or i.shape == outs[0].shape
+                turns = at < count and wanted and (_is_whole(i) or self._is_native(i))
+                inputs[at] = self._channels_last(i) if turns else self._row_major(i)
         for s in outs:
             made = Slot(s.number, s.storage, s.shape, s.dtype, last_strides(s), s.offset)
             self.native[s.number] = made
-        turned = tuple([self.native[s.number] for s in outs])
-        self.code.append(
-            ins.replaced(inputs=tuple(inputs), outputs=(*turned, *ins.outputs[outputs:]))
-        )
+        made_here = (*[self.native[s.number] for s in outs], *ins.outputs[outputs:])
+        self.code.append(ins.replaced(inputs=tuple(inputs), outputs=made_here))
         return True
 
     def _decides(self, ins: Instruction, inputs: list) -> bool:
@@ -133,58 +120,47 @@ class _Turning:
         # An operand with gaps would decide the order of the result.
         return all(
             i.shape != out.shape or _is_whole(i) or 0 in i.strides or self._is_native(i)
-            for i in _slots(inputs)
+            for i in inputs
+            if i.__class__ is Slot
         )
 
-    def _plain(self, ins: Instruction) -> None:
+    def _leave(self, ins: Instruction) -> None:
         """An instruction as it was, over arrays as they were."""
-        inputs: list = []
-        for i in ins.inputs:
-            if i.__class__ is not Slot:
-                inputs.append(i)
-            elif ins.name in _ANY_ORDER and self._is_native(i):
-                inputs.append(self.native[i.number])
-            else:
-                inputs.append(self._row_major(i))
-        writes = tuple([self._row_major(s) for s in ins.writes])
-        outputs = tuple([self._here(s) for s in ins.outputs])
-        self.code.append(ins.replaced(inputs=tuple(inputs), outputs=outputs, writes=writes))
-        changed = {s.storage.number for s in ins.writes}
-        if changed:  # copies of what is written are old now
-            kept = self.copies.items()
-            self.copies = {n: c for n, c in kept if self.sources[n] not in changed}
+        if ins.name in _ANY_ORDER:
+            inputs = [
+                self.native[i.number] if self._is_native(i) else self._renamed(i)
+                for i in ins.inputs
+            ]
+            self.code.append(ins.replaced(inputs=tuple(inputs)))
+            return
+        for s in (*ins.reads, *ins.writes):
+            self._row_major(s)
+        self.append(ins)
+        for s in ins.writes:  # copies of what is written are old now
+            for number in self.copied.pop(s.storage.number, ()):
+                del self.copies[number]
 
     # -- slots ------------------------------------------------------------------------------------
 
     def _is_native(self, i: object) -> bool:
         return i.__class__ is Slot and i.number in self.native  # type: ignore[attr-defined]
 
-    def _here(self, s: Slot) -> Slot:
-        """A view of something that was copied back, as a view of that copy."""
-        home = self.homes.get(s.storage.number)
-        if home is None or s.number in self.native:
-            return s
-        return Slot(s.number, home, s.shape, s.dtype, s.strides, s.offset, s.array)
+    def _renamed(self, i: Any) -> Any:
+        """An operand; a view of something that was copied back is a view of that copy."""
+        return self.slot(i) if i.__class__ is Slot else i
 
     def _channels_last(self, s: Slot) -> Slot:
-        if s.number in self.native:
-            return self.native[s.number]
-        if _lies(s, last_strides(s)):
-            return s
-        found = self.copies.get(s.number)
-        if found is None:
-            found = self.copies[s.number] = self._copied(s, last_strides(s), (0, 2, 3, 1))
-            self.sources[s.number] = s.storage.number
-        return found
+        if s.number in self.native or _lies(s, last_strides(s)):
+            return self.native.get(s.number, s)
+        if s.number not in self.copies:
+            self.copies[s.number] = self._copied(s, last_strides(s), (0, 2, 3, 1))
+            self.copied.setdefault(s.storage.number, set()).add(s.number)
+        return self.copies[s.number]
 
     def _row_major(self, s: Slot) -> Slot:
-        if s.number not in self.native or _lies(s, last_strides(s)):
-            return self._here(s)
-        found = self.back.get(s.number)
-        if found is None:
-            found = self.back[s.number] = self._copied(self.native[s.number], s.strides, "C")
-            self.homes[s.storage.number] = found.storage
-        return found
+        if s.number in self.native and s.number not in self.slots and not _lies(s, last_strides(s)):
+            self.add(s, self._copied(self.native[s.number], s.strides, "C"))
+        return self.slot(s)
 
     def _copied(self, s: Slot, strides: tuple[int, ...], order: object) -> Slot:
         """The copy of s in another order."""
@@ -204,7 +180,3 @@ def _is_whole(s: Slot) -> bool:
 def _is_either(s: Slot) -> bool:
     """Whether both orders are the same for its shape."""
     return s.shape[1] == 1 or prod(s.shape[2:]) == 1
-
-
-def _slots(inputs: list) -> list[Slot]:
-    return [i for i in inputs if i.__class__ is Slot]

@@ -8,16 +8,15 @@ from ..joined import norms as batch
 from ..joined.group_norm import GROUP_NORM_SILU, GROUP_NORM_SILU_GRAD
 from ..joined.residual import ADD_NORMS, MIXED_GRADS, MIXED_NORMS, NORM_GRADS_ADD
 from ..program.instructions import Instruction
-from ..program.match import Found, Joining, alike, first, joined, maker, reader, rule
+from ..program.match import Found, Joining, alike, first, joined, maker, other, reader, rule, same
 from ..program.slots import Slot
 
 
-def _other_of(add: Instruction | None, y: Slot) -> Slot | None:
-    """The other of two different arrays, laid out as `y` is, that are added; None for anything else."""
-    if add is None or add.attrs or not alike(*add.inputs, *add.outputs, y):
-        return None
-    a, b = add.inputs
-    return None if a.number == b.number else b if a.number == y.number else a
+def _are_added(add: Instruction | None) -> bool:
+    """Whether an instruction, if there is one, adds two different arrays that lie in memory in the same way."""
+    if add is None:
+        return True
+    return not add.attrs and alike(*add.inputs, *add.outputs) and not same(*add.inputs)
 
 
 # -- batch norm, the sum and the relu behind it -----------------------------------------------------
@@ -38,66 +37,52 @@ _FORWARD = {
 )  # fmt: skip
 def _batch_norm(m: Found) -> Any:
     norm, (y, *kept), (out,) = m.norm, m.norm.outputs, m.relu.outputs
-    other = _other_of(m.add, y)
-    if out.strides != y.strides or (m.add is not None and other is None):
+    if out.strides != y.strides or not _are_added(m.add):
         return None
-    inputs = norm.inputs if other is None else (*norm.inputs, other)
-    kernel = _FORWARD[norm.name][other is not None]
+    more = () if m.add is None else (other(m.add, y),)
+    kernel, inputs = _FORWARD[norm.name][len(more)], (*norm.inputs, *more)
     made = norm.replaced(kernel=kernel, inputs=inputs, outputs=(out, *kept))
     if m.statistics is None:
         return [{"norm": made}, {"relu": made}]
     # The other summand may be made behind the norm: then the statistics are updated behind them both.
-    late = [] if m.add is None else [{"add": made, "relu": m.statistics}]
+    late = [{"add": made, "relu": m.statistics}] if more else []
     return [{"norm": made, "statistics": m.statistics}, *late]
 
 
 @rule(
-    batch.BATCH_NORM_RELU_GRAD,
-    slope=first("relu_grad"),
-    relu=maker("relu", of="slope<1", stays=True),
-    norm=maker("batch_norm_train", of="relu<0", stays=True),
-    back=reader("batch_norm_grad", of="slope", at=0),
-)
-def _batch_norm_grad(m: Found) -> Any:
-    """The sign of relu's result is found again from x, weight and bias, which must be as they were."""
-    norm = m.norm
-    if not _is_of(m.back, norm) or m.relu.outputs[0].strides != norm.outputs[0].strides:
-        return None
-    inputs = (m.slope.inputs[0], *norm.inputs, *norm.outputs[1:])
-    made = (batch.BATCH_NORM_RELU_GRAD, inputs, norm.attrs, m.back.outputs, m.slope.line)
-    return {"back": joined(*made)}
-
-
-@rule(
-    batch.BATCH_NORM_ADD_RELU_GRAD,
+    batch.BATCH_NORM_RELU_GRAD, batch.BATCH_NORM_ADD_RELU_GRAD,
     slope=first("relu_grad"),
     relu=maker("relu", of="slope<1", stays=True),
     add=maker("add", of="relu<0", stays=True, optional=True),
     norm=maker("batch_norm_train", of=("add<*", "relu<0"), stays=True),
     back=reader("batch_norm_grad", of="slope", at=0),
     total=maker("add", of="slope<0", optional=True),
-)
-def _batch_norm_add_grad(m: Found) -> Any:
-    """Gradients of both summands, from one gradient or from two that only this one wants the sum of."""
-    g, y = m.slope.inputs
-    if not _is_of(m.back, m.norm) or (m.total is not None and _other_of(m.total, g) is None):
+)  # fmt: skip
+def _batch_norm_grad(m: Found) -> Any:
+    """Gradients of both summands, from one gradient or from two that only this one wants the sum of.
+
+    Without another summand the sign of relu's result is found again from x, weight and bias, which must be as they were.
+    """
+    norm, back, (g, y), outs = m.norm, m.back, m.slope.inputs, m.back.outputs
+    if not _is_of(back, norm) or not _are_added(m.total):
         return None
-    inputs = (*((g, None) if m.total is None else m.total.inputs), y, *m.back.inputs[1:])
-    outs = (m.slope.outputs[0], *m.back.outputs)
-    made = (batch.BATCH_NORM_ADD_RELU_GRAD, inputs, m.norm.attrs, outs, m.slope.line)
-    return {"slope": joined(*made)}
+    total = {} if m.total is None else {"total": m.total}
+    given = (*(m.total.inputs if total else (g, None)), y, *back.inputs[1:])
+    both = joined(batch.BATCH_NORM_ADD_RELU_GRAD, given, norm.attrs, (*m.slope.outputs, *outs))
+    if m.add is not None or y.strides != norm.outputs[0].strides:
+        return {"slope": both}
+    given = (g, *norm.inputs, *norm.outputs[1:])
+    one = joined(batch.BATCH_NORM_RELU_GRAD, given, norm.attrs, outs)
+    return [{**total, "back": one}, {"slope": both}]
 
 
 def _is_of(back: Instruction, norm: Instruction) -> bool:
     """Whether a derivative is that of a batch norm."""
-    wanted = (*norm.inputs[:2], *norm.outputs[1:])
-    return [getattr(a, "number", a) for a in back.inputs[1:]] == [
-        getattr(b, "number", b) for b in wanted
-    ]
+    return all(map(same, back.inputs[1:], (*norm.inputs[:2], *norm.outputs[1:])))
 
 
 # Backward first: it looks for the instructions that forward will replace.
-join_batch_norms = Joining(_batch_norm_grad, _batch_norm_add_grad, _batch_norm)
+join_batch_norms = Joining(_batch_norm_grad, _batch_norm)
 
 # -- layer and root-mean-square norms, and residual sums ---------------------------------------------
 
@@ -105,20 +90,19 @@ join_batch_norms = Joining(_batch_norm_grad, _batch_norm_add_grad, _batch_norm)
 @rule(*ADD_NORMS.values(), add=first("add"), norm=reader(*ADD_NORMS, of="add", at=0))
 def _residual(m: Found) -> Any:
     total = m.add.outputs[0]
-    if _other_of(m.add, total) is None or not total.dense:
+    if not _are_added(m.add) or not total.dense:
         return None
     inputs, outs = (*m.add.inputs, *m.norm.inputs[1:]), (*m.norm.outputs, total)
-    return joined(ADD_NORMS[m.norm.name], inputs, m.norm.attrs, outs, m.norm.line)
+    return joined(ADD_NORMS[m.norm.name], inputs, m.norm.attrs, outs)
 
 
 @rule(*NORM_GRADS_ADD.values(), back=first(*NORM_GRADS_ADD), add=reader("add", of="back"))
 def _residual_grad(m: Found) -> Any:
-    back, gx = m.back, m.back.outputs[0]
-    more = _other_of(m.add, gx)
-    if more is None or not gx.dense:
+    back, (gx, *grads) = m.back, m.back.outputs
+    if not _are_added(m.add) or not gx.dense:
         return None
-    outs = (m.add.outputs[0], *back.outputs[1:])
-    return joined(NORM_GRADS_ADD[back.name], (*back.inputs, more), back.attrs, outs, back.line)
+    inputs, outs = (*back.inputs, other(m.add, gx)), (*m.add.outputs, *grads)
+    return joined(NORM_GRADS_ADD[back.name], inputs, back.attrs, outs)
 
 
 join_residuals = Joining(_residual, _residual_grad)
@@ -129,13 +113,15 @@ _ADDING = {f"add_{norm}": norm for norm in MIXED_NORMS}
 _GRADS = {f"{norm}_grad{adds}": norm for norm in MIXED_GRADS for adds in ("", "_add")}
 
 
-def _casts(cast: Instruction | None, widens: bool) -> bool:
-    """Whether a cast makes float32 of halves, or halves of float32; also where there is none."""
-    if cast is None:
-        return True
-    sizes = cast.inputs[0].dtype.itemsize, cast.outputs[0].dtype.itemsize
-    floats = all(s.dtype.kind in "fV" for s in (cast.inputs[0], cast.outputs[0]))
-    return floats and sizes == ((2, 4) if widens else (4, 2))
+def _casts(before: Instruction | None, after: Instruction | None) -> bool:
+    """Whether the cast in front makes float32 of halves, and the one behind halves of float32, where they are there."""
+    for cast, sizes in ((before, (2, 4)), (after, (4, 2))):
+        ends = [] if cast is None else [cast.inputs[0].dtype, cast.outputs[0].dtype]
+        if ends and (
+            tuple([d.itemsize for d in ends]) != sizes or any(d.kind not in "fV" for d in ends)
+        ):
+            return False
+    return True
 
 
 @rule(
@@ -146,22 +132,22 @@ def _casts(cast: Instruction | None, widens: bool) -> bool:
 )
 def _mixed(m: Found) -> Any:
     norm, before, after = m.norm, m.before, m.after
-    if not (_casts(before, True) and _casts(after, False)) or before is after:
+    if not _casts(before, after) or before is after:
         return None
     x, *rest = norm.inputs
-    other = rest.pop(0) if norm.name in _ADDING else None
+    more = rest.pop(0) if norm.name in _ADDING else None
     if before is not None:
         if x is before.outputs[0]:  # a sum does not ask which comes first
-            x, other = other, x
-        if other is not before.outputs[0] or x is other:  # it is a view of what was cast
+            x, more = more, x
+        if more is not before.outputs[0] or x is more:  # it is a view of what was cast
             return None
-        other = before.inputs[0]
-    if x is None or x.dtype.name != "float32" or (other is not None and not other.dense):
+        more = before.inputs[0]
+    if x is None or x.dtype.name != "float32" or (more is not None and not more.dense):
         return None
     y = norm.outputs[0] if after is None else after.outputs[0]
     attrs = {**norm.attrs, "to": None if after is None else after.attrs["to"]}
     kernel = MIXED_NORMS[_ADDING.get(norm.name, norm.name)]
-    return joined(kernel, (x, other, *rest), attrs, (y, *norm.outputs[1:]), norm.line)
+    return joined(kernel, (x, more, *rest), attrs, (y, *norm.outputs[1:]))
 
 
 @rule(
@@ -172,17 +158,15 @@ def _mixed(m: Found) -> Any:
 )
 def _mixed_grad(m: Found) -> Any:
     """The gradient that goes out is written twice where somebody wants it in halves, too."""
-    back, g, x = m.back, m.before.inputs[0], m.back.inputs[1]
-    if not (_casts(m.before, True) and _casts(m.after, False)) or x.dtype.name != "float32":
-        return None
-    if m.before.outputs[0] is not back.inputs[0] or not g.dense:
-        return None
+    back, g, (wide, x, *rest) = m.back, m.before.inputs[0], m.back.inputs
     also = () if m.after is None else m.after.outputs
-    if also and also[0].dtype != g.dtype:
+    if not _casts(m.before, m.after) or m.before.outputs[0] is not wide or not g.dense:
         return None
-    inputs = (g, *back.inputs[1:], *([] if back.name.endswith("_add") else [None]))
-    attrs, outs = {**back.attrs, "also": bool(also)}, (*back.outputs, *also)
-    return joined(MIXED_GRADS[_GRADS[back.name]], inputs, attrs, outs, back.line)
+    if x.dtype.name != "float32" or any(s.dtype != g.dtype for s in also):
+        return None
+    inputs = (g, x, *rest, *([] if back.name.endswith("_add") else [None]))
+    attrs = {**back.attrs, "also": bool(also)}
+    return joined(MIXED_GRADS[_GRADS[back.name]], inputs, attrs, (*back.outputs, *also))
 
 
 join_mixed_norms = Joining(_mixed, _mixed_grad)
@@ -211,19 +195,18 @@ def _group_norm(m: Found) -> Any:
     if not out.dense or out.size != x.size or x.shape[0] != out.shape[0]:
         return None
     attrs = {"eps": m.norm.attrs["eps"], "shape": out.shape}
-    made = joined(GROUP_NORM_SILU, (x, weight, bias), attrs, (out, *kept), m.act.line)
+    made = joined(GROUP_NORM_SILU, (x, weight, bias), attrs, (out, *kept))
     if m.slope is None:
         return [{"norm": made}, {"act": made}]
     if not (m.to_bias and m.to_hat and m.back and m.by_hat and m.to_weight):
         return None
-    if weight.number not in [s.number for s in m.to_hat.reads] or m.back.inputs[1] is not x:
+    if other(m.to_hat, weight) is None or m.back.inputs[1] is not x:
         return None
     gw, gb = m.to_weight.outputs[0], m.to_bias.outputs[0]
     if gw.shape != weight.shape or hat.storage not in [s.storage for s in m.by_hat.reads]:
         return None
-    given = (m.slope.inputs[0], x, weight, bias, *kept)
-    grads = (m.back.outputs[0], gw, gb)
-    late = joined(GROUP_NORM_SILU_GRAD, given, attrs, grads, m.slope.line)
+    given, grads = (m.slope.inputs[0], x, weight, bias, *kept), (m.back.outputs[0], gw, gb)
+    late = joined(GROUP_NORM_SILU_GRAD, given, attrs, grads)
     return [{"norm": made, "slope": late}, {"act": made, "slope": late}]
 
 

@@ -20,13 +20,13 @@ def _lookup(m: Found) -> Any:
     """Rows are added to while they are looked up: tokens and their positions."""
     rows, out = m.lookup.outputs[0], m.add.outputs[0]
     more = other(m.add, rows)
-    if more is None or m.add.attrs or not alike(rows, out) or more.dtype != out.dtype:
+    if more is None or not alike(rows, out) or more.dtype != out.dtype:
         return None
     shape = more.shape[next((i for i, n in enumerate(more.shape) if n != 1), 0) :]
     # Every so many rows the same numbers are added, so that they need no more than a remainder to be found.
     if rows.shape[len(rows.shape) - len(shape) :] != shape:
         return None
-    return joined(EMBEDDING_ADD, (*m.lookup.inputs, more), m.lookup.attrs, (out,), m.add.line)
+    return joined(EMBEDDING_ADD, (*m.lookup.inputs, more), m.lookup.attrs, (out,))
 
 
 @rule(ATTENTION_GRAD_CAT, cat=first("cat"), back=maker("attention_grad", of="cat<0"))
@@ -39,7 +39,7 @@ def _beside(m: Found) -> Any:
     if sorted(order) != [0, 1, 2]:
         return None
     attrs = {**m.back.attrs, "order": tuple(order)}
-    return joined(ATTENTION_GRAD_CAT, m.back.inputs, attrs, (out,), m.back.line)
+    return joined(ATTENTION_GRAD_CAT, m.back.inputs, attrs, (out,))
 
 
 def _is_rows_of(part: Slot, g: Slot) -> bool:
@@ -66,13 +66,13 @@ def _entropy(m: Found) -> Any:
     if x.dtype.name not in ("float16", "bfloat16") or wide.dtype.name != "float32":
         return None
     inputs, attrs = (x, *m.loss.inputs[1:]), {**m.loss.attrs, "wide": True}
-    loss = joined(_LOSS, inputs, attrs, m.loss.outputs, m.loss.line)
+    loss = joined(_LOSS, inputs, attrs, m.loss.outputs)
     if m.slope is None:
         return {"loss": loss}
     gy, read, *kept = m.slope.inputs
     if m.back is None or m.back.outputs[0].dtype != x.dtype or read is not wide:
         return None
-    grad = joined(_SLOPE, (gy, x, *kept), m.slope.attrs, m.back.outputs, m.slope.line)
+    grad = joined(_SLOPE, (gy, x, *kept), m.slope.attrs, m.back.outputs)
     return [{"loss": loss, "slope": grad}, {"loss": loss, "back": grad}]
 
 
@@ -93,10 +93,10 @@ drop_entropy_casts = Joining(_entropy)
 )
 def _rotary(m: Found) -> Any:
     """x cos + cat(-x2, x1) sin."""
-    for x in m.cos.reads:
-        if len(m.cat.inputs) == 2 and _are_halves(x, m.cat.inputs[1], m.neg.inputs[0], m.cat):
-            return _turned(x, other(m.cos, x), other(m.sin, m.cat.outputs[0]), m.total, back=False)
-    return None
+    if not _joins_halves(m.cat):
+        return None
+    low, high, turned = m.cat.inputs[1], m.neg.inputs[0], m.cat.outputs[0]
+    return [_turned(m, x, turned, back=False) for x in m.cos.reads if _are_halves(x, low, high)]
 
 
 @rule(
@@ -109,10 +109,10 @@ def _rotary(m: Found) -> Any:
 )
 def _rotary_grad(m: Found) -> Any:
     """g cos + cat(u2, -u1) with u = g sin."""
-    u, cat = m.sin.outputs[0], m.cat
-    if len(cat.inputs) != 2 or not _are_halves(u, m.neg.inputs[0], cat.inputs[0], cat):
+    low, high = m.neg.inputs[0], m.cat.inputs[0]
+    if not _joins_halves(m.cat) or not _are_halves(m.sin.outputs[0], low, high):
         return None
-    return _turned_back(m)
+    return [_turned(m, g, g, back=True) for g in m.cos.reads]
 
 
 @rule(
@@ -130,24 +130,16 @@ def _rotary_grad_of_slices(m: Found) -> Any:
     u, h = m.sin.outputs[0], m.neg.outputs[0].shape[-1]
     whole = ((None, None, None),) * (len(u.shape) - 1)
     for part, begin in ((m.high, 0), (m.low, h)):
-        if part.attrs["index"] != (*whole, (begin, begin + h, 1)) or part.attrs["shape"] != u.shape:
+        if part.attrs != {"index": (*whole, (begin, begin + h, 1)), "shape": u.shape}:
             return None
-    return _turned_back(m) if _are_halves(u, m.neg.inputs[0], m.high.inputs[0]) else None
+    if not _are_halves(u, m.neg.inputs[0], m.high.inputs[0]):
+        return None
+    return [_turned(m, g, g, back=True) for g in m.cos.reads]
 
 
-def _turned_back(m: Found) -> Instruction | None:
-    """The derivative, from g sin and g cos."""
-    for g in m.cos.reads:
-        sin = other(m.sin, g)
-        if sin is not None:
-            return _turned(g, other(m.cos, g), sin, m.total, back=True)
-    return None
-
-
-def _turned(
-    x: Slot, cos: Slot | None, sin: Slot | None, total: Instruction, back: bool
-) -> Instruction | None:
-    out = total.outputs[0]
+def _turned(m: Found, x: Slot, by_sin: Slot, back: bool) -> Instruction | None:
+    """One kernel, where x is multiplied by the cosine, and this array by the sine."""
+    cos, sin, out = other(m.cos, x), other(m.sin, by_sin), m.total.outputs[0]
     order = tuple(sorted(range(len(out.shape)), key=lambda axis: -out.strides[axis]))
     packed = out.extent() == (0, out.nbytes) and order[-1] == len(out.shape) - 1
     if cos is None or sin is None or out.shape != x.shape or not packed:
@@ -155,17 +147,20 @@ def _turned(
     fits = all(f.dtype == x.dtype and f.shape[-1:] == x.shape[-1:] for f in (cos, sin))
     if not fits or max(len(cos.shape), len(sin.shape)) > len(x.shape):
         return None
-    return joined(ROTARY, (x, cos, sin), {"back": back, "order": order}, (out,), total.line)
+    return joined(ROTARY, (x, cos, sin), {"back": back, "order": order}, (out,))
 
 
-def _are_halves(x: Slot, low: Slot, high: Slot, cat: Instruction | None = None) -> bool:
-    """Whether two slots show the first and the second half of the rows of x, joined again by `cat`."""
-    if not x.shape or (cat is not None and cat.attrs["dim"] not in (-1, len(x.shape) - 1)):
+def _joins_halves(cat: Instruction) -> bool:
+    return len(cat.inputs) == 2 and cat.attrs["dim"] in (-1, len(cat.outputs[0].shape) - 1)
+
+
+def _are_halves(x: Slot, low: Slot, high: Slot) -> bool:
+    """Whether two slots show the first and the second half of the rows of x."""
+    if not x.shape or x.shape[-1] % 2:
         return False
     half = x.shape[-1] // 2
-    shape = (*x.shape[:-1], half)
-    return 2 * half == x.shape[-1] and all(
-        s.storage is x.storage and s.shape == shape and s.strides == x.strides
+    return all(
+        s.storage is x.storage and s.shape == (*x.shape[:-1], half) and s.strides == x.strides
         and s.offset == x.offset + begin * x.strides[-1]
         for s, begin in ((low, 0), (high, half))
     )  # fmt: skip

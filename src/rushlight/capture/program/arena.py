@@ -1,4 +1,4 @@
-"""Memory planning: where in one arena each buffer lives, reused when lifetimes do not meet."""
+"""Memory planning: where in one arena each buffer lies. Buffers that are not alive at the same time may share a place."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import insort
 from collections.abc import Callable
 
 ALIGN = 64  # a cache line; also what vector instructions like
-_GOOD = 1.01  # of the lower bound: not worth another try
+_GOOD = 1.01  # of the lower bound: a plan this good needs no other try
 
 Spans = dict[int, tuple[int, int]]
 

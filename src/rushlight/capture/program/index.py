@@ -37,13 +37,18 @@ class Index:
         found = program.index
         return found if found is not None and found.program is program else None
 
+    @staticmethod
+    def of(program: Program) -> Index:
+        """The index that an earlier rewrite left, or else a new one."""
+        return Index.known(program) or Index(program)
+
     def _put(self, at: int, ins: Instruction) -> None:
         self.code[at] = ins
         self.place[ins] = at
         for s in ins.reads:
             self.reads.setdefault(s.storage.number, set()).add(at)
         for s in ins.outputs:
-            if s not in ins.writes:  # a kernel that writes in place answers its input
+            if s not in ins.writes:  # a kernel that works in place returns its input
                 self.maker[s.number] = ins
         if not ins.is_view:
             for s in (*ins.outputs, *ins.writes):
@@ -62,7 +67,7 @@ class Index:
             self.writes.get(s.storage.number, set()).discard(at)
 
     def program_now(self) -> Program:
-        """The program as it is now; whoever rewrites it next has its index already."""
+        """The program as it is now; it keeps this index for the next pass."""
         if self.changed:
             left = [ins for ins in self.code if ins is not None]
             self.program, self.changed = self.program.with_instructions(left), False
@@ -76,7 +81,7 @@ class Index:
     # -- questions --------------------------------------------------------------------------------
 
     def readers(self, slot: Slot, whole_views: bool = False) -> Iterator[Instruction]:
-        """Who reads a slot, in order; with `whole_views` also who reads all its numbers in another shape."""
+        """The instructions that read a slot, in order; with `whole_views` also those that read all its numbers in another shape."""
         for at in sorted(self.reads.get(slot.storage.number, ())):
             ins = self.code[at]
             assert ins is not None
@@ -84,7 +89,7 @@ class Index:
                 yield ins
 
     def makers(self, slot: Slot) -> list[Instruction]:
-        """Who made a slot; and behind a view, who alone wrote the memory that it shows."""
+        """The instruction that made a slot; for a view also the one that wrote its memory, if it is the only one."""
         made = self.maker.get(slot.number)
         found = [] if made is None else [made]
         written = self.writes.get(slot.storage.number, set())
@@ -108,14 +113,14 @@ class Index:
         return slot.storage.kind == MADE and len(self.writes.get(number, ())) == 1
 
     def may_move(self, ins: Instruction, to: int) -> bool:
-        """Whether an instruction could run at another place: what it reads is there, nobody waits for what it makes."""
+        """Whether an instruction could run at another place: its inputs are the same there, and nobody needs its results earlier."""
         at = self.place[ins]
         if any(self.is_written(s, min(at, to), max(at, to)) for s in ins.reads) or ins.has_effect:
             return False
         return all(self.is_once(s) and not self._is_touched(s, at, to) for s in ins.outputs)
 
     def is_seen(self, slot: Slot, gone: set[int]) -> bool:
-        """Whether anybody but the instructions at `gone`, and views that lead to them alone, sees its memory."""
+        """Whether its memory is used by anything else than the instructions at `gone`, and views that only these read."""
         number = slot.storage.number
         if slot.storage.kind != MADE or number in self.results:
             return True
@@ -124,7 +129,7 @@ class Index:
         return any(not self._leads_to(at, gone) for at in self.reads.get(number, ()))
 
     def _leads_to(self, at: int, gone: set[int]) -> bool:
-        """Whether the reader at a place goes, or is a view whose readers all do."""
+        """Whether the instruction at a place is one of `gone`, or a view that only these read."""
         if at in gone:
             return True
         ins = self.code[at]
@@ -140,9 +145,9 @@ class Index:
         self, old: Sequence[Instruction], made: Mapping[int, Instruction],
         beside: Sequence[Instruction] = (),
     ) -> bool:  # fmt: skip
-        """Let `made`, by place, stand for `old`; False, and nothing is changed, where the difference could be seen.
+        """Put the instructions `made`, by their places, where `old` were; False, and no change, where results could differ.
 
-        `beside` are instructions that stay and whose reads are known to be of the same values.
+        `beside` are instructions that stay, and that read the same values as the new ones.
         """
         gone = {self.place[ins] for ins in old}
         known = gone | {self.place[ins] for ins in beside}
@@ -172,7 +177,7 @@ class Index:
         return {n for n in before - after if self.writes.get(n, set()) <= gone}
 
     def _keeps_effects(self, old: Sequence[Instruction], made: Mapping[int, Instruction]) -> bool:
-        """Whether random draws stay, and no write lands between a value and its reader."""
+        """Whether all random draws are still made, and no write moves across an instruction that uses the same memory."""
         for ins in old:
             if ins.is_random and ins not in made.values():
                 return False
@@ -191,7 +196,7 @@ class Index:
         return any(low <= at <= high for at in used - {a, b, *but})
 
     def _is_missed(self, slot: Slot, ins: Instruction, gone: set[int]) -> bool:
-        """Whether anybody else needs a value that is not made any more."""
+        """Whether another instruction needs a value that would not be made any more."""
         if not ins.is_view:
             return self.is_seen(slot, gone)
         readers = [self.place[r] for r in self.readers(slot)]
@@ -214,7 +219,7 @@ class Index:
         return not self.is_written(slot, min(at, *places), max(at, *places))
 
     def _makes_alike(self, slot: Slot, at: int, gone: set[int]) -> bool:
-        """Whether nobody misses a value before its new place, or is disturbed by it."""
+        """Whether a value may be made at this place: nobody reads it earlier, and nothing else uses its memory until then."""
         maker = self.maker.get(slot.number)
         if maker is None:
             return slot.storage.number not in self.writes

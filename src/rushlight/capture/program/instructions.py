@@ -33,9 +33,7 @@ class Instruction:
         self.writes = writes  # inputs it changes in place
         self.line = line
         self.several = several  # the kernel answers a tuple, even for one output
-        self.again = (
-            again  # what a checkpoint computes once more has a number, to be computed indeed
-        )
+        self.again = again  # not 0: a checkpoint computes it once more; it must not be merged with the first time
 
     @property
     def name(self) -> str:
@@ -47,7 +45,7 @@ class Instruction:
 
     @property
     def is_view(self) -> bool:
-        """Whether it only looks at its inputs' memory in another way."""
+        """Whether its results are views of its inputs: nothing is computed."""
         if self.writes or not self.outputs:
             return False
         read = {s.storage.number for s in self.reads}
@@ -87,12 +85,14 @@ class Program:
         self.arguments = arguments  # one per tensor argument; a slot may never be read
         self.results = results  # what the caller receives, gradients included
         self.device = device
-        self.handed = len(results)  # how many of them the call itself returns; the rest backward
+        self.handed = len(
+            results
+        )  # how many of them the call itself returns; backward() gives the rest
         self.history: list[tuple[str, int]] = []  # (pass, instructions afterwards)
-        self.origin: dict[str, str] = {}  # kernels that a pass made: which one did
+        self.origin: dict[str, str] = {}  # kernel -> the pass that made it
         self.without: frozenset[str] = frozenset()  # passes that were left out
-        self.index: Any = None  # of match.py, while passes rewrite it
-        self.arena_bytes: int | None = None  # what its buffers take together, once it is lowered
+        self.index: Any = None  # an `Index`, while passes rewrite the program
+        self.arena_bytes: int | None = None  # the size of the arena, once it is lowered
 
     def with_instructions(self, instructions: list[Instruction]) -> Program:
         made = Program(instructions, self.arguments, list(self.results), self.device)
@@ -155,7 +155,7 @@ class Program:
         return sum(_traffic(ins) for ins in self.instructions)
 
     def least_bytes(self) -> int:
-        """Bytes that must move whatever the program: arguments and state once, results once."""
+        """Bytes that any program must move: arguments and state are read once, results written once."""
         touched: dict[int, int] = {}
         for ins in self.instructions:
             if ins.is_view:

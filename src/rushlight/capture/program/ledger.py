@@ -14,7 +14,7 @@ FOREVER = 1 << 62
 
 
 class Lanes(Protocol):
-    """Which lane each instruction runs in (0 is the main one), and before which all come together."""
+    """In which lane each instruction runs (0 is the main one), and before which instructions all lanes wait for each other."""
 
     lane: list[int]
     waits: set[int]
@@ -58,13 +58,13 @@ class Ledger:
         self.results: dict[tuple[int, int], list[int | None]] = {}
 
     def open(self, graph: int, lanes: Lanes) -> None:
-        """A graph begins, which those of lower numbers come before."""
+        """A graph begins; it runs after those with lower numbers."""
         self.lanes[graph], self.begun[graph] = lanes, {}
         self.where = (graph, 0)
         self.begin(0)
 
     def begin(self, at: int) -> None:
-        """An instruction begins; behind the last one, the end of the graph."""
+        """An instruction begins; after the last one this says that the graph ends."""
         self.clock += 1
         graph = self.where[0]
         self.where = (graph, at)
@@ -81,12 +81,12 @@ class Ledger:
         a.last, a.died = self.clock, self.where
 
     def touch(self, a: Asked) -> None:
-        """The instruction at work reads or writes it."""
+        """The current instruction reads or writes it."""
         if a.touched[-1] != self.where:
             a.touched.append(self.where)
 
     def note_results(self, found: list[int | None]) -> None:
-        """Which pieces the results of the instruction at work lie in."""
+        """The pieces in which the results of the current instruction lie."""
         self.results[self.where] = found
 
     def asked_at(self) -> dict[tuple[int, int], list[Asked]]:
@@ -97,7 +97,7 @@ class Ledger:
         return found
 
     def spans(self) -> Spans:
-        """From when to when each piece is in use, of those that may share memory."""
+        """The first and the last moment at which each piece is in use, for those that may share memory."""
         return {a.number: (a.first, self._end(a)) for a in self.asked if not a.own}
 
     def _end(self, a: Asked) -> int:
@@ -107,11 +107,11 @@ class Ledger:
         for graph, at in a.touched:
             if self.lanes[graph].lane[at]:
                 end = max(end, self._together(graph, at))
-        if a.died > max(a.touched):  # used without our knowledge, perhaps in another lane
+        if a.died > max(a.touched):  # it may be used without our knowledge, and in another lane
             end = max(end, self._together(*a.died))
         return end
 
     def _together(self, graph: int, at: int) -> int:
-        """The moment at which the lanes next come together after an instruction began."""
+        """The next moment, after an instruction began, at which the lanes wait for each other."""
         waits = [w for w in self.lanes[graph].waits if w > at]
         return self.begun[graph][min(waits)] if waits else 0

@@ -20,13 +20,14 @@ Made = Mapping[str, Instruction]  # the part at whose place it stands -> the ins
 
 
 class Part(NamedTuple):
-    """One instruction of a pattern: its possible names, and how it hangs together with those before it.
+    """One instruction of a pattern: its possible names, and how it is found from the parts before it.
 
-    `of` says a value: "conv" the first result of that part, "pool.1" its second one, "slope<1" its second
-    input, "add<*" any of its inputs, "a<*|b<*" any of either; of several in a row that of the first part that is
-    there. The part is whoever reads it (as input number `at`) or, for
-    `makes`, whoever made it. `stays`: it is looked at, not replaced. `optional`: it may be missing, which is
-    tried last; `maybe`: only where there is none. `whole_views`: the value may be read in another shape.
+    `of` names a value: "conv" is the first result of that part, "pool.1" its second result, "slope<1" its second
+    input, "add<*" any of its inputs, "a<*|b<*" any input of either. A tuple of such names means the first whose part
+    was found. The part is an instruction that reads this value (as input number `at`) or, with `makes`, the one that
+    made it. `stays`: the part is looked at, but not replaced. `optional`: a match without it is tried last.
+    `maybe`: a match without it is tried only where there is no such instruction. `whole_views`: the value may be
+    read in another shape.
     """
 
     names: tuple[str, ...]
@@ -45,12 +46,12 @@ def first(*names: str, stays: bool = False) -> Part:
 
 
 def reader(*names: str, of: str | tuple[str, ...], at: int | None = None, **how: bool) -> Part:
-    """Whoever reads a value."""
+    """The part that reads a value."""
     return Part(names, (of,) if isinstance(of, str) else of, at, False, **how)
 
 
 def maker(*names: str, of: str | tuple[str, ...], **how: bool) -> Part:
-    """Whoever made a value."""
+    """The part that made a value."""
     return Part(names, (of,) if isinstance(of, str) else of, None, True, **how)
 
 
@@ -84,7 +85,7 @@ def rule(*kernels: Any, **parts: Part) -> Callable[[Answer], Rule]:
 
 
 class Joining:
-    """A pass that is rules alone, one after another; `force` does not ask the device."""
+    """A pass made of rules, one after another; with `force` the device is not asked whether they pay."""
 
     def __init__(self, *rules: Rule, force: bool = False) -> None:
         self.rules, self.force = rules, force
@@ -132,10 +133,17 @@ def _try(
         return False
     beside = [ins for name, ins in found.items() if r.parts[name].stays]
     if made.__class__ is not Instruction:
-        placed = {index.place[found[name]]: ins for name, ins in made.items()}
-        return index.replace(old, placed, beside)
-    places = sorted(index.place[ins] for ins in old)
-    return any(index.replace(old, {at: made}, beside) for at in places)
+        return _put(index, old, {found[name]: ins for name, ins in made.items()}, beside)
+    return any(_put(index, old, {at: made}, beside) for at in sorted(old, key=index.place.get))
+
+
+def _put(
+    index: Index, old: list[Instruction], made: Mapping[Instruction, Instruction], beside: list[Instruction]
+) -> bool:  # fmt: skip
+    """Let instructions stand where parts stood, and say that they come from the same lines."""
+    for part, ins in made.items():
+        ins.line = ins.line or part.line
+    return index.replace(old, {index.place[part]: ins for part, ins in made.items()}, beside)
 
 
 def _matches(index: Index, r: Rule, start: Instruction) -> Iterator[dict[str, Instruction | None]]:
@@ -182,7 +190,7 @@ def _candidates(
 def _values(
     index: Index, part: Part, found: dict[str, Instruction | None]
 ) -> Iterator[tuple[int, Slot]]:
-    """The values that a part may hang on, each with the place where it is known."""
+    """The values from which a part can be found, each with the place where it is known."""
     for alternatives in part.of:
         known = [(text, found.get(re.split("[.<]", text)[0])) for text in alternatives.split("|")]
         for text, ins in known:
@@ -193,7 +201,7 @@ def _values(
 
 
 def _named(ins: Instruction, text: str) -> Sequence[Any]:
-    """The values of an instruction that a pattern means."""
+    """The values of an instruction that a pattern names."""
     given = "<" in text
     slots, which = ins.inputs if given else ins.outputs, text.partition("<" if given else ".")[2]
     return slots if which == "*" else slots[int(which or 0) : int(which or 0) + 1]
@@ -206,17 +214,36 @@ def alike(*operands: Any) -> bool:
     return len(slots) == len(operands) and len(kinds) == 1
 
 
+def same(a: Any, b: Any) -> bool:
+    """Whether two operands are the same slot, or both are none."""
+    return a is b or (a.__class__ is b.__class__ is Slot and a.number == b.number)
+
+
 def other(ins: Instruction, x: Slot) -> Slot | None:
-    """The array beside x in a sum or a product of two; None where there is none."""
+    """The array beside x in a sum or a product of two without options; None where there is none."""
     a, b = ins.inputs
-    beside = b if getattr(a, "number", None) == x.number else a
-    both = {getattr(i, "number", None) for i in (a, b)}
-    return beside if beside.__class__ is Slot and x.number in both else None
+    beside = b if same(a, x) else a if same(b, x) else None
+    return beside if beside.__class__ is Slot and not ins.attrs else None
 
 
 def joined(
-    kernel: Any, inputs: Sequence[Any], attrs: dict[str, Any], outputs: Sequence[Slot], line: str
+    kernel: Any, inputs: Sequence[Any], attrs: dict[str, Any], outputs: Sequence[Slot]
 ) -> Instruction:
     """An instruction that stands for several; it answers a tuple where it has several results."""
     outs = tuple(outputs)
-    return Instruction(kernel, tuple(inputs), attrs, outs, (), line, len(outs) > 1)
+    return Instruction(kernel, tuple(inputs), attrs, outs, (), "", len(outs) > 1)
+
+
+def chain(kernel: Any, head: str, tail: str, **attrs: Any) -> Rule:
+    """The rule that a kernel stands for two in a row: it is given what the head is given, and answers what the tail does.
+
+    `attrs` are the options that the tail must have.
+    """
+
+    @rule(kernel, head=first(head), tail=reader(tail, of="head"))
+    def both(m: Found) -> Instruction | None:
+        if m.tail.attrs != attrs or not alike(*m.head.outputs, *m.tail.outputs):
+            return None
+        return joined(kernel, m.head.inputs, m.head.attrs, m.tail.outputs)
+
+    return both

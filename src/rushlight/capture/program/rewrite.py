@@ -47,7 +47,8 @@ class Renaming:
     What is appended is renamed by what is known so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, program: Program) -> None:
+        self.old, self.once, self.results = program, once_made(program), program.result_storages()
         self.slots: dict[int, Slot] = {}
         self.storages: dict[int, tuple[Storage, int]] = {}
         self.code: list[Instruction] = []
@@ -68,15 +69,27 @@ class Renaming:
         made = Slot(s.number, storage, s.shape, s.dtype, s.strides, offset)
         return self.slot(self._moved.setdefault((s.number, storage.number, offset), made))
 
+    def inputs(self, ins: Instruction) -> tuple[Any, ...]:
+        """What an instruction is given."""
+        return tuple([self.slot(i) if i.__class__ is Slot else i for i in ins.inputs])
+
     def append(self, ins: Instruction) -> None:
         if self.slots or self.storages:
-            inputs = tuple([self.slot(i) if i.__class__ is Slot else i for i in ins.inputs])
             outputs = tuple([self.slot(s) for s in ins.outputs])
             writes = tuple([self.slot(s) for s in ins.writes])
-            ins = ins.replaced(inputs=inputs, outputs=outputs, writes=writes)
+            ins = ins.replaced(inputs=self.inputs(ins), outputs=outputs, writes=writes)
         self.code.append(ins)
 
-    def program(self, program: Program) -> Program:
-        made = program.with_instructions(self.code)
-        made.results = [self.slot(s) for s in program.results]
+    def is_plain(self, ins: Instruction) -> bool:
+        """Whether it only makes values, which stay as they are made and are no results."""
+        numbers = {s.storage.number for s in ins.outputs}
+        alone = numbers <= self.once.keys() and numbers.isdisjoint(self.results)
+        return bool(numbers) and alone and not ins.has_effect
+
+    def program(self) -> Program:
+        """The new program; the old one where nothing was renamed or left out."""
+        if not self.slots and len(self.code) == len(self.old):
+            return self.old
+        made = self.old.with_instructions(self.code)
+        made.results = [self.slot(s) for s in self.old.results]
         return made

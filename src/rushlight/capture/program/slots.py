@@ -87,7 +87,7 @@ class Slot:
         return True
 
     def extent(self) -> tuple[int, int]:
-        """How far below its first element it reaches, and how many bytes it spans."""
+        """How many bytes before its first element its memory begins, and how many bytes it spans."""
         low, high = 0, self.dtype.itemsize
         for n, step in zip(self.shape, self.strides):
             reach = (n - 1) * step

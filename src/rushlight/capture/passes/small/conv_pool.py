@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.door import KERNELS
 from ...joined.convs import CONV_POOL, CONV_POOL_GRAD_INPUT, CONV_POOL_GRADS
 from ...program.instructions import Instruction
 from ...program.match import Found, Joining, first, joined, maker, reader, rule
-
-_CONV_GRADS = KERNELS["conv_grads"]
+from ..epilogues import sums_channels
 
 
 @rule(
@@ -32,36 +30,34 @@ _CONV_GRADS = KERNELS["conv_grads"]
     new_sums=reader("sum", of="spread", maybe=True),
 )
 def _conv_pool(m: Found) -> Any:
-    y, top = m.conv.outputs[0], (m.relu or m.pool).outputs[0]
-    bias_at = "to_bias" if m.to_bias else "new_sums"
+    top, bias_at = (m.relu or m.pool).outputs[0], "to_bias" if m.to_bias else "new_sums"
     to_bias = m.to_bias or m.new_sums
     if not _side_by_side(m.pool) or bool(m.slope) != bool(m.spread and m.relu):
         return None
-    if (m.slope and m.slope.inputs[1] is not top) or (to_bias and not _sums_channels(to_bias)):
+    if (m.slope and m.slope.inputs[1] is not top) or (to_bias and not sums_channels(to_bias)):
         return None
     places = m.new(top.shape, np.uint8, top)
     how = {**m.conv.attrs, "window": m.pool.attrs["kernel"]}
     forward = {**how, "relu": m.relu is not None}
-    made = {"conv": joined(CONV_POOL, m.conv.inputs, forward, (top, places), m.pool.line)}
+    made = {"conv": joined(CONV_POOL, m.conv.inputs, forward, (top, places))}
     if m.spread is None:
-        return [made]
-    g = (m.slope or m.spread).inputs[0]
+        return made
+    g, y = (m.slope or m.spread).inputs[0], m.conv.outputs[0]
     if g.dtype != y.dtype or g.shape != top.shape:
         return None
-    how["y_shape"] = y.shape
 
     def back(kernel: Any, old: Instruction, *more: Any) -> Instruction:
-        given, attrs = (g, places, old.inputs[1]), {**old.attrs, **how}
-        return joined(kernel, given, attrs, (*old.outputs, *more), old.line)
+        attrs = {**old.attrs, **how, "y_shape": y.shape}
+        return joined(kernel, (g, places, old.inputs[1]), attrs, (*old.outputs, *more))
 
     if m.to_input is not None:
         made["to_input"] = back(CONV_POOL_GRAD_INPUT, m.to_input)
     if m.to_weight is None:
-        return [made] if to_bias is None else None
+        return made if to_bias is None else None
     gw = m.to_weight.outputs[0]  # a bias's gradient that nobody asked for has room made for it
     sums = to_bias.outputs[0] if to_bias else m.new(gw.shape[:1], gw.dtype, gw)
     both = back(CONV_POOL_GRADS, m.to_weight, sums)
-    return [{**made, "to_weight": both}, *([{**made, bias_at: both}] if to_bias else [])]
+    return [{**made, at: both} for at in ("to_weight", *([bias_at] if to_bias else []))]
 
 
 def _side_by_side(pool: Instruction) -> bool:
@@ -74,19 +70,4 @@ def _side_by_side(pool: Instruction) -> bool:
     )  # fmt: skip
 
 
-def _sums_channels(ins: Instruction) -> bool:
-    """Whether a sum is the bias's gradient."""
-    how = ins.attrs
-    return set(how.get("dim") or ()) == {0, 2, 3} and not how.get("keepdim") and len(how) == 2
-
-
-@rule(_CONV_GRADS, grad=first("conv_grad_weight"), sums=reader("sum", of="grad<0"))
-def _conv_grads(m: Found) -> Any:
-    if not _sums_channels(m.sums):
-        return None
-    outs = (*m.grad.outputs, *m.sums.outputs)
-    return joined(_CONV_GRADS, m.grad.inputs, m.grad.attrs, outs, m.grad.line)
-
-
 join_conv_pools = Joining(_conv_pool)
-join_conv_grads = Joining(_conv_grads)

@@ -16,7 +16,7 @@ from ...program.match import Found, Joining, first, joined, maker, reader, rule
     back=reader("mm", "mm_masked", "linear_backward", of="loss.1", at=0),
 )  # fmt: skip
 def _head(m: Found) -> Any:
-    (x, w, _), (loss, g), line = m.layer.inputs, m.loss.outputs, m.loss.line
+    (x, w, _), (loss, g) = m.layer.inputs, m.loss.outputs
     whole = m.back.name == "linear_backward"
     if any(a is not b for a, b in zip(m.back.inputs[1:], (x, w) if whole else (w,))):
         return None
@@ -26,13 +26,11 @@ def _head(m: Found) -> Any:
     made = []
     for logits in ((), m.layer.outputs):  # handed out as well where somebody else wants them
         attrs = {**m.loss.attrs, "logits": bool(logits)}
-        step = joined(HEAD_STEP, inputs, attrs, (loss, g, gx, *logits), line)
-        if not whole:
-            made.append({"loss": step})
-            continue
-        made.append({"loss": joined(HEAD_WHOLE, inputs, attrs, (loss, gx, *grads, *logits), line)})
-        rest = joined(LINEAR_GRADS, (g, x), {}, grads, m.back.line)
-        made.append({"loss": step, "back": rest})
+        step = {"loss": joined(HEAD_STEP, inputs, attrs, (loss, g, gx, *logits))}
+        if whole:
+            made.append({"loss": joined(HEAD_WHOLE, inputs, attrs, (loss, gx, *grads, *logits))})
+            step["back"] = joined(LINEAR_GRADS, (g, x), {}, grads)
+        made.append(step)
     return made
 
 

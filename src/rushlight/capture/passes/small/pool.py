@@ -29,11 +29,9 @@ def _exchanged(m: Found) -> Any:
     }
     if m.slope is None:
         return made
-    if m.slope.inputs[1] is not m.relu.outputs[0]:
-        return None
     made["spread"] = m.slope.replaced(inputs=(m.spread.inputs[0], pooled), outputs=(masked,))
     made["slope"] = m.spread.replaced(inputs=(masked, moved), outputs=m.slope.outputs)
-    return made
+    return made if m.slope.inputs[1] is m.relu.outputs[0] else None
 
 
 @rule(
