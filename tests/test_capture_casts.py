@@ -68,10 +68,11 @@ def test_what_changes_in_between_is_cast_where_it_was():
     np.testing.assert_allclose(compute(program, x)[0], fn(x).numpy(), rtol=1e-12)
 
 
-def test_few_casts_stay_where_they_are():
-    a = torch.randn(3)
-    program = record(lambda x: x.double() + a.double(), torch.randn(3))
-    assert names(for_gpu(join_casts, program)) == names(program)
+@pytest.mark.parametrize("size, joins", [(3, True), (1 << 21, False)])
+def test_casts_join_where_a_launch_costs_more_than_reading_their_results_later(size, joins):
+    a = torch.zeros(size)
+    program = record(lambda x: x.double() + a.double(), torch.zeros(size))
+    assert ("casts" in names(for_gpu(join_casts, program))) == joins
 
 
 def test_programs_of_the_cpu_are_left_alone():

@@ -6,7 +6,7 @@ chooses between kernels by their sizes asks here, so that another GPU needs othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .processors import multiprocessors
@@ -40,10 +40,10 @@ class Figures(NamedTuple):
     direct: float  # our kernel, however small
     direct_cycles: float  # a microsecond, of the model in small/conv_tiling.py
     direct_weight: float  # the weight's gradients by ours
-    direct_few: (
-        float  # multiplications a microsecond there: a thread for each element of the kernel
-    )
-    direct_many: float  # ... and a block for some images
+    direct_few: float  # multiplications a microsecond of the kernel for few images
+    direct_many: float  # ... and of the one that has a block for some images
+    direct_few_images: int  # up to so many images the first of the two was measured to be quicker
+    direct_few_window: int  # ... and up to so many for each element of a pool's window
     conv: float  # cuDNN's, however small
     conv_term: float  # for every term of a sum
     conv_pixel: float  # for every result of one channel
@@ -63,6 +63,7 @@ H200 = Figures(
     few=1.5, few_bytes=3.4e6, few_weights=0.23e6, few_grads=0.29e6, few_grads_more=0.12e6,
     few_library={"f": 5.5, "t": 5.5, "e": 2.5, "E": 2.5, "d": 5.5}, grads_library=4.0, grads_bytes=2e6,
     direct=1.7, direct_cycles=900.0, direct_weight=5.0, direct_few=1.8e6, direct_many=20e6,
+    direct_few_images=40, direct_few_window=10,
     conv=2.0, conv_term=0.012, conv_pixel=2.5e-4, conv_weight=14.0, conv_weight_pixel=5e-5,
     conv_work=25e6, conv_columns=16, row_major=60e6, channels_last=250e6,
 )  # fmt: skip
@@ -88,6 +89,16 @@ def traffic(ins: Any) -> int:
 def saves(made: Any, parts: Iterable[Any]) -> bool:
     """Whether one kernel that moves `made`'s bytes is quicker than one for each part; what is computed is the same."""
     return moving(traffic(made)) < sum(moving(traffic(p)) for p in parts)
+
+
+def gathering_saves(made: Any, parts: Sequence[Any]) -> bool:
+    """Whether one early (or late) launch for many small kernels is quicker, although its results are then read from memory.
+
+    Results of a kernel that has just run are still in the cache.
+    """
+    f = figures()
+    later = sum(out.nbytes for out in made.outputs) / f.bandwidth
+    return f.launch * (len(parts) - 1) > later
 
 
 def of_library(m: int, n: int, k: int, kind: str) -> float:
@@ -117,6 +128,12 @@ def of_direct_weight(work: float, few: bool) -> float:
     """The gradients of its weight and bias, of so many multiplications; `few` images have a kernel of their own."""
     f = figures()
     return f.direct_weight + work / (f.direct_few if few else f.direct_many)
+
+
+def is_few_images(images: int, window: tuple[int, int]) -> bool:
+    """Whether the kernel for few images is the quicker one for a weight's gradient, behind a pool of such windows."""
+    f = figures()
+    return images <= min(f.direct_few_window * window[0] * window[1], f.direct_few_images)
 
 
 def of_library_conv(pixels: int, terms: int, channels: int) -> float:

@@ -11,8 +11,9 @@ from cupy.cuda import driver
 from ..code.compile import arch
 from ..code.launch import Launch, Result
 from ..code.sources import COUNTERS, NUMBERS, PARTIALS, counter, load, partials
+from ..costs import is_few_images
 from ..processors import multiprocessors
-from .conv_sizes import Shape, few_gradients, fits
+from .conv_sizes import Shape, fits
 from .conv_sizes import forward_shape as forward_shape
 from .conv_sizes import input_shape as input_shape
 from .conv_tiling import Cut, Job, best_cut, taps_tile, weight_tile
@@ -123,7 +124,7 @@ class Weight:
         self.needs_parts = self.needs_counter = True
         made = {**shape.constants(), **_window(spread), "FROM": POOLED if spread else DENSE}
         if taps is None:
-            taps = few_gradients(shape.images, spread or (1, 1))
+            taps = is_few_images(shape.images, spread or (1, 1))
         self.ok = (taps and self._by_taps(made, char, spread)) or self._by_images(made, char)
 
     def _by_taps(self, made: dict[str, int], char: str, spread: tuple[int, int] | None) -> bool:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 
-from ..costs import of_direct, of_direct_weight, of_library_conv, of_library_conv_weight
-from .conv_sizes import Shape, few_gradients
+from ..costs import (
+    is_few_images,
+    of_direct,
+    of_direct_weight,
+    of_library_conv,
+    of_library_conv_weight,
+)
+from .conv_sizes import Shape
 from .conv_tiling import Job, best_cut, taps_tile, weight_tile
 
 DENSE = 1  # how the input of a plain convolution lies: FROM in conv_small.cu
@@ -30,7 +36,7 @@ def forward_pays(
 @lru_cache(4096)
 def weight_pays(shape: Shape, spread: tuple[int, int] = (1, 1), beside: float = 0.0) -> bool:
     """Whether to compute the gradients of weight and bias by our kernel; the shape is the forward one's."""
-    few = few_gradients(shape.images, spread) and taps_tile(shape, spread) is not None
+    few = is_few_images(shape.images, spread) and taps_tile(shape, spread) is not None
     if not few and weight_tile(shape) is None:
         return False
     pixels, terms = shape.images * prod(shape.out), shape.c * prod(shape.kernel)

@@ -6,14 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-_LEAST_WINDOW, _MOST_WINDOW = (
-    4,
-    49,
-)  # kernel elements: fewer are matrix products, more were never measured
-_FEW, _MOST_FEW = (
-    10,
-    40,
-)  # images whose gradients are taken one by one, for every element of a window
+# Elements of a kernel: with fewer a convolution is a matrix product, larger ones were not measured (costs.py).
+_LEAST_WINDOW, _MOST_WINDOW = 4, 49
 
 
 class Shape(NamedTuple):
@@ -42,11 +36,6 @@ def fits(dtype: np.dtype, size: int, w_shape: tuple, dilation: tuple, groups: in
         return False
     window = w_shape[2] * w_shape[3]
     return dilation == (1, 1) and _LEAST_WINDOW <= window <= _MOST_WINDOW and size > 0
-
-
-def few_gradients(images: int, window: tuple[int, int]) -> bool:
-    """Whether one thread a kernel element is quicker than one block an image, as measured."""
-    return images <= min(_FEW * window[0] * window[1], _MOST_FEW)
 
 
 def forward_shape(x: tuple, w: tuple, out: tuple, stride: tuple, padding: tuple) -> Shape:
