@@ -33,7 +33,7 @@ def run(fn: Callable, arguments: list[Any], device: str, wrap: Callable) -> tupl
 def main() -> None:
     emulated_capture.install()
     for name, (fn, *shapes) in row_functions.FUNCTIONS.items():
-        for columns in (33, 768):
+        for columns in (33,) if name == "square" else (33, 768):
             rl.manual_seed(0)
             arguments = [rl.randn(*[columns if n is None else n for n in s]) for s in shapes]
             expected, _ = run(fn, arguments, "cpu", lambda f: f)

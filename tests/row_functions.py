@@ -60,6 +60,12 @@ def likelihood(x: Any, y: Any) -> Any:
     return -(y.exp() * torch.log_softmax(x / 0.7, -1)).sum(-1)
 
 
+def attention_scores(x: Any, mask: Any, bias: Any, padding: Any) -> Any:
+    """Masks and biases of fewer rows than the scores: for all heads, for one head, for one sentence."""
+    x = (x + bias).masked_fill(mask > 1, -1e4) + padding + 0.1 * mask
+    return (x - torch.logsumexp(x, -1, keepdim=True)).exp()
+
+
 # A function, and the shapes of its arguments; None stands for the number of columns.
 FUNCTIONS: dict[str, tuple] = {
     "layer_norm": (layer_norm, (3, 4, None), (None,), (None,)),
@@ -71,6 +77,13 @@ FUNCTIONS: dict[str, tuple] = {
     "masked": (masked, (6, None), (6, None)),
     "square": (square, (None, None)),
     "scores": (scores, (2, 3, 4, None), (2, 3, 4, None)),
+    "attention": (
+        attention_scores,
+        (2, 3, 5, None),
+        (1, 1, 5, None),
+        (1, 3, 1, None),
+        (2, 1, 1, None),
+    ),
     "likelihood": (likelihood, (6, None), (6, None)),
     "one row": (layer_norm, (1, None), (None,), (None,)),
 }

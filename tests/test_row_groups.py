@@ -8,8 +8,8 @@ import pytest
 import row_functions
 import rushlight as torch
 from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
-from rushlight.capture.joined.row_group import COLUMN, FULL, ONE, ROW
-from rushlight.capture.passes.rows import kind_of
+from rushlight.capture.joined.row_group import COLUMN, FULL, ONE, ROW, SOME
+from rushlight.capture.passes.rows import kind_of, turn_of
 from rushlight.capture.program.slots import MADE, Slot, Storage
 from rushlight.runtime.cpu import joins as cpu_joins
 from rushlight.runtime.cuda import joins as cuda_joins
@@ -121,12 +121,28 @@ def slot(shape, strides=None, dtype="float32"):
         (slot((2, 3, 8), (4, 8, 48)), None),  # another order
         (slot((2, 3, 8), (0, 4, 0)), None),  # rows that share a number
         (slot((3, 1)), None),  # one for some of the rows
-        (slot((3, 8)), None),
+        (slot((3, 8)), SOME),
+        (slot((2, 1, 8)), SOME),
+        (slot((2, 8)), None),
         (slot((8,), (8,)), None),  # every second number
     ],
 )
 def test_what_an_operand_holds(operand, kind):
     assert kind_of(operand, (2, 3, 8)) == kind
+
+
+@pytest.mark.parametrize(
+    ("shape", "turn"),
+    [((7, 1, 1, 8), (15, 7)), ((3, 5, 8), (1, 15)), ((3, 1, 8), (5, 3)), ((7, 1, 5, 8), None)],
+)
+def test_rows_that_take_turns(shape, turn):
+    assert turn_of(slot(shape), (7, 3, 5, 8)) == turn
+    if turn is not None:
+        every, count = turn
+        numbers = np.arange(np.prod(shape)).reshape(shape)
+        rows = np.broadcast_to(numbers, (7, 3, 5, 8)).reshape(-1, 8)
+        chosen = [numbers.reshape(-1, 8)[i // every % count] for i in range(len(rows))]
+        assert (rows == chosen).all()
 
 
 @needs_compiler

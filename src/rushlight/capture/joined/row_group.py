@@ -2,7 +2,8 @@
 
 Normalisations, softmaxes and losses that somebody wrote out in small pieces become such a kernel. All its arrays have
 rows of the same number of columns; what an operand holds for them is its kind: `FULL` a number for every place,
-`ROW` one for every row, `COLUMN` one for every column, `ONE` a single number.
+`ROW` one for every row, `COLUMN` one for every column, `ONE` a single number, `SOME` fewer rows than there are, which
+take turns (a mask for all heads): row `i` reads row `i // every % count` of them.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from .fused import Step
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
 
-FULL, ROW, COLUMN, ONE = "f", "r", "c", "1"
+FULL, ROW, COLUMN, ONE, SOME = "f", "r", "c", "1", "s"
+LARGE = frozenset((FULL, COLUMN, SOME))  # read by all threads of a row, number by number
 VIEW = "v"  # the kind of a step that only looks at a value in another shape
-REDUCTIONS = frozenset(("sum", "mean", "amax", "amin", "sum_to_size"))
+REDUCTIONS = frozenset(("sum", "mean", "amax", "amin", "sum_to_size", "logsumexp"))
 # Kernels that need all of a row for each of its numbers
 WHOLE_ROWS = frozenset(("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"))
 
@@ -31,12 +33,13 @@ def _body(
     dtypes: tuple[str, ...],
     outs: tuple[int, ...],
     shapes: tuple[tuple[int, ...], ...],
+    turns: tuple[tuple[int, int], ...],
     columns: int,
 ) -> tuple:
     """The steps one after another: what any array library can do.
 
     `kinds` are those of the arrays, `made` and `dtypes` those of the steps, `outs` the steps that others read, `shapes`
-    theirs.
+    theirs; `turns` are `every` and `count` of the arrays, where their rows take turns.
     """
     values: list[Any] = []
     for step in steps:

@@ -13,7 +13,7 @@ from ...runtime.cuda.code.generate import PRELUDE, TYPES
 from ...runtime.cuda.joins import expression_of, row_team
 from ...runtime.door import kernel_for
 from .fused import Step, literal
-from .row_group import COLUMN, FULL, REDUCTIONS, ROW, VIEW, WHOLE_ROWS
+from .row_group import FULL, LARGE, REDUCTIONS, ROW, SOME, VIEW, WHOLE_ROWS
 
 _ROWS_PER_BLOCK = 4  # where a warp has a row
 
@@ -74,7 +74,7 @@ def _operand(kind: str, value: Any, kinds: str, made: str) -> str:
     if kind == "number":
         return literal(value)
     if kind == "in":
-        return f"a{value}[e]" if kinds[value] in (FULL, COLUMN) else f"a{value}"
+        return f"a{value}[e]" if kinds[value] in LARGE else f"a{value}"
     return f"v{value}[e]" if made[value] == FULL else f"v{value}"
 
 
@@ -104,7 +104,31 @@ def _rounded(text: str, dtype: str) -> str:
     return f"widen(narrow(To<{kind}>(), {text}))"
 
 
+def _largest(number: int, operand: str) -> list[str]:
+    """The largest number of a row, as m followed by the step's number."""
+    return [
+        f"    T b{number} = T(-inf_of<T>());",
+        f"    EACH if (THERE(e)) b{number} = top(b{number}, T({operand}));",
+        f"    const T m{number} = team(b{number}, [](T a, T b) {{ return top(a, b); }});",
+    ]
+
+
+def _log_sum(number: int, operand: str, dtype: str) -> list[str]:
+    """The logarithm of a sum of exponentials; a row whose largest number is infinite is not moved by it."""
+    n = number
+    value = f"log(team(r{n}, [](T a, T b) {{ return a + b; }})) + c{n}"
+    return [
+        *_largest(n, operand),
+        f"    const T c{n} = fabs(m{n}) == T(inf_of<T>()) ? T(0) : m{n};",
+        f"    T r{n} = T(0);",
+        f"    EACH if (THERE(e)) r{n} += exp(T({operand}) - c{n});",
+        f"    const T v{n} = {_rounded(value, dtype)};",
+    ]
+
+
 def _reduction(number: int, step: Step, operand: str, columns: int, dtype: str) -> list[str]:
+    if step.kernel == "logsumexp":
+        return _log_sum(number, operand, dtype)
     join = _JOINS.get(step.kernel, "a + b")
     value = f"team(r{number}, [](T a, T b) {{ return {join}; }})"
     if step.kernel == "mean":
@@ -134,11 +158,7 @@ def _whole_row(number: int, step: Step, operands: list[str], dtype: str) -> list
     if len(operands) > 1:
         bound += f" const T y = {operands[1]};"
     else:
-        lines = [
-            f"    T b{n} = T(-inf_of<T>());",
-            f"    EACH if (THERE(e)) b{n} = top(b{n}, T({x}));",
-            f"    const T m{n} = team(b{n}, [](T a, T b) {{ return top(a, b); }});",
-        ]
+        lines = _largest(n, x)
         bound += f" const T m = m{n};"
     return [
         *lines,
@@ -159,8 +179,9 @@ def source(shape: Shape, inputs: tuple[tuple[str, str], ...], attrs: dict[str, A
     params += [f"{TYPES[dtypes[o]][0]}* __restrict__ q{i}" for i, o in enumerate(outs)]
     lines = []
     for i, (d, kind) in enumerate(inputs):
-        if kind in (FULL, COLUMN):
-            at = " + row * N" if kind == FULL else ""
+        if kind in LARGE:
+            every, count = attrs["turns"][i]
+            at = {FULL: " + row * N", SOME: f" + row / {every} % {count} * N"}.get(kind, "")
             lines += [f"    {_type(d)} a{i}[HELD];", f"    read(p{i}{at}, a{i}, lane);"]
         else:
             lines.append(f"    const auto a{i} = widen(p{i}[{'row' if kind == ROW else 0}]);")
@@ -228,7 +249,7 @@ def row_group(*arrays: Any, **attrs: Any) -> Any:
     """One launch for all steps."""
     kinds, columns, outs = attrs["kinds"], attrs["columns"], attrs["outs"]
     rows = next(a.size for a, k in zip(arrays, kinds) if k == FULL) // columns
-    aligned = all(a.data.ptr % 16 == 0 for a, k in zip(arrays, kinds) if k in (FULL, COLUMN))
+    aligned = all(a.data.ptr % 16 == 0 for a, k in zip(arrays, kinds) if k in LARGE)
     key = (tuple([a.dtype for a in arrays]), aligned, *sorted(attrs.items()))
     found = _ready.get(key)
     if found is None:
@@ -246,9 +267,9 @@ def row_group(*arrays: Any, **attrs: Any) -> Any:
 
 def _prepared(arrays: tuple, aligned: bool, attrs: dict[str, Any]) -> tuple:
     inputs = tuple([(from_np(a.dtype).name, k) for a, k in zip(arrays, attrs["kinds"])])
-    sizes = [TYPES[d][2] for d, k in inputs if k in (FULL, COLUMN)]
+    sizes = [TYPES[d][2] for d, k in inputs if k in LARGE]
     sizes += [TYPES[attrs["dtypes"][o]][2] for o in attrs["outs"] if attrs["made"][o] == FULL]
-    full = attrs["made"].count(FULL) + sum(k in (FULL, COLUMN) for k in attrs["kinds"])
+    full = attrs["made"].count(FULL) + sum(k in LARGE for k in attrs["kinds"])
     team, held = row_team(attrs["columns"], full)
     pack = max(16 // max(sizes), 1) if aligned else 1
     while pack > 1 and (attrs["columns"] % pack or held % pack):

@@ -7,13 +7,24 @@ their derivatives. A group takes the place of its last member; what reads its va
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...runtime import joins
 from ..joined.fused import Step
-from ..joined.row_group import COLUMN, FULL, ONE, REDUCTIONS, ROW, ROW_GROUP, VIEW, WHOLE_ROWS
+from ..joined.row_group import (
+    COLUMN,
+    FULL,
+    ONE,
+    REDUCTIONS,
+    ROW,
+    ROW_GROUP,
+    SOME,
+    VIEW,
+    WHOLE_ROWS,
+)
 from ..program.index import Index
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
@@ -60,7 +71,24 @@ def kind_of(s: Slot, out: tuple[int, ...]) -> str | None:
     beside = all(n == 1 for n in s.shape[:-1]) and len(s.shape) <= len(out)
     if s.shape and s.shape[-1] == columns and beside and s.strides[-1] == item:
         return COLUMN
-    return None
+    return None if turn_of(s, out) is None else SOME
+
+
+def turn_of(s: Slot, out: tuple[int, ...]) -> tuple[int, int] | None:
+    """How the rows of a smaller operand take turns: (every, count) if row i of the result reads row i // every % count.
+
+    Its dims are those of the result in one run, and 1 before and behind: a mask for all heads, a bias of each head.
+    """
+    shape = (1,) * (len(out) - len(s.shape)) + s.shape
+    if len(shape) != len(out) or not s.dense or shape[-1] != out[-1]:
+        return None
+    own = [d for d in range(len(out) - 1) if shape[d] != 1]
+    if not own or any(shape[d] != out[d] for d in own):
+        return None
+    if any(out[d] != 1 for d in range(own[0], own[-1] + 1) if d not in own):
+        return None
+    every, count = prod(out[own[-1] + 1 : -1]), prod(shape[d] for d in own)
+    return every, count
 
 
 def _reduces_rows(ins: Instruction) -> bool:
@@ -98,6 +126,7 @@ class _Group:
         self.made: set[int] = set()  # storages
         self.reads: dict[int, str] = {}  # slots from outside -> what they hold
         self.read: set[int] = set()  # their storages
+        self.turns: dict[int, tuple[int, int]] = {}  # slots whose rows take turns -> how
         self.passed = 0  # instructions that went by since the last member came
         self.waiting: list[Instruction] = []
         self.later: set[int] = set()  # storages that waiting instructions make
@@ -119,12 +148,19 @@ class _Group:
         made = self.kind(member)
         return made == kind or (kind == ONE and made == ROW and self.rows == 1)
 
+    def turns_alike(self, s: Slot, out: tuple[int, ...]) -> bool:
+        """Whether a smaller operand's rows take turns as they did for the member that read it first."""
+        found = turn_of(s, out)
+        return found is not None and self.turns.setdefault(s.number, found) == found
+
     def operands(self, ins: Instruction, out: tuple[int, ...]) -> dict[int, str] | None:
         """What each slot that a pointwise instruction reads holds; None where one has no name."""
         found: dict[int, str] = {}
         for s in ins.reads:
             kind = kind_of(s, out)
             if kind is None or not self.knows(s, kind):
+                return None
+            if kind == SOME and not self.turns_alike(s, out):
                 return None
             found[s.number] = kind
         return found
@@ -399,6 +435,7 @@ class _Walk:
             "dtypes": tuple([ins.outputs[0].dtype.name for _, ins, _ in group.members]),
             "outs": tuple(outs),
             "shapes": tuple([s.shape for s in results]),
+            "turns": tuple([group.turns.get(s.number, (1, 1)) for s in slots]),
             "columns": group.columns,
         }
         return Instruction(ROW_GROUP, tuple(slots), attrs, results, (), parts[-1].line, True)
