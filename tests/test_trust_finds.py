@@ -182,3 +182,35 @@ def test_arguments_that_pytorch_does_not_take(lib: Any) -> None:
     with pytest.raises(RuntimeError, match="dim 0 appears multiple times"):
         x.squeeze((0, -3))
     assert x.squeeze(()).shape == (1, 2, 1) and x.squeeze([0, 2]).shape == (2,)
+
+
+@BOTH
+def test_a_leaf_that_is_frozen_before_backward_gets_no_gradient(lib: Any) -> None:
+    for freeze in (lambda x: x.requires_grad_(False), lambda x: x.detach_()):
+        x, w = lib.ones(2, requires_grad=True), lib.ones(2, requires_grad=True)
+        y = (x * w * 2).sum()
+        freeze(x)
+        y.backward()
+        assert x.grad is None and w.grad.tolist() == [2.0, 2.0]
+    x = lib.ones(2, requires_grad=True)
+    seen: list[Any] = []
+    x.register_hook(seen.append)
+    y = (x * 2).sum()
+    x.requires_grad_(False)
+    y.backward()
+    assert x.grad is None and len(seen) == 1  # hooks of the tensor are called all the same
+    y = (x.requires_grad_() * 3).sum()
+    x.requires_grad_(False).requires_grad_()
+    y.backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+@BOTH
+def test_a_parameter_whose_view_is_changed_without_recording_stays_one(lib: Any) -> None:
+    for change in ("t_", "squeeze_", "transpose_", "unsqueeze_"):
+        p = lib.nn.Parameter(lib.ones(2, 3))
+        with lib.no_grad():
+            getattr(p, change)(*{"transpose_": (0, 1), "unsqueeze_": (0,)}.get(change, ()))
+        assert p.requires_grad and p.is_leaf
+        (p * 2).sum().backward()
+        assert p.grad.shape == p.shape

@@ -132,7 +132,9 @@ class AccumulateGrad(Node):
         leaf = self.leaf()
         g = gs[0]
         gs[0] = None  # so that the gradient's only owner is this frame, and its array can be taken
-        if leaf is not None and g is not None:
+        if (
+            leaf is not None and g is not None and leaf._edge is not None
+        ):  # else it was frozen since
             with _accumulating:
                 leaf._accumulate(g)
             if self.post_hooks:
@@ -258,7 +260,7 @@ class _Pass:
         for node in list(leaves) if ready is None else ready:
             if self.targets is None and not (node.pre_hooks or node.hooks or node.post_hooks):
                 leaf, g = node.leaf(), leaves.pop(node)
-                if leaf is not None:
+                if leaf is not None and leaf._edge is not None:  # None: it was frozen since
                     with _accumulating:
                         leaf._accumulate(g)
                 continue
@@ -355,6 +357,8 @@ class _Probe:
     """A leaf that only counts the references to what it is given, as `Tensor._accumulate` does."""
 
     __slots__ = ("__weakref__", "count")
+
+    _edge = ()  # not frozen
 
     def _accumulate(self, g: Any) -> None:
         self.count = getrefcount(g)

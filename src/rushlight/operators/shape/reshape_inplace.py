@@ -8,6 +8,7 @@ from typing import Any
 from ...core.inplace import bump, check_writable
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.thread import here
 from .strided import as_strided
 from .views import squeeze, t, transpose, unsqueeze
 
@@ -17,7 +18,8 @@ def _show_as(x: Tensor, v: Tensor) -> Tensor:
     if v is x:
         return x
     x._a = v._a
-    x._edge = v._edge
+    if v._edge is not None or x._edge is None or here.grad:
+        x._edge = v._edge  # without recording, a parameter stays one
     bump(x)
     if x._ext is not None and x._ext.base is not None:
         x._ext.spec = v._ext.spec
