@@ -50,6 +50,13 @@ def _get_tracing_state() -> None:
     return None
 
 
+def _is_tracing() -> bool:
+    """Whether `jit.trace` is recording this line."""
+    from .jit import is_tracing
+
+    return is_tracing()
+
+
 def _log_api_usage_once(event: str) -> None:
     """A count for PyTorch's makers; nothing is counted here."""
 

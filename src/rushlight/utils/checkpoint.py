@@ -27,9 +27,15 @@ from ..runtime import devices
 from ..runtime.devices import open_streams
 from ..runtime.door import KERNELS, Kernel, listening, run
 from ..runtime.thread import here
+from ._selective_checkpoint import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = [
-    "CheckpointError", "checkpoint", "checkpoint_sequential", "get_device_states", "noop_context_fn",
+    "CheckpointError", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint", "checkpoint_sequential",
+    "create_selective_checkpoint_contexts", "get_device_states", "noop_context_fn",
     "set_device_states",
 ]  # fmt: skip
 

@@ -10,6 +10,7 @@ from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
 from ...runtime.thread import settle
+from ..made_of.spelling import axis_for_dim
 from ..shape.windows import unwindow
 from .brackets import is_position
 from .indexing import index_grad, put
@@ -120,6 +121,7 @@ def _size_along(x: Tensor, dim: int) -> int:
 
 
 @public()
+@axis_for_dim
 def gather(
     input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None
 ) -> Tensor:  # noqa: A002
@@ -183,6 +185,7 @@ def check_scatter(x: Tensor, dim: int, index: Tensor, src: Any, name: str = "sca
 
 
 @public(inplace=True)
+@axis_for_dim
 def scatter(
     input: Tensor,
     dim: int,
@@ -233,6 +236,7 @@ def _scatter_reducing(x: Tensor, dim: int, index: Tensor, source: Any, reduce: s
 
 
 @public(inplace=True)
+@axis_for_dim
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
     """A copy with values added at positions along a dimension; repeated positions add up.
 
@@ -252,6 +256,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any
 
 
 @public()
+@axis_for_dim
 def take_along_dim(
     input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None
 ) -> Tensor:  # noqa: A002
@@ -299,6 +304,7 @@ def slots_at(dim: int) -> tuple[int, ...]:
 
 
 @public()
+@axis_for_dim
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
     """The slices at some positions of a dimension, as a copy.
 

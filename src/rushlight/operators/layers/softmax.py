@@ -14,6 +14,7 @@ from ..made_of.guards import FLOATS, unsupported
 from ..made_of.pointwise import same_meta
 from ..made_of.precision import in_float32
 from ..made_of.reference import by_reference
+from ..made_of.spelling import axis_for_dim
 from ..memory.casting import cast_to
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def _along(op: Op, name: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
 
 
 @public()
+@axis_for_dim
 def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
     """Turn scores into shares that sum to 1: exp(x), divided by its sum along `dim`.
 
@@ -98,6 +100,7 @@ def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> T
 
 
 @public()
+@axis_for_dim
 def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed so that nothing overflows.
 

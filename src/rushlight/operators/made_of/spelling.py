@@ -27,3 +27,22 @@ def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
         return fn(*args, **kwargs)
 
     return call
+
+
+def axis_for_dim(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function with `dim` be called with `axis=` as well."""
+
+    @wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if "axis" in kwargs:
+            kwargs["dim"] = kwargs.pop("axis")
+        return fn(*args, **kwargs)
+
+    return call
+
+
+def needed(name: str, axis: Any) -> int:
+    """`axis` for a `dim` that was not given."""
+    if axis is None:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
+    return axis

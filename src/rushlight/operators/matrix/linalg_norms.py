@@ -9,6 +9,7 @@ from ...base.dtypes import as_dtype
 from ...base.shapes import wrap_dim
 from ...core.public import into, public
 from ...core.tensor import Tensor
+from ..made_of.spelling import numpy_names
 from ..reduce.vector_norm import vector_norm
 from .linalg_rules import check_floating, check_square
 from .linalg_solve import inv
@@ -73,6 +74,7 @@ def _matrix_norm(x: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) ->
 
 
 @public("linalg")
+@numpy_names
 def norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None,
     dtype: Any = None,

@@ -11,6 +11,7 @@ from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
 from ..made_of.promotion import promote
+from ..made_of.spelling import axis_for_dim
 from ..pointwise.arithmetic import conj
 from .matmul import dot, matmul, mm
 
@@ -253,6 +254,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None
 
 
 @public()
+@axis_for_dim
 def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Any = None) -> Tensor:
     """The cross product of vectors with three elements.
 

@@ -9,6 +9,7 @@ from ...base import dtypes
 from ...base.shapes import wrap_dim
 from ...core.public import into, public
 from ...core.tensor import Tensor
+from ..made_of.spelling import axis_for_dim
 from ..memory.casting import cast_to
 from ..shape.join import cat
 
@@ -20,6 +21,7 @@ def _between(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 
 @public()
+@axis_for_dim
 def diff(
     input: Tensor,
     n: int = 1,

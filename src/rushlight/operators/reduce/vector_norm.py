@@ -12,6 +12,7 @@ from ...core.op import Op
 from ...core.public import NAMESPACES, into, public
 from ...core.tensor import Tensor
 from ..made_of.precision import in_float32
+from ..made_of.spelling import numpy_names
 from ..memory.casting import cast_to
 from .sums import Dims, add_up, keep, result_shape
 
@@ -100,6 +101,7 @@ def _check_dtype(x: Tensor, dtype: Any) -> Tensor:
 
 
 @public("linalg")
+@numpy_names
 def vector_norm(
     x: Tensor,
     ord: float = 2,

@@ -65,12 +65,13 @@ def same_dtype(tensors: list[Tensor]) -> list[Tensor]:
 
 
 @public("torch", aliases=("concat", "concatenate"))
-def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
+def cat(tensors: Any, dim: int = 0, *, out: Any = None, axis: Any = None) -> Tensor:
     """Tensors put one after the other along a dimension they have.
 
     Args:
         tensors: a list of tensors whose other dimensions are equal.
         dim: the dimension.
+        axis: the same by NumPy's name.
 
     Raises:
         RuntimeError: if the shapes do not fit, or the list is empty.
@@ -81,6 +82,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
         (tensor([[1, 2],
                 [1, 2]]), tensor([[1, 2, 1, 2]]))
     """
+    dim = dim if axis is None else axis
     xs = tensor_list(tensors, "cat")
     if not xs:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -131,12 +133,13 @@ def _stack_backward(g: Tensor, needs: list[bool], dim: int) -> tuple:
 
 
 @public("torch")
-def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
+def stack(tensors: Any, dim: int = 0, *, out: Any = None, axis: Any = None) -> Tensor:
     """Tensors of one shape put one after the other along a new dimension.
 
     Args:
         tensors: a list of tensors of equal shape.
         dim: the place of the new dimension.
+        axis: the same by NumPy's name.
 
     Raises:
         RuntimeError: if the shapes differ, or the list is empty.
@@ -146,6 +149,7 @@ def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
         tensor([[1, 2],
                 [3, 4]])
     """
+    dim = dim if axis is None else axis
     xs = tensor_list(tensors, "stack")
     if not xs:
         raise RuntimeError("stack expects a non-empty TensorList")

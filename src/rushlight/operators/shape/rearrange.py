@@ -10,6 +10,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ..index.brackets import is_position
 from ..made_of.checks import check_values
+from ..made_of.spelling import axis_for_dim
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -100,6 +101,7 @@ def _tile_method(self: Tensor, *dims: Any) -> Tensor:
 
 
 @public()
+@axis_for_dim
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:  # noqa: A002

@@ -21,6 +21,7 @@ from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
 from ...runtime.thread import GRAD, PARTS, here
 from ..made_of.guards import invalid_arguments
+from ..made_of.spelling import axis_for_dim, needed
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -237,6 +238,7 @@ def ravel(input: Tensor) -> Tensor:  # noqa: A002
 
 
 @public()
+@axis_for_dim
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:  # noqa: A002
     """Split one dimension into several.
 
@@ -426,11 +428,12 @@ _squeeze.derivative(x=lambda g, x_shape: reshape(g, x_shape))
 
 
 @public()
-def unsqueeze(input: Tensor, dim: int) -> Tensor:  # noqa: A002
+def unsqueeze(input: Tensor, dim: int | None = None, *, axis: Any = None) -> Tensor:  # noqa: A002
     """A new dimension of size 1.
 
     Args:
         dim: its place; negative ones count from the end.
+        axis: the same by NumPy's name.
 
     Example:
         >>> torch.tensor([1, 2]).unsqueeze(1)
@@ -438,7 +441,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:  # noqa: A002
                 [2]])
     """
     shape = input._a.shape
-    at = wrap_dim(dim, len(shape) + 1)
+    at = wrap_dim(needed("unsqueeze", axis) if dim is None else dim, len(shape) + 1)
     return _unsqueeze(input, dim=at)
 
 
@@ -468,17 +471,19 @@ def _given(name: str, input: Tensor, dim: Any) -> Any:
 
 
 @public()
-def squeeze(input: Tensor, dim: Any = ALL) -> Tensor:  # noqa: A002
+def squeeze(input: Tensor, dim: Any = ALL, *, axis: Any = None) -> Tensor:  # noqa: A002
     """The dimensions of size 1 left out.
 
     Args:
         dim: leave out only these, where their size is 1; all if not given.
+        axis: the same by NumPy's name.
 
     Example:
         >>> torch.zeros(1, 3, 1).squeeze().shape, torch.zeros(1, 3, 1).squeeze(0).shape
         (torch.Size([3]), torch.Size([3, 1]))
     """
     shape = input._a.shape
+    dim = dim if axis is None else axis
     if dim is ALL:
         wanted = list(range(len(shape)))
     elif dim.__class__ is int:

@@ -9,6 +9,7 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ..made_of.spelling import axis_for_dim
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -58,6 +59,7 @@ _ALL = (None, None, None)
 
 
 @public()
+@axis_for_dim
 def select(input: Tensor, dim: int, index: int) -> Tensor:  # noqa: A002
     """The slice at one position of a dimension, as a view without that dimension.
 
@@ -85,6 +87,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:  # noqa: A002
 
 
 @public()
+@axis_for_dim
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa: A002
     """A range of a dimension, as a view.
 

@@ -13,6 +13,7 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor, wrap
+from ..made_of.spelling import axis_for_dim
 from . import fft_grid  # noqa: F401 - defines frequencies and shifts
 
 if TYPE_CHECKING:
@@ -219,6 +220,7 @@ def _c2r(x: Tensor, dims: Dims, sizes: Dims, norm: Any, name: str) -> Tensor:
 
 
 @public("fft")
+@axis_for_dim
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
         out: Any = None) -> Tensor:  # fmt: skip
     """The discrete Fourier transform along a dimension.
@@ -240,6 +242,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
 
 
 @public("fft")
+@axis_for_dim
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
          out: Any = None) -> Tensor:  # fmt: skip
     """The inverse of `fft`.
@@ -260,6 +263,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
 
 
 @public("fft")
+@axis_for_dim
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
          out: Any = None) -> Tensor:  # fmt: skip
     """The Fourier transform of a real signal: the half of it that says everything.
@@ -279,6 +283,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
 
 
 @public("fft")
+@axis_for_dim
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
     """The inverse of `rfft`: a real signal.
@@ -299,6 +304,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, 
 
 
 @public("fft")
+@axis_for_dim
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
          out: Any = None) -> Tensor:  # fmt: skip
     """The real spectrum of a signal of which one half is given, because the other is its mirrored conjugate.
@@ -316,6 +322,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
 
 
 @public("fft")
+@axis_for_dim
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
     """The inverse of `hfft`.
@@ -333,6 +340,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, 
 
 
 @public("fft")
+@axis_for_dim
 def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
          out: Any = None) -> Tensor:  # fmt: skip
     """The Fourier transform over several dimensions.
@@ -352,6 +360,7 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 
 
 @public("fft")
+@axis_for_dim
 def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
     """The inverse of `fftn`.
@@ -371,6 +380,7 @@ def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 
 
 @public("fft")
+@axis_for_dim
 def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
     """The Fourier transform of a real signal over several dimensions; of the last one only a half is needed.
@@ -389,6 +399,7 @@ def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 
 
 @public("fft")
+@axis_for_dim
 def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
            out: Any = None) -> Tensor:  # fmt: skip
     """The inverse of `rfftn`: a real signal.
@@ -413,6 +424,7 @@ _FLIPPED = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
 @public("fft")
+@axis_for_dim
 def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
     """As `hfft`, over several dimensions: the real spectrum of a signal given by half of its last dimension.
@@ -430,6 +442,7 @@ def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 
 
 @public("fft")
+@axis_for_dim
 def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
            out: Any = None) -> Tensor:  # fmt: skip
     """The inverse of `hfftn`.

@@ -8,6 +8,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ..create.filled import ones, zeros
 from ..image.padding import pad
+from ..made_of.spelling import axis_for_dim
 from ..pointwise.complex import view_as_real
 from .fft import fft, ifft, irfft, rfft
 
@@ -174,6 +175,7 @@ def _added(frames: Tensor, total: int, hop: int) -> Tensor:
 
 
 @public(inplace=True)
+@axis_for_dim
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Any = None) -> Tensor:
     """Slices along a dimension made shorter, where their norm is too large.
 
