@@ -100,6 +100,15 @@ class Distribution:
         new._batch_shape = batch
         return new
 
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        """An empty object of this kind; a subclass with an `__init__` of its own has to write `expand`, too."""
+        if _instance is None and type(self).__init__ is not cls.__init__:
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
+                "define a custom .expand() method."
+            )
+        return type(self).__new__(type(self)) if _instance is None else _instance
+
     def _twin(self, instance: Any = None) -> Any:
         """An object of the same kind that holds what this one holds."""
         new = type(self).__new__(type(self)) if instance is None else instance
