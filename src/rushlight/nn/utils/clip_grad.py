@@ -22,7 +22,12 @@ __all__ = [
 def _gradients(parameters: Any) -> list[Tensor]:
     if isinstance(parameters, Tensor):
         parameters = [parameters]
-    return [p.grad for p in parameters if p.grad is not None]
+    return [g for g in [p.grad for p in parameters] if g is not None]
+
+
+def _is_spread(t: Tensor) -> bool:
+    """Whether a tensor lies on several ranks; a plain one is not asked: what it lacks is looked for everywhere."""
+    return t.__class__ is not Tensor and hasattr(t, "full_shape")
 
 
 def get_total_norm(
@@ -53,7 +58,7 @@ def get_total_norm(
     strange = [t for t in tensors if not isinstance(t, Tensor)]
     if strange:
         raise not_a_tensor("get_total_norm", "tensors", 1, strange[0])
-    if any(hasattr(t, "full_shape") for t in tensors):
+    if any(_is_spread(t) for t in tensors):
         from ...distributed.tensor.norms import norm_over_ranks
 
         total = norm_over_ranks(tensors, norm_type, get_total_norm)
@@ -99,8 +104,8 @@ def clip_grads_with_norm_(
         tensor([0.6000, 0.8000])
     """
     found: list[Any] = _gradients(parameters)
-    grads = [g.to_local() if hasattr(g, "full_shape") else g for g in found]
-    if hasattr(total_norm, "full_shape"):
+    grads = [g.to_local() if _is_spread(g) else g for g in found]
+    if _is_spread(total_norm):
         total_norm = total_norm.full_tensor()  # type: ignore[attr-defined]
     with no_grad():
         if grads and not total_norm.dim() and one_kind([*grads, total_norm]):

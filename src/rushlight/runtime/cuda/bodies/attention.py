@@ -14,6 +14,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from ....base.bounded import Bounded
 from ....base.config import settings
 from ...door import kernel_for
 from ..library.cudnn import Plan, build_first, frontend, handle, refusals, version
@@ -30,7 +31,8 @@ _plans: dict[tuple, Plan | None] = {}
 
 def _rows_dense(a: Any) -> Any:
     """The array with its last dim dense and its address aligned, as cuDNN asks."""
-    if a.strides[-1] != a.itemsize or a.data.ptr & 15 or any(s & 15 for s in a.strides[:-1]):
+    s0, s1, s2, last = a.strides  # [batch, heads, places, numbers of a head]
+    if last != a.itemsize or (a.data.ptr | s0 | s1 | s2) & 15:
         return copied(a)
     return a
 
@@ -40,13 +42,25 @@ def _alike(a: Any, width: int) -> Any:
 
     Heads are mostly views of what a linear layer made; a result in the same order needs no copy before the next layer.
     """
-    shape = (*a.shape[:3], width)
-    order = sorted(range(3), key=lambda d: (-a.strides[d], d))
-    strides, step = [0, 0, 0, a.itemsize], width * a.itemsize
+    key = (a.shape, a.strides, width)
+    found = _laid.get(key)
+    if found is None:
+        found = _laid[key] = _lay(a.shape, a.strides, width, a.itemsize)
+    shape, size, strides = found
+    return cupy.ndarray(shape, a.dtype, cupy.cuda.alloc(size), strides)
+
+
+_laid: dict[tuple, tuple] = Bounded(1024)  # shape, bytes and strides of such memory
+
+
+def _lay(shape: tuple, strides: tuple, width: int, item: int) -> tuple[tuple, int, tuple]:
+    shape = (*shape[:3], width)
+    order = sorted(range(3), key=lambda d: (-strides[d], d))
+    own, step = [0, 0, 0, item], width * item
     for d in reversed(order):
-        strides[d] = step
+        own[d] = step
         step *= shape[d]
-    return cupy.ndarray(shape, a.dtype, cupy.cuda.alloc(step), tuple(strides))
+    return shape, step, tuple(own)
 
 
 def _takes(q: Any, k: Any, v: Any) -> bool:

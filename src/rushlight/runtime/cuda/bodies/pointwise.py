@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import cupy
 
-from ....base.bounded import Bounded
 from ....base.dtypes import finfo, from_np
 from ...door import kernel_for
 from ...thread import here
 from ..code.expressions import TABLE, expression
 from ..code.generate import ARRAY, NUMBER
-from ..code.launch import Result
-from ..code.variants import MANY, THREADS, Plan, compute, number, plan_for
+from ..code.keyed import keyed
+from ..code.variants import MANY, THREADS, Plan, compute, number, plan_for, prepared
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -24,37 +23,10 @@ __all__ = ["compute", "expression"]  # for fused chains and for other families
 ndarray = cupy.ndarray
 
 
-_MOST = 4096  # prepared launches kept per op
-
-
-def _prepared(plan: Plan | None, shape: tuple, n: int, arrays: int) -> Any:
-    """The launch of a plan over contiguous arrays of one shape; False when it takes another way."""
-    if plan is None or not 0 < n < MANY:
-        return False
-    grid = (-(-n // plan.per_block), 1, 1)
-    return plan.flat(plan.vector, "unsigned").prepared(
-        grid, (THREADS, 1, 1), 0, arrays + 1, (Result(0, shape, plan.out),), front=(n,),
-        aligned=tuple(range(1, arrays + 1)),
-    )  # fmt: skip
-
-
 def _unary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
-    """A body for one array and no attributes, with the short way for contiguous memory inlined."""
-    calls: dict[Any, Any] = {}
+    """A body for one array and no attributes."""
 
     def body(x: DeviceArray) -> Any:
-        if x._c_contiguous:
-            key = (x.shape, x.dtype)
-            call = calls.get(key)
-            if call is None:
-                if len(calls) > _MOST:
-                    calls.clear()
-                plan = plan_for(name, (x.dtype,), (ARRAY,))
-                call = calls[key] = _prepared(plan, x.shape, x.size, 1)
-            if call:
-                out = call(x)
-                if out is not NotImplemented:
-                    return out
         out = compute(name, (x,))
         return generic(x) if out is NotImplemented else out
 
@@ -62,40 +34,24 @@ def _unary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _binary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
-    """A body for two operands without attributes."""
-    calls: dict[Any, Any] = {}
+    """A body for two operands without attributes, with the short way beside a number inlined."""
     left: dict[Any, Plan] = {}
 
     def body(x: Any, y: Any) -> Any:
-        if x.__class__ is ndarray and x._c_contiguous:
+        if x.__class__ is ndarray and y.__class__ is not ndarray and x._c_contiguous:
             d = x.dtype
-            if y.__class__ is ndarray:
-                if y._c_contiguous and y.dtype == d:
-                    shape = x.shape
-                    if shape == y.shape:
-                        call = calls.get((shape, d))
-                        if call is None:
-                            if len(calls) > _MOST:
-                                calls.clear()
-                            plan = plan_for(name, (d, d), (ARRAY, ARRAY))
-                            call = calls[shape, d] = _prepared(plan, shape, x.size, 2)
-                        if call:
-                            out = call(x, y)
-                            if out is not NotImplemented:
-                                return out
-            else:
-                plan = left.get(d)
+            plan = left.get(d)
+            if plan is None:
+                plan = plan_for(name, (d, d), (ARRAY, NUMBER))
                 if plan is None:
-                    plan = plan_for(name, (d, d), (ARRAY, NUMBER))
-                    if plan is None:
-                        return generic(x, y)
-                    left[d] = plan
-                p, n = x.data.ptr, x.size
-                if not p & 15 and 0 < n < MANY:
-                    out = ndarray(x.shape, plan.out)
-                    value = number(y, plan.numbers)
-                    plan.go(-(-n // plan.per_block), THREADS, n, out.data.ptr, p, *value)
-                    return out
+                    return generic(x, y)
+                left[d] = plan
+            p, n = x.data.ptr, x.size
+            if not p & 15 and 0 < n < MANY:
+                out = ndarray(x.shape, plan.out)
+                value = number(y, plan.numbers)
+                plan.go(-(-n // plan.per_block), THREADS, n, out.data.ptr, p, *value)
+                return out
         out = compute(name, (x, y))
         return generic(x, y) if out is NotImplemented else out
 
@@ -137,8 +93,10 @@ class _Quick:
         self.name, self.make = name, make
 
     def with_fallback(self, generic: Callable[..., Any]) -> Callable[..., Any]:
-        body = self.make(self.name, generic)
-        return _in_place(self.name, body) if self.name in ("add", "sub", "relu") else body
+        name, body = self.name, self.make(self.name, generic)
+        if name in ("add", "sub", "relu"):
+            return keyed(_in_place(name, body), lambda *arrays: prepared(name, arrays), here)
+        return keyed(body, lambda *arrays: prepared(name, arrays))
 
 
 def _many(name: str) -> Callable[..., Any]:
@@ -242,27 +200,20 @@ def _nan_to_num(x: DeviceArray, *, nan: float, posinf: Any, neginf: Any) -> Any:
     return compute("nan_to_num", (x,), (nan, high, low))
 
 
-_casts: dict[Any, Any] = Bounded(_MOST)  # prepared launches by shape and dtypes
-
-
 def _cast(x: DeviceArray, *, to: Any, source: Any) -> Any:
-    if x._c_contiguous:  # nearly all: a third of an autocast step's kernels are casts
-        key = (x.shape, x.dtype, to)
-        call = _casts.get(key)
-        if call is None:
-            plan = plan_for("cast", (x.dtype,), (ARRAY,), to.name)
-            call = _casts[key] = _prepared(plan, x.shape, x.size, 1)
-        if call:
-            out = call(x)
-            if out is not NotImplemented:
-                return out
     return compute("cast", (x,), (), None, to.name)
 
 
 _SPECIAL: dict[str, Any] = {
     "pow": _pow, "where": _where, "masked_fill": _masked_fill, "clamp": _clamp,
-    "clamp_backward": _clamp_backward, "logit": _logit, "gelu": _gelu, "gelu_grad": _gelu_grad,
-    "round_decimals": _round_decimals, "nan_to_num": _nan_to_num, "cast": _cast,
+    "clamp_backward": _clamp_backward, "logit": _logit,
+    "round_decimals": _round_decimals, "nan_to_num": _nan_to_num,
+    # a third of an autocast step's kernels are casts
+    "cast": keyed(_cast, lambda x, *, to, source: prepared("cast", (x,), to.name)),
+    "gelu": keyed(_gelu, lambda x, *, approximate: prepared(f"gelu:{approximate}", (x,))),
+    "gelu_grad": keyed(
+        _gelu_grad, lambda gy, x, *, approximate: prepared(f"gelu_grad:{approximate}", (gy, x))
+    ),
 }  # fmt: skip
 
 for _name, _body in _SPECIAL.items():

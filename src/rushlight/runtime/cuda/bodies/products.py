@@ -216,11 +216,12 @@ def _of_batches(x: Any, y: Any, flip_x: bool, flip_y: bool) -> Any:
 
 def _side_by_side(x: Any, last: int) -> Any:
     """All dims but the `last` ones as one, in memory of its own where they do not follow each other."""
-    shape, strides = x.shape, x.strides
+    shape = x.shape
     lead = len(shape) - last
-    follow = all(strides[d] == strides[d + 1] * shape[d + 1] for d in range(lead - 1))
-    if not (follow or x._c_contiguous):
-        x = copied(x)
+    if not x._c_contiguous:
+        strides = x.strides
+        if any(strides[d] != strides[d + 1] * shape[d + 1] for d in range(lead - 1)):
+            x = copied(x)
     return x.reshape(prod(shape[:lead]), *shape[lead:])
 
 

@@ -170,6 +170,12 @@ def compute(
     return out
 
 
+def prepared(name: str, operands: tuple, to: str | None = None) -> Any:
+    """The launch that `compute` makes for such arrays, or None where it needs more than the arrays."""
+    ready = _prepare(name, operands, None, to)
+    return None if ready is None else ready.call
+
+
 def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: DeviceArray) -> None:
     start = out.data.ptr
     values = [start]

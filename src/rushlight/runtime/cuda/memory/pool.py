@@ -11,7 +11,7 @@ from cupy.cuda import runtime
 
 from ....base.dtypes import from_np
 from ....base.errors import OutOfMemoryError
-from ..code.launch import forget_idle, idle_bytes
+from ..code.launch import _native, forget_idle, idle_bytes
 from .lost import CUDA_ERRORS, explained
 
 _MIB = 2**20
@@ -32,7 +32,7 @@ class _Gauge:
         self.limit = 0
 
 
-_gauges: dict[int, _Gauge] = {}
+_gauges: dict[int, Any] = {}  # _Gauge, or the one in C that is the allocator, too
 _pool: Any = None
 _single = True
 
@@ -44,7 +44,11 @@ def install() -> None:
     _single = runtime.getDeviceCount() == 1
     for index in range(runtime.getDeviceCount()):
         _gauges[index] = _Gauge()
-    cupy.cuda.set_allocator(_allocate_single if _single else _allocate)
+    if _single and _native is not None:  # the same in C: a step asks hundreds of times
+        _gauges[0] = _native.Gauge(_pool.malloc, _measure, _allocate_single)
+        cupy.cuda.set_allocator(_gauges[0])
+    else:
+        cupy.cuda.set_allocator(_allocate_single if _single else _allocate)
 
 
 def _allocate_single(size: int) -> Any:

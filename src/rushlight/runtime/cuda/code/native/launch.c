@@ -4,7 +4,7 @@
  * 5 to 9 us on a server's slow core: an array made through CuPy's constructor, struct.pack, CuPy's wrapper.
  */
 #define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "gauge.h"
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,7 +48,7 @@ static unsigned long long pretended; /* launches counted instead of made, for to
 static PyObject *name_data, *name_ptr, *name_init, *name_mem, *name_dtype, *name_strides, *name_contiguous;
 static PyObject *stream_holder; /* streams.current: its `ptr` is this thread's stream */
 static PyObject *alloc;         /* cupy.cuda.alloc */
-static PyObject *array_type;    /* cupy.ndarray */
+PyObject *array_type;           /* cupy.ndarray */
 static PyObject *array_new;     /* _ndarray_base.__new__, without the Python layers of ndarray(...) */
 
 static PyObject *bind_thread;   /* gives the calling thread a CUDA context */
@@ -602,10 +602,12 @@ PyMODINIT_FUNC PyInit__launch(void)
     name_strides = PyUnicode_InternFromString("strides");
     name_contiguous = PyUnicode_InternFromString("_c_contiguous");
     spare_ids = PySet_New(NULL);
-    if (PyType_Ready(&CallType) < 0)
+    if (PyType_Ready(&CallType) < 0 || PyType_Ready(&GaugeType) < 0 || PyType_Ready(&KeyedType) < 0 || name_keyed() < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
-    if (module != NULL && PyModule_AddObjectRef(module, "Call", (PyObject *)&CallType) < 0)
+    if (module != NULL && (PyModule_AddObjectRef(module, "Call", (PyObject *)&CallType) < 0 ||
+                           PyModule_AddObjectRef(module, "Gauge", (PyObject *)&GaugeType) < 0 ||
+                           PyModule_AddObjectRef(module, "Keyed", (PyObject *)&KeyedType) < 0))
         Py_CLEAR(module);
     return module;
 }

@@ -1,0 +1,44 @@
+"""A kernel's body with prepared launches in front of it, found by the arrays of a call; in C where that was built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+
+from ....base.bounded import Bounded
+from .launch import _native
+
+_MOST = 512  # kinds of calls kept per kernel
+
+
+def keyed(
+    body: Callable[..., Any], prepare: Callable[..., Any], here: Any = None
+) -> Callable[..., Any]:
+    """The body, which is passed by where `prepare` has a launch for dtypes, shapes, strides and attributes.
+
+    `prepare` is called like the body, once per kind of call, and answers a launch of the arrays alone, or
+    None where the body has to be called. A launch that answers NotImplemented is followed by the body, too.
+    With `here`, a first operand that an in-place operation is about to overwrite goes to the body.
+    """
+    if _native is not None:
+        return _native.Keyed(body, prepare, here)
+    calls: dict[Any, Any] = Bounded(_MOST)
+
+    def call(*arrays: Any, **attrs: Any) -> Any:
+        if all(a.__class__ is cupy.ndarray for a in arrays) and not (
+            here is not None and here.in_place is arrays[0]
+        ):
+            kinds = [(a.shape, a.strides, a.dtype) for a in arrays]
+            key = (*kinds, *[(name, id(value)) for name, value in attrs.items()])
+            found = calls.get(key)
+            if found is None:  # the attributes are kept, so that their ids stay theirs
+                found = calls[key] = (prepare(*arrays, **attrs), attrs)
+            if found[0] is not None:
+                out = found[0](*arrays)
+                if out is not NotImplemented:
+                    return out
+        return body(*arrays, **attrs)
+
+    return call
