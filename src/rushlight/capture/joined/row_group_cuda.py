@@ -186,7 +186,7 @@ def source(shape: Shape, inputs: tuple[tuple[str, str], ...], attrs: dict[str, A
         else:
             lines.append(f"    const auto a{i} = widen(p{i}[{'row' if kind == ROW else 0}]);")
     for number, step in enumerate(steps):
-        operands = [_operand(*o, kinds, made) for o in step.operands]
+        operands = [_operand(kind, value, kinds, made) for kind, value in step.operands]
         kind, dtype = made[number], dtypes[number]
         if kind == VIEW:
             continue
