@@ -91,8 +91,9 @@ def _is_seen(index: Index, at: int, slot: Slot) -> bool:
     """Whether a window on the memory of a slot, made before a place and not that one itself, is used behind it."""
     number, seen = slot.storage.number, list(index.program.results)
     for place in index.reads.get(number, set()) | index.writes.get(number, set()):
-        if place > at:
-            seen += (*index.code[place].reads, *index.code[place].writes)
+        ins = index.code[place]
+        if ins is not None and place > at:
+            seen += (*ins.reads, *ins.writes)
     early = [
         s for s in seen if s.number not in index.maker or index.place[index.maker[s.number]] <= at
     ]

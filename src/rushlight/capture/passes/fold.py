@@ -34,7 +34,9 @@ def fold_constants(program: Program) -> Program:
                 renaming.slots[old.number] = _window(number, given[0].storage, array)
                 continue
             cls = _array_type(old)
-            kept = array if array.__class__ is cls else devices.backend_of_type(cls).asarray(array)
+            kept: Any = (
+                array if array.__class__ is cls else devices.backend_of_type(cls).asarray(array)
+            )
             storage = Storage(number, CONSTANT, kept.nbytes, "folded", kept)
             storage.device = old.storage.device
             renaming.add(old, _window(number, storage, kept))

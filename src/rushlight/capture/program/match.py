@@ -134,7 +134,9 @@ def _try(
     beside = [ins for name, ins in found.items() if r.parts[name].stays]
     if made.__class__ is not Instruction:
         return _put(index, old, {found[name]: ins for name, ins in made.items()}, beside)
-    return any(_put(index, old, {at: made}, beside) for at in sorted(old, key=index.place.get))
+    return any(
+        _put(index, old, {at: made}, beside) for at in sorted(old, key=index.place.__getitem__)
+    )
 
 
 def _put(
