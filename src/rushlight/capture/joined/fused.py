@@ -22,10 +22,8 @@ class Step(NamedTuple):
     attrs: tuple[tuple[str, Any], ...]
 
 
-def _body(
-    xp: ArrayModule, *arrays: Any, steps: tuple[Step, ...], dtype: str, code: bytes = b""
-) -> Any:
-    """The steps one after another: what any array library can do."""
+def values_of(xp: ArrayModule, arrays: Sequence[Any], steps: Sequence[Step]) -> list[Any]:
+    """The values of all steps, one after another: what any array library can do."""
     values: list[Any] = []
     for step in steps:
         given = []
@@ -35,8 +33,13 @@ def _body(
             else:
                 given.append(arrays[value] if kind == "in" else values[value])
         values.append(KERNELS[step.kernel].generic(xp, *given, **dict(step.attrs)))
-    out = values[-1]
-    return out.astype(dtype, copy=False)
+    return values
+
+
+def _body(
+    xp: ArrayModule, *arrays: Any, steps: tuple[Step, ...], dtype: str, code: bytes = b""
+) -> Any:
+    return values_of(xp, arrays, steps)[-1].astype(dtype, copy=False)
 
 
 FUSED = Kernel("fused", _body)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...runtime.door import KERNELS, Kernel
-from .fused import Step
+from ...runtime.door import Kernel
+from .fused import Step, values_of
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -36,20 +36,12 @@ def _body(
     turns: tuple[tuple[int, int], ...],
     columns: int,
 ) -> tuple:
-    """The steps one after another: what any array library can do.
+    """The values of the steps that others read.
 
     `kinds` are those of the arrays, `made` and `dtypes` those of the steps, `outs` the steps that others read, `shapes`
     theirs; `turns` are `every` and `count` of the arrays, where their rows take turns.
     """
-    values: list[Any] = []
-    for step in steps:
-        given = []
-        for kind, value in step.operands:
-            if kind == "number":
-                given.append(value)
-            else:
-                given.append(arrays[value] if kind == "in" else values[value])
-        values.append(KERNELS[step.kernel].generic(xp, *given, **dict(step.attrs)))
+    values = values_of(xp, arrays, steps)
     return tuple([values[i] for i in outs])
 
 
