@@ -98,8 +98,16 @@ class Stream:
 class Event:
     """A mark in a stream."""
 
+    done = True  # outside of captures work is done at once
+
     def __init__(self, block: bool = False, disable_timing: bool = False) -> None:
         self.stream = 0
+
+    def record(self, stream: Any = None) -> None:
+        self.stream = now[0].ptr if stream is None else stream.ptr
+
+    def synchronize(self) -> None:
+        pass
 
 
 class Graph:
@@ -148,6 +156,7 @@ def _zeros(shape: Any, dtype: Any = float) -> Any:
 def install() -> None:
     """Give the emulated GPU streams and graphs."""
     cupy.cuda.Stream, cupy.cuda.Event = Stream, Event
+    cupy.cuda.alloc_pinned_memory = bytearray
     cupy.cuda.get_current_stream = lambda index=0: now[0]
     cupy.zeros = _zeros
     runtime.memcpyAsync = _or_captured(runtime.memcpyAsync)

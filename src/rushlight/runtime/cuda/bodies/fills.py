@@ -11,9 +11,11 @@ from cupy.cuda import runtime
 
 from ....base.bounded import Bounded
 from ...door import kernel_for
+from ...thread import here
 from ..code.compile import kernel, source
 from ..code.geometry import collapse, dense_like
 from ..memory import host_copies as transfer
+from ..memory.staging import is_staged
 from ..memory.streams import current
 from .pointwise import compute
 
@@ -234,6 +236,8 @@ def _move(x: Any, *, to: Any, source: Any, non_blocking: bool) -> Any:
 def _move_up(x: np.ndarray, *, to: Any, source: Any, non_blocking: bool) -> Any:
     if to.type != "cuda":
         return NotImplemented
+    if here.tracer is not None and not non_blocking and is_staged(x):
+        return transfer.staged(x, to.index or 0)
     return transfer.to_device(x, to.index or 0, non_blocking)
 
 

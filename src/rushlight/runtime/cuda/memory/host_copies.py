@@ -10,13 +10,18 @@ import numpy as np
 from cupy.cuda import runtime
 
 from .lost import CUDA_ERRORS, explained
-from .streams import current
+from .staging import Rings
+from .streams import current, current_stream, new_event
 
 _TO_DEVICE, _TO_HOST, _PEER = 1, 2, 3
 _single = runtime.getDeviceCount() == 1
 
 # Host memory that a copy in the background still reads or writes, with the event that ends it.
 _in_flight: deque[tuple[Any, Any]] = deque()
+
+
+# Page-locked buffers that batches of traced loops pass through.
+rings = Rings(lambda *what: pinned_empty(*what), lambda: new_event(False, False))
 
 
 def _address(a: np.ndarray) -> int:
@@ -92,6 +97,25 @@ def to_device(a: np.ndarray, index: int, non_blocking: bool = False) -> cupy.nda
         except CUDA_ERRORS as error:
             raise explained(error) from error
     return out if order is None else out.transpose(order)
+
+
+def staged(a: np.ndarray, index: int) -> cupy.ndarray:
+    """A copy of a gapless host array on GPU `index`, which the GPU fetches when its stream comes to it."""
+    if not _single and runtime.getDevice() != index:
+        with cupy.cuda.Device(index):
+            return staged(a, index)
+    if current_stream(index).is_capturing():  # a graph would read the buffer again, later
+        return to_device(a, index)
+    out = cupy.ndarray(a.shape, a.dtype)
+
+    def copy(buffer: np.ndarray) -> None:
+        runtime.memcpyAsync(out.data.ptr, _address(buffer), a.nbytes, _TO_DEVICE, current.ptr)
+
+    try:
+        rings.send(index, a, copy)
+    except CUDA_ERRORS as error:
+        raise explained(error) from error
+    return out
 
 
 def _dense(a: np.ndarray) -> tuple[np.ndarray, Any]:

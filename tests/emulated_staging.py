@@ -1,0 +1,46 @@
+"""Batches of a traced loop on the (emulated) GPU go through page-locked buffers and arrive; run by test_staging.py.
+
+On a machine with a GPU: PYTHONPATH=src python tests/emulated_staging.py
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+import rushlight as rl
+from rushlight.runtime.cuda.memory import host_copies, staging, streams
+
+
+def emulate() -> None:
+    """Marks and page-locked memory for the emulated GPU, which does everything at once."""
+    import emulated_graphs
+
+    emulated_graphs.install()
+    streams.Event = emulated_graphs.Event
+
+
+def total(traced: bool) -> list[float]:
+    """What arrives of batches whose memory is written again at once."""
+    rl.tracing(traced)
+    told, batch = [], np.empty((64, 512), np.float32)
+    for i in range(11):
+        batch[...] = np.arange(512, dtype=np.float32) * (i + 1)
+        x = rl.from_numpy(batch).to("cuda")
+        batch[...] = -7
+        told.append(x.cpu().numpy().astype(np.float64).sum())
+    rl.tracing(False)
+    return told
+
+
+if __name__ == "__main__":
+    if "emulated_gpu" in sys.modules:
+        emulate()
+    assert total(False) == total(True)
+    ring = host_copies.rings.found[0, 1 << 17]
+    assert len(ring.buffers) == 4 and ring.nbytes == 1 << 17
+    assert not staging.is_staged(np.empty(3)) and not staging.is_staged(
+        np.empty((512, 512))[:, ::2]
+    )
+    print("equal")
