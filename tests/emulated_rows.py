@@ -33,6 +33,8 @@ def run(fn: Callable, arguments: list[Any], device: str, wrap: Callable) -> tupl
 def main() -> None:
     emulated_capture.install()
     for name, (fn, *shapes) in row_functions.FUNCTIONS.items():
+        if name == "attention":  # eager logsumexp is CuPy's, which is not there
+            continue
         for columns in (33,) if name == "square" else (33, 768):
             rl.manual_seed(0)
             arguments = [rl.randn(*[columns if n is None else n for n in s]) for s in shapes]
