@@ -75,6 +75,45 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch, capsys
     assert capsys.readouterr().err == ""
 
 
+ADDED = """
+import sys
+from rushlight.core.op import Op
+from rushlight.core.public import public
+from rushlight.core.tensor import Tensor
+from rushlight.operators.made_of.pointwise import same_meta
+from rushlight.operators.made_of.promotion import promote_unary_float
+from optable import Row, T, call
+exec(open(sys.argv[1]).read())
+import rushlight as torch
+x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+torch.testing.assert_close(softplus_like(x, 2.0), torch.nn.functional.softplus(x, 2.0))
+assert torch.autograd.gradcheck(lambda x: x.softplus_like(beta=2.0), (x,))
+assert softplus_like(torch.ones(2, device="meta")).shape == (2,)
+"""
+
+
+def test_the_op_of_the_contributors_page_works(tmp_path: Path):
+    """In a process of its own: an op without a row would be missed by the op table's test."""
+    ((_, text),) = blocks(ROOT / "CONTRIBUTING.md")
+    (tmp_path / "block.py").write_text(text)
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])
+    done = subprocess.run(
+        [sys.executable, "-c", ADDED, tmp_path / "block.py"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_page_has_code_that_nobody_runs():
+    """The lab's other languages have the English page's code, to the letter."""
+    others = [DOCS / "lab" / f"{language}.md" for language in LAB]
+    run = {*PAGES, *others, ROOT / "CONTRIBUTING.md"}
+    everything = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("src/**/*.md")]
+    assert [str(page) for page in everything if page not in run and blocks(page)] == []
+
+
 def test_pages_have_code():
     for page in PAGES:
         assert blocks(page), page
