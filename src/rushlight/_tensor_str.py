@@ -6,8 +6,9 @@ from typing import Any
 
 from .core import printing
 
-__all__ = ["PRINT_OPTS", "set_printoptions"]
+__all__ = ["PRINT_OPTS", "printoptions", "set_printoptions"]
 
+printoptions = printing.printoptions
 set_printoptions = printing.set_printoptions
 
 

@@ -389,8 +389,8 @@ _GRAPHS = (
 def __getattr__(name: str) -> Any:
     from importlib import import_module  # `from . import` would ask this very function
 
-    if name == "amp":
-        return import_module(f"{__name__}.amp")
+    if name in ("amp", "nvtx", "profiler"):
+        return import_module(f"{__name__}.{name}")
     if name == "StreamContext":
         return stream
     if name in _GRAPHS:
