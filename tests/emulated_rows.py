@@ -10,9 +10,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
 import emulated_capture
+import numpy as np
 
 import row_functions
 import rushlight as rl
+from rushlight.capture.joined import row_group_cuda
+
+draws = np.random.default_rng(0)
 
 
 def run(fn: Callable, arguments: list[Any], device: str, wrap: Callable) -> tuple[list[Any], Any]:
@@ -30,7 +34,27 @@ def run(fn: Callable, arguments: list[Any], device: str, wrap: Callable) -> tupl
     return found[-1], called
 
 
+def alone(name: str, columns: int) -> None:
+    """The row groups that a GPU's answers make of a function on the CPU, each beside its generic body."""
+    fn, *shapes = row_functions.FUNCTIONS[name]
+    rl.manual_seed(0)
+    arguments = [rl.randn(*[columns if n is None else n for n in s]) for s in shapes]
+    row_functions.answer_as_a_gpu(setattr)
+    _, compiled = run(fn, arguments, "cpu", rl.compile)
+    groups = [ins for ins in compiled.program().instructions if ins.name == "row_group"]
+    assert groups
+    for ins in groups:
+        inputs = [np.asarray(draws.standard_normal(s.shape), s.dtype) for s in ins.inputs]
+        there = [rl.tensor(a).to("cuda")._a for a in inputs]
+        own = row_group_cuda.row_group(*there, **ins.attrs)
+        for a, b in zip(own, ins.kernel.generic(np, *inputs, **ins.attrs)):
+            np.testing.assert_allclose(emulated_capture.on_host(a), b, rtol=2e-5, atol=2e-5)
+    print(name, columns, "agrees alone", flush=True)
+
+
 def main() -> None:
+    alone("attention", 33)
+    alone("attention", 256)
     emulated_capture.install()
     for name, (fn, *shapes) in row_functions.FUNCTIONS.items():
         if name == "attention":  # eager logsumexp is CuPy's, which is not there

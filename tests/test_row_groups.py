@@ -11,24 +11,11 @@ from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.capture.joined.row_group import COLUMN, FULL, ONE, ROW, SOME
 from rushlight.capture.passes.rows import kind_of, turn_of
 from rushlight.capture.program.slots import MADE, Slot, Storage
-from rushlight.runtime.cpu import joins as cpu_joins
-from rushlight.runtime.cuda import joins as cuda_joins
-
-_ANSWERS = (
-    "row_step",
-    "row_reduction",
-    "row_columns",
-    "width",
-    "MOST_ROW_INPUTS",
-    "MOST_ROW_STEPS",
-)
 
 
 @pytest.fixture
 def joining(monkeypatch):
-    """The CPU answers as a GPU: its programs get row groups, which the generic body computes."""
-    for name in _ANSWERS:
-        monkeypatch.setattr(cpu_joins, name, getattr(cuda_joins, name), raising=False)
+    row_functions.answer_as_a_gpu(lambda *given: monkeypatch.setattr(*given, raising=False))
 
 
 def calls(fn, arguments, wrap):
