@@ -16,7 +16,8 @@ import rushlight as rl
 from rushlight.distributed import ReduceOp, mpiexec, reduce_op
 from rushlight.distributed.engine_nccl import NcclEngine
 from rushlight.distributed.errors import DistBackendError, DistStoreError
-from rushlight.distributed.launcher.agent import variables
+from rushlight.distributed.launcher.agent import variables, with_local_rank
+from rushlight.distributed.launcher.job import _script
 from rushlight.distributed.launcher.options import parse
 from rushlight.distributed.patience import wait_until
 from rushlight.distributed.store import FileStore, HashStore, PrefixStore, TCPStore
@@ -115,11 +116,12 @@ def test_reductions_of_few_bits_round_once() -> None:
     [
         ("BAND", "float32", RuntimeError),
         ("AVG", "bool", TypeError),
-        ("MAX", "complex64", RuntimeError),
+        ("MAX", "complex64", ValueError),
+        ("PRODUCT", "complex128", ValueError),
     ],
 )
 def test_reductions_without_a_meaning_are_refused(op: str, dtype: str, error: type) -> None:
-    with pytest.raises(error, match=f"ReduceOp.{op}"):
+    with pytest.raises(error, match=f"Red.*Op.*{op}"):
         reduce_op.check(getattr(ReduceOp, op), np.dtype(dtype))
 
 
@@ -185,6 +187,13 @@ def test_options_that_make_no_sense_are_refused(words: list[str], monkeypatch, c
     with pytest.raises(SystemExit):
         parse(words)
     assert "--" in capsys.readouterr().err
+
+
+def test_scripts_of_the_older_launcher_are_told_their_local_rank() -> None:
+    place = mpiexec.Place(3, 4, 1, 2)
+    for more, told in (([], ["--local-rank=1"]), (["--use_env"], [])):
+        command = _script(parse(["--tell-local-rank", *more, "s.py", "x"]))
+        assert with_local_rank(command, place)[-len(told) - 2 :] == ["s.py", *told, "x"]
 
 
 def test_a_ranks_environment_is_torchruns() -> None:
@@ -316,6 +325,38 @@ def test_leaves_with_hooks_are_finished_while_backward_goes_on() -> None:
     w.register_post_accumulate_grad_hook(lambda p: calls.append(p.grad.tolist()))
     (w * 2 + (w * 3) * w).sum().backward()  # three uses: one call, with all of them
     assert calls == [[8.0, 8.0]]
+
+
+def test_checkpoint_keeps_its_nesting_and_is_read_in_part(tmp_path: Path) -> None:
+    from rushlight.distributed import checkpoint
+    from rushlight.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
+
+    net = rl.nn.Linear(2, 1)
+    state = {"net": net, "rows": [{"a.b": rl.ones(2)}, 5], "ids": {7: rl.arange(3)}, "none": {}}
+    checkpoint.save(state, checkpoint_id=tmp_path / "step")
+    dcp_to_torch_save(tmp_path / "step", tmp_path / "whole.pt")
+    found = rl.load(tmp_path / "whole.pt")
+    assert sorted(found) == ["ids", "net", "none", "rows"] and found["rows"][1] == 5
+    assert rl.equal(found["net"]["weight"], net.weight) and found["none"] == {}
+    assert found["rows"][0]["a.b"].tolist() == [1, 1] and found["ids"][7].tolist() == [0, 1, 2]
+    torch_save_to_dcp(tmp_path / "whole.pt", tmp_path / "again")
+    wanted = {"ids": {7: rl.zeros(3, dtype=rl.int64)}, "more": rl.zeros(1), "step": 8}
+    with pytest.raises(RuntimeError, match="Missing key in checkpoint state_dict: more"):
+        checkpoint.load(wanted, checkpoint_id=tmp_path / "again")
+    planner = checkpoint.DefaultLoadPlanner(allow_partial_load=True)
+    checkpoint.load(wanted, checkpoint_id=tmp_path / "again", planner=planner)
+    assert wanted["ids"][7].tolist() == [0, 1, 2] and wanted["more"].tolist() == [0] and wanted["step"] == 8  # fmt: skip
+
+
+def test_a_new_optimiser_has_the_state_that_a_checkpoint_fills() -> None:
+    from rushlight.distributed.checkpoint.state_dict import get_optimizer_state_dict
+
+    net = rl.nn.Linear(2, 1)
+    before = net.weight.tolist()
+    optimizer = rl.optim.AdamW(net.parameters(), lr=0.1)
+    state = get_optimizer_state_dict(net, optimizer)
+    assert sorted(state["state"]) == ["bias", "weight"] and state["param_groups"][0]["lr"] == 0.1
+    assert net.weight.tolist() == before and net.weight.grad is None
 
 
 def test_checkpoint_of_one_process_and_damaged_ones(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ def level(package: str) -> int:
 
 # Imports that point up or aside, each with its reason; a line that is not needed any more fails a test.
 ALLOWED = {
+    "distributed.checkpoint.format_utils -> io.pth": "one file of a checkpoint, under PyTorch's path",
+    "distributed.checkpoint.format_utils -> io.sharded": "the folder it is made from",
     "distributed.checkpoint.saving -> io.sharded": "checkpoints of ranks, under PyTorch's path",
     "distributed.fsdp -> nn.parallel.fsdp": "FullyShardedDataParallel, under PyTorch's path",
     "distributed.fsdp -> nn.parallel.fsdp_options": "its options",

@@ -111,6 +111,26 @@ def operations():
         tell(name, call)
 
 
+def shapes():
+    """Other shapes of what is cut."""
+    if N > 2:
+        return  # PyTorch refuses cuts that are not even
+    mesh = init_device_mesh("cpu", (N,))
+    for kind in (Shard(0), Shard(1), Shard(2), Replicate()):
+        x = distribute_tensor(numbers(4, 6, 8), mesh, [kind])
+        for name, call in {
+            "flat": lambda t: t.flatten(0, 1), "tail": lambda t: t.flatten(1), "all": lambda t: t.flatten(), "view": lambda t: t.view(4, 6, 2, 4),
+            "rows": lambda t: t.reshape(-1, 8), "split": lambda t: t.view(2, 2, 6, 8), "heads": lambda t: t.view(4, 6, 4, 2), "wrong": lambda t: t.view(5, -1),
+        }.items():  # fmt: skip
+            leaf = x.detach().requires_grad_()
+            tell(f"shape {kind} {name}", lambda: call(leaf).full_tensor())
+            if name in ("flat", "rows") and kind != Shard(1):
+                tell(f"placed {kind} {name}", lambda: call(leaf).placements)
+            if name != "wrong":
+                (call(leaf).full_tensor() ** 2).sum().backward()
+                tell(f"gradient {kind} {name}", lambda: leaf.grad.full_tensor())
+
+
 def gradients():
     """Products with parts of matrices have the gradients of one process."""
     mesh = init_device_mesh("cpu", (N,))
@@ -196,6 +216,56 @@ def parallel():
         for key, p in net.named_parameters():
             g = p.grad.full_tensor() if isinstance(p.grad, DTensor) else p.grad
             tell(f"{name} {key}", lambda: g)
+
+
+def squares():
+    """Tensor parallelism inside, fully_shard around it, and a checkpoint of both."""
+    import torch.distributed.checkpoint as dcp
+    from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.tensor.parallel import (  # fmt: skip
+        ColwiseParallel,
+        RowwiseParallel,
+        loss_parallel,
+        parallelize_module,
+    )
+
+    grid = init_device_mesh("cpu", (2, N // 2), mesh_dim_names=("dp", "tp"))
+    plan = {"blocks.*.first": ColwiseParallel(), "blocks.*.second": RowwiseParallel(), "head": ColwiseParallel(use_local_output=False)}  # fmt: skip
+
+    def made():
+        torch.manual_seed(1)
+        net = parallelize_module(Net(), grid["tp"], plan)
+        for block in net.blocks:
+            fully_shard(block, mesh=grid["dp"])
+        fully_shard(net, mesh=grid["dp"])
+        return net, torch.optim.AdamW(net.parameters(), lr=0.01)
+
+    def steps(net, optimizer, seed):
+        torch.manual_seed(seed + grid["dp"].get_local_rank())
+        for _ in range(3):
+            ids = torch.randint(0, 10, (2, 4))
+            with loss_parallel():
+                loss = F.cross_entropy(net(ids).flatten(0, 1), ids.flatten().flip(0))
+                loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            tell("loss", lambda: loss.full_tensor())
+
+    net, optimizer = made()
+    for name, p in net.named_parameters():
+        tell(f"lies {name}", lambda: (p.placements, tuple(p.to_local().shape), tuple(p.shape)))
+    steps(net, optimizer, 10)
+    model, optim = get_state_dict(net, optimizer)
+    dcp.save({"model": model, "optim": optim}, checkpoint_id=f"{sys.argv[2]}.squares")
+    again, other = made()
+    model, optim = get_state_dict(again, other)
+    dcp.load({"model": model, "optim": optim}, checkpoint_id=f"{sys.argv[2]}.squares")
+    set_state_dict(again, other, model_state_dict=model, optim_state_dict=optim)
+    for one, opt in ((net, optimizer), (again, other)):
+        steps(one, opt, 20)
+        for name, p in one.named_parameters():
+            tell(f"weights {name}", lambda: p.full_tensor())
 
 
 def wrap_norms(net):

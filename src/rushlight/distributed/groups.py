@@ -144,9 +144,10 @@ class ProcessGroup:
             if at is None:
                 quiet.append(f"rank {rank} does not answer")
                 continue
-            theirs, last = at.get(self.group_name, (0, "nothing yet"))
+            theirs, last = at.get(self.group_name, (0, ""))
             if theirs < number:
-                missing.append(f"rank {rank} did not come (its last was {last} #{theirs})")
+                before = f"its last was {last} #{theirs}" if theirs else "it has begun nothing yet"
+                missing.append(f"rank {rank} did not come ({before})")
             elif theirs == number and last != doing:
                 missing.append(f"rank {rank} is in {last} instead")
         who = "; ".join(missing + quiet) or "all ranks have come, and it does not end"

@@ -305,7 +305,7 @@ def _check_ranks(ranks: list[int], size: int) -> None:
         )
     for r in ranks:
         if not 0 <= r < size:
-            raise ValueError("The new group's rank should be within the world_size set by init_process_group")  # fmt: skip
+            raise ValueError(f"Rank {r} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})")  # fmt: skip
 
 
 def _local_comm(parent: ProcessGroup, ranks: list[int]) -> Any:

@@ -86,6 +86,9 @@ class ReduceOp:
     def __repr__(self) -> str:
         return f"<RedOpType.{self.kind.name}: {self.kind.value}>"
 
+    def __str__(self) -> str:
+        return f"RedOpType.{self.kind.name}"
+
     def __reduce__(self) -> Any:
         return (ReduceOp, (int(self.kind), self.factor))
 
@@ -130,12 +133,12 @@ def named(op: ReduceOp) -> str:
 def check(op: ReduceOp, dtype: np.dtype) -> None:
     """Refuse what has no meaning for a dtype."""
     kind, of = op.kind, dtype.kind
+    if of == "c" and kind not in (SUM, AVG, PREMUL_SUM):
+        raise ValueError(f"all_reduce does not support {op} on complex tensors")
     if kind in (BAND, BOR, BXOR) and of not in "biu":
         raise RuntimeError(f"Cannot use {named(op)} with non-integral dtype")
     if dtype == np.bool_ and kind in (AVG, PREMUL_SUM):
         raise TypeError(f"Cannot use {named(op)} with Boolean inputs")
-    if of == "c" and kind in (MIN, MAX):
-        raise RuntimeError(f"all_reduce does not support {named(op)} on complex tensors")
     if kind is PREMUL_SUM and op.factor is None:
         raise ValueError(
             "ReduceOp.PREMUL_SUM needs a factor: torch.distributed._make_nccl_premul_sum"

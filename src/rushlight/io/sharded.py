@@ -2,7 +2,8 @@
 
     step-100/
         rank-00000-<key>.bin   raw bytes of this rank's parts, one after the other; each save has its own key
-        index.json             for every name: dtype, whole shape, and parts (offset, shape, file, place)
+        index.json             for every name: dtype, whole shape, and parts (offset, shape, file, place); and by which
+                           keys of nested dicts it was reached
 
 The table is written last, by replacing the old one at once: until then the folder holds what it held before.
 
@@ -127,6 +128,15 @@ class Reader:
         self._fill(entry, name, out, (0,) * out.ndim)
         return from_numpy(out)
 
+    def nested(self) -> dict[Any, Any]:
+        """Everything, in the dicts and lists that were saved."""
+        root: dict[Any, Any] = {}
+        paths = self.index.get("paths", {})
+        for name in self.names():
+            value = self.whole(name) if name in self.index["tensors"] else self.other(name)
+            _put(root, paths.get(name, [name]), value)
+        return _with_lists(root)
+
     def into(self, name: str, offset: tuple[int, ...], target: Tensor) -> None:
         """Fill a tensor with the part of `name` that begins at `offset`."""
         entry = self.index["tensors"].get(name)
@@ -165,6 +175,28 @@ class Reader:
         if len(raw) != part["bytes"]:
             raise RuntimeError(f"{path} is too short: it was cut off")
         return np.frombuffer(raw, dtype).reshape(part["shape"])
+
+
+class _List(dict):
+    """A list that is being put together, by places."""
+
+
+def _put(root: dict[Any, Any], path: list[Any], value: Any) -> None:
+    """Put a value where a path leads; a step in a list stands in brackets."""
+    here = root
+    for step, after in zip(path, [*path[1:], None]):
+        key = step[0] if isinstance(step, list) else step
+        if after is None:
+            here[key] = value
+        else:
+            here = here.setdefault(key, _List() if isinstance(after, list) else {})
+
+
+def _with_lists(tree: Any) -> Any:
+    if not isinstance(tree, dict):
+        return tree
+    made = {key: _with_lists(value) for key, value in tree.items()}
+    return [made[i] for i in sorted(made)] if isinstance(tree, _List) else made
 
 
 def _overlap(

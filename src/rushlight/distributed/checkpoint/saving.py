@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core.tensor import Tensor
 from ...futures import Future
@@ -57,21 +57,33 @@ def _path(checkpoint_id: Any, storage: Any) -> str:
     return os.path.abspath(os.fspath(found))
 
 
-def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:
-    """Nested dicts and lists as one dict of names with dots; objects with a state dict as that."""
+class _Flat(NamedTuple):
+    """A state dict as one table: values by names with dots, and by which keys each was reached."""
+
+    values: dict[str, Any]
+    paths: dict[str, list[Any]]
+
+
+def _flat(tree: Any) -> _Flat:
+    """Nested dicts and lists as one table; objects with a state dict as that."""
+    found = _Flat({}, {})
+    _flatten(tree, "", [], found)
+    return found
+
+
+def _flatten(tree: Any, prefix: str, path: list[Any], found: _Flat) -> None:
     if hasattr(tree, "state_dict") and not isinstance(tree, dict):
         tree = tree.state_dict()
     pairs: Any = None
     if isinstance(tree, dict):
-        pairs = tree.items()
+        pairs = [(key, key if type(key) in (int, str) else str(key), value) for key, value in tree.items()]  # fmt: skip
     elif isinstance(tree, (list, tuple)):
-        pairs = enumerate(tree)
+        pairs = [(i, [i], value) for i, value in enumerate(tree)]  # a list around a place of a list
     if pairs is None or (not tree and prefix):
-        return {prefix: tree}
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        found.update(_flat(value, f"{prefix}.{key}" if prefix else str(key)))
-    return found
+        found.values[prefix], found.paths[prefix] = tree, path
+        return
+    for key, step, value in pairs:
+        _flatten(value, f"{prefix}.{key}" if prefix else str(key), [*path, step], found)
 
 
 def _ranks(process_group: Any, no_dist: bool) -> Any:
@@ -149,7 +161,9 @@ def save(
     flat = _flat(state_dict)
     told: Any
     try:
-        told = write_pieces(final, f"rank-{rank:05d}-{key[0]}.bin", _pieces(flat, rank, size))
+        told = write_pieces(
+            final, f"rank-{rank:05d}-{key[0]}.bin", _pieces(flat.values, rank, size)
+        )
     except OSError as error:  # a full disk of one rank must end the save of all
         told = f"rank {rank}: {error}"
     everyone: list[Any] = [told]
@@ -166,12 +180,12 @@ def save(
         raise RuntimeError(f"the checkpoint {final} was not written: {problem[0]}")
 
 
-def _publish(folder: str, key: str, tables: list[Any], flat: dict[str, Any], problem: str) -> str:
+def _publish(folder: str, key: str, tables: list[Any], flat: _Flat, problem: str) -> str:
     """Rank 0: put the table in its place, or take away what was written; what went wrong."""
     try:
         if not problem:
-            others = {k: packed(v) for k, v in flat.items() if not isinstance(v, Tensor)}
-            publish(folder, merge(tables, others))
+            others = {k: packed(v) for k, v in flat.values.items() if not isinstance(v, Tensor)}
+            publish(folder, {**merge(tables, others), "paths": flat.paths})
             return ""
     except (OSError, RuntimeError) as error:
         problem = str(error)
@@ -218,7 +232,8 @@ def load(
         state_dict: says what is wanted; tensors are filled in place, other values are replaced.
         checkpoint_id: the folder; or
         storage_reader: a `FileSystemReader`.
-        planner, process_group, no_dist: accepted and not needed.
+        planner: a `DefaultLoadPlanner`, which may allow that something is missing.
+        process_group, no_dist: accepted and not needed.
 
     Raises:
         RuntimeError: if the folder has no complete checkpoint, or a name is missing.
@@ -236,42 +251,53 @@ def load(
         True
     """
     reader = Reader(_path(checkpoint_id, storage_reader))
-    _load_into(state_dict, "", reader)
+    _load_into(state_dict, "", reader, bool(getattr(planner, "allow_partial_load", False)))
 
 
-def _load_into(tree: Any, prefix: str, reader: Reader) -> Any:
-    """The value that belongs at a place; tensors are filled where they are."""
-    if isinstance(tree, DTensor):
-        shape, offset = compute_local_shape_and_global_offset(
-            tree.full_shape, tree.device_mesh, tree.placements
-        )
-        _same_shape(prefix, tree.full_shape, reader)
-        if all(shape):
-            reader.into(prefix, offset, tree.to_local().detach())
-        return tree
+def _load_into(tree: Any, prefix: str, reader: Reader, partly: bool) -> Any:
+    """The value that belongs at a place; tensors are filled where they are. `partly`: what is missing stays."""
+
+    def at(key: Any) -> str:
+        return f"{prefix}.{key}" if prefix else str(key)
+
     if isinstance(tree, Tensor):
-        _same_shape(prefix, tuple(tree.shape), reader)
-        reader.into(prefix, (0,) * tree.dim(), tree)
+        if _there(prefix, tree.shape, reader, partly):
+            _fill(tree, prefix, reader)
         return tree
     if hasattr(tree, "load_state_dict"):
-        made = _load_into(tree.state_dict(), prefix, reader)
-        tree.load_state_dict(made)
+        tree.load_state_dict(_load_into(tree.state_dict(), prefix, reader, partly))
         return tree
     if isinstance(tree, dict) and tree:
         for key in list(tree):
-            tree[key] = _load_into(tree[key], f"{prefix}.{key}" if prefix else str(key), reader)
+            tree[key] = _load_into(tree[key], at(key), reader, partly)
         return tree
     if isinstance(tree, (list, tuple)) and tree:
-        return type(tree)([_load_into(v, f"{prefix}.{i}", reader) for i, v in enumerate(tree)])
-    if prefix not in reader.index["others"]:
-        raise RuntimeError(f"Missing key in checkpoint state_dict: {prefix}.")
-    return reader.other(prefix)
+        return type(tree)([_load_into(v, at(i), reader, partly) for i, v in enumerate(tree)])
+    if prefix in reader.index["others"]:
+        return reader.other(prefix)
+    if partly:
+        return tree
+    raise RuntimeError(f"Missing key in checkpoint state_dict: {prefix}.")
 
 
-def _same_shape(name: str, shape: Any, reader: Reader) -> None:
+def _fill(t: Tensor, name: str, reader: Reader) -> None:
+    """A tensor, or this rank's part of one, from what is stored under a name."""
+    if not isinstance(t, DTensor):
+        reader.into(name, (0,) * t.dim(), t)
+        return
+    shape, offset = compute_local_shape_and_global_offset(t.full_shape, t.device_mesh, t.placements)
+    if all(shape):
+        reader.into(name, offset, t.to_local().detach())
+
+
+def _there(name: str, shape: Any, reader: Reader, partly: bool) -> bool:
+    """Whether a tensor of this name and shape is stored."""
     if name not in reader.index["tensors"]:
+        if partly:
+            return False
         raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
     if reader.shape(name) != tuple(shape):
         raise ValueError(
             f"Size mismatch between saved {reader.shape(name)} and current: {tuple(shape)} for {name}"
         )
+    return True

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
+from ...operators.create.like import zeros_like
 from ..groups import group_of
 from ..tensor.dtensor import DTensor, distribute_tensor, spread
 
@@ -139,6 +140,31 @@ def names_of(model: Any) -> dict[int, str]:
     return {id(p): _name(n, model) for n, p in model.named_parameters()}
 
 
+def _with_state(optimizers: Any) -> list[Any]:
+    """The optimisers, each with the state it will have: a new one takes a step of no length.
+
+    So a new run has tensors that a checkpoint can be read into. One that has gradients is left alone.
+    """
+    found = [optimizers] if hasattr(optimizers, "param_groups") else list(optimizers)
+    for optimizer in found:
+        params = [p for group in optimizer.param_groups for p in group["params"]]
+        if optimizer.state or any(p.grad is not None for p in params):
+            continue
+        for p in params:
+            if p.requires_grad:
+                p.grad = zeros_like(p)
+        rates = [group.get("lr") for group in optimizer.param_groups]
+        for group in optimizer.param_groups:
+            if "lr" in group:
+                group["lr"] = group["lr"] * 0
+        optimizer.step()
+        for group, rate in zip(optimizer.param_groups, rates):
+            if rate is not None:
+                group["lr"] = rate
+        optimizer.zero_grad(set_to_none=True)
+    return found
+
+
 def get_optimizer_state_dict(
     model: Any, optimizers: Any, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
@@ -147,7 +173,7 @@ def get_optimizer_state_dict(
     names = names_of(model)
     state: dict[str, Any] = {}
     groups: list[dict[str, Any]] = []
-    for optimizer in [optimizers] if hasattr(optimizers, "param_groups") else list(optimizers):
+    for optimizer in _with_state(optimizers):
         for group in optimizer.param_groups:
             packed = {k: v for k, v in group.items() if k != "params"}
             groups.append({**packed, "params": [names[id(p)] for p in group["params"]]})
@@ -176,7 +202,7 @@ def set_optimizer_state_dict(
     chosen = options or StateDictOptions()
     given = _from_rank0(optim_state_dict) if chosen.broadcast_from_rank0 else optim_state_dict
     names = names_of(model)
-    for optimizer in [optimizers] if hasattr(optimizers, "param_groups") else list(optimizers):
+    for optimizer in _with_state(optimizers):
         optimizer.load_state_dict(to_load(names, optimizer, given))
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...base.config import inherited, launcher
 from .. import mpiexec
 from ..store_server import StoreServer
-from .agent import variables
+from .agent import LOCAL_RANK_WORD, variables, with_local_rank
 from .options import parse
 from .streams import Streams
 
@@ -175,11 +175,12 @@ class _Attempt:
 
 
 def _script(chosen: Any) -> list[str]:
-    """The command of one rank."""
+    """The command of one rank; its agent puts the local rank in where that is asked for."""
+    told = [LOCAL_RANK_WORD] if chosen.tell_local_rank and not chosen.use_env else []
     if chosen.no_python:
-        return [chosen.script, *chosen.args]
+        return [chosen.script, *told, *chosen.args]
     python = [sys.executable, "-m", "rushlight", "run"]
-    return [*python, *(["-m"] if chosen.module else []), chosen.script, *chosen.args]
+    return [*python, *(["-m"] if chosen.module else []), chosen.script, *told, *chosen.args]
 
 
 def _traceback(text: str) -> str:
@@ -248,6 +249,6 @@ def _as_task(chosen: Any) -> int:
     }  # fmt: skip
     made = variables(job, place)
     del made["RUSHLIGHT_LAUNCHER_STORE"]  # rank 0 serves the store
-    command = _script(chosen)
+    command = with_local_rank(_script(chosen), place)
     os.execvpe(command[0], command, inherited(**made))
     return 0

@@ -52,6 +52,12 @@ def parser(program: str = "rushlight launch") -> argparse.ArgumentParser:
     _flag(p, "--standalone", action="store_true", help=argparse.SUPPRESS)
     _flag(p, "--run-path", action="store_true", help=argparse.SUPPRESS)
     _flag(p, "--virtual-local-rank", action="store_true", help=argparse.SUPPRESS)
+    _flag(
+        p, "--use-env", action="store_true", help=argparse.SUPPRESS
+    )  # of torch.distributed.launch
+    _flag(
+        p, "--tell-local-rank", action="store_true", help=argparse.SUPPRESS
+    )  # as its scripts want it
     p.add_argument("script", metavar="SCRIPT", help="what each rank runs")
     p.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="and its arguments")
     return p

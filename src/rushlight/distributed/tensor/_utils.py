@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .moving import rows_of
+from .placement_types import cutting_order
 
 __all__ = ["compute_local_shape_and_global_offset"]
 
@@ -15,7 +16,8 @@ def compute_local_shape_and_global_offset(
     """The shape of this rank's part, and where it begins in the whole tensor."""
     shape, offset = list(global_shape), [0] * len(global_shape)
     where = mesh.get_coordinate()
-    for dim, placement in enumerate(placements):
+    for dim in cutting_order(placements):
+        placement = placements[dim]
         if placement.is_shard():
             first, last = rows_of(shape[placement.dim], mesh.size(dim), where[dim])
             shape[placement.dim] = last - first

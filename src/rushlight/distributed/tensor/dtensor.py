@@ -15,7 +15,7 @@ from ...base.shapes import Size, wrap_dim
 from ...core.overriding import notice
 from ...core.tensor import Tensor, tensor_over
 from .moving import moved, rows_of, whole_gradient
-from .placement_types import Partial, Placement, Replicate, Shard
+from .placement_types import Partial, Placement, Replicate, Shard, _StridedShard
 
 __all__ = ["DTensor", "distribute_tensor", "local_of", "rows_of", "spread"]
 
@@ -245,6 +245,8 @@ class DTensor(Tensor):
 
 def _words(kind: Placement) -> tuple[Any, ...]:
     """A placement in numbers and text, which any reader of files understands."""
+    if isinstance(kind, _StridedShard):
+        return ("strided", kind.dim, kind.split_factor)
     if isinstance(kind, Shard):
         return ("shard", kind.dim)
     return ("partial", kind.reduce_op) if isinstance(kind, Partial) else ("replicate",)
@@ -254,6 +256,8 @@ def _kind(words: Any, ndim: int) -> Placement:
     match words:
         case ("shard", int(dim)) if 0 <= dim < ndim:
             return Shard(dim)
+        case ("strided", int(dim), int(factor)) if 0 <= dim < ndim:
+            return _StridedShard(dim, factor)
         case ("partial", str(reduce_op)):
             return Partial(reduce_op)
         case ("replicate",):
@@ -302,7 +306,7 @@ def _positive(placements: Any, ndim: int) -> tuple[Placement, ...]:
             dim = kind.dim + ndim if kind.dim < 0 else kind.dim
             if not 0 <= dim < ndim:
                 raise AssertionError(f"Sharding dim {kind.dim} greater than tensor ndim {ndim}")
-            kind = Shard(dim)
+            kind = kind if dim == kind.dim else Shard(dim)
         found.append(kind)
     return tuple(found)
 

@@ -14,7 +14,7 @@ from ...core.tensor import Tensor
 from ...operators.create.filled import zeros
 from ..collectives import all_gather_into_tensor, all_reduce, reduce_scatter_tensor
 from ..reduce_op import ReduceOp
-from .placement_types import Partial, Placement, Replicate, Shard
+from .placement_types import Partial, Placement, Replicate, Shard, cutting_order
 
 __all__ = ["moved", "reduced", "rows_of", "summed_back", "whole_gradient"]
 
@@ -152,10 +152,12 @@ def whole_gradient(local: Tensor, shape: Any, mesh: Any, given: Any, own: Any) -
 
 
 def _length(shape: Any, mesh: Any, placements: Sequence[Placement], level: int, dim: int) -> int:
-    """How long a dim of the tensor is for the ranks that dims of the mesh before `level` leave together."""
+    """How long a dim of the tensor is for the ranks that the cuts before that of `level` leave together."""
     length = shape[dim]
     where = mesh.get_coordinate()
-    for i in range(level):
+    for i in cutting_order(placements):
+        if i == level:
+            break
         if placements[i].is_shard(dim):
             first, last = rows_of(length, mesh.size(i), where[i])
             length = last - first
@@ -183,11 +185,15 @@ def moved(
         return local
     if len(differ) == 1 == mesh.ndim and isinstance(kinds[0], Partial) and isinstance(wanted[0], Shard):  # fmt: skip
         return _ReduceScatter.apply(mesh.get_group(0), wanted[0].dim, kinds[0].reduce_op, local)
-    # later dims of the mesh cut what earlier ones left: they are undone first, and done again
-    for level in range(mesh.ndim - 1, differ[0] - 1, -1):
+    # each cut divides what the cuts before it left: from the first that differs they are undone, and done again
+    before, after = cutting_order(given), cutting_order(wanted)
+    same = 0
+    while before[same] == after[same] and given[before[same]] == wanted[before[same]]:
+        same += 1
+    for level in reversed(before[same:]):
         local = _gathered(local, shape, mesh, kinds, level)
         kinds[level] = Replicate()
-    for level in range(differ[0], mesh.ndim):
+    for level in after[same:]:
         kind = wanted[level]
         if isinstance(kind, Shard):
             local = _Cut.apply(mesh.get_group(level), kind.dim, local)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]
@@ -48,11 +49,14 @@ class Shard(Placement):
         return f"S({self.dim})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _StridedShard(Shard):
-    """Cut along a dim that another axis has cut already; libraries ask for its name only."""
+    """Cut along a dim after a later dim of the mesh has cut it: `fully_shard` over what tensor parallelism left."""
 
     split_factor: int = 1
+
+    def __repr__(self) -> str:
+        return f"_StridedShard(dim={self.dim}, sf={self.split_factor})"
 
 
 @dataclass(frozen=True)
@@ -89,3 +93,9 @@ class Partial(Placement):
 
     def __str__(self) -> str:
         return f"P({self.reduce_op})"
+
+
+def cutting_order(kinds: Sequence[Placement]) -> list[int]:
+    """The dims of a mesh in the order in which they cut a tensor."""
+    last = [i for i, kind in enumerate(kinds) if isinstance(kind, _StridedShard)]
+    return [*[i for i in range(len(kinds)) if i not in last], *last]

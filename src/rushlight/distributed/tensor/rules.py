@@ -18,6 +18,7 @@ from .losses import LOSSES
 from .moving import moved, summed_back
 from .placement_types import Partial, Placement, Replicate, Shard
 from .products import PRODUCTS
+from .shapes import SHAPES
 
 __all__ = ["answer", "without_summands"]
 
@@ -75,7 +76,7 @@ def answer(func: Any, args: tuple, kwargs: dict) -> Any:
         return _plainly(func, (local_of(_whole(args[0])), *args[1:]), kwargs)
     if name in RANDOM:
         return _drawn(func, args, kwargs)
-    product: Any = PRODUCTS.get(name)
+    product: Any = PRODUCTS.get(name) or SHAPES.get(name)
     if product is not None:
         found = product(func, *args, **kwargs)
         if found is not NotImplemented:

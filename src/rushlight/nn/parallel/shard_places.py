@@ -8,8 +8,8 @@ import numpy as np
 
 from ...base.device import as_device
 from ...core.tensor import Tensor
-from ...distributed.tensor.dtensor import DTensor, rows_of, spread
-from ...distributed.tensor.placement_types import Replicate, Shard
+from ...distributed.tensor.dtensor import DTensor, local_of, rows_of, spread
+from ...distributed.tensor.placement_types import Replicate, Shard, _StridedShard
 from ...operators.create.filled import empty
 from ..parameter import Parameter
 
@@ -21,7 +21,10 @@ class Place:
 
     def __init__(self, owners: list[tuple[Any, str]], param: Any, layout: Layout, dim: int) -> None:
         self.owners, self.layout, self.dim = owners, layout, dim
-        self.shape = tuple(param.shape)
+        own = (
+            local_of(param) if isinstance(param, DTensor) else param
+        )  # what tensor parallelism left
+        self.shape = tuple(own.shape)
         self.scalar = not self.shape
         turned = (1,) if self.scalar else in_front(self.shape, dim)
         self.rows, self.rest = turned[0], turned[1:]
@@ -29,14 +32,23 @@ class Place:
         per_row = int(np.prod(self.rest, dtype=np.int64)) if self.rest else 1
         self.length = self.each * per_row
         first, last = rows_of(self.rows, layout.group.size(), layout.group.rank())
-        whole = param.detach().reshape(1) if self.scalar else param.detach()
+        whole = own.detach().reshape(1) if self.scalar else own.detach()
+        self.cut_shape = tuple(whole.shape)
         local = whole.narrow(dim, first, last - first).clone()
         if layout.offload:
             local = layout.to_host(local)
-        self.sharded: Any = spread(DTensor, local, layout.mesh, layout.placements(dim), tuple(whole.shape))  # fmt: skip
+        empty_one = whole.narrow(dim, 0, 0).clone()
+        if isinstance(param, DTensor):
+            mesh, kinds = layout.around(param, dim)
+            self.sharded: Any = spread(DTensor, local, mesh, kinds, param.full_shape)
+            self.full: Any = spread(DTensor, empty_one, param.device_mesh, param.placements, param.full_shape)  # fmt: skip
+            self.full._is_param = True
+            self.full.requires_grad_(param.requires_grad)
+        else:
+            self.sharded = spread(DTensor, local, layout.mesh, layout.placements(dim), self.cut_shape)  # fmt: skip
+            self.full = Parameter(empty_one, requires_grad=param.requires_grad)
         self.sharded._is_param = True
         self.sharded.requires_grad_(param.requires_grad)
-        self.full = Parameter(whole.narrow(dim, 0, 0).clone(), requires_grad=param.requires_grad)
         self.hooked = False
         self.kept: Tensor | None = None  # gradients of passes without an exchange, in reduce_dtype
         self.held: Tensor | None = None  # gradients that wait for the all-reduce between replicas
@@ -83,6 +95,23 @@ class Layout:
 
     def placements(self, dim: int) -> tuple[Any, ...]:
         return (Shard(dim),) if self.copies is None else (Replicate(), Shard(dim))
+
+    def around(self, param: Any, dim: int) -> tuple[Any, tuple[Any, ...]]:
+        """Mesh and placements of a parameter that tensor parallelism has cut and this layout cuts again."""
+        mine, theirs = self.mesh, param.device_mesh
+        if mine._root is not theirs._root or mine is theirs:
+            raise ValueError(
+                "FSDP requires the DP and model parallel TP/EP mesh to have the same parent mesh but got: "
+                f"DP's global mesh: {mine._root} TP/EP's global mesh: {theirs._root}"
+            )
+        mesh = mine._root[(*mine.mesh_dim_names, *theirs.mesh_dim_names)]
+        kinds = list(self.placements(dim))
+        factor = 1
+        for i, kind in enumerate(param.placements):
+            factor *= theirs.size(i) if kind.is_shard(dim) else 1
+        if factor > 1:
+            kinds[-1] = _StridedShard(dim, factor)
+        return mesh, (*kinds, *param.placements)
 
     def device(self) -> Any:
         """Where the whole parameters are computed with."""

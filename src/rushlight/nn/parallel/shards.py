@@ -41,7 +41,7 @@ class Shards:
         for owners, param in owned:
             wanted = None if placement is None else placement(param)
             dim = 0 if wanted is None else wanted.dim % max(param.dim(), 1)
-            if dim and param.shape[dim] % self.group.size():
+            if dim and _rows(param, dim) % self.group.size():
                 raise NotImplementedError(
                     f"FSDP does not support uneven sharding on dim {dim}: "
                     f"{tuple(param.shape)} (world size: {self.group.size()})"
@@ -148,7 +148,7 @@ class Shards:
         """Let the shards have the values of the whole parameters."""
         with no_grad():
             for p in self.places:
-                local_of(p.sharded.detach()).copy_(self._own(p, p.full.detach()))
+                local_of(p.sharded.detach()).copy_(self._own(p, local_of(p.full).detach()))
 
     def show_gradients(self) -> None:
         """Let the whole parameters have whole gradients."""
@@ -167,7 +167,7 @@ class Shards:
     def _own(self, p: Place, whole: Tensor) -> Tensor:
         """This rank's part of a whole parameter or gradient."""
         first, last = rows_of(p.rows, self.group.size(), self.group.rank())
-        return whole.reshape(tuple(p.sharded.full_shape)).narrow(p.dim, first, last - first)
+        return whole.reshape(p.cut_shape).narrow(p.dim, first, last - first)
 
     # -- gradients --------------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ class Shards:
         at = 0
         for p in got:
             padded = zeros((size * p.each, *p.rest), dtype=dtype, device=device)
-            whole = _gradient(p).reshape(tuple(p.sharded.full_shape)).movedim(p.dim, 0)
+            whole = _gradient(p).reshape(p.cut_shape).movedim(p.dim, 0)
             padded[: p.rows] = whole
             sent[:, at : at + p.length] = padded.reshape(size, p.length)
             at += p.length
@@ -295,6 +295,11 @@ class Shards:
         if taken:
             self.comes_back = True
             node.register_prehook(_Saved(self, node, taken))
+
+
+def _rows(param: Any, dim: int) -> int:
+    """How long a dim of what this process has of a parameter is."""
+    return param._a.shape[dim]
 
 
 def _gradient(p: Place) -> Tensor:
