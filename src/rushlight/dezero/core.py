@@ -19,6 +19,9 @@ from ._arrays import compute, floating, gpu_types
 from ._graph import record, walk_back
 from ._traced import Traced, operands
 
+if TYPE_CHECKING:
+    from ..base.protocols import Array
+
 # Functions of DeZero are written with bare arrays, which must be computed at once.
 meeting.barred = "DeZero computes with bare arrays"
 
@@ -304,10 +307,10 @@ class _Cast(Function):
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return x.astype(self.dtype)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         return _Cast(self.inputs[0].dtype)(gy)
 
 
@@ -317,7 +320,7 @@ class _Cast(Function):
 class _Binary(Function):
     """Two operands that broadcast; their gradients are summed back to their shapes."""
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         return self._summed(gy, 0), self._summed(gy, 1)
 
     def _summed(self, gy: Any, i: int) -> Any:
@@ -334,7 +337,7 @@ class _Binary(Function):
 class Add(_Binary):
     """See `add`: the Function that it calls."""
 
-    def forward(self, x0: Any, x1: Any) -> Any:
+    def forward(self, x0: Array, x1: Array) -> Any:
         return compute(operator.add, x0, x1)
 
     def gradient(self, gy: Any, i: int) -> Any:
@@ -344,7 +347,7 @@ class Add(_Binary):
 class Mul(_Binary):
     """See `mul`: the Function that it calls."""
 
-    def forward(self, x0: Any, x1: Any) -> Any:
+    def forward(self, x0: Array, x1: Array) -> Any:
         return compute(operator.mul, x0, x1)
 
     def gradient(self, gy: Any, i: int) -> Any:
@@ -354,17 +357,17 @@ class Mul(_Binary):
 class Neg(Function):
     """See `neg`: the Function that it calls."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return compute(operator.neg, x)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         return -gy
 
 
 class Sub(_Binary):
     """See `sub`: the Function that it calls."""
 
-    def forward(self, x0: Any, x1: Any) -> Any:
+    def forward(self, x0: Array, x1: Array) -> Any:
         return compute(operator.sub, _no_bool(x0), _no_bool(x1))
 
     def gradient(self, gy: Any, i: int) -> Any:
@@ -374,7 +377,7 @@ class Sub(_Binary):
 class Div(_Binary):
     """See `div`: the Function that it calls."""
 
-    def forward(self, x0: Any, x1: Any) -> Any:
+    def forward(self, x0: Array, x1: Array) -> Any:
         if x0.dtype.kind not in "fc" and x1.dtype.kind not in "fc":
             x0, x1 = floating(x0), floating(x1)
         return compute(operator.truediv, x0, x1)
@@ -390,10 +393,10 @@ class Pow(Function):
     def __init__(self, c: Any) -> None:
         self.c = c
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return compute(operator.pow, x if isinstance(self.c, int) else floating(x), self.c)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         (x,) = self.inputs
         return self.c * x ** (self.c - 1) * gy
 

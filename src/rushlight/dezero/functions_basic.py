@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,36 +12,39 @@ from . import cuda, utils
 from ._arrays import common, compute, floating, tensor
 from .core import Function, Variable, as_variable
 
+if TYPE_CHECKING:
+    from ..base.protocols import Array
+
 # -- sin, cos, tanh, exp, log ---------------------------------------------------------------------
 
 
 class Sin(Function):
     """See `sin`: the Function that it calls."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return compute(rl.sin, floating(x))
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         return gy * cos(self.inputs[0])
 
 
 class Cos(Function):
     """See `cos`: the Function that it calls."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return compute(rl.cos, floating(x))
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         return gy * -sin(self.inputs[0])
 
 
 class Tanh(Function):
     """See `tanh`: the Function that it calls."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return compute(rl.tanh, floating(x))
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         y = self.outputs[0]()
         return gy * (1 - y * y)
 
@@ -49,20 +52,20 @@ class Tanh(Function):
 class Exp(Function):
     """See `exp`: the Function that it calls."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return compute(rl.exp, floating(x))
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         return gy * self.outputs[0]()
 
 
 class Log(Function):
     """See `log`: the Function that it calls."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return compute(rl.log, floating(x))
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         return gy / self.inputs[0]
 
 
@@ -145,10 +148,10 @@ class Reshape(Function):
     def __init__(self, shape: Any) -> None:
         self.shape = shape
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return compute(rl.reshape, x, self.shape)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         return reshape(gy, self.inputs[0].shape)
 
 
@@ -175,11 +178,11 @@ class Transpose(Function):
     def __init__(self, axes: Any = None) -> None:
         self.axes = axes
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         axes = range(x.ndim)[::-1] if self.axes is None else self.axes
         return compute(rl.permute, x, tuple(axes))
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         if self.axes is None:
             return transpose(gy)
         axes = [a % len(self.axes) for a in self.axes]
@@ -208,10 +211,10 @@ class GetItem(Function):
     def __init__(self, slices: Any) -> None:
         self.slices = _plain(slices)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return x[_beside(x, self.slices)]
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         return GetItemGrad(self.slices, self.inputs[0].shape)(gy)
 
 
@@ -222,7 +225,7 @@ class GetItemGrad(Function):
         self.slices = _plain(slices)
         self.in_shape = in_shape
 
-    def forward(self, gy: Any) -> Any:
+    def forward(self, gy: Array) -> Any:
         gx = tensor(gy).new_zeros(self.in_shape)
         slices = _beside(gy, self.slices)
         if _is_basic(slices):
@@ -234,7 +237,7 @@ class GetItemGrad(Function):
             rl.index_add, gx._a.reshape(-1), 0, taken.reshape(-1), gy.reshape(-1)
         ).reshape(self.in_shape)
 
-    def backward(self, ggx: Any) -> Any:
+    def backward(self, ggx: Variable) -> Any:
         return get_item(ggx, self.slices)
 
 
@@ -311,7 +314,7 @@ class Concat(Function):
     def forward(self, *xs: Any) -> Any:
         return compute(_cat, *common(*xs), axis=self.axis)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         gxs, begin = [], 0
         for x in self.inputs:
             end = begin + x.shape[self.axis]
@@ -349,10 +352,10 @@ class Sum(Function):
         self.axis = axis
         self.keepdims = keepdims
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return compute(rl.sum, x, self.axis, self.keepdims)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         shape = self.inputs[0].shape
         return broadcast_to(utils.reshape_sum_backward(gy, shape, self.axis, self.keepdims), shape)
 
@@ -379,10 +382,10 @@ class SumTo(Function):
     def __init__(self, shape: Any) -> None:
         self.shape = shape
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return utils.sum_to(x, self.shape)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         return broadcast_to(gy, self.inputs[0].shape)
 
 
@@ -407,10 +410,10 @@ class BroadcastTo(Function):
     def __init__(self, shape: Any) -> None:
         self.shape = shape
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return compute(rl.broadcast_to, x, self.shape)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         return sum_to(gy, self.inputs[0].shape)
 
 
@@ -457,11 +460,11 @@ mean = average
 class MatMul(Function):
     """See `matmul`: the Function that it calls."""
 
-    def forward(self, x: Any, W: Any) -> Any:
+    def forward(self, x: Array, W: Array) -> Any:
         x, W = common(x, W)
         return compute(rl.matmul, x, W)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         x, W = self.inputs
         rows = x.reshape(-1, x.shape[-1])
         columns = W if W.ndim > 1 else W.reshape(-1, 1)
@@ -494,13 +497,13 @@ class Max(Function):
         self.axis = axis
         self.keepdims = keepdims
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return compute(rl.amax, x, self._axes(), self.keepdims)
 
     def _axes(self) -> Any:
         return () if self.axis is None else self.axis
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         """Every element that is the extreme gets the gradient, ties included."""
         x = self.inputs[0]
         shape = utils.max_backward_shape(x, self.axis)
@@ -511,7 +514,7 @@ class Max(Function):
 class Min(Max):
     """See `min`: the Function that it calls."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return compute(rl.amin, x, self._axes(), self.keepdims)
 
 

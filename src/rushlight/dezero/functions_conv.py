@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 
@@ -13,6 +13,9 @@ from ._derived import Derived, real
 from .core import Function, Variable, as_variable
 from .functions_nn import linear
 from .utils import get_conv_outsize, get_deconv_outsize, pair
+
+if TYPE_CHECKING:
+    from ..base.protocols import Array
 
 nn = rl.nn.functional
 
@@ -32,11 +35,11 @@ class Conv2d(Function):
         self.stride = pair(stride)
         self.pad = pair(pad)
 
-    def forward(self, x: Any, W: Any, b: Any) -> Any:
+    def forward(self, x: Array, W: Array, b: Array | None) -> Any:
         x, W, b = common(floating(x), W, b)
         return compute(nn.conv2d, x, W, b, self.stride, self.pad)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         x, W, b = self.inputs
         gx = gW = gb = None
         if self._wants(0):
@@ -74,7 +77,7 @@ class Deconv2d(Function):
         self.pad = pair(pad)
         self.outsize = outsize
 
-    def forward(self, x: Any, W: Any, b: Any) -> Any:
+    def forward(self, x: Array, W: Array, b: Array | None) -> Any:
         x, W, b = common(floating(x), W, b)
         size = self.outsize
         if size is None:
@@ -86,7 +89,7 @@ class Deconv2d(Function):
         y = compute(conv_grad_input, x, W, x_shape=shape, **_how(self.stride, self.pad))
         return y if b is None else compute(rl.add, y, b.reshape(1, -1, 1, 1))
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         x, W, b = self.inputs
         gx = gW = gb = None
         if self._wants(0):
@@ -128,12 +131,12 @@ class Conv2DGradW(Function):
         self.stride = conv2d.stride
         self.pad = conv2d.pad
 
-    def forward(self, x: Any, gy: Any) -> Any:
+    def forward(self, x: Array, gy: Array) -> Any:
         x, gy = common(x, gy)
         how = _how(self.stride, self.pad)
         return compute(conv_grad_weight, gy, x, w_shape=self.w_shape, **how)
 
-    def backward(self, ggW: Any) -> Any:
+    def backward(self, ggW: Variable) -> Any:
         x, gy = self.inputs
         gx = ggy = None
         if self._wants(0):
@@ -174,7 +177,7 @@ class Pooling(Function):
         self.stride = pair(stride)
         self.pad = pair(pad)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         self.input_shape = x.shape
         self.dtype = x.dtype
         y, self.indexes = compute(self._pool, floating(x))
@@ -190,7 +193,7 @@ class Pooling(Function):
         n, c, h, w = self.input_shape
         return n, c, h + 2 * self.pad[0], w + 2 * self.pad[1]
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         return Pooling2DGrad(self)(gy)
 
 
@@ -200,7 +203,7 @@ class Pooling2DGrad(Function):
     def __init__(self, mpool2d: Pooling) -> None:
         self.mpool2d = mpool2d
 
-    def forward(self, gy: Any) -> Any:
+    def forward(self, gy: Array) -> Any:
         pool = self.mpool2d
         overlap = any(s < k for s, k in zip(pool.stride, pool.kernel_size))
         shape = pool.padded_shape()
@@ -208,7 +211,7 @@ class Pooling2DGrad(Function):
         (ph, pw), (_, _, h, w) = pool.pad, pool.input_shape
         return gx[:, :, ph : ph + h, pw : pw + w] if ph or pw else gx
 
-    def backward(self, ggx: Any) -> Any:
+    def backward(self, ggx: Variable) -> Any:
         return Pooling2DWithIndexes(self.mpool2d)(ggx)
 
 
@@ -218,11 +221,11 @@ class Pooling2DWithIndexes(Function):
     def __init__(self, mpool2d: Pooling) -> None:
         self.mpool2d = mpool2d
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         pool = self.mpool2d
         return compute(lambda t, i: pool_take(_padded(t, pool.pad), i), x, pool.indexes)
 
-    def backward(self, ggy: Any) -> Any:
+    def backward(self, ggy: Variable) -> Any:
         return Pooling2DGrad(self.mpool2d)(ggy)
 
 
@@ -319,10 +322,10 @@ class Im2col(Function):
         self.pad = pad
         self.to_matrix = to_matrix
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         return im2col_array(x, self.kernel_size, self.stride, self.pad, self.to_matrix)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         shape = self.inputs[0].shape
         return col2im(gy, shape, self.kernel_size, self.stride, self.pad, self.to_matrix)
 
@@ -339,11 +342,11 @@ class Col2im(Function):
         self.pad = pad
         self.to_matrix = to_matrix
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Any:
         shape = self.input_shape
         return col2im_array(x, shape, self.kernel_size, self.stride, self.pad, self.to_matrix)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         return im2col(gy, self.kernel_size, self.stride, self.pad, self.to_matrix)
 
 

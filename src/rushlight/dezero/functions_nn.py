@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ._derived import Derived, match, real
 from ._traced import constant
 from .core import Config, Function, Variable, as_array, as_variable, over
 
+if TYPE_CHECKING:
+    from ..base.protocols import Array
+
 nn = rl.nn.functional
 
 # -- the linear layer -----------------------------------------------------------------------------
@@ -26,11 +29,11 @@ nn = rl.nn.functional
 class Linear(Function):
     """See `linear`: the Function that it calls."""
 
-    def forward(self, x: Any, W: Any, b: Any = None) -> Any:
+    def forward(self, x: Array, W: Array, b: Array | None = None) -> Any:
         x, W, b = common(x, W, b)
         return compute(nn.linear, x, W.T, b)  # rushlight's weight is (out, in)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: Variable) -> Any:
         x, W, b = self.inputs
         gx = gW = gb = None
         if not here.grad and x.ndim == 2 and x.dtype == W.dtype == gy.dtype:
