@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy, deepcopy
 from itertools import pairwise
 from typing import Any
 
@@ -135,7 +136,7 @@ class NestedTensor(Standing):
 
     # -- what Python asks -----------------------------------------------------------------------
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         sizes = ", ".join(map(str, self.shape))
         said = f"size=({sizes}), offsets={self._offsets}"
         if self.grad_fn is not None:
@@ -150,7 +151,7 @@ class NestedTensor(Standing):
         return format(repr(self), spec)
 
     def __copy__(self) -> NestedTensor:
-        return self._like(self._values.__copy__())
+        return self._like(copy(self._values))
 
     def __deepcopy__(self, memo: dict) -> NestedTensor:
         if not self.is_leaf:
@@ -158,7 +159,7 @@ class NestedTensor(Standing):
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
                 "at the moment."
             )
-        copied = self._values.__deepcopy__(memo)
+        copied = deepcopy(self._values, memo)
         return memo.setdefault(id(self), self._like(copied))
 
     def __reduce_ex__(self, protocol: Any) -> Any:

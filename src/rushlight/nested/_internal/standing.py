@@ -63,6 +63,10 @@ class Standing(Tensor):
     def data(self) -> Any:
         return self._like(self._values.data)
 
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._values.data = value._values
+
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         self._values.requires_grad_(requires_grad)
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy, deepcopy
 from math import prod
 from typing import Any
 
@@ -111,7 +112,7 @@ class NestedParts(Standing):
 
     # -- what Python asks -----------------------------------------------------------------------
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         shown = ",\n".join(
             f"  {str(part).replace(chr(10), chr(10) + '  ')}" for part in self._parts()
         )
@@ -131,10 +132,10 @@ class NestedParts(Standing):
         return iter(self._parts())
 
     def __copy__(self) -> NestedParts:
-        return self._like(self._values.__copy__())
+        return self._like(copy(self._values))
 
     def __deepcopy__(self, memo: dict) -> NestedParts:
-        return memo.setdefault(id(self), self._like(self._values.__deepcopy__(memo)))
+        return memo.setdefault(id(self), self._like(deepcopy(self._values, memo)))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _rebuild, (self._values.detach(), self._sizes, self.requires_grad)
