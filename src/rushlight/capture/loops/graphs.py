@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ...core.inplace import bump as bump_version
 from ...core.node import FREED, OpNode
+from ...core.packing import PackedNode
 from ...core.tape import AccumulateGrad
 from ...core.tensor import Tensor
 from ..record.recorder import same
@@ -61,7 +62,7 @@ class Walk:
                 number[id(node)] = -1 - len(self.leaves)
                 self.leaves.append(node)
                 continue
-            if not isinstance(node, OpNode) or node.hooks or node.pre_hooks:
+            if not isinstance(node, OpNode) or node.hooks or node.pre_hooks or not _is_plain(node):
                 return False
             number[id(node)] = len(nodes)
             nodes.append(node)
@@ -93,6 +94,8 @@ class Backward(Macro):
         self.seeds = [ear.slot_of(g._a) for _, g in roots]
         self.nodes = [self._seen(ear, node) for node in w.nodes]
         self.found = [(node, node.leaf()) for node in w.leaves]
+        if any(t is not None and t._edge is None for _, t in self.found):
+            self.why = "a leaf was frozen after the forward pass"
         self.before = [None if t is None else t._grad for _, t in self.found]
         self.homes = [None if t is None else ear.slot_of(t._a) for _, t in self.found]
         self.old = [None if g is None else ear.slot_of(g._a) for g in self.before]
@@ -237,7 +240,7 @@ class Backward(Macro):
                 return None
             if t is None:
                 continue
-            if not is_operand(home, t._a) or (t._grad is not None) != had:
+            if t._edge is None or not is_operand(home, t._a) or (t._grad is not None) != had:
                 return None
             if had and not is_operand(old, t._grad._a):
                 return None
@@ -289,6 +292,16 @@ class Backward(Macro):
                 bump_version(t._grad, bump)
         for i in self.freed:
             nodes[i].release()
+
+
+def _is_plain(node: OpNode) -> bool:
+    """Whether a node keeps what it saved itself: no hook has packed it, no checkpoint will compute it again."""
+    if isinstance(node, PackedNode):
+        return False
+    saved, outputs = node.saved, node.outputs
+    return (saved is None or saved is FREED or saved.__class__ is dict) and (
+        outputs is None or outputs is FREED or outputs.__class__ is list
+    )
 
 
 def _kept(ear: Any, key: Any, value: Any) -> Kept:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...base.locks import new_quiet_rlock, renew_in_child
+from ..thread import settle
 from .binomial import binomial
 from .transforms import (
     DIGITS,
@@ -42,6 +43,17 @@ _NORMALS = [("x", "<f8"), ("spare", "<f8"), ("rho", "<f8"), ("has_spare", "<i4")
 _STATE = np.dtype([*_LEGACY, ("words", "<u8", (_WORDS,)), *_NORMALS])
 
 
+def _at_rest(look: Callable) -> Callable:
+    """Let kernels of a traced loop that still wait draw their numbers first, before the stream's lock is taken."""
+
+    @functools.wraps(look)
+    def wrapper(self, *args, **kwargs):
+        settle()
+        return look(self, *args, **kwargs)
+
+    return wrapper
+
+
 def _locked(draw: Callable) -> Callable:
     """Serialise a method, so that threads that share a stream each get a whole draw."""
 
@@ -66,6 +78,7 @@ class Stream:
         renew_in_child(self._bits.lock)
         self.manual_seed(seed)
 
+    @_at_rest
     @_locked
     def manual_seed(self, seed: int) -> "Stream":
         """Restart from `seed`; a negative seed means the unsigned number of the same 64 bits."""
@@ -87,6 +100,7 @@ class Stream:
         """The seed that this stream was last restarted from."""
         return self._initial_seed
 
+    @_at_rest
     @_locked
     def get_state(self) -> Array:
         """The whole state as `torch.get_rng_state()` lays it out: 5056 bytes, uint8."""
@@ -99,6 +113,7 @@ class Stream:
         record = np.array((*head, key, *normals), _STATE)
         return np.frombuffer(bytearray(record.tobytes()), np.uint8)
 
+    @_at_rest
     @_locked
     def set_state(self, state: Array) -> None:
         """Continue from a state of `get_state`, or of torch's `get_rng_state().numpy()`."""

@@ -149,8 +149,8 @@ static int same_leaf(Cursor *cursor, PyObject *expected)
         return -1;
     if (t == Py_None || home == Py_None)
         return t == home;
-    if (!is_tensor(t))
-        return 0;
+    if (!is_tensor(t) || SLOT(t, t_edge) == Py_None)
+        return 0; /* without an edge: it was frozen after the forward pass, and gets no gradient */
     PyObject *grad = SLOT(t, t_grad);
     int found = is_operand(cursor, home, SLOT(t, t_a));
     if (found != 1 || (grad != Py_None) != (PyTuple_GET_ITEM(expected, 3) == Py_True))

@@ -11,6 +11,7 @@ import cupy
 import numpy as np
 
 from ....base.dtypes import finfo, from_np
+from ...thread import settle
 from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
 
@@ -60,6 +61,7 @@ class Stream:
 
     def manual_seed(self, seed: int) -> Stream:
         """Restart from `seed`; a negative seed means the unsigned number of the same 64 bits."""
+        settle()  # kernels of a traced loop that wait have not drawn yet
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
             raise ValueError(f"Overflow when unpacking long long: {seed} not in [-2**63, 2**64)")
@@ -80,10 +82,12 @@ class Stream:
 
     def get_state(self) -> np.ndarray:
         """Seed and counter, 16 bytes as `torch.cuda.get_rng_state()` has."""
+        settle()
         return self._state.get()[:2].view(np.uint8).copy()
 
     def set_state(self, state: Any) -> None:
         """Continue from a state of `get_state`."""
+        settle()
         state = np.asarray(state)
         if state.dtype != np.uint8:
             raise TypeError(f"RNG state must be a ByteTensor (uint8), but got {state.dtype.name}")
