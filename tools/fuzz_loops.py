@@ -149,7 +149,9 @@ def main() -> int:
             if bad >= a.most:
                 break
     print(f"{seed + 1 - a.start} loops, {bad} differ; {REPLAYED[0]} stretches were replayed")
-    return 1 if bad else 0
+    if not REPLAYED[0]:
+        print("nothing was replayed, so nothing was compared: see `rushlight run --explain`")
+    return 1 if bad or not REPLAYED[0] else 0
 
 
 if __name__ == "__main__":
