@@ -149,9 +149,13 @@ def test_odd_inputs_have_pytorchs_answers(lib: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert lib.tensor(1 + 2j).H.item() == lib.tensor(1 + 2j).mH.item() == 1 - 2j
+        assert lib.tensor(1 + 2j).adjoint().item() == 1 - 2j
     few = lib.tensor([1, 200, 3], dtype=lib.uint8)
     assert lib.trapezoid(few, lib.tensor([5, 2, 4], dtype=lib.uint8)).item() == 157.5  # bytes wrap
     assert lib.trapezoid(few, lib.tensor([1.0, 2, 4]).half()).dtype == lib.float16
+    assert lib.trapezoid(lib.tensor([200, 100, 90], dtype=lib.uint8)).item() == 373.0
+    with pytest.raises(RuntimeError, match="bool"):
+        lib.trapezoid(few > 0)
     ones = lib.ones(2, 2, dtype=lib.int64)
     assert lib.addmm(ones, ones, ones, beta=1.7, alpha=2.5).tolist() == [[5, 5], [5, 5]]
     assert lib.nn.functional.dropout(few, 1.0).tolist() == [0, 0, 0]

@@ -341,7 +341,7 @@ def adjoint(self: Tensor) -> Tensor:
         tensor([[1.-1.j, 3.-0.j],
                 [2.-0.j, 4.-0.j]])
     """
-    return conj(self.transpose(-2, -1))
+    return conj(self.transpose(-2, -1) if self._a.ndim else self)
 
 
 @public("torch", name="adjoint")

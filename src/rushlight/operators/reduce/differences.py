@@ -68,9 +68,9 @@ def _sides(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, Any
     if x is not None and dx is not None:
         raise TypeError(f"{name}() takes the points `x` or the spacing `dx`, not both")
     at = wrap_dim(dim, y._a.ndim)
+    if y._a.dtype.kind == "b" and (y._a.shape[at] or name != "trapezoid"):
+        raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
     if x is None:
-        if y._a.dtype.kind in "biu":
-            y = cast_to(y, dtypes.get_default_dtype())
         return y, 1 if dx is None else dx, at
     if x._a.ndim == 1:
         if x._a.shape[0] != y._a.shape[at]:
@@ -102,7 +102,7 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Ten
         return ((later + earlier) * width).sum(at) / 2.0
     n = y._a.shape[at]
     if not n:
-        return y.sum(at)
+        return y.sum(at).to(y.dtype)
     ends = y.narrow(at, 0, 1) + y.narrow(at, n - 1, 1)
     return (y.sum(at) - ends.squeeze(at) * 0.5) * width
 
