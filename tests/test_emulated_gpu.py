@@ -24,3 +24,9 @@ def test_dropout_on_the_emulated_gpu_draws_the_same_again() -> None:
 def test_layers_on_the_emulated_gpu_equal_the_cpus() -> None:
     """Attention by products (masks, groups of heads, dropout drawn again on the way back), addmm, group norm."""
     runs_on_the_emulated_gpu("emulated_layers.py")
+
+
+@needs_compiler
+def test_linear_layers_over_any_dims_equal_the_cpus() -> None:
+    """How cuBLASLt is told where operands lie: steps between rows, copies of what it cannot read, bias and its sums."""
+    runs_on_the_emulated_gpu("emulated_linear.py")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -16,6 +17,7 @@ from ...door import kernel_for
 from ..code.variants import compute
 from ..library.cublaslt import TF32, TYPES, Matrix, Plan, Product, is_capturing, library
 from ..small import dense
+from ..small.dense_sizes import is_few_back, is_head_input, is_tiled
 from .fills import copied, row_major
 from .reduce import reduce
 
@@ -95,6 +97,22 @@ def _recipe(
     return made
 
 
+class _Flat:
+    """How an array lies as a matrix whose rows are its last dim."""
+
+    __slots__ = ("dtype", "itemsize", "ndim", "shape", "strides")
+
+    def __init__(self, a: Any) -> None:
+        self.dtype, self.itemsize, self.ndim = a.dtype, a.itemsize, 2
+        *lead, last = a.shape
+        steps, self.shape = a.strides, (prod(lead), last)
+        pairs = [(s, step) for s, step in zip(lead, steps) if s != 1]
+        follow = all(a[1] == b[0] * b[1] for a, b in pairwise(pairs))
+        down = pairs[-1][1] if pairs else last * a.itemsize
+        # what does not follow is not a matrix: steps that `_seen` refuses, so that it is copied
+        self.strides = (down, steps[-1]) if follow else (0, 0)
+
+
 def _plan(what: Product, bias: Any) -> tuple[Plan | None, bool]:
     lib = library()
     plan = lib.make(what, 0 if bias is None else bias.data.ptr)
@@ -127,10 +145,12 @@ def product(
     epilogue: str = "",
     extra: Any = None,
     wide: bool = False,
+    flat: bool = False,
 ) -> Any:
     """`x y` of matrices or equal batches of them, either one transposed; `bias` is added to rows.
 
-    A `wide` product of halves is float32.
+    A `wide` product of halves is float32. In a `flat` one, x and y of more dims are matrices whose rows are their
+    last dims; where x is not transposed, the result has its other dims.
 
     `extra` is where a "bgrad" epilogue writes the sums of x over its inner dim; None is the answer where
     the library has no kernel for that.
@@ -139,12 +159,16 @@ def product(
     vector = bias if extra is None else extra
     pb = 0 if vector is None else vector.data.ptr
     low = (px | py | pb) & 255
-    plans = library().plans
+    lib = library()
+    plans = lib.plans
     key = (flip_x, flip_y, x.shape, x.strides, y.shape, y.strides, x.dtype.char, epilogue,
-           settings.float32_matmul_precision, low & -low, wide)  # fmt: skip
+           settings.float32_matmul_precision, low & -low, wide, flat)  # fmt: skip
     recipe = plans.get(key)
     if recipe is None:
-        recipe = plans[key] = _recipe(x, y, flip_x, flip_y, vector, epilogue, low & -low, wide)
+        seen = (_Flat(x), _Flat(y)) if flat else (x, y)
+        recipe = plans[key] = _recipe(*seen, flip_x, flip_y, vector, epilogue, low & -low, wide)
+        if flat and not flip_x:
+            recipe.shape = (*x.shape[:-1], recipe.shape[-1])
     if recipe.plan is None:
         return None
     if recipe.copy_x:
@@ -160,8 +184,8 @@ def product(
     if recipe.untuned and (_tuning or settings.cudnn_benchmark) and not is_capturing():
         recipe.untuned = False
         if not recipe.fill_bias:
-            library().tune(recipe.plan, py, px, out.data.ptr, pb)
-    library().launch(recipe.plan, py, px, out.data.ptr, pb)
+            lib.tune(recipe.plan, py, px, out.data.ptr, pb)
+    lib.launch(recipe.plan, py, px, out.data.ptr, pb)
     return out
 
 
@@ -246,9 +270,7 @@ def linear(x: Any, w: Any, b: Any, *, activation: str = "") -> Any:
             if out is not None:
                 return out
         return product(x, w, False, True, b, epilogue)
-    shape = x.shape
-    rows = _side_by_side(x, 1)
-    return product(rows, w, False, True, b, epilogue).reshape(*shape[:-1], w.shape[0])
+    return product(x, w, False, True, b, epilogue, flat=True)
 
 
 @kernel_for("cuda", "addmm")
@@ -278,12 +300,25 @@ def linear_grads(g: Any, x: Any) -> Any:
     return product(g, x, True, False), reduce("sum", g, (0,), False)
 
 
+def _at_the_library(g: Any, x: Any) -> bool:
+    """Whether no kernel of ours would compute the gradients of a layer over such rows."""
+    n, k = g.shape[-1], x.shape[-1]
+    m, char = g.size // n, g.dtype.char
+    few = is_few_back(m, n, k, char) or is_head_input(m, n, k, char)
+    return char != "d" and not (few or is_tiled(m, k, n, char) or is_tiled(n, k, m, char))
+
+
 @kernel_for("cuda", "linear_all_grads")
 def linear_all_grads(g: Any, x: Any, w: Any) -> Any:
     """`g @ w` and both of `linear_grads`: one launch for few rows."""
     if not _takes(g, x) or not w.size or w.dtype != g.dtype:
         return NotImplemented
     if x.ndim != 2:
+        if _at_the_library(g, x):
+            sums = cupy.ndarray(g.shape[-1:], g.dtype)
+            gw = product(g, x, True, False, None, "bgrad", sums, flat=True)
+            if gw is not None:
+                return product(g, w, False, False, flat=True), gw, sums
         gx, gw, gb = linear_all_grads(_side_by_side(g, 1), _side_by_side(x, 1), w)
         return gx.reshape(x.shape), gw, gb
     found = dense.backward(g, x, w, None)
@@ -300,6 +335,8 @@ def linear_two_grads(g: Any, x: Any, w: Any) -> Any:
     """`g @ w` and `g.T @ x` over the rows of both."""
     if not _takes(g, x) or not w.size or w.dtype != g.dtype:
         return NotImplemented
+    if _at_the_library(g, x):
+        return product(g, w, False, False, flat=True), product(g, x, True, False, flat=True)
     rows, seen = _side_by_side(g, 1), _side_by_side(x, 1)
     (m, k), n = rows.shape, w.shape[1]
     gx, gw = dense.product("nn", rows, w, m, n, k), dense.product("tn", rows, seen, k, n, m)
