@@ -165,7 +165,7 @@ def product(
            settings.float32_matmul_precision, low & -low, wide, flat)  # fmt: skip
     recipe = plans.get(key)
     if recipe is None:
-        seen = (_Flat(x), _Flat(y)) if flat else (x, y)
+        seen: tuple[Any, Any] = (_Flat(x), _Flat(y)) if flat else (x, y)
         recipe = plans[key] = _recipe(*seen, flip_x, flip_y, vector, epilogue, low & -low, wide)
         if flat and not flip_x:
             recipe.shape = (*x.shape[:-1], recipe.shape[-1])
