@@ -149,6 +149,21 @@ def test_stores_answer_as_pytorchs(tmp_path: Path) -> None:
             store.close()
 
 
+def test_a_store_without_a_limit_has_the_usual_one() -> None:
+    store = TCPStore("localhost", 0, is_master=True, timeout=None, wait_for_workers=False)
+    store.set("key", "value")
+    store.wait(["key"])
+    assert store.get("key") == b"value"
+
+
+def test_the_command_line_is_found_as_a_module_of_a_rank() -> None:
+    import runpy
+
+    import rushlight.cli.main  # noqa: F401 - as `rushlight run -m rushlight train` has done
+
+    assert callable(runpy.run_module("rushlight", run_name="not main")["main"])
+
+
 def test_a_port_in_use_and_nobody_there() -> None:
     first = TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
     with pytest.raises(RuntimeError, match="failed to listen"):

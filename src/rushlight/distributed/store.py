@@ -167,7 +167,7 @@ class TCPStore(Store):
         use_libuv: bool = True,
     ) -> None:
         self.host = host_name
-        self.timeout = timeout
+        self.timeout = DEFAULT_TIMEOUT if timeout is None else timeout
         self.server = _serve(host_name, port) if is_master else None
         self.port = self.server.port if self.server else port
         self._lock = new_rlock()

@@ -29,7 +29,7 @@ def _kept(before: tuple[int, ...], after: tuple[int, ...], dim: int, ranks: int)
 def _viewed(func: Any, input: Any, after: tuple[int, ...]) -> Any:
     """The parts in the shape that they have in a tensor of shape `after`."""
     before, mesh = input.full_shape, input.device_mesh
-    local, kinds = list(after), []
+    local, kinds = list(after), list[Placement]()
     dims = [k.dim for k in input.placements if isinstance(k, Shard)]
     if 0 in before or len(set(dims)) < len(dims) or any(k.is_partial() for k in input.placements):
         return NotImplemented
