@@ -342,6 +342,26 @@ def test_leaves_with_hooks_are_finished_while_backward_goes_on() -> None:
     assert calls == [[8.0, 8.0]]
 
 
+def test_files_that_describe_spread_tensors_wrongly_are_refused() -> None:
+    from rushlight.io.errors import CorruptFileError
+    from rushlight.io.rebuild import mesh_of_ranks, part_of_tensor
+
+    for words in (("cpu",), ("cpu", [[0, 1], [2]], None), ("cpu", [0, 0], None), ("cpu", [1 << 70], None),
+                  ("cpu", [0], ("a", "b")), (7, [0], None), ("cpu", ["0"], None), ("cpu", [], None)):  # fmt: skip
+        with pytest.raises(CorruptFileError):
+            mesh_of_ranks(*words)
+    mesh = mesh_of_ranks("cpu", [0, 1], None)
+    assert part_of_tensor(rl.ones(2), mesh, (("shard", 0),), (3,), False, False).shape == (3,)
+    for local, kinds, shape in (
+        (rl.ones(2), (("shard", 1),), (3,)), (rl.ones(2), (("shard", 0),), (1,)), (rl.ones(2), (("melt", 0),), (3,)),
+        (rl.ones(2), (), (3,)), (rl.ones(2), (("shard", 0),), (3, 3)), ([1, 2], (("shard", 0),), (3,)), (rl.ones(2), (("shard", 0),), ("3",)),
+    ):  # fmt: skip
+        with pytest.raises(CorruptFileError):
+            part_of_tensor(local, mesh, kinds, shape, False, False)
+    with pytest.raises(CorruptFileError):
+        part_of_tensor(rl.ones(2), "mesh", (("shard", 0),), (3,), False, False)
+
+
 def test_checkpoint_keeps_its_nesting_and_is_read_in_part(tmp_path: Path) -> None:
     from rushlight.distributed import checkpoint
     from rushlight.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
