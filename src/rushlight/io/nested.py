@@ -26,7 +26,7 @@ def described(t: Any, name: Callable[[str, str], Any]) -> tuple:
         "_ragged_idx": t._ragged_idx,
         "requires_grad": t.requires_grad,
     }
-    made_by = (name(_HOME, "_rebuild_njt"), name(_HOME, "NestedTensor"), (fields,), {})
+    made_by: tuple = (name(_HOME, "_rebuild_njt"), name(_HOME, "NestedTensor"), (fields,), {})
     return name("torch._tensor", "_rebuild_from_type_v2"), made_by
 
 
@@ -48,15 +48,16 @@ def jagged(fields: Any) -> Any:
         raise CorruptFileError("the file describes a nested tensor wrongly")
     values, offsets, lengths = (fields.get(k) for k in ("values", "offsets", "lengths"))
     at = fields.get("_ragged_idx", 1)
-    good = isinstance(values, Tensor) and type(at) is int and 1 <= at <= values.dim()
-    if not good or not _fit(values, offsets, lengths, at):
+    if not isinstance(values, Tensor) or not _fit(values, offsets, lengths, at):
         raise CorruptFileError("the file describes a nested tensor wrongly")
     made = nested_tensor_from_jagged(values, offsets, lengths, jagged_dim=at)
     return made.requires_grad_(fields.get("requires_grad") is True)
 
 
-def _fit(values: Tensor, offsets: Any, lengths: Any, at: int) -> bool:
+def _fit(values: Tensor, offsets: Any, lengths: Any, at: Any) -> bool:
     """Whether the parts lie inside the values."""
+    if type(at) is not int or not 1 <= at <= values.dim():
+        return False
     for given in (offsets, lengths):
         if given is not None and not _is_row(given):
             return False
