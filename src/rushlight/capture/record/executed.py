@@ -7,12 +7,14 @@ package and of NumPy is trusted; all other code is read, the standard library's 
 from __future__ import annotations
 
 import builtins
+import dis
 import gc
 import os
 import sys
 import threading
 import weakref
 from collections.abc import Callable
+from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
@@ -40,6 +42,18 @@ _CHECKS = frozenset(
     ("__subclasshook__", "__instancecheck__", "__subclasscheck__", "_check_methods", "_proto_hook")
 )
 _PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
+
+
+# From Python 3.12 on, a function that ran before it was traced is told of from its next call or turn of a loop on.
+_BEGINS_LATE = sys.version_info >= (3, 12)
+
+
+@lru_cache(maxsize=4096)
+def _instructions(code: CodeType) -> tuple[int, frozenset[int]]:
+    """The first instruction that tracing tells of, and all of them."""
+    offsets = [(ins.offset, ins.opname) for ins in dis.get_instructions(code)]
+    begins = next((i for i, (_, name) in enumerate(offsets) if name == "RESUME"), -1)
+    return offsets[begins + 1][0], frozenset([at for at, _ in offsets])
 
 
 class _Thread(threading.local):
@@ -185,7 +199,7 @@ class Watching:
         if local is None:
             local = self.locals[code] = self._local(code)
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        return local
+        return self._checked(code, local) if _BEGINS_LATE else local
 
     def _local(self, code: CodeType) -> Any:
         add = self.seen.codes.setdefault(code, set()).add
@@ -200,6 +214,22 @@ class Watching:
             return local
 
         return local
+
+    def _checked(self, code: CodeType, local: Any) -> Any:
+        """`local` for one call: where Python did not tell of all its instructions, any of them may have run."""
+        noted, (start, every) = self.seen.codes[code], _instructions(code)
+        begun = False
+
+        def checked(frame: FrameType, event: str, arg: Any) -> Any:
+            nonlocal begun
+            late = event == "opcode" and not begun and frame.f_lasti > start
+            if late or (event == "return" and (not begun or frame.f_lasti not in noted)):
+                noted.update(every)
+            begun = begun or event == "opcode"
+            local(frame, event, arg)
+            return checked
+
+        return checked
 
     def _entry(self, frame: FrameType, back: FrameType) -> None:
         """A trusted function is called by code that is read."""
