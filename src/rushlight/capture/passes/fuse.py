@@ -41,7 +41,7 @@ def _grown(ins: Instruction, groups: dict, index: Index, policy: Any) -> list[In
         if maker in groups and _can_join(groups[maker], ins, s, index, policy):
             members.update(groups[maker])
     group = sorted(members, key=index.place.__getitem__)
-    fits = len(group) <= policy.MOST_STEPS and len(_outside(group)) <= policy.MOST_INPUTS
+    fits = len(group) <= policy.MOST_STEPS and len(read_outside(group)) <= policy.MOST_INPUTS
     return group if fits else [ins]
 
 
@@ -59,7 +59,7 @@ def _can_join(
     return len(kinds) <= 1 and not written
 
 
-def _outside(group: list[Instruction]) -> list[Slot]:
+def read_outside(group: list[Instruction]) -> list[Slot]:
     """The arrays a group reads from outside, once each."""
     inside = {s.number for ins in group for s in ins.outputs}
     return list(
@@ -67,19 +67,24 @@ def _outside(group: list[Instruction]) -> list[Slot]:
     )
 
 
-def _merged(group: list[Instruction], policy: Any) -> Instruction:
-    """The instruction that computes a group, step by step."""
-    inputs = _outside(group)
+def steps_of(group: list[Instruction], inputs: list[Slot]) -> tuple[Step, ...]:
+    """A group's instructions as steps over its inputs."""
     place: dict[int, tuple[str, Any]] = {s.number: ("in", i) for i, s in enumerate(inputs)}
     steps = []
     for number, ins in enumerate(group):
-        operands = tuple(
-            [place[i.number] if i.__class__ is Slot else ("number", _plain(i)) for i in ins.inputs]
-        )
-        steps.append(Step(ins.name, operands, tuple(sorted(ins.attrs.items()))))
+        operands = [
+            place[i.number] if i.__class__ is Slot else ("number", _plain(i)) for i in ins.inputs
+        ]
+        steps.append(Step(ins.name, tuple(operands), tuple(sorted(ins.attrs.items()))))
         place[ins.outputs[0].number] = ("step", number)
-    out = group[-1].outputs[0]
-    attrs = {"steps": tuple(steps), "dtype": out.dtype.name, "code": policy.packed(tuple(steps))}
+    return tuple(steps)
+
+
+def _merged(group: list[Instruction], policy: Any) -> Instruction:
+    """The instruction that computes a group, step by step."""
+    inputs, out = read_outside(group), group[-1].outputs[0]
+    steps = steps_of(group, inputs)
+    attrs = {"steps": steps, "dtype": out.dtype.name, "code": policy.packed(steps)}
     return Instruction(FUSED, tuple(inputs), attrs, (out,), (), group[-1].line)
 
 

@@ -10,10 +10,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from ...runtime import joins
-from ..joined.fused import Step
 from ..joined.row_group import (
     COLUMN,
     FULL,
@@ -28,6 +25,7 @@ from ..joined.row_group import (
 from ..program.index import Index
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
+from .fuse import read_outside, steps_of
 
 _PATIENCE = 24  # instructions that a group lets pass before it ends
 
@@ -413,47 +411,19 @@ class _Walk:
         reduces = any(ins.name in REDUCTIONS or ins.name in WHOLE_ROWS for ins in parts)
         if len(parts) < 2 or not outs or not reduces:
             return None
-        slots = _read_outside(group)
+        members = [ins for _, ins, _ in group.members]
+        slots = read_outside(members)
         if not any(group.reads[s.number] == FULL for s in slots):
             return None
-        place: dict[int, tuple[str, Any]] = {s.number: ("in", i) for i, s in enumerate(slots)}
-        steps = []
-        for number, (_, ins, _) in enumerate(group.members):
-            operands = tuple(
-                [
-                    place[i.number] if i.__class__ is Slot else ("number", _plain(i))
-                    for i in ins.inputs
-                ]
-            )
-            steps.append(Step(ins.name, operands, tuple(sorted(ins.attrs.items(), key=_first))))
-            place[ins.outputs[0].number] = ("step", number)
         results = tuple([group.members[o][1].outputs[0] for o in outs])
         attrs = {
-            "steps": tuple(steps),
+            "steps": steps_of(members, slots),
             "kinds": "".join(group.reads[s.number] for s in slots),
             "made": "".join(kind for _, _, kind in group.members),
-            "dtypes": tuple([ins.outputs[0].dtype.name for _, ins, _ in group.members]),
+            "dtypes": tuple([ins.outputs[0].dtype.name for ins in members]),
             "outs": tuple(outs),
             "shapes": tuple([s.shape for s in results]),
             "turns": tuple([group.turns.get(s.number, (1, 1)) for s in slots]),
             "columns": group.columns,
         }
         return Instruction(ROW_GROUP, tuple(slots), attrs, results, (), parts[-1].line, True)
-
-
-def _read_outside(group: _Group) -> list[Slot]:
-    """The slots that a group reads from outside, once each."""
-    found: dict[int, Slot] = {}
-    for _, ins, _ in group.members:
-        for s in ins.reads:
-            if s.number not in group.number:
-                found.setdefault(s.number, s)
-    return list(found.values())
-
-
-def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, np.generic) else value
-
-
-def _first(item: tuple[str, Any]) -> str:
-    return item[0]
