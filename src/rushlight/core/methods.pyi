@@ -33,141 +33,49 @@ class Methods:
         """The number whose hyperbolic cosine every element is; nan below 1."""
     def acosh_(self) -> _Tensor:
         """In-place version of `acosh`: the result is written into this tensor."""
-    def add(
-        self, other: _Tensor | _b.complex, *, alpha: _b.complex = 1, out: Any = None
-    ) -> _Tensor:
+    def add(self, other: _Tensor | _b.complex, *, alpha: _b.complex = 1, out: Any = None) -> _Tensor:
         """`input + alpha * other`, element by element; shapes broadcast."""
     def add_(self, other: _Tensor | _b.complex, *, alpha: _b.complex = 1) -> _Tensor:
         """In-place version of `add`: the result is written into this tensor."""
-    def addbmm(
-        self,
-        batch1: _Tensor,
-        batch2: _Tensor,
-        *,
-        beta: _b.complex = 1,
-        alpha: _b.complex = 1,
-        out: Any = None,
-    ) -> _Tensor:
+    def addbmm(self, batch1: _Tensor, batch2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1, out: Any = None) -> _Tensor:
         """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
-    def addbmm_(
-        self, batch1: _Tensor, batch2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1
-    ) -> _Tensor:
+    def addbmm_(self, batch1: _Tensor, batch2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1) -> _Tensor:
         """In-place version of `addbmm`: the result is written into this tensor."""
-    def addcdiv(
-        self,
-        tensor1: _Tensor,
-        tensor2: _Tensor,
-        *,
-        value: _Tensor | _b.complex = 1,
-        out: Any = None,
-    ) -> _Tensor:
+    def addcdiv(self, tensor1: _Tensor, tensor2: _Tensor, *, value: _Tensor | _b.complex = 1, out: Any = None) -> _Tensor:
         """`input + value * tensor1 / tensor2`, element by element."""
-    def addcdiv_(
-        self, tensor1: _Tensor, tensor2: _Tensor, *, value: _Tensor | _b.complex = 1
-    ) -> _Tensor:
+    def addcdiv_(self, tensor1: _Tensor, tensor2: _Tensor, *, value: _Tensor | _b.complex = 1) -> _Tensor:
         """In-place version of `addcdiv`: the result is written into this tensor."""
-    def addcmul(
-        self,
-        tensor1: _Tensor,
-        tensor2: _Tensor,
-        *,
-        value: _Tensor | _b.complex = 1,
-        out: Any = None,
-    ) -> _Tensor:
+    def addcmul(self, tensor1: _Tensor, tensor2: _Tensor, *, value: _Tensor | _b.complex = 1, out: Any = None) -> _Tensor:
         """`input + value * tensor1 * tensor2`, element by element."""
-    def addcmul_(
-        self, tensor1: _Tensor, tensor2: _Tensor, *, value: _Tensor | _b.complex = 1
-    ) -> _Tensor:
+    def addcmul_(self, tensor1: _Tensor, tensor2: _Tensor, *, value: _Tensor | _b.complex = 1) -> _Tensor:
         """In-place version of `addcmul`: the result is written into this tensor."""
-    def addmm(
-        self,
-        mat1: _Tensor,
-        mat2: _Tensor,
-        *,
-        beta: _b.complex = 1,
-        alpha: _b.complex = 1,
-        out: Any = None,
-    ) -> _Tensor:
+    def addmm(self, mat1: _Tensor, mat2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1, out: Any = None) -> _Tensor:
         """`beta * input + alpha * (mat1 @ mat2)`."""
-    def addmm_(
-        self, mat1: _Tensor, mat2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1
-    ) -> _Tensor:
+    def addmm_(self, mat1: _Tensor, mat2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1) -> _Tensor:
         """In-place version of `addmm`: the result is written into this tensor."""
-    def addmv(
-        self,
-        mat: _Tensor,
-        vec: _Tensor,
-        *,
-        beta: _b.complex = 1,
-        alpha: _b.complex = 1,
-        out: Any = None,
-    ) -> _Tensor:
+    def addmv(self, mat: _Tensor, vec: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1, out: Any = None) -> _Tensor:
         """`beta * input + alpha * (mat @ vec)`."""
-    def addmv_(
-        self, mat: _Tensor, vec: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1
-    ) -> _Tensor:
+    def addmv_(self, mat: _Tensor, vec: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1) -> _Tensor:
         """In-place version of `addmv`: the result is written into this tensor."""
-    def addr(
-        self,
-        vec1: _Tensor,
-        vec2: _Tensor,
-        *,
-        beta: _b.complex = 1,
-        alpha: _b.complex = 1,
-        out: Any = None,
-    ) -> _Tensor:
+    def addr(self, vec1: _Tensor, vec2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1, out: Any = None) -> _Tensor:
         """`beta * input + alpha * outer(vec1, vec2)`."""
-    def addr_(
-        self, vec1: _Tensor, vec2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1
-    ) -> _Tensor:
+    def addr_(self, vec1: _Tensor, vec2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1) -> _Tensor:
         """In-place version of `addr`: the result is written into this tensor."""
     def adjoint(self) -> _Tensor:
         """The last two dimensions exchanged and complex numbers conjugated."""
-    def all(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = None,
-        keepdim: _b.bool = False,
-        *,
-        out: Any = None,
-    ) -> _Tensor:
+    def all(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: Any = None) -> _Tensor:
         """Whether all elements, or all along dimensions, are true (not zero)."""
-    def allclose(
-        self,
-        other: _Tensor,
-        rtol: _b.float = 1e-05,
-        atol: _b.float = 1e-08,
-        equal_nan: _b.bool = False,
-    ) -> _b.bool:
+    def allclose(self, other: _Tensor, rtol: _b.float = 1e-05, atol: _b.float = 1e-08, equal_nan: _b.bool = False) -> _b.bool:
         """Whether all elements of two tensors are close, in the sense of `isclose`."""
-    def amax(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = ...,
-        keepdim: _b.bool = False,
-        *,
-        out: Any = None,
-    ) -> _Tensor:
+    def amax(self, dim: _b.int | Sequence[_b.int] | None = ..., keepdim: _b.bool = False, *, out: Any = None) -> _Tensor:
         """The largest elements over dimensions, without their positions; equal ones share the gradient."""
-    def amin(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = ...,
-        keepdim: _b.bool = False,
-        *,
-        out: Any = None,
-    ) -> _Tensor:
+    def amin(self, dim: _b.int | Sequence[_b.int] | None = ..., keepdim: _b.bool = False, *, out: Any = None) -> _Tensor:
         """The smallest elements over dimensions, without their positions; equal ones share the gradient."""
-    def aminmax(
-        self, *, dim: _b.int | None = None, keepdim: _b.bool = False, out: Any = None
-    ) -> Any:
+    def aminmax(self, *, dim: _b.int | None = None, keepdim: _b.bool = False, out: Any = None) -> Any:
         """The smallest and the largest elements over a dimension, or of all."""
     def angle(self, *, out: Any = None) -> _Tensor:
         """The angle of every number in radians: 0 for positive real ones, pi for negative ones."""
-    def any(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = None,
-        keepdim: _b.bool = False,
-        *,
-        out: Any = None,
-    ) -> _Tensor:
+    def any(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: Any = None) -> _Tensor:
         """Whether at least one element, or one along dimensions, is true (not zero)."""
     def apply_(self, callable: Any) -> _Tensor:
         """Replace every element by what a Python function makes of it; slow, and on the CPU only."""
@@ -199,56 +107,19 @@ class Methods:
         """The number whose hyperbolic tangent every element is; nan outside of [-1, 1]."""
     def arctanh_(self) -> _Tensor:
         """In-place version of `arctanh`: the result is written into this tensor."""
-    def argmax(
-        self,
-        dim: _b.int | None = None,
-        keepdim: _b.bool = False,
-        *,
-        out: Any = None,
-        axis: _b.int | Sequence[_b.int] | None = None,
-    ) -> _Tensor:
+    def argmax(self, dim: _b.int | None = None, keepdim: _b.bool = False, *, out: Any = None, axis: _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """Where the largest element is; of equal ones the first."""
-    def argmin(
-        self,
-        dim: _b.int | None = None,
-        keepdim: _b.bool = False,
-        *,
-        out: Any = None,
-        axis: _b.int | Sequence[_b.int] | None = None,
-    ) -> _Tensor:
+    def argmin(self, dim: _b.int | None = None, keepdim: _b.bool = False, *, out: Any = None, axis: _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """Where the smallest element is; of equal ones the first."""
-    def argsort(
-        self,
-        dim: _b.int = -1,
-        descending: _b.bool = False,
-        stable: _b.bool = False,
-        *,
-        out: Any = None,
-    ) -> _Tensor:
+    def argsort(self, dim: _b.int = -1, descending: _b.bool = False, stable: _b.bool = False, *, out: Any = None) -> _Tensor:
         """The positions that put the elements in order along a dimension."""
     def argwhere(self) -> _Tensor:
         """The positions of the elements that are not zero, one row per element."""
-    def as_strided(
-        self,
-        size: _b.int | Sequence[_b.int],
-        stride: _b.int | Sequence[_b.int] | None,
-        storage_offset: _b.int | None = None,
-    ) -> _Tensor:
+    def as_strided(self, size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None, storage_offset: _b.int | None = None) -> _Tensor:
         """A view of the memory with any sizes and strides; several elements may show the same place."""
-    def as_strided_(
-        self,
-        size: _b.int | Sequence[_b.int],
-        stride: _b.int | Sequence[_b.int] | None,
-        storage_offset: _b.int | None = None,
-    ) -> _Tensor:
+    def as_strided_(self, size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None, storage_offset: _b.int | None = None) -> _Tensor:
         """In-place version of `as_strided`: this tensor itself gets the new shape."""
-    def as_strided_scatter(
-        self,
-        src: _Tensor,
-        size: _b.int | Sequence[_b.int],
-        stride: _b.int | Sequence[_b.int] | None,
-        storage_offset: _b.int | None = None,
-    ) -> _Tensor:
+    def as_strided_scatter(self, src: _Tensor, size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None, storage_offset: _b.int | None = None) -> _Tensor:
         """A copy with other values where `as_strided` would show them."""
     def as_subclass(self, cls: _b.type) -> _Tensor:
         """The same memory and history as an object of a subclass of Tensor."""
@@ -272,31 +143,13 @@ class Methods:
         """The number whose hyperbolic tangent every element is; nan outside of [-1, 1]."""
     def atanh_(self) -> _Tensor:
         """In-place version of `atanh`: the result is written into this tensor."""
-    def backward(
-        self,
-        gradient: _Tensor | None = None,
-        retain_graph: _b.bool | None = None,
-        create_graph: _b.bool = False,
-        inputs: Any = None,
-    ) -> None:
+    def backward(self, gradient: _Tensor | None = None, retain_graph: _b.bool | None = None, create_graph: _b.bool = False, inputs: Any = None) -> None:
         """Compute the gradients of this tensor and add them to the `.grad` of the leaves it was made from."""
-    def baddbmm(
-        self,
-        batch1: _Tensor,
-        batch2: _Tensor,
-        *,
-        beta: _b.complex = 1,
-        alpha: _b.complex = 1,
-        out: Any = None,
-    ) -> _Tensor:
+    def baddbmm(self, batch1: _Tensor, batch2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1, out: Any = None) -> _Tensor:
         """`beta * input + alpha * bmm(batch1, batch2)`."""
-    def baddbmm_(
-        self, batch1: _Tensor, batch2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1
-    ) -> _Tensor:
+    def baddbmm_(self, batch1: _Tensor, batch2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1) -> _Tensor:
         """In-place version of `baddbmm`: the result is written into this tensor."""
-    def bernoulli(
-        self, p: Any = None, *, generator: _Generator | None = None, out: Any = None
-    ) -> _Tensor:
+    def bernoulli(self, p: Any = None, *, generator: _Generator | None = None, out: Any = None) -> _Tensor:
         """Random ones and zeros."""
     def bernoulli_(self, p: Any = 0.5, *, generator: _Generator | None = None) -> _Tensor:
         """Fill with random ones and zeros; returns the tensor itself."""
@@ -334,20 +187,11 @@ class Methods:
         """The elements as bool; the tensor itself if they are already."""
     def broadcast_to(self, size: _b.int | Sequence[_b.int]) -> _Tensor:
         """Expanded to a shape, without copying."""
-    def bucketize(
-        self,
-        boundaries: _Tensor,
-        *,
-        out_int32: _b.bool = False,
-        right: _b.bool = False,
-        out: Any = None,
-    ) -> _Tensor:
+    def bucketize(self, boundaries: _Tensor, *, out_int32: _b.bool = False, right: _b.bool = False, out: Any = None) -> _Tensor:
         """The number of the bucket that each value falls into."""
     def byte(self, *, memory_format: _memory_format | None = None) -> _Tensor:
         """The elements as uint8; the tensor itself if they are already."""
-    def cauchy_(
-        self, median: _b.float = 0, sigma: _b.float = 1, *, generator: _Generator | None = None
-    ) -> _Tensor:
+    def cauchy_(self, median: _b.float = 0, sigma: _b.float = 1, *, generator: _Generator | None = None) -> _Tensor:
         """Fill with random numbers from a Cauchy distribution; returns the tensor itself."""
     def cdouble(self, *, memory_format: _memory_format | None = None) -> _Tensor:
         """The elements as complex128; the tensor itself if they are already."""
@@ -365,19 +209,11 @@ class Methods:
         """The inverse of a matrix from its Cholesky factor."""
     def cholesky_solve(self, L: _Tensor, upper: _b.bool = False, *, out: Any = None) -> _Tensor:
         """X with `A @ X = B`, from the Cholesky factor of A."""
-    def chunk(self, chunks: _b.int, dim: _b.int = 0) -> _b.tuple[_Tensor, ...]:
+    def chunk(self, chunks: _b.int, dim: _b.int = 0, *, axis: _b.int | Sequence[_b.int] | None = None) -> _b.tuple[_Tensor, ...]:
         """Cut into a number of parts of equal size; the last may be smaller, and there may be fewer of them."""
-    def clamp(
-        self,
-        min: _Tensor | _b.complex | None = None,
-        max: _Tensor | _b.complex | None = None,
-        *,
-        out: Any = None,
-    ) -> _Tensor:
+    def clamp(self, min: _Tensor | _b.complex | None = None, max: _Tensor | _b.complex | None = None, *, out: Any = None) -> _Tensor:
         """Every element moved into a range."""
-    def clamp_(
-        self, min: _Tensor | _b.complex | None = None, max: _Tensor | _b.complex | None = None
-    ) -> _Tensor:
+    def clamp_(self, min: _Tensor | _b.complex | None = None, max: _Tensor | _b.complex | None = None) -> _Tensor:
         """In-place version of `clamp`: the result is written into this tensor."""
     def clamp_max(self, max: _Tensor | _b.complex | None, *, out: Any = None) -> _Tensor:
         """Every element moved down to at most `max`."""
@@ -387,17 +223,9 @@ class Methods:
         """Every element moved up to at least `min`."""
     def clamp_min_(self, min: _Tensor | _b.complex | None) -> _Tensor:
         """In-place version of `clamp_min`: the result is written into this tensor."""
-    def clip(
-        self,
-        min: _Tensor | _b.complex | None = None,
-        max: _Tensor | _b.complex | None = None,
-        *,
-        out: Any = None,
-    ) -> _Tensor:
+    def clip(self, min: _Tensor | _b.complex | None = None, max: _Tensor | _b.complex | None = None, *, out: Any = None) -> _Tensor:
         """Every element moved into a range."""
-    def clip_(
-        self, min: _Tensor | _b.complex | None = None, max: _Tensor | _b.complex | None = None
-    ) -> _Tensor:
+    def clip_(self, min: _Tensor | _b.complex | None = None, max: _Tensor | _b.complex | None = None) -> _Tensor:
         """In-place version of `clip`: the result is written into this tensor."""
     def clone(self, *, memory_format: _memory_format | None = None) -> _Tensor:
         """A copy in new memory; gradients flow through it."""
@@ -429,24 +257,13 @@ class Methods:
         """In-place version of `cosh`: the result is written into this tensor."""
     def count_nonzero(self, dim: _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """How many elements are not zero."""
-    def cov(
-        self,
-        *,
-        correction: _b.int = 1,
-        fweights: _Tensor | None = None,
-        aweights: _Tensor | None = None,
-    ) -> _Tensor:
+    def cov(self, *, correction: _b.int = 1, fweights: _Tensor | None = None, aweights: _Tensor | None = None) -> _Tensor:
         """The covariance of the rows of a matrix, whose columns are observations."""
     def cpu(self, *, memory_format: _memory_format | None = None) -> _Tensor:
         """The tensor in the memory of the CPU; itself if it is there."""
     def cross(self, other: _Tensor, dim: _b.int | None = None, *, out: Any = None) -> _Tensor:
         """The cross product of vectors with three elements."""
-    def cuda(
-        self,
-        device: _device | _b.str | _b.int | None = None,
-        non_blocking: _b.bool = False,
-        **kwargs: Any,
-    ) -> _Tensor:
+    def cuda(self, device: _device | _b.str | _b.int | None = None, non_blocking: _b.bool = False, **kwargs: Any) -> _Tensor:
         """The tensor on a GPU; itself if it is there."""
     def cummax(self, dim: _b.int, *, out: Any = None) -> Any:
         """The largest element up to each one along a dimension, and where it is."""
@@ -478,19 +295,9 @@ class Methods:
         """A matrix with all elements of a tensor on its diagonal."""
     def diagonal(self, offset: _b.int = 0, dim1: _b.int = 0, dim2: _b.int = 1) -> _Tensor:
         """The diagonals of matrices, as a view; they become the last dimension."""
-    def diagonal_scatter(
-        self, src: _Tensor, offset: _b.int = 0, dim1: _b.int = 0, dim2: _b.int = 1
-    ) -> _Tensor:
+    def diagonal_scatter(self, src: _Tensor, offset: _b.int = 0, dim1: _b.int = 0, dim2: _b.int = 1) -> _Tensor:
         """A copy with other values on a diagonal."""
-    def diff(
-        self,
-        n: _b.int = 1,
-        dim: _b.int = -1,
-        prepend: _Tensor | None = None,
-        append: _Tensor | None = None,
-        *,
-        out: Any = None,
-    ) -> _Tensor:
+    def diff(self, n: _b.int = 1, dim: _b.int = -1, prepend: _Tensor | None = None, append: _Tensor | None = None, *, out: Any = None) -> _Tensor:
         """The differences of neighbours along a dimension."""
     def digamma(self, *, out: Any = None) -> _Tensor:
         """The derivative of `lgamma`."""
@@ -500,19 +307,13 @@ class Methods:
         """The dimensions from the outermost in memory to the innermost."""
     def dist(self, other: _Tensor, p: _b.float = 2) -> _Tensor:
         """The length of the difference of two tensors."""
-    def div(
-        self, other: _Tensor | _b.complex, *, rounding_mode: _b.str | None = None, out: Any = None
-    ) -> _Tensor:
+    def div(self, other: _Tensor | _b.complex, *, rounding_mode: _b.str | None = None, out: Any = None) -> _Tensor:
         """`input / other`, element by element; shapes broadcast, integers give floats."""
     def div_(self, other: _Tensor | _b.complex, *, rounding_mode: _b.str | None = None) -> _Tensor:
         """In-place version of `div`: the result is written into this tensor."""
-    def divide(
-        self, other: _Tensor | _b.complex, *, rounding_mode: _b.str | None = None, out: Any = None
-    ) -> _Tensor:
+    def divide(self, other: _Tensor | _b.complex, *, rounding_mode: _b.str | None = None, out: Any = None) -> _Tensor:
         """`input / other`, element by element; shapes broadcast, integers give floats."""
-    def divide_(
-        self, other: _Tensor | _b.complex, *, rounding_mode: _b.str | None = None
-    ) -> _Tensor:
+    def divide_(self, other: _Tensor | _b.complex, *, rounding_mode: _b.str | None = None) -> _Tensor:
         """In-place version of `divide`: the result is written into this tensor."""
     def dot(self, tensor: _Tensor, *, out: Any = None) -> _Tensor:
         """The inner product of two vectors."""
@@ -602,9 +403,7 @@ class Methods:
         """In-place version of `frac`: the result is written into this tensor."""
     def frexp(self, *, out: Any = None) -> Any:
         """Every element as a mantissa, whose size is in [0.5, 1), and a power of two."""
-    def gather(
-        self, dim: _b.int, index: _Tensor, *, sparse_grad: _b.bool = False, out: Any = None
-    ) -> _Tensor:
+    def gather(self, dim: _b.int, index: _Tensor, *, sparse_grad: _b.bool = False, out: Any = None) -> _Tensor:
         """Elements picked along a dimension: `out[i][j] = input[index[i][j]][j]` for dimension 0."""
     def gcd(self, other: _Tensor | _b.complex, *, out: Any = None) -> _Tensor:
         """The greatest common divisor of integers."""
@@ -638,19 +437,9 @@ class Methods:
         """0 for negative elements, 1 for positive ones, and `values` at zero."""
     def heaviside_(self, values: _Tensor) -> _Tensor:
         """In-place version of `heaviside`: the result is written into this tensor."""
-    def histc(
-        self, bins: _b.int = 100, min: _b.float = 0, max: _b.float = 0, *, out: Any = None
-    ) -> _Tensor:
+    def histc(self, bins: _b.int = 100, min: _b.float = 0, max: _b.float = 0, *, out: Any = None) -> _Tensor:
         """How many elements fall into each of some bins of equal width."""
-    def histogram(
-        self,
-        bins: Any,
-        *,
-        range: Any = None,
-        weight: _Tensor | None = None,
-        density: _b.bool = False,
-        out: Any = None,
-    ) -> Any:
+    def histogram(self, bins: Any, *, range: Any = None, weight: _Tensor | None = None, density: _b.bool = False, out: Any = None) -> Any:
         """How many elements fall into each bin, and the edges of the bins."""
     def hsplit(self, indices_or_sections: Any, *more: Any) -> _b.tuple[_Tensor, ...]:
         """Parts along dimension 1: as `tensor_split`, but parts by number are equal."""
@@ -672,9 +461,7 @@ class Methods:
         """In-place version of `igammac`: the result is written into this tensor."""
     def index_add(self, *args: Any, out: Any = None, **kwargs: Any) -> _Tensor:
         """As `index_add_`, but in a copy: `input` stays as it is."""
-    def index_add_(
-        self, dim: _b.int, index: _Tensor, source: _Tensor, *, alpha: _b.complex = 1
-    ) -> _Tensor:
+    def index_add_(self, dim: _b.int, index: _Tensor, source: _Tensor, *, alpha: _b.complex = 1) -> _Tensor:
         """Add slices to those at some positions; repeated positions add up. Returns the tensor itself."""
     def index_copy(self, *args: Any, out: Any = None, **kwargs: Any) -> _Tensor:
         """As `index_copy_`, but in a copy: `input` stays as it is."""
@@ -688,26 +475,9 @@ class Methods:
         """A copy with values at the positions that index tensors name, as `x[indices] = values` would write them."""
     def index_put_(self, indices: Any, values: _Tensor, accumulate: _b.bool = False) -> _Tensor:
         """Write values at the positions that index tensors name; returns the tensor itself."""
-    def index_reduce(
-        self,
-        dim: _b.int,
-        index: _Tensor,
-        source: _Tensor,
-        reduce: _b.str,
-        *,
-        include_self: _b.bool = True,
-        out: Any = None,
-    ) -> _Tensor:
+    def index_reduce(self, dim: _b.int, index: _Tensor, source: _Tensor, reduce: _b.str, *, include_self: _b.bool = True, out: Any = None) -> _Tensor:
         """A copy with slices combined into those at some positions."""
-    def index_reduce_(
-        self,
-        dim: _b.int,
-        index: _Tensor,
-        source: _Tensor,
-        reduce: _b.str,
-        *,
-        include_self: _b.bool = True,
-    ) -> _Tensor:
+    def index_reduce_(self, dim: _b.int, index: _Tensor, source: _Tensor, reduce: _b.str, *, include_self: _b.bool = True) -> _Tensor:
         """In-place version of `index_reduce`: the result is written into this tensor."""
     def index_select(self, dim: _b.int, index: _Tensor, *, out: Any = None) -> _Tensor:
         """The slices at some positions of a dimension, as a copy."""
@@ -733,13 +503,7 @@ class Methods:
         """Whether two tensors show the same memory in the same way."""
     def is_shared(self) -> _b.bool:
         """Whether other processes can see this tensor's memory."""
-    def isclose(
-        self,
-        other: _Tensor,
-        rtol: _b.float = 1e-05,
-        atol: _b.float = 1e-08,
-        equal_nan: _b.bool = False,
-    ) -> _Tensor:
+    def isclose(self, other: _Tensor, rtol: _b.float = 1e-05, atol: _b.float = 1e-08, equal_nan: _b.bool = False) -> _Tensor:
         """Where two tensors differ little: `|input - other| <= atol + rtol * |other|`."""
     def isfinite(self, *, out: Any = None) -> _Tensor:
         """Where the element is neither infinite nor nan."""
@@ -753,24 +517,11 @@ class Methods:
         """Where the element is plus infinity."""
     def isreal(self, *, out: Any = None) -> _Tensor:
         """Where the imaginary part is zero."""
-    def istft(
-        self,
-        n_fft: _b.int,
-        hop_length: _b.int | None = None,
-        win_length: _b.int | None = None,
-        window: _Tensor | None = None,
-        center: _b.bool = True,
-        normalized: _b.bool = False,
-        onesided: _b.bool | None = None,
-        length: _b.int | None = None,
-        return_complex: _b.bool = False,
-    ) -> _Tensor:
+    def istft(self, n_fft: _b.int, hop_length: _b.int | None = None, win_length: _b.int | None = None, window: _Tensor | None = None, center: _b.bool = True, normalized: _b.bool = False, onesided: _b.bool | None = None, length: _b.int | None = None, return_complex: _b.bool = False) -> _Tensor:
         """The signal whose `stft` comes nearest to the given one."""
     def kron(self, other: _Tensor, *, out: Any = None) -> _Tensor:
         """The Kronecker product: a copy of `other` for every element of `input`, multiplied by it."""
-    def kthvalue(
-        self, k: _b.int, dim: _b.int = -1, keepdim: _b.bool = False, *, out: Any = None
-    ) -> Any:
+    def kthvalue(self, k: _b.int, dim: _b.int = -1, keepdim: _b.bool = False, *, out: Any = None) -> Any:
         """The `k`-th smallest element along a dimension, and where it is."""
     def lcm(self, other: _Tensor | _b.complex, *, out: Any = None) -> _Tensor:
         """The least common multiple of integers."""
@@ -816,9 +567,7 @@ class Methods:
         """In-place version of `log2`: the result is written into this tensor."""
     def log_(self) -> _Tensor:
         """In-place version of `log`: the result is written into this tensor."""
-    def log_normal_(
-        self, mean: _b.float = 1, std: _b.float = 2, *, generator: _Generator | None = None
-    ) -> _Tensor:
+    def log_normal_(self, mean: _b.float = 1, std: _b.float = 2, *, generator: _Generator | None = None) -> _Tensor:
         """Fill with random numbers whose logarithm is normally distributed; returns the tensor itself."""
     def log_softmax(self, dim: _b.int, dtype: _dtype | None = None, *, out: Any = None) -> _Tensor:
         """The logarithm of `softmax`, computed so that nothing overflows."""
@@ -850,9 +599,7 @@ class Methods:
         """The inverse of `sigmoid`."""
     def logit_(self, eps: _b.float | None = None) -> _Tensor:
         """In-place version of `logit`: the result is written into this tensor."""
-    def logsumexp(
-        self, dim: _b.int | Sequence[_b.int] | None, keepdim: _b.bool = False, *, out: Any = None
-    ) -> _Tensor:
+    def logsumexp(self, dim: _b.int | Sequence[_b.int] | None, keepdim: _b.bool = False, *, out: Any = None) -> _Tensor:
         """The logarithm of the sum of exponentials over dimensions, computed so that nothing overflows."""
     def long(self, *, memory_format: _memory_format | None = None) -> _Tensor:
         """The elements as int64; the tensor itself if they are already."""
@@ -880,44 +627,15 @@ class Methods:
         """As `torch.linalg.matrix_exp`."""
     def matrix_power(self, n: _b.int, *, out: Any = None) -> _Tensor:
         """As `torch.linalg.matrix_power`."""
-    def max(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = None,
-        keepdim: _b.bool = False,
-        *,
-        out: Any = None,
-        other: _Tensor | _b.complex | None = None,
-    ) -> Any:
+    def max(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: Any = None, other: _Tensor | _b.complex | None = None) -> Any:
         """The largest element; along a dimension, values and where they are; of two tensors, the larger of each pair."""
     def maximum(self, other: _Tensor | _b.complex, *, out: Any = None) -> _Tensor:
         """The larger of two, element by element; nan if one of them is."""
-    def mean(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = None,
-        keepdim: _b.bool = False,
-        *,
-        dtype: _dtype | None = None,
-        out: Any = None,
-        axis: _b.int | Sequence[_b.int] | None = None,
-        keepdims: _b.bool = False,
-    ) -> _Tensor:
+    def mean(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: Any = None, axis: _b.int | Sequence[_b.int] | None = None, keepdims: _b.bool = False) -> _Tensor:
         """The mean over dimensions, or of all elements."""
-    def median(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = None,
-        keepdim: _b.bool = False,
-        *,
-        out: Any = None,
-    ) -> Any:
+    def median(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: Any = None) -> Any:
         """The element in the middle (the lower one of two); along a dimension, values and where they are."""
-    def min(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = None,
-        keepdim: _b.bool = False,
-        *,
-        out: Any = None,
-        other: _Tensor | _b.complex | None = None,
-    ) -> Any:
+    def min(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: Any = None, other: _Tensor | _b.complex | None = None) -> Any:
         """The smallest element; along a dimension, values and where they are; of two tensors, the smaller of each pair."""
     def minimum(self, other: _Tensor | _b.complex, *, out: Any = None) -> _Tensor:
         """The smaller of two, element by element; nan if one of them is."""
@@ -935,14 +653,7 @@ class Methods:
         """`input * other`, element by element; shapes broadcast."""
     def mul_(self, other: _Tensor | _b.complex) -> _Tensor:
         """In-place version of `mul`: the result is written into this tensor."""
-    def multinomial(
-        self,
-        num_samples: _b.int,
-        replacement: _b.bool = False,
-        *,
-        generator: _Generator | None = None,
-        out: Any = None,
-    ) -> _Tensor:
+    def multinomial(self, num_samples: _b.int, replacement: _b.bool = False, *, generator: _Generator | None = None, out: Any = None) -> _Tensor:
         """Positions along the last dimension, drawn with the weights that stand there."""
     def multiply(self, other: _Tensor | _b.complex, *, out: Any = None) -> _Tensor:
         """`input * other`, element by element; shapes broadcast."""
@@ -954,49 +665,17 @@ class Methods:
         """The logarithm of the gamma function of several dimensions."""
     def mvlgamma_(self, p: _b.int) -> _Tensor:
         """In-place version of `mvlgamma`: the result is written into this tensor."""
-    def nan_to_num(
-        self, nan: _b.float | None = 0.0, posinf: Any = None, neginf: Any = None, *, out: Any = None
-    ) -> _Tensor:
+    def nan_to_num(self, nan: _b.float | None = 0.0, posinf: Any = None, neginf: Any = None, *, out: Any = None) -> _Tensor:
         """nan and infinities replaced by numbers."""
-    def nan_to_num_(
-        self, nan: _b.float | None = 0.0, posinf: Any = None, neginf: Any = None
-    ) -> _Tensor:
+    def nan_to_num_(self, nan: _b.float | None = 0.0, posinf: Any = None, neginf: Any = None) -> _Tensor:
         """In-place version of `nan_to_num`: the result is written into this tensor."""
-    def nanmean(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = None,
-        keepdim: _b.bool = False,
-        *,
-        dtype: _dtype | None = None,
-        out: Any = None,
-    ) -> _Tensor:
+    def nanmean(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> _Tensor:
         """The mean over dimensions of the elements that are not nan."""
-    def nanmedian(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = None,
-        keepdim: _b.bool = False,
-        *,
-        out: Any = None,
-    ) -> Any:
+    def nanmedian(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: Any = None) -> Any:
         """As `median`, of the elements that are not nan."""
-    def nanquantile(
-        self,
-        q: Any,
-        dim: _b.int | None = None,
-        keepdim: _b.bool = False,
-        *,
-        interpolation: _b.str = "linear",
-        out: Any = None,
-    ) -> _Tensor:
+    def nanquantile(self, q: Any, dim: _b.int | None = None, keepdim: _b.bool = False, *, interpolation: _b.str = 'linear', out: Any = None) -> _Tensor:
         """As `quantile`, of the elements that are not nan."""
-    def nansum(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = None,
-        keepdim: _b.bool = False,
-        *,
-        dtype: _dtype | None = None,
-        out: Any = None,
-    ) -> _Tensor:
+    def nansum(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> _Tensor:
         """The sum over dimensions with nan counted as 0."""
     def narrow(self, dim: _b.int, start: Any, length: _b.int) -> _Tensor:
         """A range of a dimension, as a view."""
@@ -1016,72 +695,17 @@ class Methods:
         """In-place version of `negative`: the result is written into this tensor."""
     def new(self, *args: Any, **kwargs: Any) -> _Tensor:
         """A tensor of this one's dtype and device, from sizes or from data; the `new_` methods are clearer."""
-    def new_empty(
-        self,
-        *size: _b.int | Sequence[_b.int],
-        dtype: _dtype | None = None,
-        device: _device | _b.str | _b.int | None = None,
-        requires_grad: _b.bool = False,
-        layout: _layout | None = None,
-        pin_memory: _b.bool = False,
-        **keyword: Any,
-    ) -> _Tensor:
+    def new_empty(self, *size: _b.int | Sequence[_b.int], dtype: _dtype | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, layout: _layout | None = None, pin_memory: _b.bool = False, **keyword: Any) -> _Tensor:
         """As `torch.empty`, in the dtype and on the device of this tensor."""
-    def new_empty_strided(
-        self,
-        size: _b.int | Sequence[_b.int],
-        stride: _b.int | Sequence[_b.int] | None,
-        dtype: _dtype | None = None,
-        layout: _layout | None = None,
-        device: _device | _b.str | _b.int | None = None,
-        pin_memory: _b.bool = False,
-        requires_grad: _b.bool = False,
-    ) -> _Tensor:
+    def new_empty_strided(self, size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, pin_memory: _b.bool = False, requires_grad: _b.bool = False) -> _Tensor:
         """As `torch.empty_strided`, in the dtype and on the device of this tensor."""
-    def new_full(
-        self,
-        size: _b.int | Sequence[_b.int],
-        fill_value: _b.complex,
-        *,
-        dtype: _dtype | None = None,
-        device: _device | _b.str | _b.int | None = None,
-        requires_grad: _b.bool = False,
-        layout: _layout | None = None,
-        pin_memory: _b.bool = False,
-    ) -> _Tensor:
+    def new_full(self, size: _b.int | Sequence[_b.int], fill_value: _b.complex, *, dtype: _dtype | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, layout: _layout | None = None, pin_memory: _b.bool = False) -> _Tensor:
         """As `torch.full`, in the dtype and on the device of this tensor."""
-    def new_ones(
-        self,
-        *size: _b.int | Sequence[_b.int],
-        dtype: _dtype | None = None,
-        device: _device | _b.str | _b.int | None = None,
-        requires_grad: _b.bool = False,
-        layout: _layout | None = None,
-        pin_memory: _b.bool = False,
-        **keyword: Any,
-    ) -> _Tensor:
+    def new_ones(self, *size: _b.int | Sequence[_b.int], dtype: _dtype | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, layout: _layout | None = None, pin_memory: _b.bool = False, **keyword: Any) -> _Tensor:
         """As `torch.ones`, in the dtype and on the device of this tensor."""
-    def new_tensor(
-        self,
-        data: Any,
-        *,
-        dtype: _dtype | None = None,
-        device: _device | _b.str | _b.int | None = None,
-        requires_grad: _b.bool = False,
-        layout: _layout | None = None,
-        pin_memory: _b.bool = False,
-    ) -> _Tensor:
+    def new_tensor(self, data: Any, *, dtype: _dtype | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, layout: _layout | None = None, pin_memory: _b.bool = False) -> _Tensor:
         """As `torch.tensor`, in the dtype and on the device of this tensor."""
-    def new_zeros(
-        self,
-        *size: _b.int | Sequence[_b.int],
-        dtype: _dtype | None = None,
-        device: _device | _b.str | _b.int | None = None,
-        requires_grad: _b.bool = False,
-        layout: _layout | None = None,
-        pin_memory: _b.bool = False,
-        **keyword: Any,
-    ) -> _Tensor:
+    def new_zeros(self, *size: _b.int | Sequence[_b.int], dtype: _dtype | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, layout: _layout | None = None, pin_memory: _b.bool = False, **keyword: Any) -> _Tensor:
         """As `torch.zeros`, in the dtype and on the device of this tensor."""
     def nextafter(self, other: _Tensor | _b.complex, *, out: Any = None) -> _Tensor:
         """The next number that the dtype has, from `input` towards `other`."""
@@ -1091,17 +715,9 @@ class Methods:
         """The positions of the elements that are not zero."""
     def nonzero_static(self, *, size: _b.int, fill_value: _b.int = -1, out: Any = None) -> _Tensor:
         """As `nonzero` with exactly `size` rows: cut off, or filled up."""
-    def norm(
-        self,
-        p: Any = "fro",
-        dim: _b.int | Sequence[_b.int] | None = None,
-        keepdim: _b.bool = False,
-        dtype: _dtype | None = None,
-    ) -> _Tensor:
+    def norm(self, p: Any = 'fro', dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, dtype: _dtype | None = None) -> _Tensor:
         """As `torch.norm`."""
-    def normal_(
-        self, mean: _b.float = 0, std: _b.float = 1, *, generator: _Generator | None = None
-    ) -> _Tensor:
+    def normal_(self, mean: _b.float = 0, std: _b.float = 1, *, generator: _Generator | None = None) -> _Tensor:
         """Fill with random numbers from a normal distribution; returns the tensor itself."""
     def not_equal(self, other: _Tensor | _b.complex, *, out: Any = None) -> _Tensor:
         """Where `input != other`."""
@@ -1129,14 +745,7 @@ class Methods:
         """In-place version of `pow`: the result is written into this tensor."""
     def prelu(self, weight: _Tensor) -> _Tensor:
         """Keep positive x; a learnt slope times x for negative x."""
-    def prod(
-        self,
-        dim: _b.int | None = None,
-        keepdim: _b.bool = False,
-        *,
-        dtype: _dtype | None = None,
-        out: Any = None,
-    ) -> _Tensor:
+    def prod(self, dim: _b.int | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> _Tensor:
         """The product over a dimension, or of all elements; integers multiply in int64."""
     def put(self, index: _Tensor, source: _Tensor, accumulate: _b.bool = False) -> _Tensor:
         """A copy with values at positions in the flattened tensor."""
@@ -1144,15 +753,7 @@ class Methods:
         """Write values at positions in the flattened tensor; returns the tensor itself."""
     def qr(self, some: _b.bool = True, *, out: Any = None) -> Any:
         """As `torch.linalg.qr`: the older name."""
-    def quantile(
-        self,
-        q: Any,
-        dim: _b.int | None = None,
-        keepdim: _b.bool = False,
-        *,
-        interpolation: _b.str = "linear",
-        out: Any = None,
-    ) -> _Tensor:
+    def quantile(self, q: Any, dim: _b.int | None = None, keepdim: _b.bool = False, *, interpolation: _b.str = 'linear', out: Any = None) -> _Tensor:
         """The value below which a part of the elements lies, along a dimension or of all."""
     def rad2deg(self, *, out: Any = None) -> _Tensor:
         """Angles in radians as degrees."""
@@ -1182,13 +783,7 @@ class Methods:
         """In-place version of `renorm`: the result is written into this tensor."""
     def repeat(self, *repeats: _Tensor | _b.int | Sequence[_b.int] | None) -> _Tensor:
         """Copies of this tensor side by side."""
-    def repeat_interleave(
-        self,
-        repeats: _Tensor | _b.int | Sequence[_b.int] | None = None,
-        dim: _b.int | None = None,
-        *,
-        output_size: _b.int | None = None,
-    ) -> _Tensor:
+    def repeat_interleave(self, repeats: _Tensor | _b.int | Sequence[_b.int] | None = None, dim: _b.int | None = None, *, output_size: _b.int | None = None) -> _Tensor:
         """Every element several times in a row."""
     def reshape(self, *shape: _b.int | Sequence[_b.int] | _dtype) -> _Tensor:
         """The same elements in another shape; a view where the memory allows it, otherwise a copy."""
@@ -1196,13 +791,9 @@ class Methods:
         """As `reshape`, with the shape of another tensor."""
     def resize(self, *sizes: _b.int | Sequence[_b.int]) -> _Tensor:
         """As `Tensor.reshape`: an old name. The number of elements has to stay the same."""
-    def resize_(
-        self, *sizes: _b.int | Sequence[_b.int], memory_format: _memory_format | None = ...
-    ) -> _Tensor:
+    def resize_(self, *sizes: _b.int | Sequence[_b.int], memory_format: _memory_format | None = ...) -> _Tensor:
         """Show this tensor's memory in another shape, with more memory where it is too small; returns the tensor itself."""
-    def resize_as_(
-        self, the_template: _Tensor, *, memory_format: _memory_format | None = None
-    ) -> _Tensor:
+    def resize_as_(self, the_template: _Tensor, *, memory_format: _memory_format | None = None) -> _Tensor:
         """As `Tensor.resize_`, to the shape of another tensor."""
     def resolve_conj(self) -> _Tensor:
         """The tensor with its conjugation computed: itself, because that happens at once here."""
@@ -1222,63 +813,23 @@ class Methods:
         """In-place version of `rsqrt`: the result is written into this tensor."""
     def rsub(self, other: _Tensor | _b.complex, *, alpha: _b.complex = 1) -> _Tensor:
         """`other - alpha * input`, element by element."""
-    def scatter(
-        self,
-        dim: _b.int,
-        index: _Tensor,
-        src: Any = None,
-        *,
-        value: _Tensor | _b.complex | None = None,
-        reduce: _b.str | None = None,
-        out: Any = None,
-    ) -> _Tensor:
+    def scatter(self, dim: _b.int, index: _Tensor, src: Any = None, *, value: _Tensor | _b.complex | None = None, reduce: _b.str | None = None, out: Any = None) -> _Tensor:
         """A copy with values written at positions along a dimension: `out[index[i][j]][j] = src[i][j]` for dimension 0."""
-    def scatter_(
-        self,
-        dim: _b.int,
-        index: _Tensor,
-        src: Any = None,
-        *,
-        value: _Tensor | _b.complex | None = None,
-        reduce: _b.str | None = None,
-    ) -> _Tensor:
+    def scatter_(self, dim: _b.int, index: _Tensor, src: Any = None, *, value: _Tensor | _b.complex | None = None, reduce: _b.str | None = None) -> _Tensor:
         """In-place version of `scatter`: the result is written into this tensor."""
     def scatter_add(self, dim: _b.int, index: _Tensor, src: _Tensor, *, out: Any = None) -> _Tensor:
         """A copy with values added at positions along a dimension; repeated positions add up."""
     def scatter_add_(self, dim: _b.int, index: _Tensor, src: _Tensor) -> _Tensor:
         """In-place version of `scatter_add`: the result is written into this tensor."""
-    def scatter_reduce(
-        self,
-        dim: _b.int,
-        index: _Tensor,
-        src: _Tensor,
-        reduce: _b.str,
-        *,
-        include_self: _b.bool = True,
-        out: Any = None,
-    ) -> _Tensor:
+    def scatter_reduce(self, dim: _b.int, index: _Tensor, src: _Tensor, reduce: _b.str, *, include_self: _b.bool = True, out: Any = None) -> _Tensor:
         """A copy with values combined into it at positions along a dimension."""
-    def scatter_reduce_(
-        self,
-        dim: _b.int,
-        index: _Tensor,
-        src: _Tensor,
-        reduce: _b.str,
-        *,
-        include_self: _b.bool = True,
-    ) -> _Tensor:
+    def scatter_reduce_(self, dim: _b.int, index: _Tensor, src: _Tensor, reduce: _b.str, *, include_self: _b.bool = True) -> _Tensor:
         """In-place version of `scatter_reduce`: the result is written into this tensor."""
     def select(self, dim: _b.int, index: _b.int) -> _Tensor:
         """The slice at one position of a dimension, as a view without that dimension."""
     def select_scatter(self, src: _Tensor, dim: _b.int, index: _b.int) -> _Tensor:
         """A copy with other values at one position of a dimension."""
-    def set_(
-        self,
-        source: Any = None,
-        storage_offset: _b.int = 0,
-        size: _b.int | Sequence[_b.int] | None = None,
-        stride: _b.int | Sequence[_b.int] | None = None,
-    ) -> _Tensor:
+    def set_(self, source: Any = None, storage_offset: _b.int = 0, size: _b.int | Sequence[_b.int] | None = None, stride: _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """Let this tensor show other memory; returns the tensor itself."""
     def sgn(self, *, out: Any = None) -> _Tensor:
         """As `sign`; for complex numbers the number of length 1 in the same direction."""
@@ -1310,27 +861,13 @@ class Methods:
         """The hyperbolic sine."""
     def sinh_(self) -> _Tensor:
         """In-place version of `sinh`: the result is written into this tensor."""
-    def slice_scatter(
-        self,
-        src: _Tensor,
-        dim: _b.int = 0,
-        start: _b.int | None = None,
-        end: _b.int | None = None,
-        step: _b.int = 1,
-    ) -> _Tensor:
+    def slice_scatter(self, src: _Tensor, dim: _b.int = 0, start: _b.int | None = None, end: _b.int | None = None, step: _b.int = 1) -> _Tensor:
         """A copy with other values in a range of a dimension."""
     def slogdet(self, *, out: Any = None) -> Any:
         """As `torch.linalg.slogdet`."""
     def softmax(self, dim: _b.int, dtype: _dtype | None = None, *, out: Any = None) -> _Tensor:
         """Turn scores into shares that sum to 1: exp(x), divided by its sum along `dim`."""
-    def sort(
-        self,
-        dim: _b.int = -1,
-        descending: _b.bool = False,
-        stable: _b.bool = False,
-        *,
-        out: Any = None,
-    ) -> Any:
+    def sort(self, dim: _b.int = -1, descending: _b.bool = False, stable: _b.bool = False, *, out: Any = None) -> Any:
         """The elements in order along a dimension, and where each one was."""
     def split(self, split_size: Any, dim: _b.int = 0) -> _b.tuple[_Tensor, ...]:
         """Cut into parts along a dimension; the parts are views."""
@@ -1344,58 +881,25 @@ class Methods:
         """The square of every element."""
     def square_(self) -> _Tensor:
         """In-place version of `square`: the result is written into this tensor."""
-    def squeeze(self, dim: _b.int | Sequence[_b.int] | None = ...) -> _Tensor:
+    def squeeze(self, dim: _b.int | Sequence[_b.int] | None = ..., *, axis: _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """The dimensions of size 1 left out."""
-    def squeeze_(self, dim: _b.int | Sequence[_b.int] | None = ...) -> _Tensor:
+    def squeeze_(self, dim: _b.int | Sequence[_b.int] | None = ..., *, axis: _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """In-place version of `squeeze`: this tensor itself gets the new shape."""
-    def std(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = None,
-        unbiased: _b.bool | None = None,
-        keepdim: _b.bool = False,
-        *,
-        correction: Any = None,
-        out: Any = None,
-    ) -> _Tensor:
+    def std(self, dim: _b.int | Sequence[_b.int] | None = None, unbiased: _b.bool | None = None, keepdim: _b.bool = False, *, correction: Any = None, out: Any = None) -> _Tensor:
         """The standard deviation over dimensions, or of all elements: the square root of `var`."""
-    def stft(
-        self,
-        n_fft: _b.int,
-        hop_length: _b.int | None = None,
-        win_length: _b.int | None = None,
-        window: _Tensor | None = None,
-        center: _b.bool = True,
-        pad_mode: _b.str = "reflect",
-        normalized: _b.bool = False,
-        onesided: _b.bool | None = None,
-        return_complex: _b.bool | None = None,
-        align_to_window: _b.bool | None = None,
-    ) -> _Tensor:
+    def stft(self, n_fft: _b.int, hop_length: _b.int | None = None, win_length: _b.int | None = None, window: _Tensor | None = None, center: _b.bool = True, pad_mode: _b.str = 'reflect', normalized: _b.bool = False, onesided: _b.bool | None = None, return_complex: _b.bool | None = None, align_to_window: _b.bool | None = None) -> _Tensor:
         """The Fourier transforms of windows that move along a signal: (*, frequencies, windows)."""
     def storage(self) -> Any:
         """The memory this tensor shows, as elements; `untyped_storage` is the newer way."""
-    def sub(
-        self, other: _Tensor | _b.complex, *, alpha: _b.complex = 1, out: Any = None
-    ) -> _Tensor:
+    def sub(self, other: _Tensor | _b.complex, *, alpha: _b.complex = 1, out: Any = None) -> _Tensor:
         """`input - alpha * other`, element by element; shapes broadcast."""
     def sub_(self, other: _Tensor | _b.complex, *, alpha: _b.complex = 1) -> _Tensor:
         """In-place version of `sub`: the result is written into this tensor."""
-    def subtract(
-        self, other: _Tensor | _b.complex, *, alpha: _b.complex = 1, out: Any = None
-    ) -> _Tensor:
+    def subtract(self, other: _Tensor | _b.complex, *, alpha: _b.complex = 1, out: Any = None) -> _Tensor:
         """`input - alpha * other`, element by element; shapes broadcast."""
     def subtract_(self, other: _Tensor | _b.complex, *, alpha: _b.complex = 1) -> _Tensor:
         """In-place version of `subtract`: the result is written into this tensor."""
-    def sum(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = None,
-        keepdim: _b.bool = False,
-        *,
-        dtype: _dtype | None = None,
-        out: Any = None,
-        axis: _b.int | Sequence[_b.int] | None = None,
-        keepdims: _b.bool = False,
-    ) -> _Tensor:
+    def sum(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: Any = None, axis: _b.int | Sequence[_b.int] | None = None, keepdims: _b.bool = False) -> _Tensor:
         """The sum over dimensions, or of all elements."""
     def sum_to_size(self, *size: _b.int | Sequence[_b.int]) -> _Tensor:
         """The sum over the dimensions in which `size` would have to be expanded to reach this tensor's shape."""
@@ -1415,9 +919,7 @@ class Methods:
         """In-place version of `t`: this tensor itself gets the new shape."""
     def take(self, index: _Tensor, *, out: Any = None) -> _Tensor:
         """The elements at positions in the flattened tensor."""
-    def take_along_dim(
-        self, indices: _Tensor, dim: _b.int | None = None, *, out: Any = None
-    ) -> _Tensor:
+    def take_along_dim(self, indices: _Tensor, dim: _b.int | None = None, *, out: Any = None) -> _Tensor:
         """As `gather`, with `input` and `indices` broadcast apart from `dim`."""
     def tan(self, *, out: Any = None) -> _Tensor:
         """The tangent of angles in radians."""
@@ -1427,14 +929,7 @@ class Methods:
         """The hyperbolic tangent: every number moved into (-1, 1)."""
     def tanh_(self) -> _Tensor:
         """In-place version of `tanh`: the result is written into this tensor."""
-    def tensor_split(
-        self,
-        indices_or_sections: Any = None,
-        dim: _b.int = 0,
-        *,
-        indices: Any = None,
-        sections: Any = None,
-    ) -> _b.tuple[_Tensor, ...]:
+    def tensor_split(self, indices_or_sections: Any = None, dim: _b.int = 0, *, indices: Any = None, sections: Any = None) -> _b.tuple[_Tensor, ...]:
         """Cut into parts at positions, or into a number of nearly equal parts; the parts are views."""
     def tile(self, *dims: _b.int | Sequence[_b.int] | None) -> _Tensor:
         """Copies of this tensor side by side; dimensions that are not named are not repeated."""
@@ -1442,23 +937,13 @@ class Methods:
         """The tensor in another dtype, on another device, or both; itself if nothing changes."""
     def to_dense(self, dtype: _dtype | None = None) -> _Tensor:
         """The tensor with all its elements stored: itself, if it is not sparse."""
-    def to_sparse(
-        self, sparse_dim: _b.int | None = None, *, layout: _layout | None = None
-    ) -> _Tensor:
+    def to_sparse(self, sparse_dim: _b.int | None = None, *, layout: _layout | None = None) -> _Tensor:
         """The elements that are not zero, with their places, as a sparse tensor."""
     def to_sparse_csc(self, dense_dim: _b.int | None = None) -> Any:
         """The elements of a matrix that are not zero, column by column."""
     def to_sparse_csr(self, dense_dim: _b.int | None = None) -> Any:
         """The elements of a matrix that are not zero, row by row."""
-    def topk(
-        self,
-        k: _b.int,
-        dim: _b.int = -1,
-        largest: _b.bool = True,
-        sorted: _b.bool = True,
-        *,
-        out: Any = None,
-    ) -> Any:
+    def topk(self, k: _b.int, dim: _b.int = -1, largest: _b.bool = True, sorted: _b.bool = True, *, out: Any = None) -> Any:
         """The largest elements along a dimension, in order, and where they are."""
     def trace(self) -> _Tensor:
         """The sum of the main diagonal of a matrix."""
@@ -1466,15 +951,7 @@ class Methods:
         """Two dimensions exchanged, as a view."""
     def transpose_(self, dim0: _b.int, dim1: _b.int) -> _Tensor:
         """In-place version of `transpose`: this tensor itself gets the new shape."""
-    def triangular_solve(
-        self,
-        A: _Tensor,
-        upper: _b.bool = True,
-        transpose: _b.bool = False,
-        unitriangular: _b.bool = False,
-        *,
-        out: Any = None,
-    ) -> Any:
+    def triangular_solve(self, A: _Tensor, upper: _b.bool = True, transpose: _b.bool = False, unitriangular: _b.bool = False, *, out: Any = None) -> Any:
         """As `torch.linalg.solve_triangular`: the older name, with the right-hand side first; returns A, too."""
     def tril(self, diagonal: _b.int = 0, *, out: Any = None) -> _Tensor:
         """The lower triangle of a matrix, or of each in a batch: zeros above a diagonal."""
@@ -1492,13 +969,11 @@ class Methods:
         """The whole part: the fraction is cut off."""
     def trunc_(self) -> _Tensor:
         """In-place version of `trunc`: the result is written into this tensor."""
-    def type(
-        self, dtype: _dtype | None = None, non_blocking: _b.bool = False, **kwargs: Any
-    ) -> Any:
+    def type(self, dtype: _dtype | None = None, non_blocking: _b.bool = False, **kwargs: Any) -> Any:
         """The name of the old type, or the elements in another dtype."""
     def type_as(self, other: _Tensor) -> _Tensor:
         """The tensor in the dtype and on the device of another one."""
-    def unbind(self, dim: _b.int = 0) -> _b.tuple[_Tensor, ...]:
+    def unbind(self, dim: _b.int = 0, *, axis: _b.int | Sequence[_b.int] | None = None) -> _b.tuple[_Tensor, ...]:
         """All slices along a dimension, as a tuple of views without it."""
     def unflatten(self, dim: _b.int, sizes: _b.int | Sequence[_b.int]) -> _Tensor:
         """Split one dimension into several."""
@@ -1506,48 +981,27 @@ class Methods:
         """All windows of a size along a dimension; a view in which the window is the last dimension."""
     def uniform_(self, *args: Any, generator: _Generator | None = None, **kwargs: Any) -> _Tensor:
         """Fill with random numbers that are equally likely in a range; returns the tensor itself."""
-    def unique(
-        self,
-        sorted: _b.bool = True,
-        return_inverse: _b.bool = False,
-        return_counts: _b.bool = False,
-        dim: _b.int | None = None,
-    ) -> Any:
+    def unique(self, sorted: _b.bool = True, return_inverse: _b.bool = False, return_counts: _b.bool = False, dim: _b.int | None = None) -> Any:
         """The different elements in growing order; also where and how often they occur."""
-    def unique_consecutive(
-        self,
-        return_inverse: _b.bool = False,
-        return_counts: _b.bool = False,
-        dim: _b.int | None = None,
-    ) -> Any:
+    def unique_consecutive(self, return_inverse: _b.bool = False, return_counts: _b.bool = False, dim: _b.int | None = None) -> Any:
         """Runs of equal elements cut down to their first one."""
-    def unsafe_chunk(self, chunks: _b.int, dim: _b.int = 0) -> _b.tuple[_Tensor, ...]:
+    def unsafe_chunk(self, chunks: _b.int, dim: _b.int = 0, *, axis: _b.int | Sequence[_b.int] | None = None) -> _b.tuple[_Tensor, ...]:
         """Cut into a number of parts of equal size; the last may be smaller, and there may be fewer of them."""
     def unsafe_split(self, split_size: Any, dim: _b.int = 0) -> _b.tuple[_Tensor, ...]:
         """Cut into parts along a dimension; the parts are views."""
     def unsafe_split_with_sizes(self, split_sizes: Any, dim: _b.int = 0) -> _b.tuple[_Tensor, ...]:
         """Cut into parts of the given sizes; the parts are views."""
-    def unsqueeze(self, dim: _b.int) -> _Tensor:
+    def unsqueeze(self, dim: _b.int | None = None, *, axis: _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """A new dimension of size 1."""
-    def unsqueeze_(self, dim: _b.int) -> _Tensor:
+    def unsqueeze_(self, dim: _b.int | None = None, *, axis: _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """In-place version of `unsqueeze`: this tensor itself gets the new shape."""
     def untyped_storage(self) -> Any:
         """The memory this tensor shows, as bytes."""
-    def var(
-        self,
-        dim: _b.int | Sequence[_b.int] | None = None,
-        unbiased: _b.bool | None = None,
-        keepdim: _b.bool = False,
-        *,
-        correction: Any = None,
-        out: Any = None,
-    ) -> _Tensor:
+    def var(self, dim: _b.int | Sequence[_b.int] | None = None, unbiased: _b.bool | None = None, keepdim: _b.bool = False, *, correction: Any = None, out: Any = None) -> _Tensor:
         """The variance over dimensions, or of all elements."""
     def vdot(self, other: _Tensor, *, out: Any = None) -> _Tensor:
         """The inner product of two vectors, the first one conjugated."""
-    def view(
-        self, *shape: _b.int | Sequence[_b.int] | _dtype, dtype: _dtype | None = None
-    ) -> _Tensor:
+    def view(self, *shape: _b.int | Sequence[_b.int] | _dtype, dtype: _dtype | None = None) -> _Tensor:
         """The same memory in another shape or dtype."""
     def view_as(self, other: _Tensor) -> _Tensor:
         """As `view`, with the shape of another tensor."""
