@@ -175,14 +175,16 @@ TAIL = """
 resolve, and prints those that still do. What is not there, and why:
 
 - `cuda.CUDAGraph`, `cuda.graph`: a compiled step replays a graph by itself (`compile(mode="reduce-overhead")`).
-- `cuda.nvtx`, `cuda.profiler`, `cuda.cudart`, `autograd.profiler.emit_nvtx`: marks for NVIDIA's tools; `rushlight.profiler` is there.
+- `cuda.cudart`, `autograd.profiler.emit_nvtx`: for NVIDIA's tools; `cuda.nvtx`, `cuda.profiler` and `rushlight.profiler` are there.
 - `cuda.default_generators`, `backends.cuda.SDPAParams`, `can_use_flash_attention`, `cuda.sparse`: questions about PyTorch's own GPU kernels.
 - `_scaled_mm`, `nn.functional.scaled_mm`, `ScalingType`: products of float8 numbers; float8 is stored here, not multiplied.
-- `masked`, `_segment_reduce`, `nested`: not written yet.
+- `masked`, `_segment_reduce`: not written yet.
 - `onnx.symbolic_opset9`, `symbolic_opset12`, `symbolic_helper`: the older exporter reads TorchScript graphs; `onnx.export` writes
   recorded programs.
 - `utils._sympy`, `_prims_common`, `compiler.load_compiled_function`, `utils.tensorboard._pytorch_graph`, `PyTorchFileReader`,
   `autograd._disable_profiler`: inner parts of PyTorch's own machinery.
+- `nested` is there with both layouts; tensors of the strided one are of a class of their own (`NestedParts`), and functions that PyTorch
+  does not have for nested tensors raise NotImplementedError here, too.
 - `Tensor._make_wrapper_subclass`: `__torch_dispatch__` is asked of modes, not of classes; subclasses have `__torch_function__`.
 - `distributed.pipelining`, `launcher.api`, `distributed.utils`, `numa`: `rushlight launch` starts ranks; there are no pipelines.
 - `utils.data.graph_settings`: of data pipes, which PyTorch has given up.

@@ -3,13 +3,17 @@
 
 import torch
 from jaxtyping import Float, Int, TypeCheckError, jaxtyped
-from typeguard import typechecked
+
+try:
+    from beartype import beartype as checked
+except ImportError:  # typeguard from 3 on does not understand dims by name
+    from typeguard import typechecked as checked
 
 LIBRARY = "jaxtyping"
-REQUIRES = ["typeguard"]
+REQUIRES = ["beartype"]
 
 
-@jaxtyped(typechecker=typechecked)
+@jaxtyped(typechecker=checked)
 def _product(
     a: Float[torch.Tensor, "n k"], b: Float[torch.Tensor, "k m"]
 ) -> Float[torch.Tensor, "n m"]:
