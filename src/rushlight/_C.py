@@ -28,6 +28,7 @@ _no_graphs = refuser("_C", "has no TorchScript graphs", "See rushlight.compile."
 Graph = _no_graphs("Graph")
 Node = _no_graphs("Node")
 Value = _no_graphs("Value")
+ScriptMethod = _no_graphs("ScriptMethod")
 PyTorchFileReader = refuser("_C", "reads files in one go", "Use rushlight.load.")(
     "PyTorchFileReader"
 )
