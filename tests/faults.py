@@ -50,26 +50,34 @@ def allocation_fails(k: int) -> Iterator[list[int]]:
     from rushlight.runtime.cuda.memory import pool
 
     count, real = [0], pool._pool
+    gauge = pool._gauges[0]
+    in_c = hasattr(gauge, "malloc")
 
     class Full:
-        refused = done = False
+        refusals = (
+            3 if in_c else 2
+        )  # the first in C, then in Python, and after everything was given back
 
         def malloc(self, size: int) -> Any:
-            count[0] += not self.refused
-            if count[0] == k and not self.done:
-                self.done, self.refused = self.refused, True  # the second try is refused, too
+            again = count[0] == k and 0 < self.refusals < Full.refusals
+            count[0] += not again
+            if count[0] == k and self.refusals:
+                self.refusals -= 1
                 raise memory.OutOfMemoryError(size, real.total_bytes(), 0)
-            self.refused = False
             return real.malloc(size)
 
         def __getattr__(self, name: str) -> Any:
             return getattr(real, name)
 
-    pool._pool = Full()
+    pool._pool = full = Full()
+    if in_c:
+        before, gauge.malloc = gauge.malloc, full.malloc
     try:
         yield count
     finally:
         pool._pool = real
+        if in_c:
+            gauge.malloc = before
 
 
 class Case:

@@ -62,6 +62,7 @@ static void gauge_free(PyObject *object)
 }
 
 static PyMemberDef members[] = {
+    {"malloc", T_OBJECT_EX, offsetof(Gauge, malloc), 0, "Where memory comes from; tests let it fail."},
     {"bound", T_LONGLONG, offsetof(Gauge, bound), 0, "Never below what is in use."},
     {"peak", T_LONGLONG, offsetof(Gauge, peak), 0, "The most that was in use."},
     {"peak_reserved", T_LONGLONG, offsetof(Gauge, peak_reserved), 0, "The most that the pool held."},
