@@ -8,6 +8,7 @@ import pytest
 import row_functions
 import rushlight as torch
 from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
+from rushlight.capture.joined.fused import rounded_to
 from rushlight.capture.joined.row_group import COLUMN, FULL, ONE, ROW, SOME
 from rushlight.capture.passes.rows import kind_of, turn_of
 from rushlight.capture.program.slots import MADE, Slot, Storage
@@ -130,6 +131,17 @@ def test_rows_that_take_turns(shape, turn):
         rows = np.broadcast_to(numbers, (7, 3, 5, 8)).reshape(-1, 8)
         chosen = [numbers.reshape(-1, 8)[i // every % count] for i in range(len(rows))]
         assert (rows == chosen).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_numbers_are_rounded_as_they_are_stored(dtype):
+    """What a kernel in half precision is compared with rounds every step, as the kernel does."""
+    value = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
+    value[:4] = np.inf, -np.inf, np.nan, 3.4e38
+    with np.errstate(over="ignore"):
+        stored = value.astype(getattr(torch, dtype).np).astype(np.float32)
+        got = rounded_to(np, value, dtype)
+    assert np.array_equal(got, stored, equal_nan=True)
 
 
 @needs_compiler

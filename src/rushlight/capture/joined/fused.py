@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ...runtime.door import KERNELS, Kernel
 
 if TYPE_CHECKING:
@@ -22,18 +24,35 @@ class Step(NamedTuple):
     attrs: tuple[tuple[str, Any], ...]
 
 
-def values_of(xp: ArrayModule, arrays: Sequence[Any], steps: Sequence[Step]) -> list[Any]:
-    """The values of all steps, one after another: what any array library can do."""
+def values_of(
+    xp: ArrayModule, arrays: Sequence[Any], steps: Sequence[Step], dtypes: Sequence[str] = ()
+) -> list[Any]:
+    """The values of all steps, one after another: what any array library can do.
+
+    With `dtypes` each is rounded to what it would be stored in, where it is computed in a wider one.
+    """
     values: list[Any] = []
-    for step in steps:
+    for number, step in enumerate(steps):
         given = []
         for kind, value in step.operands:
             if kind == "number":
                 given.append(value)
             else:
                 given.append(arrays[value] if kind == "in" else values[value])
-        values.append(KERNELS[step.kernel].generic(xp, *given, **dict(step.attrs)))
+        value = KERNELS[step.kernel].generic(xp, *given, **dict(step.attrs))
+        values.append(rounded_to(xp, value, dtypes[number]) if dtypes else value)
     return values
+
+
+def rounded_to(xp: ArrayModule, value: Any, dtype: str) -> Any:
+    """float32 numbers rounded to a half dtype, and still float32; all others as they are."""
+    if dtype not in ("float16", "bfloat16") or value.dtype != np.float32:
+        return value
+    if dtype == "float16":
+        return value.astype(np.float16).astype(np.float32)
+    bits = xp.ascontiguousarray(value).view(np.uint32)
+    bits = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)  # fmt: skip
+    return xp.where(xp.isfinite(value), bits.view(np.float32), value)
 
 
 def _body(

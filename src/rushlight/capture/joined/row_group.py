@@ -41,7 +41,7 @@ def _body(
     `kinds` are those of the arrays, `made` and `dtypes` those of the steps, `outs` the steps that others read, `shapes`
     theirs; `turns` are `every` and `count` of the arrays, where their rows take turns.
     """
-    values = values_of(xp, arrays, steps)
+    values = values_of(xp, arrays, steps, dtypes)
     return tuple([values[i] for i in outs])
 
 
