@@ -10,7 +10,7 @@ import rushlight as torch
 from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.capture.joined.fused import rounded_to
 from rushlight.capture.joined.row_group import COLUMN, FULL, ONE, ROW, SOME
-from rushlight.capture.passes.rows import kind_of, turn_of
+from rushlight.capture.passes.row_kinds import kind_of, turn_of
 from rushlight.capture.program.slots import MADE, Slot, Storage
 
 
