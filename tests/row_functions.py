@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import rushlight as torch
@@ -104,3 +105,47 @@ FUNCTIONS: dict[str, tuple] = {
     "likelihood": (likelihood, (6, None), (6, None)),
     "one row": (layer_norm, (1, None), (None,), (None,)),
 }
+
+
+class Random:
+    """A random function over rows: pointwise steps, reductions, masks, views and writes in place, in any order."""
+
+    def __init__(self, seed: int) -> None:
+        draws = random.Random(seed)
+        self.plan = [
+            tuple([draws.randrange(60) for _ in range(5)]) for _ in range(draws.randrange(4, 16))
+        ]
+
+    def __call__(self, x: Any, y: Any, w: Any) -> Any:
+        full, rows, seen = [x * w, y * 1.0], [x.mean(-1, keepdim=True)], []
+        for what, i, j, k, n in self.plan:
+            a, b, r = full[i % len(full)], full[j % len(full)], rows[k % len(rows)]
+            what %= 14
+            if what < 4:
+                full.append((torch.add, torch.mul, torch.sub, torch.maximum)[n % 4](a, b))
+            elif what == 4:
+                full.append((torch.tanh, torch.sigmoid, torch.relu, torch.abs)[n % 4](a))
+            elif what == 5:
+                full.append((a - r, a * r, r - a, a / (r.abs() + 1), a * w + 0.5)[n % 5])
+            elif what == 6:
+                way = (torch.sum, torch.mean, torch.amax, torch.amin)[n % 4]
+                rows.append(way(a, -1, keepdim=True) * 0.1)
+            elif what == 7:
+                row = a.sum(-1) if n % 2 else torch.logsumexp(a, -1)
+                rows.append(row.unsqueeze(-1) * 0.1)
+            elif what == 8:
+                rows.append(torch.tanh(r) + rows[n % len(rows)])
+            elif what == 9:
+                full.append((torch.softmax if n % 2 else torch.log_softmax)(a, -1))
+            elif what == 10:
+                full.append(torch.where(a > r, a, b * 0.5))
+            elif what == 11:
+                folded = a.reshape(2, -1, a.shape[-1])
+                full.append((folded - folded.mean(-1, keepdim=True)).reshape(a.shape))
+            elif what == 12:
+                seen.append((a.T, a[1:], a.sum(0), r.squeeze(-1), a * w)[n % 5])
+            else:
+                full[-1] = full[-1] * 1.0
+                full[-1].mul_((0.5, -1.0)[n % 2])
+        total = full[0] * 0.1 + full[1] * 0.1 + full[-1]
+        return sum((v.sum() * 0.01 for v in (*seen, *rows)), total)

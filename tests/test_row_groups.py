@@ -48,6 +48,30 @@ def test_a_group_has_the_values_of_its_parts(name, columns, joining):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
 
 
+def differs(seed):
+    """Where a random function over rows is another one when it is compiled; None where it is not, and its groups."""
+    torch.manual_seed(seed)
+    columns = 16 + seed % 5
+    arguments = [torch.randn(6, columns), torch.randn(6, columns), torch.randn(columns)]
+    fn = row_functions.Random(seed)
+    expected, _ = calls(fn, arguments, lambda f: f)
+    got, compiled = calls(fn, arguments, torch.compile)
+    for i, (a, b) in enumerate(zip(got, expected)):
+        if not np.allclose(a.numpy(), b.numpy(), rtol=2e-4, atol=2e-5, equal_nan=True):
+            return i, compiled
+    return None, compiled
+
+
+@pytest.mark.parametrize("first", [0, 10, 20])
+def test_random_functions_over_rows(first, joining):
+    groups = 0
+    for seed in range(first, first + 10):
+        where, compiled = differs(seed)
+        assert where is None, (seed, where, compiled.program())
+        groups += sum(ins.name == "row_group" for ins in compiled.program().instructions)
+    assert groups >= 10
+
+
 def test_groups_move_less_memory(joining):
     """Layer norm by hand, both ways: the program reads and writes less than half."""
     fn, *_ = row_functions.FUNCTIONS["layer_norm"]
