@@ -159,7 +159,7 @@ def test_a_store_without_a_limit_has_the_usual_one() -> None:
 def test_the_command_line_is_found_as_a_module_of_a_rank() -> None:
     import runpy
 
-    import rushlight.cli.main  # noqa: F401 - as `rushlight run -m rushlight train` has done
+    import rushlight.cli.commands  # noqa: F401 - as `rushlight run -m rushlight train` has done
 
     assert callable(runpy.run_module("rushlight", run_name="not main")["main"])
 

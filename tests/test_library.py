@@ -98,7 +98,6 @@ def test_what_is_refused():
     "name, says",
     [
         ("onnx.dynamo_export", "one exporter"),
-        ("nested.nested_tensor", "no nested tensors"),
     ],
 )
 def test_refusals_say_what_to_do_instead(name: str, says: str):

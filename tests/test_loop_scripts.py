@@ -113,7 +113,7 @@ def test_the_labs_script(folder: Path, workers: int) -> None:
 
 
 def _run(folder: Path, *arguments: str) -> tuple[str, str]:
-    code = "import sys; from rushlight.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from rushlight.cli import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run(
         [sys.executable, "-c", code, "run", *arguments],
         cwd=folder, capture_output=True, text=True, timeout=300, check=False,

@@ -2,7 +2,7 @@
 
 import sys
 
-from rushlight.cli.main import main  # of the package it is a module once somebody has imported that
+from rushlight.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -5,6 +5,6 @@ from __future__ import annotations
 
 def main(argv: list[str] | None = None) -> int:
     """The entry of the `rushlight` command."""
-    from .main import main as run
+    from .commands import main as run
 
     return run(argv)

@@ -434,15 +434,16 @@ class BatchNorm(Derived):
         x = real(x)
         # A single row is its own mean; taken twice, it is a batch that rushlight normalises.
         rows = rl.cat([x, x]) if Config.train and x.numel() == gamma.numel() else x
-        y = nn.batch_norm(
+        y = rl.batch_norm(  # takes eps=0 in training, too, as the book's does
             rows,
-            tensor(self.avg_mean),
-            tensor(self.avg_var),
             gamma.to(x.dtype),
             beta.to(x.dtype),
+            tensor(self.avg_mean),
+            tensor(self.avg_var),
             Config.train,
             1 - self.decay,
             self.eps,
+            True,
         )
         return y if rows is x else y[: len(x)]
 
