@@ -4,7 +4,7 @@
     python tools/libraries.py einops timm         # only these; the table keeps its other rows
     python tools/libraries.py --oracle FOLDER     # store PyTorch's numbers anew; FOLDER holds torch
 
-The libraries come from the package index into one environment under the cache folder. While pip works, empty
+The libraries come from the package index into one environment under the cache folder (a few into their own). While pip works, empty
 metadata of torch and torchvision stand there, so that it installs neither; then they are taken away again.
 """
 
@@ -41,12 +41,12 @@ Found = dict[str, dict[str, Any]]
 
 
 def constants(path: Path) -> dict[str, Any]:
-    """LIBRARY and REQUIRES of a file of uses, read without importing the library."""
+    """LIBRARY, REQUIRES and ALONE of a file of uses, read without importing the library."""
     found = {}
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
-            if name in ("LIBRARY", "REQUIRES"):
+            if name in ("LIBRARY", "REQUIRES", "ALONE"):
                 found[name] = ast.literal_eval(node.value)
     return found
 
@@ -104,6 +104,19 @@ def environment(folder: Path, names: list[str]) -> Path:
         raise SystemExit(f"{folder} has a PyTorch of its own; remove the folder and start again")
     (site_of(folder) / "rushlight-checkout.pth").write_text(f"{ROOT / 'src'}\n")
     return python
+
+
+def pythons(folder: Path, names: list[str], installed: bool) -> dict[str, Path]:
+    """The Python of each library: one for most of them, one of its own where a file of uses says ALONE and why."""
+    own = {name: constants(files()[name]).get("ALONE") for name in names}
+    shared = [name for name in names if not own[name]]
+    folders = {folder: shared} if shared else {}
+    folders |= {folder.with_name(f"{folder.name}-{name}"): [name] for name in names if own[name]}
+    found = {}
+    for place, those in folders.items():
+        python = place / "bin" / "python" if installed else environment(place, those)
+        found |= dict.fromkeys(those, python)
+    return found
 
 
 # -- running and comparing ------------------------------------------------------------------------
@@ -224,11 +237,11 @@ def write(path: Path, data: dict[str, Any]) -> None:
     path.write_text(json.dumps(dict(sorted(data.items())), indent=1) + "\n")
 
 
-def store_oracle(python: Path, names: list[str], torch: list[Path]) -> int:
+def store_oracle(python_of: dict[str, Path], names: list[str], torch: list[Path]) -> int:
     """Keep PyTorch's numbers; a use that PyTorch itself does not run is not stored."""
     expected, failed = read(EXPECTED), 0
     for name in names:
-        found = run_uses(python, files()[name], torch)
+        found = run_uses(python_of[name], files()[name], torch)
         for use, got in found.items():
             if "error" in got:
                 print(f"{name}: {use}: {got['error']}")
@@ -255,13 +268,13 @@ def main() -> int:
     if unknown := set(args.names) - files().keys():
         parser.error(f"no uses of {', '.join(sorted(unknown))} in {USES.relative_to(ROOT)}")
     names = args.names or list(files())
-    installed = args.environment / "bin" / "python"
-    python = installed if args.installed else environment(args.environment, names)
+    python_of = pythons(args.environment, names, args.installed)
     if args.oracle:
-        return store_oracle(python, names, [folder.resolve() for folder in args.oracle])
+        return store_oracle(python_of, names, [folder.resolve() for folder in args.oracle])
     results, expected, bad = read(RESULTS), read(EXPECTED), 0
     for name in names:
         library = constants(files()[name])["LIBRARY"]
+        python = python_of[name]
         uses = judged(run_uses(python, files()[name], []), expected.get(name, {}))
         version = version_of(python, library)
         results[name] = {"library": library, "version": version, "uses": uses}

@@ -4,6 +4,7 @@ import torch
 from thop import clever_format, profile
 
 LIBRARY = "thop"
+ALONE = "ultralytics installs a module of the same name"
 
 
 def _net() -> torch.nn.Module:

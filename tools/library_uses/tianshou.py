@@ -4,6 +4,8 @@ import numpy as np
 from tianshou.data import Batch, ReplayBuffer
 
 LIBRARY = "tianshou"
+REQUIRES = ["tianshou<1"]
+ALONE = "other libraries let pip take version 2, whose buffer is another one"
 
 
 def a_buffer() -> object:
