@@ -9,9 +9,13 @@ BIN := $(VENV)/bin
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
 
+# What the build needs is installed once, here, instead of once more in an environment of pip's own.
+BUILD := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q -e '.[cli]'
+	$(BIN)/python -c '$(BUILD)' > $(VENV)/build.txt
+	$(BIN)/python -m pip install -q -r $(VENV)/build.txt
+	$(BIN)/python -m pip install -q --no-build-isolation -e '.[cli]'
 	@touch $@
 
 # Our dependencies and an extra's by their names: installing '.[dev]' would build the engine once more.
