@@ -128,6 +128,40 @@ def test_a_module_imported_while_a_fork_waits(name: str) -> None:
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
+# Forked while another thread is in the middle of a module, and nobody waits for it.
+HALF_IMPORTED = """
+import os, signal, sys, threading, time, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+import rushlight.base.locks
+rushlight.base.locks._PATIENCE_S = 0
+sys.path.insert(0, FOLDER)
+begun = sys.begun = threading.Event()
+thread = threading.Thread(target=__import__, args=("slow",))
+thread.start()
+begun.wait()
+pid = os.fork()
+if not pid:
+    signal.alarm(20)
+    import slow
+    assert slow.whole
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+thread.join()
+assert sys.modules["slow"].whole
+"""
+
+
+def test_a_child_imports_what_a_lost_thread_had_begun(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import sys, time\nsys.begun.set()\ntime.sleep(0.3)\nwhole = True\n"
+    )
+    script = HALF_IMPORTED.replace("FOLDER", repr(str(tmp_path)))
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
 def test_every_lock_is_made_for_forks() -> None:
     """Locks come from base/locks.py: a plain one would stay held in a child."""
     root = Path(rushlight.__file__).parent

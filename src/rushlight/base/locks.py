@@ -6,7 +6,9 @@ rushlight comes from here and is new in the child. Where the data behind a lock 
 fork; such a lock guards a short stretch in which no other lock is taken, so nobody waits in a circle.
 
 Python itself holds a lock per module while it is imported, and a child would wait for ever for a module
-that another thread was importing (our engine, at the first operation): a fork waits for such imports.
+that another thread was importing (our engine, at the first operation): a fork waits for such imports. One
+that begins between the last look and the fork, or lasts longer than the fork waits, is undone in the child,
+which imports the module itself when it needs it.
 """
 
 from __future__ import annotations
@@ -66,11 +68,16 @@ def _alive(locks: weakref.WeakValueDictionary) -> list[Any]:
     return [lock for ref in locks.valuerefs() if (lock := ref()) is not None]
 
 
+def _imports() -> dict[str, Any]:
+    """Which thread imports which module, None where it is about to; private to Python, but old and stable."""
+    locks = getattr(importlib._bootstrap, "_module_locks", {})  # type: ignore[attr-defined]
+    alive = [(name, lock) for name, ref in list(locks.items()) if (lock := ref()) is not None]
+    return {name: getattr(lock, "owner", None) for name, lock in alive}
+
+
 def _others_import() -> bool:
-    """Whether another thread is in the middle of an import; the locks are private, but old and stable."""
     me = threading.get_ident()
-    locks = list(getattr(importlib._bootstrap, "_module_locks", {}).values())  # type: ignore[attr-defined]
-    return any(getattr(ref(), "owner", None) not in (None, me) for ref in locks)
+    return any(owner not in (None, me) for owner in _imports().values())
 
 
 def _settled() -> set[str]:
@@ -110,6 +117,17 @@ def _in_child() -> None:
     _holding.locks.clear()
     for lock in _alive(_renewed):
         lock._at_fork_reinit()  # what the threading module does with its own locks
+    _undo_imports()
+
+
+def _undo_imports() -> None:
+    """Forget modules that a thread of the parent had half imported: it will not go on in this process."""
+    me = threading.get_ident()
+    for name in [name for name, owner in _imports().items() if owner != me]:
+        importlib._bootstrap._module_locks.pop(name, None)  # type: ignore[attr-defined]
+        spec = getattr(sys.modules.get(name), "__spec__", None)
+        if getattr(spec, "_initializing", False):
+            del sys.modules[name]
 
 
 if hasattr(os, "register_at_fork"):
