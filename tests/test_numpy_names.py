@@ -52,3 +52,12 @@ def test_unsqueeze_says_that_dim_is_missing():
     for t in (rushlight, torch):
         with pytest.raises(TypeError, match='missing 1 required positional arguments: "dim"'):
             t.ones(2).unsqueeze()
+
+
+@pytest.mark.parametrize(
+    "name", ["sum", "mean", "argmax", "argmin", "unsqueeze", "softmax", "diff", "amax"]
+)
+def test_both_names_at_once_are_refused(name):
+    for t in (torch, rushlight):
+        with pytest.raises(TypeError):
+            getattr(t, name)(t.ones(2, 3), dim=0, axis=1)

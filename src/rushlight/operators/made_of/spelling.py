@@ -10,6 +10,12 @@ from ...core.explain import not_a_tensor
 from ...core.tensor import Tensor
 
 
+def _rename(kwargs: dict[str, Any], theirs: str, ours: str) -> None:
+    """Give an argument our name; where both are given theirs stays, and the function refuses it."""
+    if theirs in kwargs and ours not in kwargs:
+        kwargs[ours] = kwargs.pop(theirs)
+
+
 def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Let `fn(input, dim, keepdim)` be called with `axis=` and `keepdims=` as well."""
 
@@ -20,10 +26,8 @@ def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
         if args and not isinstance(args[0], Tensor):
             raise not_a_tensor(name, "input", 1, args[0])
         if kwargs:
-            if "axis" in kwargs:
-                kwargs["dim"] = kwargs.pop("axis")
-            if "keepdims" in kwargs:
-                kwargs["keepdim"] = kwargs.pop("keepdims")
+            _rename(kwargs, "axis", "dim")
+            _rename(kwargs, "keepdims", "keepdim")
         return fn(*args, **kwargs)
 
     return call
@@ -34,8 +38,8 @@ def axis_for_dim(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if "axis" in kwargs:
-            kwargs["dim"] = kwargs.pop("axis")
+        if kwargs:
+            _rename(kwargs, "axis", "dim")
         return fn(*args, **kwargs)
 
     return call
@@ -46,3 +50,12 @@ def needed(name: str, axis: Any) -> int:
     if axis is None:
         raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
     return axis
+
+
+def one_of(name: str, dim: Any, axis: Any) -> Any:
+    """`dim` under either name; both at once are refused, as by PyTorch."""
+    if dim is None:
+        return axis
+    if axis is not None:
+        raise TypeError(f"{name}() got an unexpected keyword argument 'axis'")
+    return dim

@@ -12,7 +12,7 @@ from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
 from ..made_of.return_types import named
-from ..made_of.spelling import numpy_names
+from ..made_of.spelling import numpy_names, one_of
 from .sums import Dims, keep, result_shape, same_dtype_meta
 
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ def argmax(
         >>> x.argmax(), x.argmax(dim=1)
         (tensor(2), tensor([1, 0]))
     """
-    return into(out, _locate(_argmax, input, axis if dim is None else dim, keepdim))
+    return into(out, _locate(_argmax, input, one_of("argmax", dim, axis), keepdim))
 
 
 @public()
@@ -321,4 +321,4 @@ def argmin(
         >>> torch.tensor([[1, 5], [7, 2]]).argmin(dim=1)
         tensor([0, 1])
     """
-    return into(out, _locate(_argmin, input, axis if dim is None else dim, keepdim))
+    return into(out, _locate(_argmin, input, one_of("argmin", dim, axis), keepdim))

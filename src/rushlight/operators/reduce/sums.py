@@ -14,7 +14,7 @@ from ...core.public import into, public
 from ...core.tensor import Tensor
 from ..made_of.precision import in_float32
 from ..made_of.promotion import promote_unary_float
-from ..made_of.spelling import numpy_names
+from ..made_of.spelling import numpy_names, one_of
 from ..memory.casting import cast_to
 from ..pointwise.arithmetic import conj
 from ..shape.views import _expand, reshape
@@ -147,8 +147,8 @@ def sum(  # noqa: A001
         (tensor(10), tensor([4, 6]), tensor([[3],
                 [7]]))
     """
-    if dim is None:
-        dim = axis
+    if axis is not None:
+        dim = one_of("sum", dim, axis)
     if dim is not None:
         dim = wrap_dims(dim, input._a.ndim)
     if dtype is None:
@@ -242,8 +242,8 @@ def mean(
         >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(0)
         tensor([2., 3.])
     """
-    if dim is None:
-        dim = axis
+    if axis is not None:
+        dim = one_of("mean", dim, axis)
     if dim is not None:
         dim = wrap_dims(dim, input._a.ndim)
     if dtype is not None:

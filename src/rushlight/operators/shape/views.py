@@ -21,7 +21,7 @@ from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
 from ...runtime.thread import GRAD, PARTS, here
 from ..made_of.guards import invalid_arguments
-from ..made_of.spelling import axis_for_dim, needed
+from ..made_of.spelling import axis_for_dim, needed, one_of
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -441,7 +441,7 @@ def unsqueeze(input: Tensor, dim: int | None = None, *, axis: Any = None) -> Ten
                 [2]])
     """
     shape = input._a.shape
-    at = wrap_dim(needed("unsqueeze", axis) if dim is None else dim, len(shape) + 1)
+    at = wrap_dim(needed("unsqueeze", one_of("unsqueeze", dim, axis)), len(shape) + 1)
     return _unsqueeze(input, dim=at)
 
 
