@@ -147,3 +147,15 @@ def test_a_driver_that_looks_for_its_files(monkeypatch) -> None:
     for i in range(5):
         assert fn(torch.ones(3) * i).tolist() == [2.0 * i] * 3
     assert fn.why() is None and fn.replays
+
+
+def test_a_users_module_with_a_name_like_a_drivers_is_read() -> None:
+    """`cuda.core` or `cudnn` may be anybody's: what it depends on is compared before a replay."""
+    for name in ("cudnn", "cuda.core", "cupyish"):
+        module = {"__name__": name, "scale": 2.0}
+        exec(compile("def double(x):\n    return x * scale", "users.py", "exec"), module)
+        fn = torch.compile(module["double"])
+        for _ in range(4):
+            assert fn(torch.ones(2)).tolist() == [2.0, 2.0]
+        module["scale"] = 3.0
+        assert fn(torch.ones(2)).tolist() == [3.0, 3.0], name

@@ -84,10 +84,9 @@ _FUNCTIONS["numpy._core._multiarray_umath"] = _FUNCTIONS["numpy"]
 _FUNCTIONS["numpy._core.multiarray"] = _FUNCTIONS["numpy"]
 _ARRAY_METHODS_NOT = frozenset(("tofile", "dump", "dumps", "setflags"))
 
-_DRIVERS = frozenset(("cupy", "cupyx", "cupy_backends", "cudnn"))
-_DRIVERS_PARTS = (
-    "cupy.", "cupyx.", "cupy_backends.", "cudnn.", "cuda.pathfinder", "cuda.bindings", "cuda.core",
-)  # fmt: skip
+# CuPy, and the package that tells it where CUDA's files lie
+_DRIVERS = frozenset(("cupy", "cupyx", "cupy_backends", "cuda.pathfinder"))
+_DRIVERS_PARTS = tuple([f"{name}." for name in sorted(_DRIVERS)])
 
 # Where a call from outside may enter this package: what computes, and what describes tensors.
 _ENTRIES = tuple([f"{PACKAGE}.{part}" for part in (
