@@ -25,10 +25,10 @@ class _Gauge:
     the pool asked, so the peak is exact and most allocations cost one addition.
     """
 
-    __slots__ = ("allocations", "bound", "limit", "ooms", "peak", "peak_reserved")
+    __slots__ = ("bound", "limit", "ooms", "peak", "peak_reserved")
 
     def __init__(self) -> None:
-        self.bound = self.peak = self.peak_reserved = self.allocations = self.ooms = 0
+        self.bound = self.peak = self.peak_reserved = self.ooms = 0
         self.limit = 0
 
 

@@ -8,7 +8,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *malloc, *measure, *again;
-    long long bound, peak, peak_reserved, allocations, ooms, limit;
+    long long bound, peak, peak_reserved, ooms, limit;
 } Gauge;
 
 /* Memory of a size. Whatever goes wrong is tried again, and explained, in Python. */
@@ -66,7 +66,6 @@ static PyMemberDef members[] = {
     {"bound", T_LONGLONG, offsetof(Gauge, bound), 0, "Never below what is in use."},
     {"peak", T_LONGLONG, offsetof(Gauge, peak), 0, "The most that was in use."},
     {"peak_reserved", T_LONGLONG, offsetof(Gauge, peak_reserved), 0, "The most that the pool held."},
-    {"allocations", T_LONGLONG, offsetof(Gauge, allocations), 0, "How often memory was asked for."},
     {"ooms", T_LONGLONG, offsetof(Gauge, ooms), 0, "How often there was none."},
     {"limit", T_LONGLONG, offsetof(Gauge, limit), 0, "What this process may take, or 0."},
     {NULL, 0, 0, 0, NULL},
