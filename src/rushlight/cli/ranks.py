@@ -172,12 +172,9 @@ class RankedRun(Run):
         whole = size * self.ranks
         steps = [indices[at : at + whole] for at in range(0, self.steps * whole, whole)]
         last = steps[-1]
-        if (
-            self.args.accumulate > 1
-        ):  # the same number of parts on every rank: each part ends with an exchange
-            last = steps[-1] = last[: len(last) // self.ranks * self.ranks]
         # DDP averages over ranks; what counts is the average over images, as in one process.
         self._last_weight = len(last[self.rank :: self.ranks]) * self.ranks / len(last)
+        self._last_parts = _parts_of_all(len(last), self.ranks, self.args.batch_size)
         return [i for step in steps for i in step[self.rank :: self.ranks]]
 
     def _epoch(self, progress: Progress, caught: list[int]) -> None:
@@ -187,7 +184,9 @@ class RankedRun(Run):
     def _one(self, x: Any, y: Any) -> tuple[Any, Any]:
         from .. import distributed as dist
 
-        self.stepper.weight = self._last_weight if self.step == self.steps - 1 else 1.0
+        last = self.step == self.steps - 1
+        self.stepper.weight = self._last_weight if last else 1.0
+        self.stepper.parts = self._last_parts if last and self.args.accumulate > 1 else 0
         found = super()._one(x, y)
         flag = x.new_tensor([max(self._caught, default=0)], device="cpu", dtype=y.dtype)
         dist.all_reduce(flag, dist.ReduceOp.MAX)
@@ -221,3 +220,9 @@ class RankedRun(Run):
     def restore(self, saved: dict[str, Any]) -> None:
         super().restore(saved)
         self._draw_apart()
+
+
+def _parts_of_all(images: int, ranks: int, size: int) -> int:
+    """In how many parts every rank takes its images of a batch: the same number, none of them empty."""
+    most, least = -(-images // ranks), images // ranks
+    return max(1, min(-(-most // size), least))

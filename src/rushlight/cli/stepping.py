@@ -19,6 +19,9 @@ class Stepper:
         self.criterion = rl.nn.CrossEntropyLoss(weight=weight, label_smoothing=args.label_smoothing)
         self.dtype = {"bf16": rl.bfloat16, "fp16": rl.float16}.get(args.amp or "")
         self.weight = 1.0  # of this batch's gradient: ranks with more images than others count more
+        self.parts = (
+            0  # of this batch, where ranks agreed on a number: each part ends with an exchange
+        )
         self.scaler = None
         if args.amp == "fp16":
             if device == "cpu":
@@ -48,13 +51,12 @@ class Stepper:
         `share` is mixup's: every picture is mixed with so much of itself and the rest of another.
         """
         self.optimizer.zero_grad()
-        size = self.args.batch_size
         total: Any = None
         right: Any = None
-        for at in range(0, len(y), size):
-            some, labels = self.prepare(x[at : at + size]), y[at : at + size]
+        for begin, end in cuts(len(y), self.args.batch_size, self.parts):
+            some, labels = self.prepare(x[begin:end]), y[begin:end]
             loss, out = self._loss(some, labels, share)
-            loss = loss * (len(labels) / len(y)) if len(y) > size else loss
+            loss = loss * (len(labels) / len(y)) if len(labels) < len(y) else loss
             counted = loss if self.weight == 1.0 else loss * self.weight
             (counted if self.scaler is None else self.scaler.scale(counted)).backward()
             good = (out.detach().argmax(1) == labels).sum()
@@ -82,6 +84,13 @@ class Stepper:
             return self.criterion(out, y), out
         mixed = self.criterion(out, y) * share + self.criterion(out, y.flip(0)) * (1 - share)
         return mixed, out
+
+
+def cuts(count: int, size: int, parts: int = 0) -> list[tuple[int, int]]:
+    """Where the parts of a batch begin and end: `size` images each, or `parts` of equal size."""
+    if not parts:
+        return [(at, min(at + size, count)) for at in range(0, count, size)]
+    return [(count * i // parts, count * (i + 1) // parts) for i in range(parts)]
 
 
 def class_weights(counts: list[int], device: str) -> Any:
