@@ -167,6 +167,28 @@ class KernelLike(Protocol):
     impls: dict[type, KernelBody]
 
 
+class SlotLike(Shaped, Protocol):
+    """What a device must know of an array of a recorded program, see `capture.program.slots.Slot`."""
+
+    @property
+    def offset(self) -> int: ...
+    @property
+    def dense(self) -> bool: ...
+
+
+class InstructionLike(Protocol):
+    """What a device must know of a call in a recorded program, see `capture.program.instructions.Instruction`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def inputs(self) -> tuple[Any, ...]: ...  # SlotLike, or a Python value passed as it is
+    @property
+    def outputs(self) -> tuple[Any, ...]: ...  # SlotLike
+    @property
+    def attrs(self) -> dict[str, Any]: ...
+
+
 class RandomStream(Protocol):
     """A seedable stream of random arrays of one device: what draws under `torch.Generator`."""
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...base.protocols import DeviceArray
 
 
 class _Ufunc:
     """A CuPy ufunc with `at` for the ones CuPy gives none."""
 
-    def __init__(self, inner: Any, at: Any) -> None:
+    def __init__(self, inner: Callable[..., Any], at: Callable[..., None]) -> None:
         self.inner, self.at = inner, at
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -21,11 +26,11 @@ class _Ufunc:
         return getattr(self.inner, name)
 
 
-def _subtract_at(a: Any, indices: Any, b: Any) -> None:
+def _subtract_at(a: DeviceArray, indices: DeviceArray, b: DeviceArray) -> None:
     cupy.add.at(a, indices, -b)
 
 
-def _multiply_at(a: Any, indices: Any, b: Any) -> None:
+def _multiply_at(a: DeviceArray, indices: DeviceArray, b: DeviceArray) -> None:
     from .bodies.indexing import fold_at
 
     if a.ndim != 1 or not a.flags.c_contiguous:
@@ -45,12 +50,12 @@ class _Cupy:
     multiply = _Ufunc(cupy.multiply, _multiply_at)
 
     @staticmethod
-    def asarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    def asarray(a: DeviceArray, dtype: np.typing.DTypeLike | None = None, **kwargs: Any) -> Any:
         """As CuPy's, but host values become small device arrays without a warning or a wait."""
         return cupy.asarray(a, dtype, **kwargs)
 
     @staticmethod
-    def matmul(a: Any, b: Any) -> Any:
+    def matmul(a: DeviceArray, b: DeviceArray) -> Any:
         """By cuBLASLt where it can: unlike CuPy's own products, those can be part of a CUDA graph."""
         from .bodies.products import plain_product
 
@@ -58,7 +63,11 @@ class _Cupy:
         return cupy.matmul(a, b) if out is None else out
 
     @staticmethod
-    def full(shape: Any, value: Any, dtype: Any = None) -> Any:
+    def full(
+        shape: tuple[int, ...],
+        value: int | float | complex | np.generic,
+        dtype: np.typing.DTypeLike | None = None,
+    ) -> Any:
         if isinstance(value, np.generic):
             value = value.item() if value.dtype.kind != "V" else float(value)
         if dtype is None:
@@ -68,24 +77,26 @@ class _Cupy:
         return out
 
     @staticmethod
-    def clip(a: Any, low: Any, high: Any, out: Any = None) -> Any:
+    def clip(a: DeviceArray, low: Any, high: Any, out: DeviceArray | None = None) -> Any:
         return cupy.clip(a, low, high, out=out).astype(a.dtype, copy=False)
 
     @staticmethod
-    def argsort(a: Any, axis: int = -1, kind: Any = None) -> Any:
+    def argsort(a: DeviceArray, axis: int = -1, kind: str | None = None) -> Any:
         """Stable, as CuPy's radix sort is; nan last."""
         return cupy.argsort(a, axis=axis)
 
     @staticmethod
-    def sort(a: Any, axis: int = -1, kind: Any = None) -> Any:
+    def sort(a: DeviceArray, axis: int = -1, kind: str | None = None) -> Any:
         return cupy.sort(a, axis=axis)
 
     @staticmethod
-    def i0(x: Any) -> Any:
+    def i0(x: DeviceArray) -> Any:
         return cupy.i0(x)
 
     @staticmethod
-    def unique(a: Any, axis: Any = None, equal_nan: bool = False, **options: Any) -> Any:
+    def unique(
+        a: DeviceArray, axis: int | None = None, equal_nan: bool = False, **options: Any
+    ) -> Any:
         return cupy.unique(a, axis=axis, equal_nan=equal_nan, **options)
 
 

@@ -7,9 +7,12 @@ chooses between kernels by their sizes asks here, so that another GPU needs othe
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .processors import multiprocessors
+
+if TYPE_CHECKING:
+    from ...base.protocols import InstructionLike
 
 
 class Figures(NamedTuple):
@@ -80,18 +83,18 @@ def moving(nbytes: float) -> float:
     return f.launch + nbytes / f.bandwidth
 
 
-def traffic(ins: Any) -> int:
+def traffic(ins: InstructionLike) -> int:
     """The bytes an instruction reads and writes."""
     arrays = [i for i in (*ins.inputs, *ins.outputs) if hasattr(i, "nbytes")]
     return sum(a.nbytes for a in arrays)
 
 
-def saves(made: Any, parts: Iterable[Any]) -> bool:
+def saves(made: InstructionLike, parts: Iterable[Any]) -> bool:
     """Whether one kernel that moves `made`'s bytes is quicker than one for each part; what is computed is the same."""
     return moving(traffic(made)) < sum(moving(traffic(p)) for p in parts)
 
 
-def gathering_saves(made: Any, parts: Sequence[Any]) -> bool:
+def gathering_saves(made: InstructionLike, parts: Sequence[Any]) -> bool:
     """Whether one early (or late) launch for many small kernels is quicker, although its results are then read from memory.
 
     Results of a kernel that has just run are still in the cache.

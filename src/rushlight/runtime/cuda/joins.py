@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,15 +17,20 @@ from .costs import figures, gathering_saves, moving, of_row_sums, saves, traffic
 from .small import conv_sizes, dense_sizes, head_sizes
 from .small.conv_costs import forward_pays, weight_pays
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ...base.protocols import InstructionLike, Shaped, SlotLike
+
 _LIBRARY_TYPES = frozenset(("float32", "float16", "bfloat16"))
 _FLOATS = frozenset(("float64", *_LIBRARY_TYPES))
 
 
-def _arrays(ins: Any) -> list[Any]:
+def _arrays(ins: InstructionLike) -> list[Any]:
     return [i for i in ins.inputs if hasattr(i, "dtype") and hasattr(i, "strides")]
 
 
-def _one_type(ins: Any, types: frozenset[str] = _LIBRARY_TYPES) -> bool:
+def _one_type(ins: InstructionLike, types: frozenset[str] = _LIBRARY_TYPES) -> bool:
     kinds = {s.dtype.name for s in _arrays(ins) if s.dtype.kind in "fV"}
     return len(kinds) == 1 and kinds <= types
 
@@ -33,7 +38,7 @@ def _one_type(ins: Any, types: frozenset[str] = _LIBRARY_TYPES) -> bool:
 # -- dense layers ---------------------------------------------------------------------------------
 
 
-def _product(ins: Any, form: str) -> tuple[int, int, int, str] | None:
+def _product(ins: InstructionLike, form: str) -> tuple[int, int, int, str] | None:
     """(rows, columns, terms, dtype) of the product in an instruction whose first inputs are its operands."""
     x, y = ins.inputs[:2]
     if x.dtype != y.dtype or x.dtype.name not in _LIBRARY_TYPES or len(y.shape) != 2:
@@ -46,28 +51,28 @@ def _product(ins: Any, form: str) -> tuple[int, int, int, str] | None:
     return rows, y.shape[0 if form == "nt" else 1], x.shape[-1], x.dtype.char
 
 
-def _own(ins: Any, form: str) -> bool:
+def _own(ins: InstructionLike, form: str) -> bool:
     """Whether one of our kernels computes a product; they take plain matrices without gaps."""
     sizes = _product(ins, form)
     plain = sizes is not None and all(len(s.shape) == 2 and s.dense for s in ins.inputs[:2])
     return plain and dense_sizes.is_small(*sizes)  # type: ignore[misc]
 
 
-def _linear_relu_pays(made: Any, parts: Any) -> bool:
+def _linear_relu_pays(made: InstructionLike, parts: Sequence[InstructionLike]) -> bool:
     """Our kernels give relu for nothing; the library's epilogue costs a little."""
     return _own(made, "nt") or figures().epilogue < moving(2 * made.outputs[0].nbytes)
 
 
-def _grads_pay(made: Any, parts: Any) -> bool:
+def _grads_pay(made: InstructionLike, parts: Sequence[InstructionLike]) -> bool:
     g = made.inputs[0]
     return _own(made, "tn") or figures().bias_sums < of_row_sums(g.shape[0], g.nbytes)
 
 
-def _all_dense(made: Any) -> bool:
+def _all_dense(made: InstructionLike) -> bool:
     return all(s.dense for s in _arrays(made))
 
 
-def _backward_fits(made: Any) -> bool:
+def _backward_fits(made: InstructionLike) -> bool:
     g, _, w = made.inputs[:3]
     if len(g.shape) != 2 or not _one_type(made) or not _all_dense(made):
         return False
@@ -97,19 +102,19 @@ _LABELS = frozenset(("int64", "uint8"))
 _LARGE = 32 << 20  # bytes of a gradient that are worth to be saved
 
 
-def _loss_fits(made: Any) -> bool:
+def _loss_fits(made: InstructionLike) -> bool:
     x, _, gy = made.inputs
     sizes = len(x.shape) == 2 and x.shape[0] <= _MOST_ROWS and x.shape[1] <= _MOST_CLASSES
     of_loss = gy.dtype == x.dtype or (x.dtype.itemsize == 2 and gy.dtype.name == "float32")
     return sizes and of_loss and _all_dense(made)
 
 
-def _head_sizes(made: Any) -> tuple[int, int, int, str]:
+def _head_sizes(made: InstructionLike) -> tuple[int, int, int, str]:
     x, w = made.inputs[:2]
     return x.shape[0], w.shape[0], x.shape[-1], x.dtype.char
 
 
-def _head_fits(made: Any) -> bool:
+def _head_fits(made: InstructionLike) -> bool:
     """Of one dtype, dense, and as aligned as slots can tell."""
     x, w, b, target, gy, mask = made.inputs
     if len(x.shape) != 2 or target.dtype.name not in _LABELS or not _all_dense(made):
@@ -134,7 +139,7 @@ declare("cuda", "head_step", "head_whole", fits=_head_fits)
 # -- convolutions ---------------------------------------------------------------------------------
 
 
-def _conv_shape(made: Any) -> conv_sizes.Shape | None:
+def _conv_shape(made: InstructionLike) -> conv_sizes.Shape | None:
     """The convolution in an instruction, forward or one of its gradients; None where our kernels cannot compute it."""
     how = made.attrs
     if not _one_type(made):
@@ -166,7 +171,7 @@ _MOST_IN_WINDOW = 16  # a maximum's place is found in a register
 _POOLED = 2  # how a gradient of maxima lies: FROM in conv_small.cu
 
 
-def _is_small_conv(made: Any) -> bool:
+def _is_small_conv(made: InstructionLike) -> bool:
     """Whether the body of a convolution takes our own kernel for it."""
     shape = _conv_shape(made)
     if shape is None:
@@ -174,24 +179,24 @@ def _is_small_conv(made: Any) -> bool:
     return weight_pays(shape) if "w_shape" in made.attrs else forward_pays(shape)
 
 
-def _conv_pool_fits(made: Any) -> bool:
+def _conv_pool_fits(made: InstructionLike) -> bool:
     kh, kw = made.attrs["window"]
     return 1 < kh * kw <= _MOST_IN_WINDOW and _conv_shape(made) is not None
 
 
-def _beside(parts: Any, *names: str) -> float:
+def _beside(parts: Iterable[InstructionLike], *names: str) -> float:
     """What the parts of these names cost."""
     return round(sum(moving(traffic(p)) for p in parts if p.name in names), 1)
 
 
-def _conv_pool_pays(made: Any, parts: Any) -> bool:
+def _conv_pool_pays(made: InstructionLike, parts: Sequence[InstructionLike]) -> bool:
     shape, window = _conv_shape(made), made.attrs["window"]
     return shape is not None and forward_pays(
         shape, window, beside=_beside(parts, "max_pool", "relu")
     )
 
 
-def _pooled_grad_pays(made: Any, parts: Any) -> bool:
+def _pooled_grad_pays(made: InstructionLike, parts: Sequence[InstructionLike]) -> bool:
     """Each gradient saves its share of spreading the maxima's gradient over their windows."""
     shape, window = _conv_shape(made), made.attrs["window"]
     if shape is None:
@@ -203,7 +208,7 @@ def _pooled_grad_pays(made: Any, parts: Any) -> bool:
     return forward_pays(shape, source=_POOLED, beside=beside)
 
 
-def _conv_relu_fits(made: Any) -> bool:
+def _conv_relu_fits(made: InstructionLike) -> bool:
     """What cuDNN computes: smaller ones have kernels of our own, joined with other neighbours."""
     return made.inputs[2] is not None and _one_type(made) and not _is_small_conv(made)
 
@@ -217,7 +222,7 @@ declare(
 declare("cuda", "conv_grads", fits=_is_small_conv, pays=saves)
 
 
-def channels_last_pays(x: Any, w_shape: tuple[int, ...], y_shape: tuple[int, ...]) -> bool:
+def channels_last_pays(x: SlotLike, w_shape: tuple[int, ...], y_shape: tuple[int, ...]) -> bool:
     """Whether a convolution gains more in channels_last order than turning its images costs."""
     if x.dtype.name not in ("float16", "bfloat16"):  # TF32: whether it gains has not been measured
         return False
@@ -237,7 +242,7 @@ declare(
 )  # fmt: skip
 
 
-def _residual_fits(made: Any) -> bool:
+def _residual_fits(made: InstructionLike) -> bool:
     """Both arrays of one float dtype; statistics and weights have their own."""
     a, b = made.inputs[:2]
     return a.dtype == b.dtype and a.dtype.name in _FLOATS and made.outputs[0].size > 0
@@ -249,7 +254,7 @@ declare(
 )  # fmt: skip
 
 
-def _group_fits(made: Any) -> bool:
+def _group_fits(made: InstructionLike) -> bool:
     *images, weight, bias = made.inputs[: 4 if made.name.endswith("grad") else 3]
     alike = len({s.dtype for s in images}) == 1 and weight.dtype == bias.dtype
     dense = all(s.dense for s in (*_arrays(made), *made.outputs))
@@ -259,7 +264,7 @@ def _group_fits(made: Any) -> bool:
 declare("cuda", "group_norm_silu", "group_norm_silu_grad", fits=_group_fits, pays=saves)
 
 
-def _mixed_fits(made: Any) -> bool:
+def _mixed_fits(made: InstructionLike) -> bool:
     """Halves beside float32, all of them dense."""
     return made.outputs[0].size > 0 and all(a.dense for a in _arrays(made))
 
@@ -270,7 +275,7 @@ declare(
 )  # fmt: skip
 
 
-def _grads_lie_beside(made: Any) -> bool:
+def _grads_lie_beside(made: InstructionLike) -> bool:
     """Self-attention of halves, every head's rows at multiples of 16 bytes."""
     _, q, k, v = made.inputs[:4]
     halves = q.dtype.name in ("float16", "bfloat16") and q.shape[2] == k.shape[2]
@@ -287,7 +292,7 @@ declare(
 )  # fmt: skip
 
 
-def _rotary_fits(made: Any) -> bool:
+def _rotary_fits(made: InstructionLike) -> bool:
     x = made.inputs[0]
     apart = any(a.strides[-1] != a.dtype.itemsize for a in made.inputs)
     return _one_type(made, _FLOATS) and len(x.shape) <= 4 and x.size > 0 and not apart
@@ -346,12 +351,12 @@ def fuses(ins: Any) -> bool:
     return kinds <= {"f", "b"} or kinds <= {"d", "b"}
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     """Python's numbers, and NumPy's: what a Python number becomes beside bfloat16."""
     return isinstance(value, (int, float, np.generic)) and not isinstance(value, complex)
 
 
-def width(s: Any) -> str:
+def width(s: Shaped) -> str:
     """The numbers that a generated kernel computes with for an array."""
     return _WIDE.get(s.dtype.name, "?")
 

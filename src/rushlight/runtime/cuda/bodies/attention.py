@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -22,6 +22,9 @@ from . import attention_products as products
 from .draws import draw_key
 from .fills import copied, row_major
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 _WIDEST = 256  # most numbers in a head; cuDNN itself refuses what it cannot compute on this GPU
 _KEY = np.dtype(np.int64)
 
@@ -29,7 +32,7 @@ _KEY = np.dtype(np.int64)
 _plans: dict[tuple, Plan | None] = {}
 
 
-def _rows_dense(a: Any) -> Any:
+def _rows_dense(a: DeviceArray) -> Any:
     """The array with its last dim dense and its address aligned, as cuDNN asks."""
     s0, s1, s2, last = a.strides  # [batch, heads, places, numbers of a head]
     if last != a.itemsize or (a.data.ptr | s0 | s1 | s2) & 15:
@@ -37,7 +40,7 @@ def _rows_dense(a: Any) -> Any:
     return a
 
 
-def _alike(a: Any, width: int) -> Any:
+def _alike(a: DeviceArray, width: int) -> Any:
     """An empty array for heads of `width` numbers whose dims lie in memory in the order of `a`.
 
     Heads are mostly views of what a linear layer made; a result in the same order needs no copy before the next layer.
@@ -63,7 +66,7 @@ def _lay(shape: tuple, strides: tuple, width: int, item: int) -> tuple[tuple, in
     return shape, step, tuple(own)
 
 
-def _takes(q: Any, k: Any, v: Any) -> bool:
+def _takes(q: DeviceArray, k: DeviceArray, v: DeviceArray) -> bool:
     widths = (q.shape[-1], v.shape[-1])
     return (
         q.dtype.char in ("e", "E") and settings.cudnn_enabled and frontend() is not None
@@ -81,17 +84,19 @@ def _graph(char: str) -> tuple[Any, Any]:
     return made, io
 
 
-def _tensor(graph: Any, a: Any, kind: Any) -> Any:
+def _tensor(graph: Any, a: DeviceArray, kind: Any) -> Any:
     strides = [s // a.itemsize for s in a.strides]
     return graph.tensor(dim=list(a.shape), stride=strides, data_type=kind)
 
 
-def _output(tensor: Any, like: Any, kind: Any) -> Any:
+def _output(tensor: Any, like: DeviceArray, kind: Any) -> Any:
     strides = [s // like.itemsize for s in like.strides]
     return tensor.set_output(True).set_data_type(kind).set_dim(list(like.shape)).set_stride(strides)
 
 
-def _extras(graph: Any, io: Any, bias: Any, p: float) -> tuple[dict[str, Any], list[Any]]:
+def _extras(
+    graph: Any, io: Any, bias: DeviceArray | None, p: float
+) -> tuple[dict[str, Any], list[Any]]:
     """The options of a graph with a bias or dropout, and its tensors for them."""
     how: dict[str, Any] = {}
     tensors = []
@@ -162,7 +167,7 @@ def _tell_of_versions(name: str, said: str) -> None:
         )
 
 
-def _key(name: str, arrays: tuple, *rest: Any) -> tuple:
+def _key(name: str, arrays: tuple, *rest: float) -> tuple:
     lie = [None if a is None else (a.shape, a.strides, a.dtype.char) for a in arrays]
     return (name, *lie, *rest, settings.deterministic or settings.cudnn_deterministic)
 
@@ -183,16 +188,16 @@ def _backward_plan(
     )
 
 
-def _addresses(*arrays: Any) -> list[int]:
+def _addresses(*arrays: DeviceArray | None) -> list[int]:
     return [a.data.ptr for a in arrays if a is not None]
 
 
-def _new_results(q: Any, v: Any) -> tuple[Any, Any]:
+def _new_results(q: DeviceArray, v: DeviceArray) -> tuple[Any, Any]:
     return _alike(q, v.shape[-1]), cupy.ndarray((*q.shape[:-1], 1), np.float32)
 
 
 @kernel_for("cuda", "attention")
-def attention(q: Any, k: Any, v: Any, *, causal: bool, scale: float) -> Any:
+def attention(q: DeviceArray, k: DeviceArray, v: DeviceArray, *, causal: bool, scale: float) -> Any:
     if not _takes(q, k, v):
         return _by_products(q, k, v, None, causal, scale)
     q, k, v = _rows_dense(q), _rows_dense(k), _rows_dense(v)
@@ -204,7 +209,14 @@ def attention(q: Any, k: Any, v: Any, *, causal: bool, scale: float) -> Any:
     return made
 
 
-def _by_products(q: Any, k: Any, v: Any, bias: Any, causal: bool, scale: float) -> Any:
+def _by_products(
+    q: DeviceArray,
+    k: DeviceArray,
+    v: DeviceArray,
+    bias: DeviceArray | None,
+    causal: bool,
+    scale: float,
+) -> Any:
     if not products.takes(q):
         return NotImplemented
     return products.attend(q, k, v, bias, causal, scale, 0.0)[:2]
@@ -212,7 +224,15 @@ def _by_products(q: Any, k: Any, v: Any, bias: Any, causal: bool, scale: float) 
 
 @kernel_for("cuda", "attention_grad")
 def attention_grad(
-    gy: Any, q: Any, k: Any, v: Any, out: Any, stats: Any, *, causal: bool, scale: float
+    gy: DeviceArray,
+    q: DeviceArray,
+    k: DeviceArray,
+    v: DeviceArray,
+    out: DeviceArray,
+    stats: DeviceArray,
+    *,
+    causal: bool,
+    scale: float,
 ) -> Any:
     if stats.dtype != np.float32 or not products.takes(q):
         return NotImplemented
@@ -226,7 +246,7 @@ def attention_grad(
 
 @kernel_for("cuda", "attention_grad_cat")
 def attention_grad_cat(
-    gy: Any, q: Any, k: Any, v: Any, out: Any, stats: Any, *, causal: bool, scale: float,
+    gy: DeviceArray, q: DeviceArray, k: DeviceArray, v: DeviceArray, out: DeviceArray, stats: DeviceArray, *, causal: bool, scale: float,
     order: tuple[int, ...],
 ) -> Any:  # fmt: skip
     """The three gradients beside each other in one array [N, L, size of q + k + v]."""
@@ -248,7 +268,12 @@ def attention_grad_cat(
 
 
 def _differentiate(
-    arrays: tuple, grads: tuple, causal: bool, scale: float, kept: Any = None, p: float = 0.0
+    arrays: tuple,
+    grads: tuple,
+    causal: bool,
+    scale: float,
+    kept: DeviceArray | None = None,
+    p: float = 0.0,
 ) -> Any:
     """Write the gradients where they are asked for."""
     gy, q, k, v, bias, out, stats = arrays
@@ -279,7 +304,14 @@ def _both_ways(arrays: tuple, made: tuple, causal: bool, scale: float, p: float)
 
 @kernel_for("cuda", "masked_attention")
 def masked_attention(
-    q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float, p: float
+    q: DeviceArray,
+    k: DeviceArray,
+    v: DeviceArray,
+    bias: DeviceArray | None,
+    *,
+    causal: bool,
+    scale: float,
+    p: float,
 ) -> Any:
     if not products.takes(q) or (bias is not None and bias.dtype != q.dtype):
         return NotImplemented
@@ -292,7 +324,13 @@ def masked_attention(
 
 
 def _masked_by_cudnn(
-    q: Any, k: Any, v: Any, bias: Any, causal: bool, scale: float, p: float
+    q: DeviceArray,
+    k: DeviceArray,
+    v: DeviceArray,
+    bias: DeviceArray | None,
+    causal: bool,
+    scale: float,
+    p: float,
 ) -> tuple | None:
     q, k, v = _rows_dense(q), _rows_dense(k), _rows_dense(v)
     made = _new_results(q, v)
@@ -306,7 +344,7 @@ def _masked_by_cudnn(
 
 @kernel_for("cuda", "masked_attention_grad")
 def masked_attention_grad(
-    gy: Any, q: Any, k: Any, v: Any, bias: Any, out: Any, stats: Any, kept: Any, *,
+    gy: DeviceArray, q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, out: DeviceArray, stats: DeviceArray, kept: DeviceArray, *,
     causal: bool, scale: float, p: float,
 ) -> Any:  # fmt: skip
     if not products.takes(q) or stats.dtype != np.float32 or (p and kept.dtype != _KEY):

@@ -6,7 +6,7 @@ network keeps of its attention what the fused kernels keep, queries, keys, value
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -19,6 +19,9 @@ from .products import product
 from .reduce import reduce
 from .stream import text_for
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 _ROWS = ("P",) * 5 + ("q", "i", "i", "i", "q", "q", "d", "i", "d")
 _FORMATS = {"attention_rows": _ROWS, "attention_slopes": ("P", "P", *_ROWS)}
 _WARPS = 4  # queries of a block
@@ -26,7 +29,7 @@ _launches: dict[tuple[str, str], Launch] = {}  # by name and dtype
 _WIDE = np.dtype(np.float32)
 
 
-def takes(q: Any) -> bool:
+def takes(q: DeviceArray) -> bool:
     return q.dtype.char in ("f", "e", "E")
 
 
@@ -38,7 +41,7 @@ def _launch(name: str, dtype: np.dtype) -> Launch:
     return found
 
 
-def _heads(a: Any, heads: int) -> Any:
+def _heads(a: DeviceArray, heads: int) -> Any:
     """(B, G, L, E) -> (B * heads, L, E), dense; a head that serves several queries is repeated."""
     batch, groups, length, size = a.shape
     if groups != heads:
@@ -47,7 +50,7 @@ def _heads(a: Any, heads: int) -> Any:
     return row_major(a).reshape(batch * heads, length, size)
 
 
-def _gathered(g: Any, like: Any) -> Any:
+def _gathered(g: DeviceArray, like: DeviceArray) -> Any:
     """The gradient of repeated heads, summed."""
     batch, groups, length, size = like.shape
     many = g.shape[0] // (batch * groups)
@@ -58,7 +61,9 @@ def _gathered(g: Any, like: Any) -> Any:
     return g.sum(axis=2, dtype=g.dtype) if made is NotImplemented else made
 
 
-def _places(q: Any, n: int, bias: Any, causal: bool, scale: float, p: float) -> tuple:
+def _places(
+    q: DeviceArray, n: int, bias: DeviceArray | None, causal: bool, scale: float, p: float
+) -> tuple:
     """The arguments of both kernels that describe the rows."""
     batch, heads, queries, _ = q.shape
     by_head = queries if bias is not None and bias.shape[1] > 1 else 0
@@ -67,11 +72,19 @@ def _places(q: Any, n: int, bias: Any, causal: bool, scale: float, p: float) -> 
     return rows, n, queries, heads, by_batch, by_head, float(scale), int(causal), 1.0 - p
 
 
-def _address(a: Any) -> int:
+def _address(a: DeviceArray | None) -> int:
     return 0 if a is None else a.data.ptr
 
 
-def attend(q: Any, k: Any, v: Any, bias: Any, causal: bool, scale: float, p: float) -> tuple:
+def attend(
+    q: DeviceArray,
+    k: DeviceArray,
+    v: DeviceArray,
+    bias: DeviceArray | None,
+    causal: bool,
+    scale: float,
+    p: float,
+) -> tuple:
     """The result, the stats, and the key of what was dropped (None without dropout)."""
     batch, heads, queries, _ = q.shape
     n = k.shape[2]
@@ -87,7 +100,7 @@ def attend(q: Any, k: Any, v: Any, bias: Any, causal: bool, scale: float, p: flo
 
 
 def differentiate(
-    gy: Any, q: Any, k: Any, v: Any, bias: Any, stats: Any, key: Any, causal: bool, scale: float, p: float
+    gy: DeviceArray, q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, stats: DeviceArray, key: DeviceArray | None, causal: bool, scale: float, p: float
 ) -> tuple:  # fmt: skip
     """The gradients of q, k and v."""
     heads, n = q.shape[1], k.shape[2]

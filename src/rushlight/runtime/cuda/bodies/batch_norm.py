@@ -17,6 +17,8 @@ from .layer_norm import pointer, stored, wide
 from .pointwise import compute
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ....base.protocols import DeviceArray
 
 _SUMS, _EACH = 512, 256  # threads of the blocks that add up, and of those that go over the elements
@@ -71,7 +73,12 @@ class _Layout:
                 self.across *= 2
         self.columns = -(-self.c // (self.across * self.vw)) if last else self.c
         index = "unsigned" if x.size < 1 << 30 else "i64"
-        self.options = {"LAST": int(last), "VW": self.vw, "ACROSS": self.across, "IX": index}
+        self.options: dict[str, Any] = {
+            "LAST": int(last),
+            "VW": self.vw,
+            "ACROSS": self.across,
+            "IX": index,
+        }
 
     def _splits(self, blocks: int, threads: int) -> int:
         """How many blocks share a column, of `blocks` that fill the GPU."""
@@ -81,7 +88,7 @@ class _Layout:
         return max(1, min(blocks // self.columns, -(-steps // down), room, 65535))
 
     def sums(
-        self, name: str, head: int, results: tuple, char: str, kinds: str = "", *numbers: Any,
+        self, name: str, head: int, results: tuple, char: str, kinds: str = "", *numbers: float,
         **options: Any,
     ) -> Any:  # fmt: skip
         """The launch of two sums per channel; the last block of each column finishes them."""
@@ -117,7 +124,9 @@ _MOST_CALLS = 4096  # a momentum that changes with every batch must not fill mem
 _calls: dict[tuple, _Call | None] = Bounded(_MOST_CALLS)
 
 
-def _found(x: DeviceArray, key: tuple, make: Any, *given: Any) -> tuple[Any, _Call | None]:
+def _found(
+    x: DeviceArray, key: tuple, make: Callable[..., _Call | None], *given: Any
+) -> tuple[Any, _Call | None]:
     """x in an order the kernels know, and its call, made when it is new."""
     if not x._c_contiguous and not _is_last(x):
         x = copied(x)
@@ -162,8 +171,8 @@ def _make_train(
 
 
 def train(
-    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, eps: float, after: str = PLAIN, other: Any = None,
-    means: DeviceArray | None = None, variances: DeviceArray | None = None, batches: Any = None, momentum: float = 0.0,
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, eps: float, after: str = PLAIN, other: DeviceArray | None = None,
+    means: DeviceArray | None = None, variances: DeviceArray | None = None, batches: DeviceArray | None = None, momentum: float = 0.0,
 ) -> Any:  # fmt: skip
     """The result, mean and 1 / standard deviation; `other` is added before relu for ADD_RELU.
 
@@ -186,13 +195,15 @@ def train(
 
 
 @kernel_for("cuda", "batch_norm_train")
-def batch_norm_train(x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
+def batch_norm_train(
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, *, eps: float
+) -> Any:
     return train(x, weight, bias, eps)
 
 
 @kernel_for("cuda", "batch_norm_learn")
 def batch_norm_learn(
-    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, means: DeviceArray | None, variances: DeviceArray | None, batches: Any, *, momentum: float,
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, means: DeviceArray | None, variances: DeviceArray | None, batches: DeviceArray | None, *, momentum: float,
     eps: float,
 ) -> Any:  # fmt: skip
     kept = wide(x.dtype.char)
@@ -213,7 +224,9 @@ def batch_norm_learn(
 # -- its derivative -------------------------------------------------------------------------------
 
 
-def _make_grad(x: DeviceArray, weight: DeviceArray | None, bias: Any, after: str) -> _Call | None:
+def _make_grad(
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, after: str
+) -> _Call | None:
     char, kind = x.dtype.char, stored(x if weight is None else weight)
     if char not in NUMBERS or kind is None or not x.size:
         return None
@@ -233,7 +246,7 @@ def _make_grad(x: DeviceArray, weight: DeviceArray | None, bias: Any, after: str
     )
 
 
-def _alike(x: DeviceArray, *arrays: Any) -> bool:
+def _alike(x: DeviceArray, *arrays: DeviceArray | None) -> bool:
     for a in arrays:
         if a is not None and (a.dtype != x.dtype or a.shape != x.shape):
             return False
@@ -241,8 +254,8 @@ def _alike(x: DeviceArray, *arrays: Any) -> bool:
 
 
 def grad(
-    g: DeviceArray, x: DeviceArray, weight: DeviceArray | None, bias: Any, mean: DeviceArray, invstd: DeviceArray, after: str = PLAIN,
-    more: Any = None, y: Any = None,
+    g: DeviceArray, x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, mean: DeviceArray, invstd: DeviceArray, after: str = PLAIN,
+    more: DeviceArray | None = None, y: DeviceArray | None = None,
 ) -> Any:  # fmt: skip
     """Gradients of x, weight and bias; for ADD_RELU first that of the other summand.
 
@@ -302,7 +315,7 @@ def _make_eval(
 
 def evaluate(
     x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, mean: DeviceArray, var: DeviceArray, eps: float, after: str = PLAIN,
-    other: Any = None,
+    other: DeviceArray | None = None,
 ) -> Any:  # fmt: skip
     """Batch norm by given statistics; `other` is added before relu for ADD_RELU."""
     kinds = (x.dtype, _kind(weight), _kind(bias), mean.dtype, var.dtype)
@@ -334,9 +347,16 @@ def batch_norm_eval(
 
 @kernel_for("cuda", "running_statistics")
 def running_statistics(
-    means: Any, variances: Any, mean: Any, invstd: Any, *, momentum: float, eps: float, n: int
+    means: DeviceArray | None,
+    variances: DeviceArray | None,
+    mean: DeviceArray,
+    invstd: DeviceArray,
+    *,
+    momentum: float,
+    eps: float,
+    n: int,
 ) -> Any:
-    held = means if variances is None else variances
+    held: Any = means if variances is None else variances
     char = held.dtype.char
     if char not in NUMBERS or stored(means, variances) is None:
         return NotImplemented

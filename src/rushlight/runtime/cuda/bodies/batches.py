@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -10,11 +10,14 @@ import numpy as np
 from ...door import kernel_for
 from ..code.sources import blocks_for, load
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 _UNITS = ((16, "bytes_16"), (8, "bytes_8"), (4, "int"), (2, "u16"), (1, "u8"))
 
 
 @kernel_for("cuda", "next_places")
-def next_places(order: Any, at: Any, *, n: int) -> Any:
+def next_places(order: DeviceArray, at: DeviceArray, *, n: int) -> Any:
     out = cupy.ndarray((n,), np.int64)
     threads = min(1024, max(32, -(-n // 32) * 32))
     load("rows.cu", "next_places", ("P", "P", "P", "q"))(
@@ -24,7 +27,7 @@ def next_places(order: Any, at: Any, *, n: int) -> Any:
 
 
 @kernel_for("cuda", "take_rows")
-def take_rows(a: Any, places: Any) -> Any:
+def take_rows(a: DeviceArray, places: DeviceArray) -> Any:
     if not (a._c_contiguous and places._c_contiguous) or places.dtype != np.int64:
         return NotImplemented
     out = cupy.ndarray((*places.shape, *a.shape[1:]), a.dtype)

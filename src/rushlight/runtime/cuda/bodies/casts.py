@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...door import kernel_for
 from ..code.compile import kernel, source
 from ..code.geometry import dense_like
 from ..code.sources import NUMBERS, options
 
+if TYPE_CHECKING:
+    from ....base.dtypes import dtype
+    from ....base.protocols import DeviceArray
+
 MOST = 64  # arrays of a launch: their addresses and sizes must fit into 4 KiB of arguments
 
 
-def _is_gapless(a: Any) -> bool:
+def _is_gapless(a: DeviceArray) -> bool:
     """Whether an array fills its memory, in whatever order of dims."""
     if a._c_contiguous:
         return True
@@ -26,7 +30,7 @@ def _is_gapless(a: Any) -> bool:
 
 
 @kernel_for("cuda", "casts")
-def casts(*xs: Any, to: Any, source: Any) -> Any:
+def casts(*xs: DeviceArray, to: dtype, source: dtype) -> Any:
     chars = source.np.char, to.np.char
     if any(c not in NUMBERS for c in chars) or not all(_is_gapless(x) for x in xs):
         return NotImplemented

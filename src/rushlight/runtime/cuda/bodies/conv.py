@@ -153,7 +153,7 @@ class _Library:
         return compute("relu", (out,), (), out) if self.relu_after else out
 
 
-def _add_bias(out: Any, bias: Any, last: bool) -> None:
+def _add_bias(out: DeviceArray, bias: DeviceArray, last: bool) -> None:
     inner = 1 if last else prod(out.shape[2:])
     load("bias.cu", "add_bias", ("P", "P", "q", "i", "i"), out.dtype.char)(
         blocks_for(out.size), 256, out.data.ptr, bias.data.ptr, out.size, out.shape[1], inner
@@ -225,7 +225,14 @@ def conv(
 
 @kernel_for("cuda", "conv_relu")
 def conv_relu(
-    x: Any, w: Any, b: Any, *, stride: tuple, padding: tuple, dilation: tuple, groups: int
+    x: DeviceArray,
+    w: DeviceArray,
+    b: DeviceArray | None,
+    *,
+    stride: tuple,
+    padding: tuple,
+    dilation: tuple,
+    groups: int,
 ) -> Any:
     """relu(convolution + bias), in one kernel where cuDNN has one; only for what cuDNN computes."""
     key = _key("relu", x, w, stride, padding, dilation, groups)

@@ -29,7 +29,7 @@ def _isin(x: DeviceArray, y: Any, *, invert: bool) -> Any:
 
 
 @kernel_for("cuda", "unique")
-def _unique(x: DeviceArray, *, dim: Any) -> Any:
+def _unique(x: DeviceArray, *, dim: int | None) -> Any:
     if x.dtype.kind != "b":
         return NotImplemented
     from ...door import KERNELS

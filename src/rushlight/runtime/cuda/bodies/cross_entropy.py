@@ -34,7 +34,7 @@ def _computed(char: str) -> Any:
     return np.dtype(np.float64 if char == "d" else np.float32)
 
 
-def _is_wide(x: DeviceArray, loss: Any) -> int | None:
+def _is_wide(x: DeviceArray, loss: np.dtype) -> int | None:
     """Whether a loss of dtype `loss` is wider than its logits; None where it has neither their dtype nor that one."""
     if loss == x.dtype:
         return 0
@@ -55,7 +55,7 @@ class _Forward:
     __slots__ = ("go", "several")
 
     def __init__(
-        self, rows: int, n: int, dtype: Any, label: str, ignore: int, mode: int, wide: bool
+        self, rows: int, n: int, dtype: np.dtype, label: str, ignore: int, mode: int, wide: bool
     ) -> None:
         if n < _LONG:
             lanes = _lanes(n)
@@ -97,7 +97,9 @@ def cross_entropy_fused(
     return found.go(x, target, None, None)
 
 
-def step(x: Any, target: Any, gy: Any, ignore_index: int, reduction: str) -> Any:
+def step(
+    x: DeviceArray, target: DeviceArray, gy: DeviceArray, ignore_index: int, reduction: str
+) -> Any:
     """The loss, of gy's dtype, and the gradient of the logits in one launch; for rows that are not long."""
     char, label = x.dtype.char, LABELS.get(target.dtype.char)
     rows, n = x.shape
@@ -129,7 +131,7 @@ def _grad_shape(rows: int, n: int) -> tuple[str, int, int]:
 
 
 def _grad_launch(
-    rows: int, n: int, dtype: Any, label: str, ignore: int, mode: int, wide: int
+    rows: int, n: int, dtype: np.dtype, label: str, ignore: int, mode: int, wide: int
 ) -> Any:
     """The derivative of one shape, ready to launch."""
     name, blocks, threads = _grad_shape(rows, n)
@@ -139,7 +141,7 @@ def _grad_launch(
     )
 
 
-def _seen(target: Any, n: int, dtype: Any, char: str, ignore: int, mode: int) -> Any:
+def _seen(target: DeviceArray, n: int, dtype: np.dtype, char: str, ignore: int, mode: int) -> Any:
     """The number of valid targets, where blocks should not count them themselves; None elsewhere."""
     rows = target.shape[0]
     if mode != 1 or rows <= (_COUNT_ONCE if n < _LONG else _COUNT_ONCE_LONG):
@@ -179,7 +181,14 @@ def cross_entropy_grad(
     return go(gy, x, stats, target, seen)
 
 
-def grad_over(gy: Any, x: Any, stats: Any, target: Any, ignore_index: int, reduction: str) -> Any:
+def grad_over(
+    gy: DeviceArray,
+    x: DeviceArray,
+    stats: DeviceArray,
+    target: DeviceArray,
+    ignore_index: int,
+    reduction: str,
+) -> Any:
     """The gradient of the logits, written over the logits."""
     char, label, wide = x.dtype.char, LABELS.get(target.dtype.char), _is_wide(x, gy.dtype)
     if char not in NUMBERS or label is None or not x.size or wide is None or not x._c_contiguous:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -15,9 +15,12 @@ from ..code.compile import Launch, kernel, source
 from .fills import row_major
 from .stream import DIGITS, text_for
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 
 @kernel_for("cuda", "dropout_mask")
-def _dropout_mask(x: Any, *, p: float, shape: tuple[int, ...]) -> Any:
+def _dropout_mask(x: DeviceArray, *, p: float, shape: tuple[int, ...]) -> Any:
     backend = devices.backend_of(device("cuda"))
     stream = backend.stream(backend.device_of(x))
     return stream.bernoulli(1.0 - p, shape, x.dtype, 1.0 / (1.0 - p))
@@ -28,7 +31,7 @@ _FORMATS = {"dropout": "PPPPdd", "dropout_again": "PPPdd", "draw_key": "PP"}
 _KEY = np.dtype(np.int64)
 
 
-def _launch(name: str, dtype: np.dtype, n: int, *values: Any) -> None:
+def _launch(name: str, dtype: np.dtype, n: int, *values: int | float) -> None:
     found = _kernels.get((name, dtype))
     if found is None:
         text = text_for(from_np(dtype).name) + source("dropout.cu")
@@ -37,7 +40,7 @@ def _launch(name: str, dtype: np.dtype, n: int, *values: Any) -> None:
 
 
 @kernel_for("cuda", "dropout")
-def _dropout(x: Any, *, p: float) -> Any:
+def _dropout(x: DeviceArray, *, p: float) -> Any:
     """Dropped numbers, and the key to draw the same again: the mask never exists."""
     if from_np(x.dtype).name not in DIGITS or not x._c_contiguous or not x.size:
         return NotImplemented
@@ -60,7 +63,7 @@ def _dropout(x: Any, *, p: float) -> Any:
 
 
 @kernel_for("cuda", "dropout_grad")
-def _dropout_grad(gy: Any, kept: Any, *, p: float) -> Any:
+def _dropout_grad(gy: DeviceArray, kept: DeviceArray, *, p: float) -> Any:
     if kept.dtype != _KEY or from_np(gy.dtype).name not in DIGITS:
         return NotImplemented
     gy = row_major(gy)
@@ -71,7 +74,7 @@ def _dropout_grad(gy: Any, kept: Any, *, p: float) -> Any:
     return out
 
 
-def draw_key(x: Any, size: int = 2) -> Any:
+def draw_key(x: DeviceArray, size: int = 2) -> Any:
     """A seed that the stream gives only once, and the offset 0, for kernels that draw by themselves.
 
     Arrays of different sizes tell the kernels' keys apart.

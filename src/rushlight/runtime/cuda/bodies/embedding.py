@@ -40,7 +40,12 @@ def embedding(
 
 @kernel_for("cuda", "embedding_add")
 def embedding_add(
-    weight: Any, indices: Any, other: Any, *, padding_idx: int, scale_by_freq: bool
+    weight: DeviceArray,
+    indices: DeviceArray,
+    other: DeviceArray,
+    *,
+    padding_idx: int,
+    scale_by_freq: bool,
 ) -> Any:
     """Rows of a table, with `other` added to them; its shape is the end of the result's."""
     char, label = weight.dtype.char, _LABELS.get(indices.dtype.char)

@@ -20,6 +20,10 @@ from ..memory.streams import current
 from .pointwise import compute
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....base.device import device
+    from ....base.dtypes import dtype
     from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
@@ -53,7 +57,7 @@ def copy_to(dst: DeviceArray, src: DeviceArray) -> None:
     compute("cast", (src,), (), dst)
 
 
-def _transposed(dst: Any, src: Any) -> bool:
+def _transposed(dst: DeviceArray, src: DeviceArray) -> bool:
     """Copy by tiles where the innermost dims of the two differ; False where they are the same."""
     sizes, steps, _short = collapse(dst.shape, dst, [src])
     dims = len(sizes)
@@ -110,7 +114,7 @@ def _clone(x: DeviceArray, *, order: Any) -> Any:
 
 
 @always("snapshot")
-def _snapshot(x: Any) -> Any:
+def _snapshot(x: DeviceArray) -> Any:
     return copied(x, "K")
 
 
@@ -139,7 +143,7 @@ _fills: dict[
 ] = {}  # the kernel of the first GPU under 0: a search by its source would take longer
 
 
-def _pattern(value: Any, dtype: np.dtype) -> tuple[int, int]:
+def _pattern(value: int | float | complex, dtype: np.dtype) -> tuple[int, int]:
     """16 bytes of a repeated value as two integers."""
     key = (value or str(value), value.__class__, dtype)  # 0.0 and -0.0 are equal, but not the same
     found = _patterns.get(key)
@@ -152,7 +156,7 @@ def _pattern(value: Any, dtype: np.dtype) -> tuple[int, int]:
     return found
 
 
-def fill(dst: DeviceArray, value: Any) -> None:
+def fill(dst: DeviceArray, value: int | float | complex) -> None:
     """Write one value everywhere into dense memory."""
     size = dst.nbytes
     if not size:
@@ -171,7 +175,7 @@ def fill(dst: DeviceArray, value: Any) -> None:
 
 
 @always("fill_into")
-def _fill_into(dst: DeviceArray, *, value: Any) -> Any:
+def _fill_into(dst: DeviceArray, *, value: int | float | complex) -> Any:
     if dst._c_contiguous and not dst.data.ptr & 15:
         fill(dst, value)
     else:
@@ -182,7 +186,14 @@ def _fill_into(dst: DeviceArray, *, value: Any) -> Any:
 
 
 @always("full")
-def _full(*, size: tuple, value: Any, dtype: Any, device: Any, order: Any = None) -> Any:
+def _full(
+    *,
+    size: tuple,
+    value: int | float | complex,
+    dtype: dtype,
+    device: device,
+    order: Sequence[int] | None = None,
+) -> Any:
     shape = size if order is None else tuple([size[i] for i in order])
     out = ndarray(shape, dtype.np)
     fill(out, value)
@@ -192,7 +203,7 @@ def _full(*, size: tuple, value: Any, dtype: Any, device: Any, order: Any = None
 
 
 @always("empty")
-def _empty(*, size: tuple, dtype: Any, device: Any, order: Any = None) -> Any:
+def _empty(*, size: tuple, dtype: dtype, device: device, order: Sequence[int] | None = None) -> Any:
     if order is None:
         return ndarray(size, dtype.np)
     out = ndarray(tuple([size[i] for i in order]), dtype.np)
@@ -222,7 +233,7 @@ def _unwindow(g: DeviceArray, *, index: tuple, shape: tuple) -> Any:
 
 
 @kernel_for("cuda", "move")
-def _move(x: Any, *, to: Any, source: Any, non_blocking: bool) -> Any:
+def _move(x: DeviceArray, *, to: device, source: device, non_blocking: bool) -> Any:
     if to.type == "cuda":
         here = x.device.id
         index = here if to.index is None else to.index
@@ -233,7 +244,7 @@ def _move(x: Any, *, to: Any, source: Any, non_blocking: bool) -> Any:
 
 
 @kernel_for("cpu", "move")
-def _move_up(x: np.ndarray, *, to: Any, source: Any, non_blocking: bool) -> Any:
+def _move_up(x: np.ndarray, *, to: device, source: device, non_blocking: bool) -> Any:
     if to.type != "cuda":
         return NotImplemented
     if here.tracer is not None and not non_blocking and is_staged(x):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -14,6 +14,9 @@ from ...door import kernel_for
 from ..code.sources import NUMBERS, load
 from ..processors import multiprocessors
 from .casts import _is_gapless
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 _MOST = 128  # arrays of a launch: their addresses and sizes must fit into 4 KiB of arguments
 _LEAST = 4096  # numbers of a block at least
@@ -55,7 +58,7 @@ def _launch(name: str, formats: tuple, char: str, arrays: Sequence[Any], length:
     launch.on_grid((first[-1], 1, 1), (256, 1, 1), 0, *addresses, *starts, length, *values)
 
 
-def _scale(by: Any, arrays: Sequence[Any], limit: float) -> Any:
+def _scale(by: DeviceArray, arrays: Sequence[Any], limit: float) -> Any:
     char = _one_kind([by, *arrays])
     if char is None:
         return NotImplemented
@@ -66,17 +69,17 @@ def _scale(by: Any, arrays: Sequence[Any], limit: float) -> Any:
 
 
 @kernel_for("cuda", "foreach_multiply")
-def multiply(factor: Any, *arrays: Any) -> Any:
+def multiply(factor: DeviceArray, *arrays: DeviceArray) -> Any:
     return _scale(factor, arrays, -1.0)
 
 
 @kernel_for("cuda", "foreach_clip")
-def clip(total: Any, *arrays: Any, limit: float) -> Any:
+def clip(total: DeviceArray, *arrays: DeviceArray, limit: float) -> Any:
     return _scale(total, arrays, limit) if limit >= 0 else NotImplemented
 
 
 @kernel_for("cuda", "foreach_zero")
-def zero(*arrays: Any) -> Any:
+def zero(*arrays: DeviceArray) -> Any:
     char = _one_kind(arrays)
     if char is None:
         return NotImplemented
@@ -120,10 +123,10 @@ def _norm(arrays: Sequence[Any], order: float, whole: bool) -> Any:
 
 
 @kernel_for("cuda", "foreach_norms")
-def norms(*arrays: Any, order: float) -> Any:
+def norms(*arrays: DeviceArray, order: float) -> Any:
     return _norm(arrays, order, False)
 
 
 @kernel_for("cuda", "foreach_total_norm")
-def total_norm(*arrays: Any, order: float) -> Any:
+def total_norm(*arrays: DeviceArray, order: float) -> Any:
     return _norm(arrays, order, True)

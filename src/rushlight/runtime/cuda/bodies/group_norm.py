@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 
@@ -11,17 +11,20 @@ from ..code.sources import NUMBERS, load
 from .fills import row_major
 from .layer_norm import stored, wide
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 _THREADS = 512
 
 
-def _sizes(x: Any, shape: tuple[int, ...]) -> tuple[int, int, int]:
+def _sizes(x: DeviceArray, shape: tuple[int, ...]) -> tuple[int, int, int]:
     """(groups, channels of a group, places of a channel)."""
     groups = x.shape[1]
     per = shape[1] // groups
     return groups, per, x.shape[2] // per
 
 
-def _vector(inner: int, *arrays: Any) -> int:
+def _vector(inner: int, *arrays: DeviceArray) -> int:
     """Numbers that are read at once: 16 bytes of one channel where all of them lie so."""
     size = arrays[0].itemsize
     fits = [v for v in (8, 4, 2) if v * size <= 16 and inner % v == 0]
@@ -32,13 +35,17 @@ def _vector(inner: int, *arrays: Any) -> int:
 
 
 @kernel_for("cuda", "group_norm_silu")
-def group_norm_silu(x: Any, weight: Any, bias: Any, *, eps: float, shape: tuple) -> Any:
+def group_norm_silu(
+    x: DeviceArray, weight: DeviceArray, bias: DeviceArray, *, eps: float, shape: tuple
+) -> Any:
     """The result in the images' shape, the mean and 1 / standard deviation of every group."""
     return _normalise(x, weight, bias, eps, shape, 1)
 
 
 @kernel_for("cuda", "group_norm")
-def group_norm(x: Any, weight: Any, bias: Any, *, groups: int, eps: float) -> Any:
+def group_norm(
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, *, groups: int, eps: float
+) -> Any:
     """The result, the mean and 1 / standard deviation of every group."""
     if weight is None or bias is None or not x.size:
         return NotImplemented
@@ -50,7 +57,9 @@ def group_norm(x: Any, weight: Any, bias: Any, *, groups: int, eps: float) -> An
     return out, mean.reshape(mean.shape[:2]), rstd.reshape(rstd.shape[:2])
 
 
-def _normalise(x: Any, weight: Any, bias: Any, eps: float, shape: tuple, silu: int) -> Any:
+def _normalise(
+    x: DeviceArray, weight: DeviceArray, bias: DeviceArray, eps: float, shape: tuple, silu: int
+) -> Any:
     char, kind = x.dtype.char, stored(weight, bias)
     if char not in NUMBERS or kind is None or not x.size:
         return NotImplemented
@@ -68,7 +77,15 @@ def _normalise(x: Any, weight: Any, bias: Any, eps: float, shape: tuple, silu: i
 
 @kernel_for("cuda", "group_norm_silu_grad")
 def group_norm_silu_grad(
-    g: Any, x: Any, weight: Any, bias: Any, mean: Any, rstd: Any, *, eps: float, shape: tuple
+    g: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray,
+    bias: DeviceArray,
+    mean: DeviceArray,
+    rstd: DeviceArray,
+    *,
+    eps: float,
+    shape: tuple,
 ) -> Any:
     """Gradients of x, and of weight and bias in their shapes."""
     return _differentiate((g, x, weight, bias, mean, rstd), shape, 1)
@@ -76,7 +93,14 @@ def group_norm_silu_grad(
 
 @kernel_for("cuda", "group_norm_grad")
 def group_norm_grad(
-    gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, *, groups: int, eps: float
+    gy: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    mean: DeviceArray,
+    rstd: DeviceArray,
+    *,
+    groups: int,
+    eps: float,
 ) -> Any:
     """Gradients of x, and of weight and bias."""
     if weight is None or not x.size:

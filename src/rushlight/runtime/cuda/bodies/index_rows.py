@@ -101,11 +101,11 @@ def index_grad(g: DeviceArray, index: DeviceArray, rows: Rows, shape: tuple[int,
     return out if out.dtype == g.dtype else compute("cast", (out,), (), None, from_np(g.dtype).name)
 
 
-def _adds(dtype: Any, g: DeviceArray) -> bool:
+def _adds(dtype: np.dtype, g: DeviceArray) -> bool:
     return dtype.char in NUMBERS and g.dtype == dtype
 
 
-def _wide(dtype: Any) -> Any:
+def _wide(dtype: np.dtype) -> Any:
     return np.dtype(np.float64 if dtype.char == "d" else np.float32)
 
 
@@ -129,7 +129,7 @@ def _add_at_once(total: DeviceArray, index: DeviceArray, g: DeviceArray, rows: R
     )  # fmt: skip
 
 
-def _add_in_order(out: Any, index: Any, g: Any, rows: Rows) -> None:
+def _add_in_order(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: Rows) -> None:
     """The same bits every time: equal places are added in the order they come."""
     g, index = _spread(g, index, rows), _dense(index)
     # Places counted from the start, so that equal rows stand beside each other; a radix sort is stable.

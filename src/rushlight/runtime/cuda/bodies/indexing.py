@@ -39,7 +39,9 @@ def source_for(name: str, index: str, dims: int) -> str:
     return "\n".join([*head, text])
 
 
-def _kernel(what: str, dtype: Any, index: Any, dims: int, formats: tuple[str, ...]) -> Launch:
+def _kernel(
+    what: str, dtype: np.dtype, index: np.dtype, dims: int, formats: tuple[str, ...]
+) -> Launch:
     text = source_for(from_np(dtype).name, from_np(index).name, dims)
     return kernel(text, what, formats)
 
@@ -97,7 +99,7 @@ def _scatter(x: DeviceArray, index: DeviceArray, src: Any, *, dim: int) -> Any:
     return out
 
 
-def _adds_in_place(dtype: Any) -> bool:
+def _adds_in_place(dtype: np.dtype) -> bool:
     return from_np(dtype).name in _ATOMIC and not settings.deterministic
 
 
@@ -166,7 +168,7 @@ def fold_at(
     )  # fmt: skip
 
 
-def add_flat(flat: Any, at: Any, values: Any) -> None:
+def add_flat(flat: DeviceArray, at: DeviceArray, values: DeviceArray) -> None:
     """`flat[at] += values`, counting duplicates; all three are contiguous and one-dimensional."""
     n = at.size
     if not n:

@@ -28,7 +28,7 @@ def wide(char: str) -> Any:
     return _F64 if char == "d" else _F32
 
 
-def stored(*arrays: Any) -> str | None:
+def stored(*arrays: DeviceArray | None) -> str | None:
     """The one type name of the arrays that are there; None when they differ or are not floats."""
     chars = {a.dtype.char for a in arrays if a is not None}
     if len(chars) > 1:
@@ -83,12 +83,12 @@ def _cut(n: int, arrays: Sequence[Any]) -> _Cut:
     return _Cut(team, threads, _WARPS if team else 1, constants)
 
 
-def _name(dtype: Any) -> str:
+def _name(dtype: np.dtype) -> str:
     return NUMBERS[dtype.char][0]
 
 
 def normalise(
-    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, dims: int, eps: float, rms: int = 0, other: Any = None, to: Any = None
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, dims: int, eps: float, rms: int = 0, other: DeviceArray | None = None, to: np.dtype | None = None
 ) -> Any:  # fmt: skip
     """Rows of x, or of x + other, normalised, with their statistics; behind them x + other.
 
@@ -124,7 +124,7 @@ def _goes_with(a: DeviceArray, x: DeviceArray) -> bool:
 
 
 def normalise_grad(
-    gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray | None, rstd: DeviceArray, dims: int, rms: int = 0, more: Any = None,
+    gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray | None, rstd: DeviceArray, dims: int, rms: int = 0, more: DeviceArray | None = None,
     also: bool = False,
 ) -> Any:  # fmt: skip
     """The gradients of x, with `more` added to it, and of weight and bias.
@@ -228,25 +228,50 @@ def rms_norm_grad(
 
 
 @kernel_for("cuda", "add_layer_norm")
-def add_layer_norm(x: Any, other: Any, weight: Any, bias: Any, *, dims: int, eps: float) -> Any:
+def add_layer_norm(
+    x: DeviceArray,
+    other: DeviceArray,
+    weight: DeviceArray | None,
+    bias: DeviceArray | None,
+    *,
+    dims: int,
+    eps: float,
+) -> Any:
     return normalise(x, weight, bias, dims, eps, 0, other)
 
 
 @kernel_for("cuda", "add_rms_norm")
-def add_rms_norm(x: Any, other: Any, weight: Any, *, dims: int, eps: float) -> Any:
+def add_rms_norm(
+    x: DeviceArray, other: DeviceArray, weight: DeviceArray | None, *, dims: int, eps: float
+) -> Any:
     return normalise(x, weight, None, dims, eps, 1, other)
 
 
 @kernel_for("cuda", "layer_norm_grad_add")
 def layer_norm_grad_add(
-    gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, more: Any, *, dims: int, eps: float
+    gy: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    mean: DeviceArray,
+    rstd: DeviceArray,
+    more: DeviceArray,
+    *,
+    dims: int,
+    eps: float,
 ) -> Any:
     return normalise_grad(gy, x, weight, mean, rstd, dims, 0, more)
 
 
 @kernel_for("cuda", "rms_norm_grad_add")
 def rms_norm_grad_add(
-    gy: Any, x: Any, weight: Any, rstd: Any, more: Any, *, dims: int, eps: float
+    gy: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    rstd: DeviceArray,
+    more: DeviceArray,
+    *,
+    dims: int,
+    eps: float,
 ) -> Any:
     return normalise_grad(gy, x, weight, None, rstd, dims, 1, more)
 
@@ -256,25 +281,48 @@ def rms_norm_grad_add(
 
 @kernel_for("cuda", "layer_norm_mixed")
 def layer_norm_mixed(
-    x: Any, other: Any, weight: Any, bias: Any, *, dims: int, eps: float, to: Any
+    x: DeviceArray,
+    other: DeviceArray | None,
+    weight: DeviceArray | None,
+    bias: DeviceArray | None,
+    *,
+    dims: int,
+    eps: float,
+    to: Any,
 ) -> Any:
     return normalise(x, weight, bias, dims, eps, 0, other, to and to.np)
 
 
 @kernel_for("cuda", "rms_norm_mixed")
-def rms_norm_mixed(x: Any, other: Any, weight: Any, *, dims: int, eps: float, to: Any) -> Any:
+def rms_norm_mixed(
+    x: DeviceArray,
+    other: DeviceArray | None,
+    weight: DeviceArray | None,
+    *,
+    dims: int,
+    eps: float,
+    to: Any,
+) -> Any:
     return normalise(x, weight, None, dims, eps, 1, other, to and to.np)
 
 
 @kernel_for("cuda", "layer_norm_grad_mixed")
 def layer_norm_grad_mixed(
-    gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, more: Any, *, dims: int, eps: float, also: bool
+    gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray, rstd: DeviceArray, more: DeviceArray | None, *, dims: int, eps: float, also: bool
 ) -> Any:  # fmt: skip
     return normalise_grad(gy, x, weight, mean, rstd, dims, 0, more, also)
 
 
 @kernel_for("cuda", "rms_norm_grad_mixed")
 def rms_norm_grad_mixed(
-    gy: Any, x: Any, weight: Any, rstd: Any, more: Any, *, dims: int, eps: float, also: bool
+    gy: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    rstd: DeviceArray,
+    more: DeviceArray | None,
+    *,
+    dims: int,
+    eps: float,
+    also: bool,
 ) -> Any:
     return normalise_grad(gy, x, weight, None, rstd, dims, 1, more, also)

@@ -16,6 +16,7 @@ from ..code.keyed import keyed
 from ..code.variants import MANY, THREADS, Plan, compute, number, plan_for, prepared
 
 if TYPE_CHECKING:
+    from ....base.dtypes import dtype
     from ....base.protocols import DeviceArray
 
 __all__ = ["compute", "expression"]  # for fused chains and for other families
@@ -61,7 +62,7 @@ def _binary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
 def _in_place(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
     """The body, which writes into its first operand where an in-place operation offers that."""
 
-    def direct(x: Any, *others: Any) -> Any:
+    def direct(x: DeviceArray | None, *others: Any) -> Any:
         if x is not here.in_place or x is None:
             return body(x, *others)
         here.in_place = None
@@ -75,7 +76,7 @@ def _in_place(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
     return direct
 
 
-def _fits(y: Any, x: Any) -> bool:
+def _fits(y: DeviceArray, x: DeviceArray) -> bool:
     """Whether x may be overwritten element by element while y is read beside it."""
     if y.dtype != x.dtype or y.ndim > x.ndim:
         return False
@@ -120,7 +121,7 @@ def _register() -> None:
         kernel_for("cuda", name)(body)
 
 
-def _pow(x: Any, y: Any) -> Any:
+def _pow(x: DeviceArray, y: Any) -> Any:
     if y.__class__ in (int, float) and x.dtype.kind in "fcV":
         if y == 2:
             return compute("square", (x,))
@@ -189,7 +190,7 @@ def _round_decimals(x: DeviceArray, *, decimals: int) -> Any:
     return compute("round_decimals", (x,), (10.0 ** abs(decimals), decimals <= 0))
 
 
-def _nan_to_num(x: DeviceArray, *, nan: float, posinf: Any, neginf: Any) -> Any:
+def _nan_to_num(x: DeviceArray, *, nan: float, posinf: float | None, neginf: float | None) -> Any:
     if x.dtype.kind == "c":
         return NotImplemented
     if x.dtype.kind not in "fV":
@@ -200,7 +201,7 @@ def _nan_to_num(x: DeviceArray, *, nan: float, posinf: Any, neginf: Any) -> Any:
     return compute("nan_to_num", (x,), (nan, high, low))
 
 
-def _cast(x: DeviceArray, *, to: Any, source: Any) -> Any:
+def _cast(x: DeviceArray, *, to: dtype, source: dtype) -> Any:
     return compute("cast", (x,), (), None, to.name)
 
 

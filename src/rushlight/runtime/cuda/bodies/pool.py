@@ -166,7 +166,7 @@ def max_pool_grad(gy: DeviceArray, index: DeviceArray, *, x_shape: tuple, overla
     return go(gy, index)
 
 
-def _large_grad(gy: Any, index: Any, x_shape: tuple, overlap: bool) -> Any:
+def _large_grad(gy: DeviceArray, index: DeviceArray, x_shape: tuple, overlap: bool) -> Any:
     wide = np.float64 if gy.dtype.char == "d" else np.float32
     gx = cupy.zeros(x_shape, wide)
     how = _how(overlap)

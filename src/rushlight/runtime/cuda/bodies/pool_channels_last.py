@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -16,15 +16,18 @@ from ..code.variants import compute
 from ..memory.streams import current
 from .fills import copy_to
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 _WINDOW = "18i"
 
 
-def takes(x: Any) -> bool:
+def takes(x: DeviceArray) -> bool:
     """Whether these kernels are for x (N, C, ...)."""
     return x.dtype.char in NUMBERS and x.size > 0 and lies_last(x)
 
 
-def lies_last(a: Any) -> bool:
+def lies_last(a: DeviceArray) -> bool:
     """Whether channels lie innermost, in memory without gaps."""
     if a._c_contiguous or a.ndim < 4:
         return False
@@ -40,11 +43,11 @@ def _strides(shape: tuple, itemsize: int) -> tuple[int, ...]:
     return (step, *steps, *reversed(inner))
 
 
-def _result(at: int, shape: tuple, dtype: Any) -> Result:
+def _result(at: int, shape: tuple, dtype: np.typing.DTypeLike) -> Result:
     return Result(at, shape, dtype, _strides(shape, np.dtype(dtype).itemsize))
 
 
-def _as_last(a: Any) -> Any:
+def _as_last(a: DeviceArray) -> Any:
     """`a` with its channels innermost, copied where they are not."""
     if takes(a):
         return a
@@ -53,7 +56,7 @@ def _as_last(a: Any) -> Any:
     return out
 
 
-def _width(x: Any) -> int:
+def _width(x: DeviceArray) -> int:
     """Channels that a thread takes."""
     widest = 1 if x.data.ptr & 15 else 16 // x.itemsize
     return next(v for v in (widest, 4, 2, 1) if v <= widest and x.shape[1] % v == 0)
@@ -63,7 +66,7 @@ _calls: dict[tuple, Any] = Bounded(1024)
 
 
 def _call(
-    name: str, x: Any, results: tuple, head: int, count: int, window: tuple, *numbers: int
+    name: str, x: DeviceArray, results: tuple, head: int, count: int, window: tuple, *numbers: int
 ) -> Any:
     """The launch over `count` numbers, taken _width(x) at a time."""
     vw = _width(x)
@@ -81,13 +84,13 @@ def _call(
     return found
 
 
-def max_pool(x: Any, shape: tuple, window: tuple) -> Any:
+def max_pool(x: DeviceArray, shape: tuple, window: tuple) -> Any:
     """Maxima and their places, for windows described by `window` with results of a shape."""
     results = (_result(1, shape, x.dtype), _result(2, shape, np.int64))
     return _call("max_pool_last", x, results, 3, prod(shape), window)(x)
 
 
-def max_pool_grad(gy: Any, index: Any, x_shape: tuple, meeting: bool) -> Any:
+def max_pool_grad(gy: DeviceArray, index: DeviceArray, x_shape: tuple, meeting: bool) -> Any:
     """Gradients at the places of the maxima; where places may meet they are added in float."""
     gy, char = _as_last(gy), gy.dtype.char
     wide = np.dtype(np.float64 if char == "d" else np.float32) if meeting else gy.dtype
@@ -102,13 +105,15 @@ def max_pool_grad(gy: Any, index: Any, x_shape: tuple, meeting: bool) -> Any:
     return gx if gx.dtype == gy.dtype else compute("cast", (gx,), (), None, gy.dtype.name)
 
 
-def avg_pool(x: Any, shape: tuple, window: tuple, include: int, divisor: int) -> Any:
+def avg_pool(x: DeviceArray, shape: tuple, window: tuple, include: int, divisor: int) -> Any:
     """Means of windows."""
     results = (_result(1, shape, x.dtype),)
     return _call("avg_pool_last", x, results, 2, prod(shape), window, include, divisor)(x)
 
 
-def avg_pool_grad(gy: Any, x_shape: tuple, window: tuple, include: int, divisor: int) -> Any:
+def avg_pool_grad(
+    gy: DeviceArray, x_shape: tuple, window: tuple, include: int, divisor: int
+) -> Any:
     """What every input place gave to the windows it lies in."""
     results = (_result(1, x_shape, gy.dtype),)
     return _call("avg_pool_grad_last", gy, results, 2, prod(x_shape), window, include, divisor)(gy)

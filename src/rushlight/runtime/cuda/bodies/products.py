@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -20,6 +20,9 @@ from ..small import dense
 from ..small.dense_sizes import is_few_back, is_head_input, is_tiled
 from .fills import copied, row_major
 from .reduce import reduce
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 # cuBLASLt counts columns first. A row-major product out = x y is its out' = y' x', so operand A is y and
 # operand B is x; a matrix whose rows are dense is "not transposed" there.
@@ -69,7 +72,14 @@ class _Recipe:
 
 
 def _recipe(
-    x: Any, y: Any, flip_x: bool, flip_y: bool, bias: Any, epilogue: str, alignment: int, wide: bool
+    x: DeviceArray | _Flat,
+    y: DeviceArray | _Flat,
+    flip_x: bool,
+    flip_y: bool,
+    bias: DeviceArray | None,
+    epilogue: str,
+    alignment: int,
+    wide: bool,
 ) -> _Recipe:
     made = _Recipe()
     size = x.itemsize
@@ -102,7 +112,7 @@ class _Flat:
 
     __slots__ = ("dtype", "itemsize", "ndim", "shape", "strides")
 
-    def __init__(self, a: Any) -> None:
+    def __init__(self, a: DeviceArray) -> None:
         self.dtype, self.itemsize, self.ndim = a.dtype, a.itemsize, 2
         *lead, last = a.shape
         steps, self.shape = a.strides, (prod(lead), last)
@@ -113,7 +123,7 @@ class _Flat:
         self.strides = (down, steps[-1]) if follow else (0, 0)
 
 
-def _plan(what: Product, bias: Any) -> tuple[Plan | None, bool]:
+def _plan(what: Product, bias: DeviceArray | None) -> tuple[Plan | None, bool]:
     lib = library()
     plan = lib.make(what, 0 if bias is None else bias.data.ptr)
     if plan is not None:
@@ -137,13 +147,13 @@ def _dense(shape: tuple, itemsize: int) -> tuple:
 
 
 def product(
-    x: Any,
-    y: Any,
+    x: DeviceArray,
+    y: DeviceArray,
     flip_x: bool,
     flip_y: bool,
-    bias: Any = None,
+    bias: DeviceArray | None = None,
     epilogue: str = "",
-    extra: Any = None,
+    extra: DeviceArray | None = None,
     wide: bool = False,
     flat: bool = False,
 ) -> Any:
@@ -189,11 +199,11 @@ def product(
     return out
 
 
-def _takes(x: Any, y: Any) -> bool:
+def _takes(x: DeviceArray, y: DeviceArray) -> bool:
     return x.dtype.char in TYPES and x.size > 0 and y.size > 0 and x.dtype == y.dtype
 
 
-def plain_product(x: Any, y: Any) -> Any:
+def plain_product(x: DeviceArray, y: DeviceArray) -> Any:
     """`x @ y` of matrices or equal batches of them; None for everything else."""
     if x.ndim != y.ndim or x.ndim < 2 or not _takes(x, y):
         return None
@@ -206,7 +216,7 @@ def _register(name: str, flip_x: bool, flip_y: bool) -> None:
     form = "tn" if flip_x else "nt" if flip_y else "nn"
 
     @kernel_for("cuda", name)
-    def mm(x: Any, y: Any) -> Any:
+    def mm(x: DeviceArray, y: DeviceArray) -> Any:
         if x.dtype.char not in TYPES or not x.size or not y.size:
             return NotImplemented
         a, b = x.shape, y.shape
@@ -215,7 +225,7 @@ def _register(name: str, flip_x: bool, flip_y: bool) -> None:
         return product(x, y, flip_x, flip_y) if out is None else out
 
     @kernel_for("cuda", "b" + name)
-    def bmm(x: Any, y: Any) -> Any:
+    def bmm(x: DeviceArray, y: DeviceArray) -> Any:
         if not _takes(x, y):
             return NotImplemented
         lead = (x.shape[0], y.shape[0])
@@ -224,7 +234,7 @@ def _register(name: str, flip_x: bool, flip_y: bool) -> None:
         return _of_batches(x, y, flip_x, flip_y)
 
 
-def _of_batches(x: Any, y: Any, flip_x: bool, flip_y: bool) -> Any:
+def _of_batches(x: DeviceArray, y: DeviceArray, flip_x: bool, flip_y: bool) -> Any:
     """Any number of leading dims: they are laid side by side in one."""
     lead_x, lead_y = x.shape[:-2], y.shape[:-2]
     lead = lead_x
@@ -238,7 +248,7 @@ def _of_batches(x: Any, y: Any, flip_x: bool, flip_y: bool) -> Any:
     return out.reshape(*lead, *out.shape[-2:])
 
 
-def _side_by_side(x: Any, last: int) -> Any:
+def _side_by_side(x: DeviceArray, last: int) -> Any:
     """All dims but the `last` ones as one, in memory of its own where they do not follow each other."""
     shape = x.shape
     lead = len(shape) - last
@@ -255,7 +265,7 @@ _register("mm_tn", True, False)
 
 
 @kernel_for("cuda", "linear")
-def linear(x: Any, w: Any, b: Any, *, activation: str = "") -> Any:
+def linear(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, *, activation: str = "") -> Any:
     """`x @ w.T + b`, the bias (and an activation, when a pass asks for one) added by cuBLASLt."""
     if x.dtype.char not in TYPES or not x.size or not w.size:
         return NotImplemented
@@ -274,7 +284,14 @@ def linear(x: Any, w: Any, b: Any, *, activation: str = "") -> Any:
 
 
 @kernel_for("cuda", "addmm")
-def addmm(b: Any, x: Any, y: Any, *, beta: Any, alpha: Any) -> Any:
+def addmm(
+    b: DeviceArray,
+    x: DeviceArray,
+    y: DeviceArray,
+    *,
+    beta: int | float | complex,
+    alpha: int | float | complex,
+) -> Any:
     """`x @ y + b`: cuBLASLt adds a row that is the same for all, another launch adds a matrix."""
     if not _takes(x, y) or b.dtype != x.dtype or alpha != 1 or beta != 1:
         return NotImplemented
@@ -285,7 +302,7 @@ def addmm(b: Any, x: Any, y: Any, *, beta: Any, alpha: Any) -> Any:
 
 
 @kernel_for("cuda", "linear_grads")
-def linear_grads(g: Any, x: Any) -> Any:
+def linear_grads(g: DeviceArray, x: DeviceArray) -> Any:
     """`g.T @ x` with the sums of g over its rows, which is the bias gradient, in one call."""
     if not _takes(g, x):
         return NotImplemented
@@ -300,7 +317,7 @@ def linear_grads(g: Any, x: Any) -> Any:
     return product(g, x, True, False), reduce("sum", g, (0,), False)
 
 
-def _at_the_library(g: Any, x: Any) -> bool:
+def _at_the_library(g: DeviceArray, x: DeviceArray) -> bool:
     """Whether no kernel of ours would compute the gradients of a layer over such rows."""
     n, k = g.shape[-1], x.shape[-1]
     m, char = g.size // n, g.dtype.char
@@ -309,7 +326,7 @@ def _at_the_library(g: Any, x: Any) -> bool:
 
 
 @kernel_for("cuda", "linear_all_grads")
-def linear_all_grads(g: Any, x: Any, w: Any) -> Any:
+def linear_all_grads(g: DeviceArray, x: DeviceArray, w: DeviceArray) -> Any:
     """`g @ w` and both of `linear_grads`: one launch for few rows."""
     if not _takes(g, x) or not w.size or w.dtype != g.dtype:
         return NotImplemented
@@ -331,7 +348,7 @@ def linear_all_grads(g: Any, x: Any, w: Any) -> Any:
 
 
 @kernel_for("cuda", "linear_two_grads")
-def linear_two_grads(g: Any, x: Any, w: Any) -> Any:
+def linear_two_grads(g: DeviceArray, x: DeviceArray, w: DeviceArray) -> Any:
     """`g @ w` and `g.T @ x` over the rows of both."""
     if not _takes(g, x) or not w.size or w.dtype != g.dtype:
         return NotImplemented

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -19,8 +19,11 @@ from ..memory.streams import current
 from .casts import MOST, launch_casts
 from .fills import copied
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
-def _dense(a: Any) -> Any:
+
+def _dense(a: DeviceArray | None) -> Any:
     return a if a is None or a._c_contiguous else copied(a, "C")
 
 
@@ -33,12 +36,12 @@ def _copies(froms: Sequence[Any], tos: Sequence[Any]) -> None:
         launch_casts(froms[first : first + MOST], tos[first : first + MOST], char, char)
 
 
-def _windows(whole: Any, way: Way, sizes: Sequence[int]) -> list[Any]:
+def _windows(whole: DeviceArray, way: Way, sizes: Sequence[int]) -> list[Any]:
     return [whole[at : at + n] for at, n in zip(way.places, sizes)]
 
 
 @kernel_for("cuda", "rnn_weights")
-def rnn_weights(*weights: Any, way: Way) -> Any:
+def rnn_weights(*weights: DeviceArray, way: Way) -> Any:
     if weights[0].dtype.char not in NUMBERS or any(a.dtype != weights[0].dtype for a in weights):
         return NotImplemented
     out = cupy.ndarray((way.size,), weights[0].dtype)
@@ -50,7 +53,7 @@ def rnn_weights(*weights: Any, way: Way) -> Any:
 
 
 @kernel_for("cuda", "rnn_weights_grad")
-def rnn_weights_grad(g: Any, *, way: Way, shapes: tuple) -> Any:
+def rnn_weights_grad(g: DeviceArray, *, way: Way, shapes: tuple) -> Any:
     if g.dtype.char not in NUMBERS:
         return NotImplemented
     outs = [cupy.ndarray(shape, g.dtype) for shape in shapes]
@@ -63,7 +66,15 @@ def rnn_weights_grad(g: Any, *, way: Way, shapes: tuple) -> Any:
 
 @kernel_for("cuda", "rnn_stack")
 def rnn_stack(
-    x: Any, h0: Any, c0: Any, w: Any, *, what: Recurrence, way: Way, sizes: tuple, training: bool
+    x: DeviceArray,
+    h0: DeviceArray,
+    c0: DeviceArray | None,
+    w: DeviceArray,
+    *,
+    what: Recurrence,
+    way: Way,
+    sizes: tuple,
+    training: bool,
 ) -> Any:
     call = call_for(what, x.dtype.char, way, sizes, training)
     x, h0, c0, w = _dense(x), _dense(h0), _dense(c0), _dense(w)
@@ -80,7 +91,7 @@ rnn_stack.way = way  # type: ignore[attr-defined]
 
 @kernel_for("cuda", "rnn_stack_grad")
 def rnn_stack_grad(
-    x: Any, h0: Any, c0: Any, w: Any, y: Any, reserve: Any, gy: Any, gh: Any, gc: Any, *,
+    x: DeviceArray, h0: DeviceArray, c0: DeviceArray | None, w: DeviceArray, y: DeviceArray, reserve: DeviceArray, gy: DeviceArray | None, gh: DeviceArray, gc: DeviceArray | None, *,
     what: Recurrence, way: Way, sizes: tuple,
 ) -> Any:  # fmt: skip
     call = call_for(what, x.dtype.char, way, sizes, True)

@@ -17,6 +17,8 @@ from .products import product
 from .reduce import reduce
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ....base.protocols import DeviceArray
 
 # Bodies of the kernels of operators/layers/recurrent_kernels.py: the same arguments and results.
@@ -107,7 +109,7 @@ def _forward(
 class _Back:
     """The gradient of a state in backward: the result of the last product, in the rows of sequences that are long enough."""
 
-    def __init__(self, g: DeviceArray | None, shape: tuple, dtype: Any, even: bool) -> None:
+    def __init__(self, g: DeviceArray | None, shape: tuple, dtype: np.dtype, even: bool) -> None:
         self.even = even
         self.now = _dense(g)
         if not even:

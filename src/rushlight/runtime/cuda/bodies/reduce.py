@@ -19,6 +19,8 @@ from .fills import always
 from .reduce_sources import reduction_source, size_of, supports
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
@@ -110,7 +112,7 @@ def _choose(
         not by_columns and vector > 1 and gone[0][1] == 1 and len(gone) == 1 and terms >= 64
         and terms % vector == 0 and all(s % vector == 0 for _, s in kept)
     )  # fmt: skip
-    fixed = (grid, block, 0, 4, outs, terms, chunk, terms, *geometry)
+    fixed: tuple[Any, ...] = (grid, block, 0, 4, outs, terms, chunk, terms, *geometry)
     r.plain = lambda: kernel(text, "columns" if by_columns else "rows", formats).fixed(*fixed)
     launch = kernel(text, "packs" if r.aligned else "columns" if by_columns else "rows", formats)
     r.go = launch.fixed(*fixed)
@@ -135,7 +137,12 @@ def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def reduce(
-    kind: str, x: DeviceArray, dim: Any, keepdim: bool, out: str | None = None, both: bool = False
+    kind: str,
+    x: DeviceArray,
+    dim: int | Sequence[int] | None,
+    keepdim: bool,
+    out: str | None = None,
+    both: bool = False,
 ) -> Any:
     """Reduce over dims (None: all); argmax and argmin give (value or None, index)."""
     key = (kind, x.dtype, x.shape, x.strides, dim, out)
@@ -185,7 +192,7 @@ def _wide(x: DeviceArray) -> str | None:
 
 
 @always("sum")
-def _sum(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
+def _sum(x: DeviceArray, *, dim: int | Sequence[int] | None, keepdim: bool) -> Any:
     return reduce("sum", x, dim, keepdim, _wide(x))
 
 
@@ -197,28 +204,28 @@ def _sum_to(x: DeviceArray, *, shape: tuple[int, ...]) -> Any:
 
 
 @kernel_for("cuda", "mean")
-def _mean(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
+def _mean(x: DeviceArray, *, dim: int | Sequence[int] | None, keepdim: bool) -> Any:
     return reduce("mean", x, dim, keepdim)
 
 
 @kernel_for("cuda", "prod")
-def _prod(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
+def _prod(x: DeviceArray, *, dim: int | Sequence[int] | None, keepdim: bool) -> Any:
     return reduce("prod", x, dim, keepdim, _wide(x))
 
 
 @kernel_for("cuda", "nansum")
-def _nansum(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
+def _nansum(x: DeviceArray, *, dim: int | Sequence[int] | None, keepdim: bool) -> Any:
     kind = "sum" if x.dtype.kind in "biu" else "nansum"
     return reduce(kind, x, dim, keepdim, _wide(x))
 
 
 @kernel_for("cuda", "count_nonzero")
-def _count_nonzero(x: DeviceArray, *, dim: Any) -> Any:
+def _count_nonzero(x: DeviceArray, *, dim: int | Sequence[int] | None) -> Any:
     return reduce("count_nonzero", x, dim, False, "int64")
 
 
 def _logic(kind: str) -> Any:
-    def body(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
+    def body(x: DeviceArray, *, dim: int | Sequence[int] | None, keepdim: bool) -> Any:
         if dim == ():
             return NotImplemented
         return reduce(kind, x, dim, keepdim, "uint8" if x.dtype == np.uint8 else "bool")
@@ -227,14 +234,14 @@ def _logic(kind: str) -> Any:
 
 
 def _extreme(kind: str) -> Any:
-    def body(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
+    def body(x: DeviceArray, *, dim: int | Sequence[int] | None, keepdim: bool) -> Any:
         return reduce(kind, x, dim, keepdim) if x.size else NotImplemented
 
     return body
 
 
 def _place(kind: str) -> Any:
-    def body(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
+    def body(x: DeviceArray, *, dim: int | Sequence[int] | None, keepdim: bool) -> Any:
         if not x.ndim or not x.size:
             return NotImplemented
         found = reduce(kind, x, dim, keepdim)
@@ -262,7 +269,9 @@ for _name in ("max", "min"):
 
 
 @kernel_for("cuda", "vector_norm")
-def _vector_norm(x: DeviceArray, *, ord: float, dim: Any, keepdim: bool) -> Any:
+def _vector_norm(
+    x: DeviceArray, *, ord: float, dim: int | Sequence[int] | None, keepdim: bool
+) -> Any:
     kind = {1: "norm1", 2: "norm2", math.inf: "norminf"}.get(ord)
     if kind is None or x.dtype.kind not in "fV" or not x.size:
         return NotImplemented

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 
 from ...door import kernel_for
 from ..code.sources import NUMBERS, blocks_for, load
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 _FORMATS = ("P", "P", "P", "P", "q", "i", "i", "15q")
 
 
-def _steps(a: Any, dims: int) -> list[int]:
+def _steps(a: DeviceArray, dims: int) -> list[int]:
     """Steps of an operand along the three dims in front of the last, 0 where it is broadcast."""
     front = [0] * (dims - a.ndim)
     own = [0 if n == 1 else s // a.itemsize for n, s in zip(a.shape[:-1], a.strides[:-1])]
@@ -20,7 +23,9 @@ def _steps(a: Any, dims: int) -> list[int]:
 
 
 @kernel_for("cuda", "rotary")
-def rotary(x: Any, cos: Any, sin: Any, *, back: bool, order: tuple[int, ...]) -> Any:
+def rotary(
+    x: DeviceArray, cos: DeviceArray, sin: DeviceArray, *, back: bool, order: tuple[int, ...]
+) -> Any:
     dims, char = x.ndim, x.dtype.char
     if char not in NUMBERS or dims > 4 or not x.size:
         return NotImplemented

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from ....base.dtypes import from_np
 from ...door import kernel_for
 from ..code.compile import kernel, source
 from ..code.generate import PRELUDE, TYPES
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 _FORMATS = ("q", "P", "P", "P")
 
@@ -22,7 +25,7 @@ def source_for(name: str) -> str:
 
 
 @kernel_for("cuda", "amp_unscale")
-def _unscale(found: Any, inverse: Any, *grads: Any) -> Any:
+def _unscale(found: DeviceArray, inverse: DeviceArray, *grads: DeviceArray) -> Any:
     plain = all(g._c_contiguous and g.dtype.kind in "fV" for g in grads)
     if not plain or found.dtype != np.float32 or inverse.dtype != np.float32:
         return NotImplemented

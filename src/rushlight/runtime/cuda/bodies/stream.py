@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -14,6 +14,9 @@ from ....base.dtypes import finfo, from_np
 from ...thread import settle
 from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 DEFAULT_SEED = 67280421310721
 Shape = int | Sequence[int]
@@ -33,7 +36,7 @@ def text_for(name: str) -> str:
 _kernels: dict[tuple[str, Any], Launch] = {}  # by kind of draw and dtype
 
 
-def _kernel(what: str, dtype: np.dtype) -> Launch:
+def _kernel(what: str, dtype: np.typing.DTypeLike) -> Launch:
     found = _kernels.get((what, dtype))
     if found is None:
         formats = ("Q", "P", "P", "q", "Q") if what == "integers" else _FORMATS
@@ -111,7 +114,13 @@ class Stream:
     # -- draws --------------------------------------------------------------------------------
 
     def _draw(
-        self, what: str, shape: Shape, dtype: Any, a: float = 0.0, b: float = 0.0, given: Any = None
+        self,
+        what: str,
+        shape: Shape,
+        dtype: np.typing.DTypeLike,
+        a: float = 0.0,
+        b: float = 0.0,
+        given: Any = None,
     ) -> Any:
         dtype = np.dtype(dtype)
         out = ndarray(_shape(shape), dtype)
@@ -124,34 +133,40 @@ class Stream:
             _kernel(what, dtype)(blocks, 256, n, out.data.ptr, self._state.data.ptr, a, b, p)
         return out
 
-    def uniform(self, shape: Shape, dtype: Any, low: float = 0.0, high: float = 1.0) -> Any:
+    def uniform(
+        self, shape: Shape, dtype: np.typing.DTypeLike, low: float = 0.0, high: float = 1.0
+    ) -> Any:
         """Uniform on [low, high)."""
         return self._draw("uniform", shape, dtype, low, high)
 
-    def normal(self, shape: Shape, dtype: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+    def normal(
+        self, shape: Shape, dtype: np.typing.DTypeLike, mean: float = 0.0, std: float = 1.0
+    ) -> Any:
         """Normal numbers."""
         return self._draw("normal", shape, dtype, mean, std)
 
-    def log_normal(self, shape: Shape, dtype: Any, mean: float, std: float) -> Any:
+    def log_normal(self, shape: Shape, dtype: np.typing.DTypeLike, mean: float, std: float) -> Any:
         """Numbers whose logarithm is normal."""
         return self._draw("log_normal", shape, dtype, mean, std)
 
-    def exponential(self, shape: Shape, dtype: Any, lambd: float = 1.0) -> Any:
+    def exponential(self, shape: Shape, dtype: np.typing.DTypeLike, lambd: float = 1.0) -> Any:
         """Exponential numbers of rate `lambd`."""
         return self._draw("exponential", shape, dtype, lambd)
 
-    def geometric(self, shape: Shape, dtype: Any, p: float) -> Any:
+    def geometric(self, shape: Shape, dtype: np.typing.DTypeLike, p: float) -> Any:
         """The trial of the first success."""
         dtype = np.dtype(dtype)
         if from_np(dtype).name in DIGITS:
             return self._draw("geometric", shape, dtype, p)
         return self._draw("geometric", shape, np.float64, p).astype(dtype)
 
-    def cauchy(self, shape: Shape, dtype: Any, median: float, sigma: float) -> Any:
+    def cauchy(self, shape: Shape, dtype: np.typing.DTypeLike, median: float, sigma: float) -> Any:
         """Cauchy numbers around `median`."""
         return self._draw("cauchy", shape, dtype, median, sigma)
 
-    def bernoulli(self, p: Any, shape: Shape, dtype: Any, value: float = 1.0) -> Any:
+    def bernoulli(
+        self, p: Any, shape: Shape, dtype: np.typing.DTypeLike, value: float = 1.0
+    ) -> Any:
         """`value` with probability p, else zero; p is a number or an array of probabilities."""
         if p.__class__ is not ndarray:
             return self._draw("bernoulli", shape, dtype, float(p), value)
@@ -160,7 +175,7 @@ class Stream:
         p = cupy.ascontiguousarray(cupy.broadcast_to(p.astype(work, copy=False), _shape(shape)))
         return self._draw("bernoulli_of", shape, work, given=p).astype(dtype, copy=False)
 
-    def randint(self, low: int, high: int, shape: Shape, dtype: Any) -> Any:
+    def randint(self, low: int, high: int, shape: Shape, dtype: np.typing.DTypeLike) -> Any:
         """Integers of [low, high) in any dtype."""
         span = high - low
         if not 0 < span <= 2**64:
@@ -177,7 +192,7 @@ class Stream:
             )  # fmt: skip
         return out
 
-    def random(self, shape: Shape, dtype: Any) -> Any:
+    def random(self, shape: Shape, dtype: np.typing.DTypeLike) -> Any:
         """Unbounded `random_()`: [0, max] for integers, [0, 2**digits] for floats."""
         dtype = np.dtype(dtype)
         digits = DIGITS.get(from_np(dtype).name)
@@ -191,12 +206,12 @@ class Stream:
         """One non-negative int64."""
         return int(self.randint(0, 2**63, (), np.int64))
 
-    def randperm(self, n: int, dtype: Any = np.int64) -> Any:
+    def randperm(self, n: int, dtype: np.typing.DTypeLike = np.int64) -> Any:
         """The numbers 0 .. n-1 shuffled: the order of n random keys."""
         keys = self.randint(0, 2**63, (n,), np.int64)
         return cupy.argsort(keys).astype(dtype, copy=False)
 
-    def multinomial(self, probs: Any, num_samples: int, replacement: bool = False) -> Any:
+    def multinomial(self, probs: DeviceArray, num_samples: int, replacement: bool = False) -> Any:
         """Indices (int64) drawn along the last axis of `probs`, weights of any positive sum."""
         weights = probs.astype(np.float32, copy=False) if probs.dtype.itemsize == 2 else probs
         bad = int(((weights < 0) | ~cupy.isfinite(weights)).any())
@@ -218,18 +233,18 @@ class Stream:
         found = cupy.minimum(cupy.stack(picks), rows.shape[1] - 1)
         return found.reshape(*probs.shape[:-1], num_samples).astype(np.int64, copy=False)
 
-    def poisson(self, rate: Any) -> Any:
+    def poisson(self, rate: DeviceArray) -> Any:
         """Counts with mean `rate`, element by element."""
         rate = cupy.ascontiguousarray(rate)
         return self._draw("poisson", rate.shape, rate.dtype, given=rate)
 
-    def gamma(self, alpha: Any) -> Any:
+    def gamma(self, alpha: DeviceArray) -> Any:
         """Standard gamma numbers of shape parameter `alpha`, at least tiny."""
         alpha = cupy.ascontiguousarray(alpha)
         tiny = finfo(from_np(alpha.dtype)).tiny
         return self._draw("gamma_of", alpha.shape, alpha.dtype, tiny, given=alpha)
 
-    def dirichlet(self, alpha: Any) -> Any:
+    def dirichlet(self, alpha: DeviceArray) -> Any:
         """Points of the simplex along the last axis of `alpha`."""
         g = self.gamma(alpha.astype(np.float64))
         x = (g / g.sum(axis=-1, keepdims=True)).astype(alpha.dtype)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import cupy
@@ -30,6 +30,9 @@ from ..memory.lost import insist
 from ..memory.pool import allocate
 from ..memory.streams import current
 from .update_sources import RULES, with_rule
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 _MOST = 64  # parameters of a launch: their addresses must fit into 4 KiB of arguments
 _HELD = 8
@@ -60,7 +63,7 @@ def _launch(name: str, char: str, arrays: int, room: int, flags: tuple) -> Launc
 _orders: dict[tuple, bool] = Bounded(4096)
 
 
-def _is_dense(a: Any) -> bool:
+def _is_dense(a: DeviceArray) -> bool:
     """Whether an array fills its memory without gaps, in whatever order of dims."""
     key = (a.shape, a.strides)
     found = _orders.get(key)
@@ -73,7 +76,7 @@ def _is_dense(a: Any) -> bool:
     return found
 
 
-def _alike(a: Any, p: Any) -> bool:
+def _alike(a: DeviceArray, p: DeviceArray) -> bool:
     """Whether `a` lies in memory as the parameter `p` does."""
     if a._c_contiguous and p._c_contiguous:
         return True
@@ -240,7 +243,7 @@ def _live_numbers(hyper: np.ndarray) -> _Live | None:
     return box
 
 
-def _remember(key: tuple, call: Any, at: int, arrays: list[Any], n: int) -> None:
+def _remember(key: tuple, call: Any | None, at: int, arrays: list[Any], n: int) -> None:
     """Keep a launch for the next step of these parameters, where the C extension made one."""
     if call is not None:
         _again[key] = _Again(call, at, arrays, n)

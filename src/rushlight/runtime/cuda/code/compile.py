@@ -112,7 +112,7 @@ class compiling_ahead:  # noqa: N801
         self.before, _mine.ahead = _mine.ahead, self
         return self
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         _mine.ahead = self.before
         self.pool.shutdown(wait=False, cancel_futures=True)
 

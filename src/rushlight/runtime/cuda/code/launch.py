@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
 import numpy as np
@@ -18,6 +18,9 @@ from ... import devices
 from ..memory.lost import explained
 from ..memory.streams import current
 
+if TYPE_CHECKING:
+    pass
+
 _native: Any = None
 try:
     _native = import_module("._launch", __package__)
@@ -26,7 +29,7 @@ except ImportError:  # not built: launches are packed and made in Python
 
 
 def _are_again(
-    arrays: Sequence[Any], first: int, n: int, references: tuple, orders: tuple, dtype: Any
+    arrays: Sequence[Any], first: int, n: int, references: tuple, orders: tuple, dtype: np.dtype
 ) -> bool:
     given = arrays[first:]
     if len(given) != len(references) + n:
@@ -142,10 +145,10 @@ class Launch:
         pointers = (ctypes.c_void_p * max(self.count, 1))(*[start + o for o in self.offsets])
         return buffer, ctypes.addressof(pointers), pointers
 
-    def __call__(self, blocks: int, threads: int, *values: Any) -> None:
+    def __call__(self, blocks: int, threads: int, *values: int | float) -> None:
         self.go(blocks, threads, *values)
 
-    def on_grid(self, grid: tuple, block: tuple, shared: int, *values: Any) -> None:
+    def on_grid(self, grid: tuple, block: tuple, shared: int, *values: int | float) -> None:
         """As a call, with a grid and a block of three dims and dynamic shared memory."""
         room = self.free.pop() if self.free else self.room()
         self.pack(room[0], 0, *values)
@@ -158,7 +161,7 @@ class Launch:
         self.free.append(room)
 
     def fixed(
-        self, grid: tuple, block: tuple, shared: int, head: int, *constants: Any
+        self, grid: tuple, block: tuple, shared: int, head: int, *constants: int | float
     ) -> Callable[..., None]:
         """A launch where only the first `head` parameters are still to come: arrays or addresses."""
         if _in_c:
@@ -193,7 +196,9 @@ class Launch:
             self.kernel, self.waits,
         )  # fmt: skip
 
-    def with_places(self, grid: tuple, block: tuple, places: tuple[int, ...], *values: Any) -> Any:
+    def with_places(
+        self, grid: tuple, block: tuple, places: tuple[int, ...], *values: int | float
+    ) -> Any:
         """A launch in C with all values packed but the addresses at certain bytes; else None."""
         if not _in_c:
             return None
@@ -259,7 +264,9 @@ def _making(
     return call
 
 
-def empty(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None) -> Any:
+def empty(
+    shape: tuple[int, ...], dtype: np.typing.DTypeLike, strides: tuple[int, ...] | None = None
+) -> Any:
     """A new array; with strides, gapless memory in that order."""
     if strides is None:
         return cupy.ndarray(shape, dtype)
@@ -272,7 +279,7 @@ def _quick(launch: Launch, kernel: Any) -> Callable[..., None]:
     address, pack, free, new_room = launch.function, launch.pack, launch.free, launch.room
     start, stream = driver.launchKernel, current
 
-    def go(blocks: int, threads: int, *values: Any, _module: Any = kernel) -> None:
+    def go(blocks: int, threads: int, *values: int | float, _module: Any = kernel) -> None:
         room = free.pop() if free else new_room()
         pack(room[0], 0, *values)
         try:

@@ -23,7 +23,7 @@ NUMBERS = {
 }
 
 
-def options(char: str, **constants: Any) -> tuple[str, ...]:
+def options(char: str, **constants: str | int | float) -> tuple[str, ...]:
     stored, computed = NUMBERS[char]
     named = [f"-D{name}={value}" for name, value in constants.items()]
     return (f"-DNT={stored}", f"-DNA={computed}", *named)
@@ -39,7 +39,7 @@ def device() -> int:
 
 
 def load(
-    file: str, name: str, formats: tuple[str, ...], char: str = "f", **constants: Any
+    file: str, name: str, formats: tuple[str, ...], char: str = "f", **constants: str | int | float
 ) -> Launch:
     """The kernel `name` of `kernels/<file>` for numbers of dtype `char`, made once."""
     key = (file, name, char, *constants.values(), device())

@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib import import_module
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -17,6 +17,9 @@ from cupy.cuda import runtime
 from ....base.locks import new_rlock
 from ...recurrent import GATES, Recurrence, Way
 from ..memory.streams import current
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 # Numbers of cudnn_graph.h and cudnn_adv.h.
 TYPES = {"f": 0, "d": 1, "e": 2, "E": 9}  # dtype.char -> cudnnDataType_t
@@ -266,14 +269,22 @@ class Call(_Descriptors):
         )  # fmt: skip
         self.work, self.reserve = work.value, reserve.value
 
-    def _spaces(self, w: Any, work: Any, reserve: Any) -> tuple:
+    def _spaces(self, w: DeviceArray, work: DeviceArray, reserve: DeviceArray) -> tuple:
         """The six arguments that say where memory is and how large."""
         return (
             self.stack.weight_bytes, _at(w), self.work, _at(work), reserve.size, _at(reserve)
         )  # fmt: skip
 
     def forward(
-        self, x: Any, h0: Any, c0: Any, w: Any, y: Any, h: Any, c: Any, reserve: Any
+        self,
+        x: DeviceArray,
+        h0: DeviceArray,
+        c0: DeviceArray | None,
+        w: DeviceArray,
+        y: DeviceArray,
+        h: DeviceArray,
+        c: DeviceArray | None,
+        reserve: DeviceArray,
     ) -> None:
         """Write outputs, last states, and for training what backward needs."""
         work = cupy.ndarray((self.work,), np.uint8)
@@ -284,7 +295,7 @@ class Call(_Descriptors):
                 _at(c), *self._spaces(w, work, reserve),
             )  # fmt: skip
 
-    def backward(self, given: tuple, gradients: tuple, found: tuple, reserve: Any) -> None:
+    def backward(self, given: tuple, gradients: tuple, found: tuple, reserve: DeviceArray) -> None:
         """From (x, h0, c0, w, y) and those of (y, h, c) the gradients (x, h0, c0, w).
 
         `reserve` is changed; the weights' gradients are added to what lies in `gw`.
@@ -307,7 +318,7 @@ class Call(_Descriptors):
             )  # fmt: skip
 
 
-def _at(a: Any) -> int | None:
+def _at(a: DeviceArray | None) -> int | None:
     return None if a is None or not a.size else a.data.ptr
 
 

@@ -59,13 +59,13 @@ def _forget_finished() -> None:
         _in_flight.popleft()
 
 
-def _keep_until_done(owner: Any) -> None:
+def _keep_until_done(owner: object) -> None:
     event = cupy.cuda.Event(disable_timing=True)
     event.record()
     _in_flight.append((event, owner))
 
 
-def keep_until(owner: Any, stream: Any) -> None:
+def keep_until(owner: object, stream: Any) -> None:
     """Keep `owner` alive until `stream` has done what was put into it before."""
     if _in_flight:
         _forget_finished()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 
 from ..code.launch import Result
 from ..code.sources import blocks_for, load
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
 
 _MOST = 4
 _FOUR = ("P",) * (2 * _MOST) + ("q",) * _MOST
@@ -35,7 +38,7 @@ def copies_into(targets: Sequence[Any]) -> Callable[..., None] | None:
     return launch.fixed(_grid(max(sizes), n), (256, 1, 1), 0, n, *constants)
 
 
-def copies_of(a: Any) -> Callable[[Any], Any] | None:
+def copies_of(a: DeviceArray) -> Callable[[Any], Any] | None:
     """A launch that gives new copies of dense arrays like `a`; None for others."""
     if a.__class__ is not cupy.ndarray or not a._c_contiguous or not a.size:
         return None

@@ -47,7 +47,7 @@ class using:  # noqa: N801
         set_stream(self.stream)
         return self.stream
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         set_stream(self.before)
 
 

@@ -97,7 +97,11 @@ class Forward:
         )  # fmt: skip
 
     def __call__(
-        self, x: DeviceArray, w: DeviceArray, b: DeviceArray | None, places: Any = None
+        self,
+        x: DeviceArray,
+        w: DeviceArray,
+        b: DeviceArray | None,
+        places: DeviceArray | None = None,
     ) -> Any:
         rest = () if self.pooled else (None,)
         out = self.go(x, places, w, b, *rest)
@@ -174,7 +178,7 @@ class Weight:
         return True
 
     def __call__(
-        self, g: DeviceArray, x: DeviceArray, places: Any = None, bias: bool = False
+        self, g: DeviceArray, x: DeviceArray, places: DeviceArray | None = None, bias: bool = False
     ) -> Any:
         """Of dense g and x: the weight's gradient, and the bias's when asked."""
         parts = partials() if self.needs_parts else 0

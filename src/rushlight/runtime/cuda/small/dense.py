@@ -26,6 +26,8 @@ from .dense_sizes import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ....base.protocols import DeviceArray
 
 _calls: dict[tuple, Any] = Bounded(4096)
@@ -38,7 +40,7 @@ _FORWARD = ("P",) * 4 + ("i",) * 4
 _BACKWARD = ("P",) * 7 + ("i",) * 4
 
 
-def _forward_call(m: int, n: int, k: int, dtype: Any, relu: bool) -> Callable[..., Any]:
+def _forward_call(m: int, n: int, k: int, dtype: np.dtype, relu: bool) -> Callable[..., Any]:
     name = "linear_4" if m <= 4 else "linear_16"
     launch = load("dense_few.cu", name, _FORWARD, dtype.char)
     results = (Result(3, (m, n), dtype),)
@@ -46,7 +48,7 @@ def _forward_call(m: int, n: int, k: int, dtype: Any, relu: bool) -> Callable[..
 
 
 def _backward_call(
-    m: int, n: int, k: int, dtype: Any, to_input: bool, to_weight: bool, to_bias: bool
+    m: int, n: int, k: int, dtype: np.dtype, to_input: bool, to_weight: bool, to_bias: bool
 ) -> Callable[..., Any]:
     """A launch of g, x, w, mask and then None for what is not asked for."""
     name = "linear_backward_4" if m <= 4 else "linear_backward_16"
@@ -64,7 +66,7 @@ def _backward_call(
 _HEAD_INPUT = ("P",) * 4 + ("i",) * 3
 
 
-def _head_call(m: int, n: int, k: int, dtype: Any, relu: bool) -> Callable[..., Any]:
+def _head_call(m: int, n: int, k: int, dtype: np.dtype, relu: bool) -> Callable[..., Any]:
     share = head_share(k)
     rows = 256 // share
     launch = load("dense_thin.cu", f"head_{share}", _FORWARD, dtype.char)
@@ -74,7 +76,7 @@ def _head_call(m: int, n: int, k: int, dtype: Any, relu: bool) -> Callable[..., 
     return launch.prepared(grid, (256, 1, 1), room, 4, results, m, n, k, int(relu), aligned=(0, 1))
 
 
-def _head_input(g: Any, w: Any, mask: Any) -> Any:
+def _head_input(g: DeviceArray, w: DeviceArray, mask: DeviceArray | None) -> Any:
     """`g @ w` of few terms, where `mask` is positive."""
     (m, n), k = g.shape, w.shape[1]
     key = ("input", m, n, k, g.dtype, device())
@@ -101,8 +103,8 @@ def _tile_call(form: str, m: int, n: int, k: int, relu: bool) -> tuple[Callable[
 
 
 def tiled(
-    form: str, x: DeviceArray, y: DeviceArray, m: int, n: int, k: int, bias: Any = None, mask: Any = None,
-    sums: Any = None, relu: bool = False,
+    form: str, x: DeviceArray, y: DeviceArray, m: int, n: int, k: int, bias: DeviceArray | None = None, mask: DeviceArray | None = None,
+    sums: DeviceArray | None = None, relu: bool = False,
 ) -> Any:  # fmt: skip
     """`x y` of dense float32 matrices; form says which one is transposed, as BLAS does."""
     key = (form, m, n, k, relu, device())
@@ -145,7 +147,13 @@ def linear(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, relu: bool = F
 
 
 def product(
-    form: str, x: DeviceArray, y: DeviceArray, m: int, n: int, k: int, mask: Any = None
+    form: str,
+    x: DeviceArray,
+    y: DeviceArray,
+    m: int,
+    n: int,
+    k: int,
+    mask: DeviceArray | None = None,
 ) -> Any:
     """`x y`, either one transposed as form says; None when it is not so small or not dense.
 
@@ -169,7 +177,9 @@ def product(
     return None
 
 
-def backward(g: DeviceArray, x: DeviceArray, w: DeviceArray, mask: Any) -> tuple | None:
+def backward(
+    g: DeviceArray, x: DeviceArray, w: DeviceArray, mask: DeviceArray | None
+) -> tuple | None:
     """(gradient of x, where `mask` is positive; of w; of the bias) of few rows, in one launch."""
     m, n = g.shape
     k = x.shape[1]
@@ -192,7 +202,13 @@ def weight_and_bias(g: DeviceArray, x: DeviceArray) -> tuple | None:
     return tiled("tn", g, x, n, k, rows, sums=sums), sums
 
 
-def _backward_few(g: DeviceArray, x: DeviceArray | None, w: Any, mask: Any, bias: bool) -> tuple:
+def _backward_few(
+    g: DeviceArray,
+    x: DeviceArray | None,
+    w: Any,
+    mask: DeviceArray | None,
+    bias: bool,
+) -> tuple:
     """What is asked for of (gradient of x, of w, of the bias): by giving w, x and `bias`."""
     k = w.shape[1] if x is None else x.shape[1]
     key = (g.shape, k, g.dtype, x is None, w is None, bias, device())

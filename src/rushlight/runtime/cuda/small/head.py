@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....base.bounded import Bounded
 from ..bodies.cross_entropy import LABELS, MODES
@@ -11,17 +11,22 @@ from ..code.launch import Result, empty
 from ..code.sources import counter, device, load
 from .head_sizes import is_joined_head, is_whole_head, step_cut, whole_cut
 
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
 _FORMATS = ("P",) * 11 + ("i", "i", "q", "i")  # of both kernels
 _ALIGNED = (0, 1, 5)  # x, w and the mask are read 16 bytes at a time
 
 _calls: dict[tuple, Any] = Bounded(1024)
 
 
-def _step_call(x: Any, n: int, label: str, ignore_index: int, reduction: str) -> Callable[..., Any]:
+def _step_call(
+    x: DeviceArray, n: int, label: str, ignore_index: int, reduction: str
+) -> Callable[..., Any]:
     """A launch of x, w, bias, target, gy, mask, logits and words."""
     (m, k), dtype = x.shape, x.dtype
     cut = step_cut(m, k)
-    named = {"CLASSES": n, "LABEL": label, **cut.constants()}
+    named: dict[str, Any] = {"CLASSES": n, "LABEL": label, **cut.constants()}
     launch = load("head.cu", "head_step", _FORMATS, dtype.char, **named)
     shapes = () if MODES[reduction] else (m,), (m, n), (m, k)
     results = tuple([Result(6 + i, shape, dtype) for i, shape in enumerate(shapes)])
@@ -31,12 +36,12 @@ def _step_call(x: Any, n: int, label: str, ignore_index: int, reduction: str) ->
 
 
 def _whole_call(
-    x: Any, n: int, label: str, ignore_index: int, reduction: str
+    x: DeviceArray, n: int, label: str, ignore_index: int, reduction: str
 ) -> Callable[..., Any]:
     """A launch of x, w, bias, target, gy, mask and logits."""
     (m, k), dtype = x.shape, x.dtype
     cut = whole_cut(m, k)
-    named = {"CLASSES": n, "LABEL": label, **cut.constants()}
+    named: dict[str, Any] = {"CLASSES": n, "LABEL": label, **cut.constants()}
     launch = load("head.cu", "head_whole", _FORMATS, dtype.char, **named)
     shapes = () if MODES[reduction] else (m,), (m, k), (n, k), (n,)
     results = tuple([Result(6 + i, shape, dtype) for i, shape in enumerate(shapes)])
@@ -61,7 +66,7 @@ def _call(make: Callable[..., Any], takes: Callable[..., bool], arrays: tuple, h
 
 
 def step(
-    x: Any, w: Any, b: Any, target: Any, gy: Any, mask: Any,
+    x: DeviceArray, w: DeviceArray, b: DeviceArray | None, target: DeviceArray, gy: DeviceArray | None, mask: DeviceArray | None,
     ignore_index: int, reduction: str, logits: bool,
 ) -> Any:  # fmt: skip
     """The loss of `x @ w.T + b`, its gradients by the logits and by x (0 where not mask > 0), the logits.
@@ -78,7 +83,7 @@ def step(
 
 
 def whole(
-    x: Any, w: Any, b: Any, target: Any, gy: Any, mask: Any,
+    x: DeviceArray, w: DeviceArray, b: DeviceArray | None, target: DeviceArray, gy: DeviceArray | None, mask: DeviceArray | None,
     ignore_index: int, reduction: str, logits: bool,
 ) -> Any:  # fmt: skip
     """As `step` for few rows: the loss, its gradients by x, weight and bias, the logits."""
