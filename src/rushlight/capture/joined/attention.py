@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .parts import Part, join
+
+if TYPE_CHECKING:
+    from ...base.protocols import Array
 
 _GRAD = "attention_grad"
 
 
-def _rows(g: Any) -> Any:
+def _rows(g: Array) -> Any:
     """[N, heads, L, size] -> [N, L, E]."""
     batch, heads, length, size = g.shape
     return g.swapaxes(1, 2).reshape(batch, length, heads * size)
 
 
-def _by(part: Part, *arrays: Any, order: tuple[int, ...], **attrs: Any) -> Any:
+def _by(part: Part, *arrays: Array, order: tuple[int, ...], **attrs: Any) -> Any:
     grads = part(_GRAD, *arrays, **attrs)
     return part("cat", *[_rows(grads[i]) for i in order], dim=2)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .parts import Part, join
 
+if TYPE_CHECKING:
+    from ...base.protocols import Array
 
-def _by(part: Part, *xs: Any, **how: Any) -> tuple:
+
+def _by(part: Part, *xs: Array, **how: Any) -> tuple:
     return tuple([part("cast", x, **how) for x in xs])
 
 

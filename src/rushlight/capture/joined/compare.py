@@ -13,11 +13,12 @@ import numpy as np
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 _PIECE = 1 << 24  # numbers compared at once
 
 
-def settled(xp: ArrayModule, x: Any, y: Any) -> tuple[Any, Any] | None:
+def settled(xp: ArrayModule, x: Array, y: Array) -> tuple[Any, Any] | None:
     """Both arrays with 0 for what is not finite; None where that is not the same in both."""
     odd = ~(xp.isfinite(x) & xp.isfinite(y))
     alike = (x == y) | (xp.isnan(x) & xp.isnan(y))
@@ -27,7 +28,9 @@ def settled(xp: ArrayModule, x: Any, y: Any) -> tuple[Any, Any] | None:
     return xp.where(odd, zero, x), xp.where(odd, zero, y)
 
 
-def are_near(xp: ArrayModule, a: Any, b: Any, tolerance: float, wide: Callable[[Any], Any]) -> bool:
+def are_near(
+    xp: ArrayModule, a: Array, b: Array, tolerance: float, wide: Callable[[Any], Any]
+) -> bool:
     """Whether every number of a is as near to that of b as its size, or that of a typical one, allows.
 
     `wide` gives numbers in a dtype that the array library knows.
@@ -50,7 +53,7 @@ def are_near(xp: ArrayModule, a: Any, b: Any, tolerance: float, wide: Callable[[
     return True
 
 
-def _pieces(a: Any, b: Any) -> Iterator[tuple[Any, Any]]:
+def _pieces(a: Array, b: Array) -> Iterator[tuple[Any, Any]]:
     """Both arrays piece by piece: in float64 whole ones would take more memory than the step itself."""
     if a.size <= _PIECE:
         yield a, b
@@ -69,7 +72,7 @@ def differ_little(x: np.ndarray, y: np.ndarray, tolerance: float) -> bool:
     return not x.size or bool(np.abs(x - y).max() <= tolerance * max(np.abs(y).max(), 1e-6))
 
 
-def as_stored(xp: ArrayModule, y: Any, dtype: np.dtype) -> Any:
+def as_stored(xp: ArrayModule, y: Array, dtype: np.dtype) -> Any:
     """Numbers computed in a wider dtype, infinite where this one has no room for them."""
     if dtype != np.float16:
         return y

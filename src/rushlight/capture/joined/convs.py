@@ -10,11 +10,12 @@ from ...runtime.door import KERNELS, Kernel
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 NOWHERE = 255  # the place of a maximum that relu made zero: no gradient passes
 
 
-def _windows(a: Any, window: tuple[int, int]) -> list[Any]:
+def _windows(a: Array, window: tuple[int, int]) -> list[Any]:
     """The first element of every window, the second of every window, and so on."""
     (kh, kw), (oh, ow) = window, a.shape[2:]
     inside = a[:, :, : oh // kh * kh, : ow // kw * kw]
@@ -22,7 +23,14 @@ def _windows(a: Any, window: tuple[int, int]) -> list[Any]:
 
 
 def _conv_pool(
-    xp: ArrayModule, x: Any, w: Any, b: Any, *, window: tuple[int, int], relu: bool, **how: Any
+    xp: ArrayModule,
+    x: Array,
+    w: Array,
+    b: Array | None,
+    *,
+    window: tuple[int, int],
+    relu: bool,
+    **how: Any,
 ) -> tuple:
     """The maxima of side-by-side windows of a convolution, and their places in the windows."""
     seen = _windows(KERNELS["conv"].generic(xp, x, w, b, **how), window)
@@ -37,7 +45,7 @@ def _conv_pool(
     return best, places
 
 
-def _spread(xp: ArrayModule, g: Any, places: Any, shape: tuple, window: tuple[int, int]) -> Any:
+def _spread(xp: ArrayModule, g: Array, places: Array, shape: tuple, window: tuple[int, int]) -> Any:
     """The gradient of the convolution: zero but at the windows' maxima."""
     dense = xp.zeros(shape, g.dtype)
     for k, at in enumerate(_windows(dense, window)):
@@ -46,7 +54,7 @@ def _spread(xp: ArrayModule, g: Any, places: Any, shape: tuple, window: tuple[in
 
 
 def _conv_pool_grad_input(
-    xp: ArrayModule, g: Any, places: Any, w: Any, *, x_shape: tuple, y_shape: tuple,
+    xp: ArrayModule, g: Array, places: Array, w: Array, *, x_shape: tuple, y_shape: tuple,
     window: tuple[int, int], **how: Any,
 ) -> Any:  # fmt: skip
     dense = _spread(xp, g, places, y_shape, window)
@@ -54,7 +62,7 @@ def _conv_pool_grad_input(
 
 
 def _conv_pool_grads(
-    xp: ArrayModule, g: Any, places: Any, x: Any, *, w_shape: tuple, y_shape: tuple,
+    xp: ArrayModule, g: Array, places: Array, x: Array, *, w_shape: tuple, y_shape: tuple,
     window: tuple[int, int], **how: Any,
 ) -> tuple:  # fmt: skip
     dense = _spread(xp, g, places, y_shape, window)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 
@@ -11,11 +11,16 @@ from ...runtime.cuda.code.sources import device
 from ...runtime.cuda.small import conv as small
 from ...runtime.door import kernel_for
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...base.protocols import DeviceArray
+
 _MISSING = object()
 _calls: dict[tuple, Any] = Bounded(1024)
 
 
-def _dense(a: Any) -> Any:
+def _dense(a: DeviceArray) -> Any:
     return a if a._c_contiguous else cupy.ascontiguousarray(a)
 
 
@@ -24,7 +29,7 @@ def _cut(shape: tuple, window: tuple[int, int]) -> tuple:
     return tuple([n // k * k for n, k in zip(shape, window)])
 
 
-def _remembered(key: tuple, make: Any) -> Any:
+def _remembered(key: tuple, make: Callable[[], Any]) -> Any:
     """What `make` answered for this key, None where it does not fit."""
     key = (*key, device())
     found = _calls.get(key, _MISSING)
@@ -35,7 +40,7 @@ def _remembered(key: tuple, make: Any) -> Any:
 
 
 @kernel_for("cuda", "conv_pool")
-def conv_pool(x: Any, w: Any, b: Any, *, window: tuple, relu: bool, stride: tuple, padding: tuple,
+def conv_pool(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, *, window: tuple, relu: bool, stride: tuple, padding: tuple,
               dilation: tuple, groups: int) -> Any:  # fmt: skip
     def make() -> Any:
         if not small.takes(x, w.shape, dilation, groups):
@@ -56,7 +61,7 @@ def conv_pool(x: Any, w: Any, b: Any, *, window: tuple, relu: bool, stride: tupl
 
 @kernel_for("cuda", "conv_pool_grad_input")
 def conv_pool_grad_input(
-    g: Any, places: Any, w: Any, *, x_shape: tuple, y_shape: tuple, window: tuple, stride: tuple,
+    g: DeviceArray, places: DeviceArray, w: DeviceArray, *, x_shape: tuple, y_shape: tuple, window: tuple, stride: tuple,
     padding: tuple, dilation: tuple, groups: int,
 ) -> Any:  # fmt: skip
     g = _dense(g)
@@ -75,7 +80,7 @@ def conv_pool_grad_input(
 
 @kernel_for("cuda", "conv_pool_grads")
 def conv_pool_grads(
-    g: Any, places: Any, x: Any, *, w_shape: tuple, y_shape: tuple, window: tuple, stride: tuple,
+    g: DeviceArray, places: DeviceArray, x: DeviceArray, *, w_shape: tuple, y_shape: tuple, window: tuple, stride: tuple,
     padding: tuple, dilation: tuple, groups: int,
 ) -> Any:  # fmt: skip
     def make() -> Any:

@@ -8,31 +8,32 @@ from ...runtime.door import KERNELS, Kernel
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
-def _linear_relu(xp: ArrayModule, x: Any, w: Any, b: Any) -> Any:
+def _linear_relu(xp: ArrayModule, x: Array, w: Array, b: Array | None) -> Any:
     return xp.maximum(KERNELS["linear"].generic(xp, x, w, b), 0)
 
 
-def _linear_gelu(xp: ArrayModule, x: Any, w: Any, b: Any) -> Any:
+def _linear_gelu(xp: ArrayModule, x: Array, w: Array, b: Array | None) -> Any:
     return KERNELS["gelu"].generic(xp, KERNELS["linear"].generic(xp, x, w, b), approximate="tanh")
 
 
-def _linear_grads(xp: ArrayModule, g: Any, x: Any) -> tuple:
+def _linear_grads(xp: ArrayModule, g: Array, x: Array) -> tuple:
     return KERNELS["mm_tn"].generic(xp, g, x), g.sum(axis=0, dtype=g.dtype)
 
 
-def _mm_masked(xp: ArrayModule, g: Any, w: Any, y: Any) -> Any:
+def _mm_masked(xp: ArrayModule, g: Array, w: Array, y: Array | None) -> Any:
     gx = KERNELS["mm"].generic(xp, g, w)
     return gx if y is None else KERNELS["relu_grad"].generic(xp, gx, y)
 
 
-def _linear_backward(xp: ArrayModule, g: Any, x: Any, w: Any, y: Any) -> tuple:
+def _linear_backward(xp: ArrayModule, g: Array, x: Array, w: Array, y: Array | None) -> tuple:
     return (_mm_masked(xp, g, w, y), *_linear_grads(xp, g, x))
 
 
 def _cross_entropy_step(
-    xp: ArrayModule, x: Any, target: Any, gy: Any, *, ignore_index: int, reduction: str
+    xp: ArrayModule, x: Array, target: Array, gy: Array, *, ignore_index: int, reduction: str
 ) -> tuple:
     attrs = {"ignore_index": ignore_index, "reduction": reduction}
     wide = gy.dtype != x.dtype  # the loss has its gradient's dtype

@@ -11,6 +11,7 @@ from ...runtime.door import KERNELS, Kernel
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
 class Step(NamedTuple):
@@ -44,7 +45,7 @@ def values_of(
     return values
 
 
-def rounded_to(xp: ArrayModule, value: Any, dtype: str) -> Any:
+def rounded_to(xp: ArrayModule, value: Array, dtype: str) -> Any:
     """float32 numbers rounded to a half dtype, and still float32; all others as they are."""
     if dtype not in ("float16", "bfloat16") or value.dtype != np.float32:
         return value
@@ -56,7 +57,7 @@ def rounded_to(xp: ArrayModule, value: Any, dtype: str) -> Any:
 
 
 def _body(
-    xp: ArrayModule, *arrays: Any, steps: tuple[Step, ...], dtype: str, code: bytes = b""
+    xp: ArrayModule, *arrays: Array, steps: tuple[Step, ...], dtype: str, code: bytes = b""
 ) -> Any:
     return values_of(xp, arrays, steps)[-1].astype(dtype, copy=False)
 
@@ -93,7 +94,7 @@ def text_of(
     return f"[&] {{ {' '.join(lines)} return t{len(steps) - 1}; }}()"
 
 
-def literal(value: Any) -> str:
+def literal(value: int | float | np.generic) -> str:
     """A Python number as CUDA text of type T."""
     number = float(value)
     if number != number:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...runtime.cuda.code.expressions import TABLE, Expression
 from ...runtime.cuda.code.variants import compute
 from ...runtime.cuda.joins import expression_of
 from ...runtime.door import kernel_for
 from .fused import text_of
+
+if TYPE_CHECKING:
+    from ...base.protocols import DeviceArray
 
 _names: dict[tuple, str] = {}  # one for each chain that is compiled, whose kernel stays loaded
 
@@ -26,7 +29,7 @@ def name_of(steps: tuple, count: int) -> str:
 
 
 @kernel_for("cuda", "fused")
-def fused(*arrays: Any, steps: tuple, dtype: str, code: bytes = b"") -> Any:
+def fused(*arrays: DeviceArray, steps: tuple, dtype: str, code: bytes = b"") -> Any:
     """One launch for all steps; the array that decides the arithmetic comes first."""
     main = next((i for i, a in enumerate(arrays) if a.dtype.kind != "b"), 0)
     name = name_of(steps, len(arrays))

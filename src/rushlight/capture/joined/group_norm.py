@@ -13,22 +13,23 @@ from .parts import Part, join
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
-def _affine(part: Part, x: Any, weight: Any, bias: Any, eps: float, shape: tuple) -> tuple:
+def _affine(part: Part, x: Array, weight: Array, bias: Array, eps: float, shape: tuple) -> tuple:
     """x normalised, which has a row for every group, its statistics, and what SiLU is taken of, as images."""
     hat, *statistics = part("layer_norm", x, None, None, dims=1, eps=eps)
     images = hat.reshape(shape)
     return images, statistics, part("add", part("mul", images, weight), bias)
 
 
-def _forward(part: Part, x: Any, weight: Any, bias: Any, **how: Any) -> tuple:
+def _forward(part: Part, x: Array, weight: Array, bias: Array, **how: Any) -> tuple:
     _, statistics, y = _affine(part, x, weight, bias, **how)
     return (part("silu", y), *statistics)
 
 
 def _backward_by(
-    part: Part, g: Any, x: Any, weight: Any, bias: Any, mean: Any, rstd: Any, **how: Any
+    part: Part, g: Array, x: Array, weight: Array, bias: Array, mean: Array, rstd: Array, **how: Any
 ) -> tuple:
     images, _, y = _affine(part, x, weight, bias, **how)
     slope = part("silu_grad", g, y)
@@ -44,7 +45,7 @@ def _fit(part: Part, arrays: list, attrs: dict) -> list:
 
 
 def _backward(
-    xp: ArrayModule, g: Any, x: Any, weight: Any, bias: Any, mean: Any, rstd: Any, *, eps: float, shape: tuple
+    xp: ArrayModule, g: Array, x: Array, weight: Array, bias: Array, mean: Array, rstd: Array, *, eps: float, shape: tuple
 ) -> tuple:  # fmt: skip
     """Gradients of x, and of weight and bias in their shapes."""
     wide = [widen(xp, a) for a in (x, g, weight, bias)]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...runtime.door import Kernel
 from . import epilogues  # noqa: F401 - registers the parts
 from .parts import Part, generic_by
 
+if TYPE_CHECKING:
+    from ...base.protocols import Array
+
 
 def step_by_parts(
-    part: Part, x: Any, w: Any, b: Any, target: Any, gy: Any, mask: Any, *, logits: bool, **attrs: Any
+    part: Part, x: Array, w: Array, b: Array | None, target: Array, gy: Array, mask: Array | None, *, logits: bool, **attrs: Any
 ) -> tuple:  # fmt: skip
     """(loss, gradient by the logits, by x where `mask` is positive), and the logits if asked for."""
     z = part("linear", x, w, b)
@@ -20,7 +23,7 @@ def step_by_parts(
 
 
 def whole_by_parts(
-    part: Part, x: Any, w: Any, b: Any, target: Any, gy: Any, mask: Any, *, logits: bool, **attrs: Any
+    part: Part, x: Array, w: Array, b: Array | None, target: Array, gy: Array, mask: Array | None, *, logits: bool, **attrs: Any
 ) -> tuple:  # fmt: skip
     """(loss, gradient by x, by the weight, by the bias), and the logits if asked for."""
     z = part("linear", x, w, b)

@@ -11,15 +11,18 @@ from .parts import join
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
-def _body(xp: ArrayModule, table: Any, indices: Any, other: Any, **how: Any) -> Any:
+def _body(xp: ArrayModule, table: Array, indices: Array, other: Array, **how: Any) -> Any:
     out = KERNELS["embedding"].generic(xp, table, indices, **how)
     out += other
     return out
 
 
-def embedding_add_into(table: Any, indices: Any, other: Any, *, out: Any, **how: Any) -> None:
+def embedding_add_into(
+    table: np.ndarray, indices: np.ndarray, other: np.ndarray, *, out: np.ndarray, **how: Any
+) -> None:
     """The rows and their sum in one array, on the host."""
     if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= table.shape[0]):
         raise IndexError("index out of range in self")

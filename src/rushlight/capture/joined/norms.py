@@ -9,14 +9,17 @@ from .parts import Part, join
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
-def _train(part: Part, x: Any, weight: Any, bias: Any, *other: Any, **how: Any) -> tuple:
+def _train(
+    part: Part, x: Array, weight: Array | None, bias: Array | None, *other: Array, **how: Any
+) -> tuple:
     y, *statistics = part("batch_norm_train", x, weight, bias, **how)
     return (part("relu", part("add", y, *other) if other else y), *statistics)
 
 
-def _eval(part: Part, *arrays: Any, **how: Any) -> Any:
+def _eval(part: Part, *arrays: Array | None, **how: Any) -> Any:
     y, other = part("batch_norm_eval", *arrays[:5], **how), arrays[5:]
     return part("relu", part("add", y, *other) if other else y)
 
@@ -27,7 +30,15 @@ def _positive(part: Part, arrays: list, attrs: dict) -> list:
 
 
 def _relu_grad(
-    xp: ArrayModule, g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, *, eps: float
+    xp: ArrayModule,
+    g: Array,
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    mean: Array,
+    invstd: Array,
+    *,
+    eps: float,
 ) -> tuple:
     """The sign of relu's output is found again from the normalised numbers."""
     shape = (1, -1) + (1,) * (x.ndim - 2)
@@ -39,7 +50,14 @@ def _relu_grad(
 
 
 def _relu_grad_by(
-    part: Part, g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, **how: Any
+    part: Part,
+    g: Array,
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    mean: Array,
+    invstd: Array,
+    **how: Any,
 ) -> Any:
     y = part("batch_norm_train", x, weight, bias, **how)[0]
     return part(
@@ -54,7 +72,15 @@ def _of_x(part: Part, arrays: list, attrs: dict) -> list:
 
 
 def _add_relu_grad(
-    part: Part, g: Any, more: Any, y: Any, x: Any, weight: Any, mean: Any, invstd: Any, **how: Any
+    part: Part,
+    g: Array,
+    more: Array | None,
+    y: Array,
+    x: Array,
+    weight: Array | None,
+    mean: Array,
+    invstd: Array,
+    **how: Any,
 ) -> tuple:
     masked = part("relu_grad", g if more is None else part("add", g, more), y)
     return (masked, *part("batch_norm_grad", masked, x, weight, mean, invstd, **how))

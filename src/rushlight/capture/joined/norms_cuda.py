@@ -2,33 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...runtime.cuda.bodies.batch_norm import ADD_RELU, RELU, evaluate, grad, train
 from ...runtime.door import kernel_for
 
+if TYPE_CHECKING:
+    from ...base.protocols import DeviceArray
+
 
 @kernel_for("cuda", "batch_norm_relu")
-def batch_norm_relu(x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
+def batch_norm_relu(
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, *, eps: float
+) -> Any:
     """relu(batch norm of x), mean, 1 / standard deviation."""
     return train(x, weight, bias, eps, RELU)
 
 
 @kernel_for("cuda", "batch_norm_add_relu")
-def batch_norm_add_relu(x: Any, weight: Any, bias: Any, other: Any, *, eps: float) -> Any:
+def batch_norm_add_relu(
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    bias: DeviceArray | None,
+    other: DeviceArray,
+    *,
+    eps: float,
+) -> Any:
     """relu(batch norm of x + other), mean, 1 / standard deviation."""
     return train(x, weight, bias, eps, ADD_RELU, other)
 
 
 @kernel_for("cuda", "batch_norm_eval_relu")
-def batch_norm_eval_relu(x: Any, weight: Any, bias: Any, mean: Any, var: Any, *, eps: float) -> Any:
+def batch_norm_eval_relu(
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    bias: DeviceArray | None,
+    mean: DeviceArray,
+    var: DeviceArray,
+    *,
+    eps: float,
+) -> Any:
     """relu(batch norm of x by given statistics)."""
     return evaluate(x, weight, bias, mean, var, eps, RELU)
 
 
 @kernel_for("cuda", "batch_norm_eval_add_relu")
 def batch_norm_eval_add_relu(
-    x: Any, weight: Any, bias: Any, mean: Any, var: Any, other: Any, *, eps: float
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    bias: DeviceArray | None,
+    mean: DeviceArray,
+    var: DeviceArray,
+    other: DeviceArray,
+    *,
+    eps: float,
 ) -> Any:
     """relu(batch norm of x by given statistics + other)."""
     return evaluate(x, weight, bias, mean, var, eps, ADD_RELU, other)
@@ -36,7 +63,14 @@ def batch_norm_eval_add_relu(
 
 @kernel_for("cuda", "batch_norm_relu_grad")
 def batch_norm_relu_grad(
-    g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, *, eps: float
+    g: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    bias: DeviceArray | None,
+    mean: DeviceArray,
+    invstd: DeviceArray,
+    *,
+    eps: float,
 ) -> Any:
     """Gradients of x, weight and bias of relu(batch norm)."""
     return grad(g, x, weight, bias, mean, invstd, RELU)
@@ -44,7 +78,15 @@ def batch_norm_relu_grad(
 
 @kernel_for("cuda", "batch_norm_add_relu_grad")
 def batch_norm_add_relu_grad(
-    g: Any, more: Any, y: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float
+    g: DeviceArray,
+    more: DeviceArray | None,
+    y: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    mean: DeviceArray,
+    invstd: DeviceArray,
+    *,
+    eps: float,
 ) -> Any:
     """Gradients of the other summand, x, weight and bias of y = relu(batch norm + other)."""
     return grad(g, x, weight, None, mean, invstd, ADD_RELU, more, y)

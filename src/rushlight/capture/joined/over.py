@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...runtime.door import KERNELS, Kernel
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
 def _cross_entropy_grad_over(
-    xp: ArrayModule, gy: Any, x: Any, stats: Any, target: Any, *, ignore_index: int, reduction: str
+    xp: ArrayModule,
+    gy: Array,
+    x: Array,
+    stats: Array,
+    target: Array,
+    *,
+    ignore_index: int,
+    reduction: str,
 ) -> None:
     how = {"ignore_index": ignore_index, "reduction": reduction}
     x[...] = KERNELS["cross_entropy_grad"].generic(xp, gy, x, stats, target, **how)

@@ -15,6 +15,7 @@ from .compare import differ_little
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 Part = Callable[..., Any]  # part(kernel, *arrays, **attrs) runs a kernel
 By = Callable[
@@ -71,7 +72,7 @@ def agrees(name: str, arrays: list[Any], attrs: dict[str, Any]) -> bool:
     return all([_near(part, a, b) for a, b in pairs])  # noqa: C419 - all of them run
 
 
-def _near(part: Any, a: Any, b: Any) -> bool:
+def _near(part: Part, a: Array, b: Array) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     if not a.size:
@@ -86,7 +87,7 @@ def _near(part: Any, a: Any, b: Any) -> bool:
         a, b = [part("cast", v, to=float32, source=source) for v in (a, b)]
     a, b = [part("nan_to_num", v, nan=0.0, posinf=0.0, neginf=0.0) for v in (a, b)]
 
-    def largest(v: Any) -> float:
+    def largest(v: Array) -> float:
         return float(part("max", part("abs", v), dim=None, keepdim=False))
 
     return largest(part("sub", a, b)) <= tolerance * max(largest(b), 1e-6)

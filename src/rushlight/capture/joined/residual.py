@@ -6,13 +6,19 @@ Autocast puts casts around norms: the mixed kernels read and write halves, and c
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import from_np
 from .parts import Part, join
 
+if TYPE_CHECKING:
+    import numpy as np
 
-def _cast(part: Part, x: Any, to: Any) -> Any:
+    from ...base.dtypes import dtype
+    from ...base.protocols import Array
+
+
+def _cast(part: Part, x: Array | None, to: dtype | np.dtype) -> Any:
     """x in a dtype (as NumPy or as users name it), itself where it has that already."""
     to = getattr(to, "np", to)
     if x is None or x.dtype == to:
@@ -21,7 +27,13 @@ def _cast(part: Part, x: Any, to: Any) -> Any:
 
 
 def _forward(
-    norm: str, part: Part, x: Any, other: Any, *affine: Any, to: Any = None, **attrs: Any
+    norm: str,
+    part: Part,
+    x: Array,
+    other: Array | None,
+    *affine: Array | None,
+    to: dtype | None = None,
+    **attrs: Any,
 ) -> tuple:
     """The norm of x + other, its statistics, and the sum where there is one."""
     total = x if other is None else part("add", x, _cast(part, other, x.dtype))

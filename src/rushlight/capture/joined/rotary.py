@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any
 from .parts import Part, join
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
 def empty_in_order(
-    xp: ArrayModule, shape: tuple[int, ...], dtype: Any, order: tuple[int, ...]
+    xp: ArrayModule, shape: tuple[int, ...], dtype: np.dtype, order: tuple[int, ...]
 ) -> Any:
     """A new array whose axes lie in memory in this order, the last one innermost."""
     out = xp.empty(tuple([shape[axis] for axis in order]), dtype)
     return out.transpose([order.index(axis) for axis in range(len(shape))])
 
 
-def rotary_into(x: Any, cos: Any, sin: Any, *, out: Any, back: bool, order: tuple) -> None:
+def rotary_into(x: Array, cos: Array, sin: Array, *, out: Array, back: bool, order: tuple) -> None:
     """The same by any array library, into an array that is there."""
     h = x.shape[-1] // 2
     first, second = (x[..., h:], x[..., :h])
@@ -37,14 +40,14 @@ def rotary_into(x: Any, cos: Any, sin: Any, *, out: Any, back: bool, order: tupl
 
 
 def _body(
-    xp: ArrayModule, x: Any, cos: Any, sin: Any, *, back: bool, order: tuple[int, ...]
+    xp: ArrayModule, x: Array, cos: Array, sin: Array, *, back: bool, order: tuple[int, ...]
 ) -> Any:
     out = empty_in_order(xp, x.shape, x.dtype, order)
     rotary_into(x, cos, sin, out=out, back=back, order=order)
     return out
 
 
-def _by(part: Part, x: Any, cos: Any, sin: Any, *, back: bool, order: tuple[int, ...]) -> Any:
+def _by(part: Part, x: Array, cos: Array, sin: Array, *, back: bool, order: tuple[int, ...]) -> Any:
     h = x.shape[-1] // 2
     if back:
         u = part("mul", x, sin)

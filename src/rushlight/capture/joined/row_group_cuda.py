@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
 
@@ -14,6 +14,9 @@ from ...runtime.cuda.joins import expression_of, row_team
 from ...runtime.door import kernel_for
 from .fused import Step, literal
 from .row_group import FULL, LARGE, REDUCTIONS, ROW, SOME, VIEW, WHOLE_ROWS
+
+if TYPE_CHECKING:
+    from ...base.protocols import DeviceArray
 
 _ROWS_PER_BLOCK = 4  # where a warp has a row
 
@@ -245,7 +248,7 @@ def _aliased(attrs: dict[str, Any]) -> dict[str, Any]:
 
 
 @kernel_for("cuda", "row_group")
-def row_group(*arrays: Any, **attrs: Any) -> Any:
+def row_group(*arrays: DeviceArray, **attrs: Any) -> Any:
     """One launch for all steps."""
     kinds, columns, outs = attrs["kinds"], attrs["columns"], attrs["outs"]
     rows = next(a.size for a, k in zip(arrays, kinds) if k == FULL) // columns

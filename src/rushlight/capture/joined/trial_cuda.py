@@ -36,6 +36,7 @@ from .parts import PARTS, agrees
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 _JOINED = JOINED | JOINED_CONVS | JOINED_HEADS | frozenset(PARTS) | {"fused", "row_group"}
 _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}
@@ -174,7 +175,7 @@ def _on_host(slot: Slot) -> np.ndarray:
 # -- results ------------------------------------------------------------------------------------------
 
 
-def _wide(a: Any) -> Any:
+def _wide(a: Array) -> Any:
     """bfloat16 as float32, which array libraries know better; and on the host, where it is slow, float16."""
     if isinstance(a, np.ndarray):
         return a.astype(np.float32) if a.dtype.kind in "fV" and a.itemsize == 2 else a
@@ -184,7 +185,7 @@ def _wide(a: Any) -> Any:
     return run(KERNELS["cast"], cupy.ndarray, (a,), attrs)
 
 
-def _agree(xp: ArrayModule, a: Any, b: Any) -> bool:
+def _agree(xp: ArrayModule, a: Array, b: Array) -> bool:
     tolerance = 3e-2 if a.dtype.itemsize == 2 else 1e-3 if a.dtype.itemsize == 4 else 1e-8
     b = xp.asarray(b)
     if a.dtype == np.uint8:  # places of maxima: rounding makes some numbers equal
