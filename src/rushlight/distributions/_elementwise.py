@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.dtypes import finfo
 from ..core.tensor import Tensor
@@ -11,6 +11,9 @@ from ..operators.pointwise.activation_smooth import softplus
 from . import constraints
 from ._compose import Plain, Transform
 from .utils import broadcast_all, sum_rightmost
+
+if TYPE_CHECKING:
+    from .distribution import Distribution
 
 
 class ExpTransform(Plain):
@@ -53,7 +56,7 @@ class PowerTransform(Transform):
     codomain = constraints.positive
     bijective = True
 
-    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+    def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
@@ -192,7 +195,9 @@ class AffineTransform(Transform):
 
     bijective = True
 
-    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+    def __init__(
+        self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0
+    ) -> None:
         super().__init__(cache_size=cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
@@ -240,7 +245,7 @@ class AffineTransform(Transform):
         return volume.expand(x.shape[: x.dim() - self._event_dim])
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     same = a == b
     return bool(same.all()) if isinstance(same, Tensor) else same
 
@@ -261,7 +266,7 @@ class CumulativeDistributionTransform(Transform):
     codomain = constraints.unit_interval
     sign: Any = 1
 
-    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+    def __init__(self, distribution: Distribution, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
 

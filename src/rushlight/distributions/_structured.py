@@ -38,7 +38,7 @@ class SoftmaxTransform(Plain):
     def _inverse(self, y: Tensor) -> Tensor:
         return y.log()
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return shape
@@ -77,10 +77,10 @@ class StickBreakingTransform(Plain):
         x = x - offset.log()
         return (-x - softplus(-x) + y[..., :-1].log()).sum(-1)  # -x - softplus(-x): log sigmoid(-x)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         return (*shape[:-1], shape[-1] + 1)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         return (*shape[:-1], shape[-1] - 1)
 
 
@@ -166,13 +166,13 @@ class CorrCholeskyTransform(Plain):
         tanh = -2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
         return stretched + tanh
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         d = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
         if d * (d - 1) // 2 != shape[-1]:
             raise ValueError("Input is not a flattened lower-diagonal number")
         return (*shape[:-1], d, d)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         d = shape[-1]
         return (*shape[:-2], d * (d - 1) // 2)
 
@@ -208,7 +208,9 @@ class ReshapeTransform(Transform):
 
     bijective = True
 
-    def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
+    def __init__(
+        self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0
+    ) -> None:
         self.in_shape, self.out_shape = tuple(in_shape), tuple(out_shape)
         if math.prod(self.in_shape) != math.prod(self.out_shape):
             raise ValueError("in_shape, out_shape have different numbers of elements")
@@ -231,10 +233,10 @@ class ReshapeTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         return tuple(shape[: len(shape) - len(self.in_shape)]) + self.out_shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         return tuple(shape[: len(shape) - len(self.out_shape)]) + self.in_shape
 
 
@@ -254,7 +256,11 @@ class CatTransform(Transform):
     """
 
     def __init__(
-        self, tseq: Sequence[Transform], dim: int = 0, lengths: Any = None, cache_size: int = 0
+        self,
+        tseq: Sequence[Transform],
+        dim: int = 0,
+        lengths: Sequence[int] | None = None,
+        cache_size: int = 0,
     ) -> None:
         super().__init__(cache_size=cache_size)
         self.transforms = [t.with_cache(cache_size) for t in tseq]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.dtypes import finfo
 from ..base.shapes import Size
@@ -11,6 +11,9 @@ from ..core.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .utils import given_one, lazy_property, logits_to_probs, probs_to_logits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Categorical"]
 
@@ -36,7 +39,10 @@ class Categorical(Distribution):
     has_enumerate_support = True
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
     ) -> None:
         if given_one("probs", "logits", probs, logits):
             if probs.dim() < 1:
@@ -83,7 +89,7 @@ class Categorical(Distribution):
     def variance(self) -> Tensor:
         return self._param.new_full(self._extended_shape(), float("nan"))
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         sample_shape = Size(sample_shape)
         rows = self.probs.detach().reshape(-1, self._num_events)
         with no_grad():

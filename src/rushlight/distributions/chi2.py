@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
 from . import constraints
 from .gamma import Gamma
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .distribution import Distribution
 
 __all__ = ["Chi2"]
 
@@ -25,10 +30,10 @@ class Chi2(Gamma):
 
     arg_constraints = {"df": constraints.positive}
 
-    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         new = super().expand(batch_shape, _instance)
         new.concentration = self.concentration.expand(new.batch_shape)
         new.rate = self.rate.expand(new.batch_shape)

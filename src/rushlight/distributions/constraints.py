@@ -60,7 +60,7 @@ class _Dependent(Constraint):
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
-def is_dependent(constraint: Any) -> bool:
+def is_dependent(constraint: object) -> bool:
     """Whether a constraint depends on other parameters."""
     return isinstance(constraint, _Dependent)
 
@@ -315,7 +315,9 @@ class _Joined(Constraint):
 
 
 class _Cat(_Joined):
-    def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Any = None) -> None:
+    def __init__(
+        self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None
+    ) -> None:
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
 

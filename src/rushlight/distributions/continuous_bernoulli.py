@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.shapes import Size
 from ..core.modes import no_grad
@@ -19,6 +19,11 @@ from .utils import (
     probs_to_logits,
     standard_uniform,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .distribution import Distribution
 
 __all__ = ["ContinuousBernoulli"]
 
@@ -61,7 +66,7 @@ class ContinuousBernoulli(ExponentialFamily):
         self._lims = lims
         super().__init__(self._param.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         new = self._twin(_instance)
         new._lims = self._lims
         for name in ("probs", "logits"):
@@ -122,11 +127,11 @@ class ContinuousBernoulli(ExponentialFamily):
     def stddev(self) -> Tensor:
         return self.variance.sqrt()
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self.icdf(standard_uniform(self._extended_shape(sample_shape), self.probs))
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.dtypes import finfo
 from ..base.shapes import Size
@@ -12,6 +12,9 @@ from . import constraints
 from .distribution import Distribution
 from .gamma import Gamma
 from .utils import broadcast_all
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["FisherSnedecor"]
 
@@ -32,13 +35,15 @@ class FisherSnedecor(Distribution):
     support = constraints.positive
     has_rsample = True
 
-    def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self.df1, self.df2 = broadcast_all(df1, df2)
         self._gamma1 = Gamma(self.df1 * 0.5, self.df1)
         self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
         super().__init__(self.df1.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         new = super().expand(batch_shape, _instance)
         new._gamma1 = self._gamma1.expand(new.batch_shape)
         new._gamma2 = self._gamma2.expand(new.batch_shape)
@@ -60,7 +65,7 @@ class FisherSnedecor(Distribution):
         top = 2 * df2.pow(2) * (self.df1 + df2 - 2)
         return top / (self.df1 * (df2 - 2).pow(2) * (df2 - 4))
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         x1 = self._gamma1.rsample(sample_shape).view(self._extended_shape(sample_shape))
         x2 = self._gamma2.rsample(sample_shape).view(self._extended_shape(sample_shape))
         tiny = finfo(x2.dtype).tiny

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.dtypes import finfo
 from ..core.tensor import Tensor
@@ -12,6 +12,11 @@ from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, ExpTransform
 from .uniform import Uniform
 from .utils import broadcast_all, euler_constant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .distribution import Distribution
 
 __all__ = ["Gumbel"]
 
@@ -32,7 +37,9 @@ class Gumbel(TransformedDistribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         limits = finfo(self.loc.dtype)
         low = self.loc.new_full(self.loc.shape, limits.tiny)
@@ -46,7 +53,7 @@ class Gumbel(TransformedDistribution):
         ]
         super().__init__(base, transforms, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         return _remade(self, Gumbel, (self.loc, self.scale), batch_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -74,7 +81,7 @@ class Gumbel(TransformedDistribution):
         return self.scale.log() + (1 + euler_constant)
 
 
-def _remade(self: Any, kind: Any, parameters: tuple, batch_shape: Any) -> Any:
+def _remade(self: Any, kind: Any, parameters: tuple, batch_shape: Sequence[int]) -> Any:
     """A transformed distribution whose transforms hold parameters is made anew to be expanded."""
     new = kind(*[p.expand(batch_shape) for p in parameters], validate_args=False)
     new._validate_args = self._validate_args

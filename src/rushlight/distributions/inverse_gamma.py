@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ..core.tensor import Tensor
 from . import constraints
@@ -30,7 +29,9 @@ class InverseGamma(TransformedDistribution):
     support = constraints.positive
     has_rsample = True  # type: ignore[assignment]
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         power = PowerTransform(exponent=-base.rate.new_ones(()))
         super().__init__(base, power, validate_args=validate_args)

@@ -103,7 +103,7 @@ def _infinite(like: Tensor) -> Tensor:
 
 
 @register_kl(Bernoulli, Bernoulli)
-def _bernoulli(p: Any, q: Any) -> Tensor:
+def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     from ..operators.pointwise.activation_smooth import softplus
 
     t1 = p.probs * (softplus(-q.logits) - softplus(-p.logits))
@@ -114,7 +114,7 @@ def _bernoulli(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Beta, Beta)
-def _beta(p: Any, q: Any) -> Tensor:
+def _beta(p: Beta, q: Beta) -> Tensor:
     p_sum, q_sum = (d.concentration1 + d.concentration0 for d in (p, q))
     t1 = q.concentration1.lgamma() + q.concentration0.lgamma() + p_sum.lgamma()
     t2 = p.concentration1.lgamma() + p.concentration0.lgamma() + q_sum.lgamma()
@@ -124,7 +124,7 @@ def _beta(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Binomial, Binomial)
-def _binomial(p: Any, q: Any) -> Tensor:
+def _binomial(p: Binomial, q: Binomial) -> Tensor:
     if (p.total_count < q.total_count).any():
         raise NotImplementedError(
             "KL between Binomials where q.total_count > p.total_count is not implemented"
@@ -135,25 +135,25 @@ def _binomial(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Categorical, Categorical)
-def _categorical(p: Any, q: Any) -> Tensor:
+def _categorical(p: Categorical, q: Categorical) -> Tensor:
     t = p.probs * (p.logits - q.logits)
     t = _where_infinite(t, (q.probs == 0).expand(t.shape))
     return t.masked_fill((p.probs == 0).expand(t.shape), 0).sum(-1)
 
 
 @register_kl(OneHotCategorical, OneHotCategorical)
-def _one_hot(p: Any, q: Any) -> Tensor:
+def _one_hot(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
     return _categorical(p._categorical, q._categorical)
 
 
 @register_kl(Cauchy, Cauchy)
-def _cauchy(p: Any, q: Any) -> Tensor:  # Chyzak and Nielsen 2019
+def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:  # Chyzak and Nielsen 2019
     t1 = ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log()
     return t1 - (4 * p.scale * q.scale).log()
 
 
 @register_kl(Dirichlet, Dirichlet)
-def _dirichlet(p: Any, q: Any) -> Tensor:
+def _dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
     p_sum, q_sum = p.concentration.sum(-1), q.concentration.sum(-1)
     t1 = p_sum.lgamma() - q_sum.lgamma()
     t2 = (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
@@ -163,7 +163,7 @@ def _dirichlet(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
-def _exponential_family(p: Any, q: Any) -> Tensor:
+def _exponential_family(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
     """The Bregman divergence of the log normalizers (Nielsen and Nock 2010)."""
     if type(p) is not type(q):
         raise NotImplementedError(
@@ -180,13 +180,13 @@ def _exponential_family(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Exponential, Exponential)
-def _exponential(p: Any, q: Any) -> Tensor:
+def _exponential(p: Exponential, q: Exponential) -> Tensor:
     ratio = q.rate / p.rate
     return -ratio.log() + ratio - 1
 
 
 @register_kl(Gamma, Gamma)
-def _gamma(p: Any, q: Any) -> Tensor:
+def _gamma(p: Gamma, q: Gamma) -> Tensor:
     t1 = q.concentration * (p.rate / q.rate).log()
     t2 = q.concentration.lgamma() - p.concentration.lgamma()
     t3 = (p.concentration - q.concentration) * p.concentration.digamma()
@@ -194,12 +194,12 @@ def _gamma(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Geometric, Geometric)
-def _geometric(p: Any, q: Any) -> Tensor:
+def _geometric(p: Geometric, q: Geometric) -> Tensor:
     return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
 
 
 @register_kl(Gumbel, Gumbel)
-def _gumbel(p: Any, q: Any) -> Tensor:
+def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
     ct1, ct2, ct3 = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
     t1 = -ct1.log() - ct2 + ct3
     t3 = (ct2 + (1 + ct1).lgamma() - ct3).exp()
@@ -207,12 +207,12 @@ def _gumbel(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(HalfNormal, HalfNormal)
-def _half_normal(p: Any, q: Any) -> Tensor:
+def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
     return _normal(p.base_dist, q.base_dist)
 
 
 @register_kl(Laplace, Laplace)
-def _laplace(p: Any, q: Any) -> Tensor:
+def _laplace(p: Laplace, q: Laplace) -> Tensor:
     ratio = p.scale / q.scale
     off = (p.loc - q.loc).abs()
     return -ratio.log() + off / q.scale + ratio * (-off / p.scale).exp() - 1
@@ -221,7 +221,7 @@ def _laplace(p: Any, q: Any) -> Tensor:
 @register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
 @register_kl(LowRankMultivariateNormal, MultivariateNormal)
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
-def _lowrank(p: Any, q: Any) -> Tensor:
+def _lowrank(p: LowRankMultivariateNormal | MultivariateNormal, q: LowRankMultivariateNormal | MultivariateNormal) -> Tensor:
     if p.event_shape != q.event_shape:
         raise ValueError(
             "KL-divergence between two (Low Rank) Multivariate Normals with different event shapes cannot be computed"
@@ -232,7 +232,7 @@ def _lowrank(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
-def _multivariate_normal(p: Any, q: Any) -> Tensor:
+def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
     if p.event_shape != q.event_shape:
         raise ValueError(
             "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
@@ -247,46 +247,46 @@ def _multivariate_normal(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Normal, Normal)
-def _normal(p: Any, q: Any) -> Tensor:
+def _normal(p: Normal, q: Normal) -> Tensor:
     ratio = (p.scale / q.scale).pow(2)
     off = ((p.loc - q.loc) / q.scale).pow(2)
     return 0.5 * (ratio + off - 1 - ratio.log())
 
 
 @register_kl(Poisson, Poisson)
-def _poisson(p: Any, q: Any) -> Tensor:
+def _poisson(p: Poisson, q: Poisson) -> Tensor:
     return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)
-def _transformed(p: Any, q: Any) -> Tensor:
+def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError
     return kl_divergence(p.base_dist, q.base_dist)
 
 
 @register_kl(Uniform, Uniform)
-def _uniform(p: Any, q: Any) -> Tensor:
+def _uniform(p: Uniform, q: Uniform) -> Tensor:
     kl = ((q.high - q.low) / (p.high - p.low)).log()
     return _where_infinite(kl, (q.low > p.low) | (q.high < p.high))
 
 
 @register_kl(Independent, Independent)
-def _independent(p: Any, q: Any) -> Tensor:
+def _independent(p: Independent, q: Independent) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 
 @register_kl(Exponential, Normal)
-def _exponential_normal(p: Any, q: Any) -> Tensor:
+def _exponential_normal(p: Exponential, q: Normal) -> Tensor:
     variance, rate2 = q.scale.pow(2), p.rate.pow(2)
     t1 = 0.5 * (rate2 * variance * 2 * math.pi).log()
     return t1 - 1 + (1 / rate2 - q.loc / p.rate + q.loc.pow(2) / 2) / variance
 
 
 @register_kl(Exponential, Gamma)
-def _exponential_gamma(p: Any, q: Any) -> Tensor:
+def _exponential_gamma(p: Exponential, q: Gamma) -> Tensor:
     ratio = q.rate / p.rate
     t1 = -q.concentration * ratio.log()
     t2 = ratio + q.concentration.lgamma() + q.concentration * euler_constant
@@ -294,12 +294,12 @@ def _exponential_gamma(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Gamma, Exponential)
-def _gamma_exponential(p: Any, q: Any) -> Tensor:
+def _gamma_exponential(p: Gamma, q: Exponential) -> Tensor:
     return -p.entropy() - q.rate.log() + q.rate * p.concentration / p.rate
 
 
 @register_kl(Uniform, Normal)
-def _uniform_normal(p: Any, q: Any) -> Tensor:
+def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
     width = p.high - p.low
     t1 = (math.sqrt(math.pi * 2) * q.scale / width).log()
     t3 = ((p.high + p.low - 2 * q.loc) / 2).pow(2)
@@ -307,7 +307,7 @@ def _uniform_normal(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Laplace, Normal)
-def _laplace_normal(p: Any, q: Any) -> Tensor:
+def _laplace_normal(p: Laplace, q: Normal) -> Tensor:
     variance = q.scale.pow(2)
     ratio = p.scale.pow(2) / variance
     t1 = 0.5 * (2 * ratio / math.pi).log()
@@ -316,7 +316,7 @@ def _laplace_normal(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Normal, Laplace)
-def _normal_laplace(p: Any, q: Any) -> Tensor:
+def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
     off = p.loc - q.loc
     z = off / p.scale
     t1 = (q.scale / p.scale).log()
@@ -341,5 +341,5 @@ for _pair in (
 
 
 @register_kl(Bernoulli, Poisson)
-def _bernoulli_poisson(p: Any, q: Any) -> Tensor:
+def _bernoulli_poisson(p: Bernoulli, q: Poisson) -> Tensor:
     return -p.entropy() - (p.probs * q.rate.log() - q.rate)

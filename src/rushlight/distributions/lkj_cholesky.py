@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.dtypes import finfo
 from ..base.shapes import Size
@@ -15,6 +15,9 @@ from . import constraints
 from .beta import Beta
 from .distribution import Distribution
 from .utils import broadcast_all
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["LKJCholesky"]
 
@@ -40,7 +43,7 @@ class LKJCholesky(Distribution):
     support = constraints.corr_cholesky
 
     def __init__(
-        self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None
+        self, dim: int, concentration: Tensor | float = 1.0, validate_args: bool | None = None
     ) -> None:
         if dim < 2:
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")  # fmt: skip
@@ -49,7 +52,7 @@ class LKJCholesky(Distribution):
         super().__init__(self.concentration.size(), Size((dim, dim)), validate_args)
         self._beta = _radii(dim, self.concentration)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         new = self._twin(_instance)
         batch = Size(batch_shape)
         new.dim = self.dim
@@ -59,7 +62,7 @@ class LKJCholesky(Distribution):
         new._validate_args = self._validate_args
         return new
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with no_grad():
             y = self._beta.sample(Size(sample_shape)).unsqueeze(-1)
             like = {"dtype": y.dtype, "device": y.device}

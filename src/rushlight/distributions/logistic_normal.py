@@ -32,7 +32,9 @@ class LogisticNormal(TransformedDistribution):
     support = constraints.simplex
     has_rsample = True  # type: ignore[assignment]
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         base: Any = Normal(loc, scale, validate_args=validate_args)
         if not base.batch_shape:
             base = base.expand([1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.shapes import Size, broadcast_shapes
 from ..core.tensor import Tensor
@@ -12,6 +12,9 @@ from ..operators.matrix.linalg_solve import solve_triangular
 from . import constraints
 from .distribution import Distribution
 from .utils import lazy_property, standard_normal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["LowRankMultivariateNormal"]
 
@@ -64,7 +67,7 @@ class LowRankMultivariateNormal(Distribution):
         self._capacitance_tril = _capacitance(cov_factor, cov_diag)
         super().__init__(Size(batch), event, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         new = self._twin(_instance)
         batch = Size(batch_shape)
         new.loc = self.loc.expand(batch + self.event_shape)
@@ -111,7 +114,7 @@ class LowRankMultivariateNormal(Distribution):
         found = d.reciprocal().diag_embed() - a.mT @ a
         return found.expand(self._batch_shape + self._event_shape + self._event_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         few = standard_normal((*shape[:-1], self.cov_factor.shape[-1]), self.loc)
         each = standard_normal(shape, self.loc)
@@ -138,7 +141,7 @@ class LowRankMultivariateNormal(Distribution):
         return small + self._unbroadcasted_cov_diag.log().sum(-1)
 
 
-def _joint(*shapes: Any) -> Any:
+def _joint(*shapes: Sequence[int]) -> Any:
     try:
         return broadcast_shapes(*shapes)
     except RuntimeError as error:

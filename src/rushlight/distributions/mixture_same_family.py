@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.shapes import Size
 from ..core.modes import no_grad
@@ -10,6 +10,9 @@ from ..core.tensor import Tensor
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["MixtureSameFamily"]
 
@@ -74,7 +77,7 @@ class MixtureSameFamily(Distribution):
                 f"`component_distribution.batch_shape[-1]` ({component.batch_shape[-1]})"
             )
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         new = self._twin(_instance)
         batch = Size(batch_shape)
         components = batch + (self._num_component,)
@@ -125,7 +128,7 @@ class MixtureSameFamily(Distribution):
         of_parts = self.component_distribution.cdf(value.unsqueeze(-1 - self._event_ndims))
         return (of_parts * self.mixture_distribution.probs).sum(-1)
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         with no_grad():
             sample_shape = Size(sample_shape)
             at = len(sample_shape) + len(self.batch_shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.shapes import Size, broadcast_shapes
 from ..core.tensor import Tensor
@@ -12,6 +12,9 @@ from ..operators.matrix.linalg_solve import solve_triangular
 from . import constraints
 from .distribution import Distribution
 from .utils import lazy_property, standard_normal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["MultivariateNormal"]
 
@@ -82,7 +85,7 @@ class MultivariateNormal(Distribution):
         else:
             self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         new = self._twin(_instance)
         batch, event = Size(batch_shape), self.event_shape
         new.loc = self.loc.expand(batch + event)
@@ -124,7 +127,7 @@ class MultivariateNormal(Distribution):
         squares = self._unbroadcasted_scale_tril.pow(2).sum(-1)
         return squares.expand(self._batch_shape + self._event_shape)
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         z = standard_normal(self._extended_shape(sample_shape), self.loc)
         return self.loc + (self._unbroadcasted_scale_tril @ z.unsqueeze(-1)).squeeze(-1)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.shapes import Size
 from ..core.modes import no_grad
@@ -13,6 +13,9 @@ from . import constraints
 from .distribution import Distribution
 from .gamma import Gamma
 from .utils import broadcast_all, given_one, lazy_property, logits_to_probs, probs_to_logits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["NegativeBinomial"]
 
@@ -75,7 +78,7 @@ class NegativeBinomial(Distribution):
     def variance(self) -> Tensor:
         return self.mean / (-self.logits).sigmoid()
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         with no_grad():
             rates = Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
             return poisson(rates.sample(sample_shape))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
@@ -20,6 +20,9 @@ from .utils import (
     standard_uniform,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 
@@ -31,7 +34,7 @@ class LogitRelaxedBernoulli(Distribution):
 
     def __init__(
         self,
-        temperature: Any,
+        temperature: Tensor | float,
         probs: Any = None,
         logits: Any = None,
         validate_args: bool | None = None,
@@ -59,7 +62,7 @@ class LogitRelaxedBernoulli(Distribution):
     def param_shape(self) -> Size:
         return self._param.size()
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         p = clamp_probs(self.probs.expand(shape))
         u = clamp_probs(standard_uniform(shape, p))
@@ -101,9 +104,9 @@ class RelaxedBernoulli(TransformedDistribution):
 
     def __init__(
         self,
-        temperature: Any,
-        probs: Any = None,
-        logits: Any = None,
+        temperature: Tensor | float,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
         validate_args: bool | None = None,
     ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
@@ -11,6 +11,9 @@ from . import constraints
 from .chi2 import Chi2
 from .distribution import Distribution
 from .utils import broadcast_all, standard_normal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["StudentT"]
 
@@ -38,13 +41,17 @@ class StudentT(Distribution):
     has_rsample = True
 
     def __init__(
-        self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
+        self,
+        df: Tensor | float,
+        loc: Tensor | float = 0.0,
+        scale: Tensor | float = 1.0,
+        validate_args: bool | None = None,
     ) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
         self._chi2 = Chi2(self.df)
         super().__init__(self.df.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         new = super().expand(batch_shape, _instance)
         new._chi2 = self._chi2.expand(new.batch_shape)
         return new
@@ -63,7 +70,7 @@ class StudentT(Distribution):
         infinite = finite.masked_fill(self.df <= 2, math.inf)
         return infinite.masked_fill(self.df <= 1, math.nan)
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         z = standard_normal(self._extended_shape(sample_shape), self.df)
         chi2 = self._chi2.rsample(sample_shape)
         return self.loc + self.scale * (z * (chi2 / self.df).rsqrt())

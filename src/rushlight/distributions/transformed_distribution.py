@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.shapes import Size
 from ..core.modes import no_grad
@@ -12,6 +12,9 @@ from ._compose import ComposeTransform, Transform
 from .distribution import Distribution
 from .independent import Independent
 from .utils import sum_rightmost
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["TransformedDistribution"]
 
@@ -59,7 +62,7 @@ class TransformedDistribution(Distribution):
         cut = len(shape) - event_dim
         super().__init__(shape[:cut], shape[cut:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         new = self._twin(_instance)
         batch_shape = Size(batch_shape)
         shape = batch_shape + self.event_shape
@@ -82,14 +85,14 @@ class TransformedDistribution(Distribution):
     def has_rsample(self) -> bool:  # type: ignore[override]
         return self.base_dist.has_rsample
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         with no_grad():
             x = self.base_dist.sample(sample_shape)
             for t in self.transforms:
                 x = t(x)
             return x
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         x = self.base_dist.rsample(sample_shape)
         for t in self.transforms:
             x = t(x)

@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
     """Numbers and tensors as tensors of one shape; numbers take dtype and device of the tensors."""
     if not all(isinstance(v, (Tensor, Number)) for v in values):
         raise ValueError(

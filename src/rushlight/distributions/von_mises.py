@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.dtypes import float64
 from ..base.shapes import Size
@@ -13,6 +13,9 @@ from ..core.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all, lazy_property, standard_uniform
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["VonMises"]
 
@@ -34,11 +37,13 @@ class VonMises(Distribution):
     support = constraints.real
     has_rsample = False
 
-    def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self.loc, self.concentration = broadcast_all(loc, concentration)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         new = self._twin(_instance)
         new.loc = self.loc.expand(Size(batch_shape))
         new.concentration = self.concentration.expand(Size(batch_shape))
@@ -68,7 +73,7 @@ class VonMises(Distribution):
         log_i0 = NAMESPACES["special"]["i0e"](k).log() + k
         return k * (value - self.loc).cos() - math.log(2 * math.pi) - log_i0
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws by rejection (Best and Fisher 1979), in double precision, as for small k it must."""
         with no_grad():
             shape = self._extended_shape(sample_shape)

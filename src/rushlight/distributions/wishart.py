@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.shapes import Size, broadcast_shapes
 from ..core.tensor import Tensor
@@ -16,6 +16,9 @@ from .chi2 import Chi2
 from .distribution import Distribution
 from .multivariate_normal import _precision_to_scale_tril
 from .utils import lazy_property, standard_normal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Wishart"]
 
@@ -50,7 +53,7 @@ class Wishart(Distribution):
 
     def __init__(
         self,
-        df: Any,
+        df: Tensor | float,
         covariance_matrix: Tensor | None = None,
         precision_matrix: Tensor | None = None,
         scale_tril: Tensor | None = None,
@@ -87,7 +90,7 @@ class Wishart(Distribution):
         )
         super().__init__(batch_shape, matrix.shape[-2:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         new = self._twin(_instance)
         size = (*batch_shape, *self.event_shape)
         new._factor = self._factor.expand(size)
@@ -131,7 +134,7 @@ class Wishart(Distribution):
         diagonal = v.diagonal(dim1=-2, dim2=-1)
         return self.df[..., None, None] * (v.square() + diagonal[..., :, None] * diagonal[..., None, :])  # fmt: skip
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws by Bartlett's decomposition: chi-squared numbers beside normal ones."""
         n = self._event_shape[-1]
         shape = Size(sample_shape) + self._batch_shape
