@@ -10,9 +10,34 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
+from rushlight.base.config import settings
 from rushlight.base.errors import HostReadError
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is split, because")
+
+
+@pytest.fixture(autouse=True)
+def _split_everywhere(monkeypatch):
+    """On the CPU too, where it does not pay."""
+    monkeypatch.setattr(settings, "split_on_cpu", True)
+
+
+def test_on_the_cpu_nothing_is_split(monkeypatch):
+    monkeypatch.setattr(settings, "split_on_cpu", False)
+
+    def fn(x):
+        y = x * 2
+        return y + 1 if y.sum() > 0 else y - 1
+
+    compiled = torch.compile(fn)
+    with pytest.warns(UserWarning, match="runs eagerly, because it reads the values.*On the CPU"):
+        for i in range(6):
+            x = torch.full((3,), float(i - 3))
+            equal(values(fn(x)), values(compiled(x)))
+    assert not compiled.replays and not compiled.parts
+    assert "reads the values" in compiled.why()
+    with pytest.raises(HostReadError):
+        torch.compile(fn, fullgraph=True)(torch.ones(3))
 
 
 def values(tree):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import rushlight as rl
+from rushlight.base.config import settings
 from rushlight.nn import functional as F
 
 # name: (function, arguments that are fine, arguments that are refused, the error)
@@ -34,6 +35,18 @@ CASES: dict[str, tuple[Callable, tuple, tuple, type, str]] = {
         RuntimeError, "range",
     ),
     "take": (rl.take, ([3.0, 4.0], [1, -2]), ([3.0, 4.0], [1, 2]), IndexError, "index 2 on"),
+    "a distribution": (
+        lambda x, s: rl.distributions.Normal(x, s).log_prob(x), ([0.2, 1.0], [1.0, 2.0]),
+        ([0.2, 1.0], [1.0, -2.0]), ValueError, "GreaterThan",
+    ),
+    "a draw of a distribution": (
+        lambda p, x: rl.distributions.Geometric(p).log_prob(x), ([0.2, 1.0], [1.0, 2.0]),
+        ([0.2, 1.0], [1.0, 0.5]), ValueError, "the support",
+    ),
+    "bags": (
+        lambda x, w, at: F.embedding_bag(x, w, at), ([0, 1, 1], [[1.0], [2.0]], [0, 2]),
+        ([0, 1, 1], [[1.0], [2.0]], [0, 4]), RuntimeError, "input's length",
+    ),
     "one hot": (
         lambda x: F.one_hot(x, 3), ([0, 2],), ([0, 3],), RuntimeError, "smaller than num_classes",
     ),
@@ -59,7 +72,7 @@ def test_a_replay_refuses_what_an_eager_call_refuses(name: str) -> None:
         assert compiled(*_tensors(fine)).tolist() == want.tolist()
 
 
-def test_values_are_looked_at_when_they_are_there() -> None:
+def test_values_are_looked_at_when_they_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a function split at host reads kernels run later than Python asks for them."""
 
     def fn(x: Any, y: Any) -> Any:
@@ -68,6 +81,7 @@ def test_values_are_looked_at_when_they_are_there() -> None:
         divisor = x * y  # not computed yet when the division asks for its values
         return (x + 1) // divisor
 
+    monkeypatch.setattr(settings, "split_on_cpu", True)
     with pytest.warns(UserWarning, match="is split"):
         compiled = rl.compile(fn)
         for _ in range(6):

@@ -57,6 +57,8 @@ class Settings:
         self.jit = _env("RUSHLIGHT_JIT", "eager")
         # "1" traces the loops of a program from its beginning, "0" forbids it even to `rushlight run --trace`.
         self.trace = _env("RUSHLIGHT_TRACE", "")
+        # Whether `compile` splits what it cannot replay as a whole on the CPU, too: for tests of splitting.
+        self.split_on_cpu = False
         # The last `manual_seed`: the random streams of devices opened later start from it.
         self.seed: int | None = None
         # "high" and "medium" allow TF32 in float32 matrix products on the GPU.

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..base.config import settings
 from ..base.errors import HostReadError
 from ..core.compiling import again, meeting
 from ..core.modes import switches
@@ -233,7 +234,8 @@ class Entry:
             self.careful = True
             self.owner.tell(f"calls like this one run eagerly, because {error}")
         except Exception as error:  # noqa: BLE001 - whatever fails here, the call itself is done
-            self._give_up(error, bool(recording.watch.mentioned & RANDOM_STATE))
+            seeds = bool(recording.watch.mentioned & RANDOM_STATE)
+            self._give_up(error, "" if seeds else _why_whole(recording))
         result = recording.plain_result()
         recording.forget()
         return result
@@ -281,7 +283,8 @@ class Entry:
         if self.churn > _CHURN:
             raise CannotCapture("the Python state it depends on changes all the time")
 
-    def _give_up(self, error: Exception, seeds: bool = False) -> None:
+    def _give_up(self, error: Exception, whole: str | None = None) -> None:
+        """Record no more; `whole`: why there is no use in programs for parts of the function either."""
         self.recent.clear()
         self.programs.clear()
         reason = (
@@ -290,15 +293,29 @@ class Entry:
         self.eager = reason
         if self.owner.fullgraph and isinstance(error, (CannotCapture, HostReadError)):
             raise error
-        if isinstance(error, (CannotCapture, HostReadError)) and not seeds:
+        if isinstance(error, (CannotCapture, HostReadError)) and whole != "":
             what = reason.partition(". A replay")[0].rpartition("one program: ")[2]
-            self.eager, self.split = None, Tracer(self.owner.fn, what)
+            self.eager = what
+            if whole is None:
+                self.eager, self.split = None, Tracer(self.owner.fn, what)
+                whole = "Python runs every call, and its kernels run as programs between host reads"
+            how = "runs eagerly" if self.eager else "is split"
             self.owner.tell(
-                f"is split, because {what}. Python runs every call, and its kernels run as programs "
-                "between host reads; fullgraph=True raises instead, and says what to do"
+                f"{how}, because {what}. {whole}; fullgraph=True raises instead, and says what to do"
             )
             return
         self.owner.tell(f"runs eagerly, because {reason}")
+
+
+def _why_whole(recording: Recording) -> str | None:
+    """Why a function is not split at host reads, or None where that pays: where launches cost.
+
+    On a CPU comparing a kernel with the expected one takes 11 to 24 microseconds of a 2.5 GHz Neoverse N1, and programs
+    gave back less at every size that was measured (benchmarks/results/2026-11-16-neoverse-strangers.md).
+    """
+    if settings.split_on_cpu or any(s.device == "cuda" for s in recording.recorder.storages):
+        return None
+    return "On the CPU programs for its parts would save less than finding them takes"
 
 
 def _outside() -> int:

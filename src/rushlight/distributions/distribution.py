@@ -10,6 +10,7 @@ from ..base.shapes import Size
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from . import constraints
+from .checks import require
 from .utils import lazy_property
 
 __all__ = ["Distribution"]
@@ -81,12 +82,9 @@ class Distribution:
             ):
                 continue  # not given, but computed from what was
             value = getattr(self, name)
-            if not constraint.check(value).all():
-                raise ValueError(
-                    f"Expected parameter {name} ({type(value).__name__} of shape "
-                    f"{tuple(value.shape)}) of distribution {self!r} to satisfy the constraint "
-                    f"{constraint!r}, but found invalid values:\n{value}"
-                )
+            what = f"parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution"
+            end = f"to satisfy the constraint {constraint!r}, but found invalid values:"
+            require(constraint.check(value), value, self, f"Expected {what}", end)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The same distribution with parameters expanded to `batch_shape`."""
@@ -213,12 +211,11 @@ class Distribution:
                 stacklevel=3,
             )
             return
-        if not support.check(value).all():
-            raise ValueError(
-                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to "
-                f"be within the support ({support!r}) of the distribution {self!r}, but found "
-                f"invalid values:\n{value}"
-            )
+        what = f"value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within"
+        within = f"{what} the support ({support!r}) of the distribution"
+        require(
+            support.check(value), value, self, f"Expected {within}", ", but found invalid values:"
+        )
 
     def _checked(self, value: Tensor) -> Tensor:
         if self._validate_args:

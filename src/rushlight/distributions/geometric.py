@@ -10,6 +10,7 @@ from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..operators.loss.difference import binary_cross_entropy_with_logits
 from . import constraints
+from .checks import require
 from .distribution import Distribution
 from .utils import broadcast_all, given_one, lazy_property, logits_to_probs, probs_to_logits
 
@@ -42,12 +43,10 @@ class Geometric(Distribution):
             (self.logits,) = broadcast_all(logits)
         shape = (self.logits if probs is None else self.probs).shape
         super().__init__(shape, validate_args=validate_args)
-        if self._validate_args and probs is not None and not (self.probs > 0).all():
-            raise ValueError(
-                f"Expected parameter probs (Tensor of shape {tuple(self.probs.shape)}) of "
-                f"distribution {self!r} to be positive but found invalid values:\n"
-                f"{self.probs.data[~(self.probs > 0)]}"
-            )
+        if self._validate_args and probs is not None:
+            what = f"parameter probs (Tensor of shape {tuple(self.probs.shape)}) of distribution"
+            end = "to be positive but found invalid values:"
+            require(self.probs > 0, self.probs, self, f"Expected {what}", end, wrong_only=True)
 
     @lazy_property
     def logits(self) -> Tensor:

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ..made_of.checks import check_values
 from ..made_of.constants import on_device
 from .embedding_kernels import check_indices, embedding_grad, embedding_op, padding_row, renorm_rows
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
 def _bag_sizes(offsets: Tensor, total: int, include_last: bool) -> np.ndarray:
     """How many indices each bag holds."""
     starts = np.asarray(offsets._host(), np.int64)
+    _in_order(starts, total)
+    ends = starts[1:] if include_last else np.append(starts[1:], total)
+    starts = starts[:-1] if include_last else starts
+    return ends - starts
+
+
+def _in_order(starts: Array, total: int) -> None:
+    """A check: bags begin at 0, one behind the other, and end within the indices."""
     if starts.size and starts[0] != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
@@ -26,9 +40,16 @@ def _bag_sizes(offsets: Tensor, total: int, include_last: bool) -> np.ndarray:
             f"offsets[-1] can not be greater than input's length({total}), but got offsets[-1] of "
             f"{starts[-1]}"
         )
-    ends = starts[1:] if include_last else np.append(starts[1:], total)
-    starts = starts[:-1] if include_last else starts
-    return ends - starts
+    if (starts[1:] < starts[:-1]).any():
+        raise RuntimeError("embedding_bag: offsets must not decrease")
+
+
+def _bag_numbers(xp: ArrayModule, starts: Array, *, total: int) -> Array:
+    """Which bag each of `total` indices lies in."""
+    return (xp.searchsorted(starts, xp.arange(total), side="right") - 1).astype(np.int64)
+
+
+_bags_op = Op(_bag_numbers, "bag_numbers", meta=lambda starts, *, total: ((total,), np.dtype("i8")))
 
 
 def _check(input: Tensor, offsets: Any, mode: str, weights: Any, include_last: bool) -> None:
@@ -112,33 +133,47 @@ def embedding_bag(
     if max_norm is not None:
         renorm_rows(weight, input, max_norm, norm_type)
     padding = padding_row(padding_idx, weight._a.shape[0])
-    if offsets is None:
-        sizes = np.full(input._a.shape[0], input._a.shape[1], np.int64)
-    else:
-        sizes = _bag_sizes(offsets, input._a.size, include_last_offset)
     indices = input.reshape(-1)
+    if mode == "max":
+        if offsets is None:
+            sizes = np.full(input._a.shape[0], input._a.shape[1], np.int64)
+        else:
+            sizes = _bag_sizes(offsets, input._a.size, include_last_offset)
+        return _largest(weight, indices, sizes, padding, bool(scale_grad_by_freq))
+    if offsets is None:
+        count, length = input._a.shape
+        bags = on_device(np.repeat(np.arange(count), length), weight.device)
+    else:
+        count = offsets._a.shape[0]
+        check_values(_in_order, offsets, input._a.size)
+        bags = _bags_op(offsets, total=input._a.size)
     samples = None if per_sample_weights is None else per_sample_weights.reshape(-1)
-    args = (weight, indices, sizes, padding, bool(scale_grad_by_freq))
-    return _largest(*args) if mode == "max" else _summed(*args, samples, mode == "mean")
+    absent = indices.eq(padding) if padding >= 0 else None
+    looked_up = embedding_op(
+        weight, indices, padding_idx=padding, scale_by_freq=bool(scale_grad_by_freq)
+    )
+    rows = _weighted(looked_up, absent, samples)
+    out = _summed(rows, bags, count, absent, mode == "mean")
+    # Behind the last offset, where it is the end, no bag begins.
+    return out[: count - 1] if include_last_offset and offsets is not None else out
 
 
-def _summed(
-    weight: Tensor, indices: Tensor, sizes: np.ndarray, padding: int, by_freq: bool, samples: Any,
-    mean: bool,
-) -> Tensor:  # fmt: skip
-    rows = embedding_op(weight, indices, padding_idx=padding, scale_by_freq=by_freq)
-    absent = None if padding < 0 else indices.eq(padding)
+def _weighted(rows: Tensor, absent: Tensor | None, samples: Tensor | None) -> Tensor:
+    """The rows times their weights; those that do not count are 0."""
     if absent is not None:  # left out, not multiplied by 0: the row or its weight may be infinite
         rows = rows.masked_fill(absent.unsqueeze(1), 0.0)
-    if samples is not None:
-        rows = rows * (samples if absent is None else samples.masked_fill(absent, 0.0)).unsqueeze(1)
-    bags = on_device(np.repeat(np.arange(len(sizes)), sizes), weight.device)
-    # Adding rows up by an index is what the derivative of a lookup does.
-    attrs = {"rows": len(sizes), "padding_idx": -1, "scale_by_freq": False}
+    if samples is None:
+        return rows
+    return rows * (samples if absent is None else samples.masked_fill(absent, 0.0)).unsqueeze(1)
+
+
+def _summed(rows: Tensor, bags: Tensor, count: int, absent: Tensor | None, mean: bool) -> Tensor:
+    """Sums or means of the rows of each bag: what the derivative of a lookup does."""
+    attrs = {"rows": count, "padding_idx": -1, "scale_by_freq": False}
     out = embedding_grad(rows, bags, **attrs)
     if not mean:
         return out
-    ones = weight.new_ones((indices._a.size, 1)).detach()
+    ones = rows.new_ones((rows._a.shape[0], 1)).detach()
     if absent is not None:
         ones = ones.masked_fill(absent.unsqueeze(1), 0.0)
     return out / embedding_grad(ones, bags, **attrs).clamp(min=1)
