@@ -5,12 +5,27 @@ from __future__ import annotations
 import socket
 import struct
 
-__all__ = ["receive", "send"]
+__all__ = ["receive", "send", "watched"]
 
 _COUNT = struct.Struct("!I")
 _LENGTH = struct.Struct("!Q")
 _MOST_FIELDS = 1 << 20
 _MOST_BYTES = 1 << 30
+_QUIET_S, _EVERY_S, _TRIES = 10, 5, 4  # a host that is gone is noticed after half a minute
+
+
+def watched(line: socket.socket) -> socket.socket:
+    """A line whose other host may vanish without a word (no power, no network): the kernel asks for it."""
+    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (
+        ("TCP_KEEPIDLE", _QUIET_S), ("TCP_KEEPALIVE", _QUIET_S), ("TCP_KEEPINTVL", _EVERY_S),
+        ("TCP_KEEPCNT", _TRIES), ("TCP_USER_TIMEOUT", (_QUIET_S + _EVERY_S * _TRIES) * 1000),
+    ):  # fmt: skip
+        option = getattr(socket, name, None)  # systems have some of these
+        if option is not None:
+            line.setsockopt(socket.IPPROTO_TCP, option, value)
+    return line
 
 
 def send(to: socket.socket, *fields: bytes | str) -> None:

@@ -143,7 +143,8 @@ def _be_present(world: World, comm: Any) -> None:
         store = getattr(store, "underlying_store", None)
     served = comm.allgather(store is not None and (store.host, store.port))
     if len(set(served)) != 1 or not served[0]:
-        host = socket.gethostname() if len(set(comm.allgather(socket.gethostname()))) > 1 else "localhost"  # fmt: skip
+        hosts = comm.allgather(socket.gethostname())
+        host = hosts[0] if len(set(hosts)) > 1 else "localhost"  # where rank 0 is
         if world.rank == 0:
             store = TCPStore(host, 0, is_master=True, wait_for_workers=False)
         port = comm.bcast(store.port if world.rank == 0 and store is not None else None)

@@ -43,11 +43,9 @@ class Mpiexec(NamedTuple):
 
     def _mpich(self, count: int, hostfile: str | None, per_host: int | None) -> list[str]:
         words = [self.path, "-n", str(count)]
-        if hostfile:
-            words += ["-f", hostfile]
-        if per_host and hostfile:
-            words += ["-ppn", str(per_host)]
-        return words
+        if not hostfile:  # also inside a Slurm job, where it would ask srun to start them
+            return [*words, "-launcher", "fork", "-rmk", "user"]
+        return [*words, "-f", hostfile, *(["-ppn", str(per_host)] if per_host else [])]
 
     def lending(self, count: int) -> list[str]:
         """The beginning of a command whose processes lend their places to others, see `places.py`."""

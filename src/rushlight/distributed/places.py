@@ -112,5 +112,6 @@ def _lend(size: int, store: Store) -> None:
 
 _SEVERAL_HOSTS = (
     "the ranks are on several hosts ({hosts}) and were not started by mpiexec: start them with "
-    "`rushlight launch --nnodes M --hostfile FILE --nproc-per-node N script.py`, once, on one of the hosts"
+    "`rushlight launch --nnodes M --hostfile FILE --nproc-per-node N script.py`, once, on one of the hosts, "
+    "or by `srun --mpi=pmi2 rushlight launch script.py`"
 )

@@ -235,8 +235,7 @@ def connect(host: str, port: int, patience: float) -> socket.socket:
     while True:
         try:
             found = socket.create_connection((host, port), timeout=max(min(patience, 10), 0.1))
-            found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return found
+            return frames.watched(found)
         except socket.gaierror as error:
             raise DistNetworkError(
                 f"The hostname of the client socket cannot be retrieved: {host}: {error}"

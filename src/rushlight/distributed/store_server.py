@@ -54,7 +54,7 @@ class StoreServer:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            frames.watched(client)
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
@@ -145,6 +145,20 @@ class StoreServer:
             gone = dict(self.gone)
         for dead, why in gone.items():
             self._push(client, "gone", str(dead), why)
+        farewell, why = False, "its process ended"
+        try:
+            farewell = self._listen_to(client, rank)
+        except OSError:
+            why = "its host is not reached any more"
+        with self.changed:
+            if self.present.get(rank) is client:
+                del self.present[rank]
+        self._on_event("left" if farewell else "lost", rank, [])
+        if not farewell:
+            self.tell_gone(rank, why)
+
+    def _listen_to(self, client: socket.socket, rank: int) -> bool:
+        """Hear what a rank says until its line ends; whether it said goodbye."""
         farewell = False
         while (message := frames.receive(client)) is not None:
             kind = message[0].decode()
@@ -160,12 +174,7 @@ class StoreServer:
                     self.changed.notify_all()
             else:
                 self._on_event(kind, rank, [m.decode("utf-8", "replace") for m in message[1:]])
-        with self.changed:
-            if self.present.get(rank) is client:
-                del self.present[rank]
-        self._on_event("left" if farewell else "lost", rank, [])
-        if not farewell:
-            self.tell_gone(rank, "its process ended")
+        return farewell
 
     def tell_gone(self, rank: int, why: str) -> None:
         """Tell every rank that one has died."""

@@ -17,8 +17,9 @@ from ...base.config import inherited, launcher
 from .. import mpiexec
 from ..store_server import StoreServer
 from .agent import LOCAL_RANK_WORD, variables, with_local_rank
+from .hosts import written_for
 from .options import parse
-from .streams import Streams
+from .streams import LOST, Streams
 
 __all__ = ["launch"]
 
@@ -37,6 +38,8 @@ class Report(NamedTuple):
     why: str
 
     def sentence(self) -> str:
+        if self.why == LOST:
+            return f"rank {self.rank} on {self.host}: {self.why}"
         if self.why:
             return f"rank {self.rank} could not be started on {self.host}: {self.why}"
         if self.code < 0:
@@ -52,9 +55,9 @@ def launch(argv: list[str], program: str = "rushlight launch") -> int:
     """Run a job to its end, again after failures; the answer is the exit code."""
     chosen = parse(argv, program)
     if _task_of_srun():
-        return _as_task(chosen)
+        return _as_task(chosen, program)
     count = chosen.nproc_per_node * chosen.nnodes
-    reason = mpiexec.why_not() if count > 1 else None
+    reason = mpiexec.why_not() if count > 1 or chosen.hosts else None
     if reason is not None:
         print(f"{program}: {count} ranks need MPI, and {reason}", file=sys.stderr)
         return 2
@@ -75,7 +78,7 @@ class _Attempt:
         self.chosen, self.count, self.number, self.program = chosen, count, number, program
         self.reports: list[Report] = []
         self._failed = False
-        one_host = chosen.nnodes == 1 and not chosen.hostfile
+        one_host = not chosen.hosts
         self.host = chosen.master_addr or ("localhost" if one_host else socket.gethostname())
         bind = "127.0.0.1" if one_host else ""
         self.store = StoreServer(bind, chosen.master_port)
@@ -86,13 +89,17 @@ class _Attempt:
         report = Report(rank, int(code), int(pid), host, why)
         self.reports.append(report)
         if report.code != 0:
-            self.store.tell_gone(rank, report.sentence().partition(") ")[2] or "it failed")
+            lost = "its host is not reached any more" if why == LOST else "it failed"
+            self.store.tell_gone(rank, report.sentence().partition(") ")[2] or lost)
             self._failed = True
 
     def run(self) -> int:
-        with tempfile.TemporaryFile() as said:  # by mpiexec itself: the ranks have their own lines
+        found = mpiexec.find()
+        hosts = written_for(found.kind if found else "", self.chosen.hosts, self.chosen.nproc_per_node)  # fmt: skip
+        # what mpiexec itself says goes to a file: the ranks have their own lines
+        with hosts as hostfile, tempfile.TemporaryFile() as said:
             process = subprocess.Popen(
-                self._command(), stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                self._command(hostfile), stdin=subprocess.DEVNULL, stdout=said, stderr=said,
                 env=self._environment(), start_new_session=True,
             )  # fmt: skip
             try:
@@ -137,7 +144,10 @@ class _Attempt:
         failed = [r for r in self.reports if r.code != 0]
         if not failed:
             if code and code != 130 and said:
-                print(f"{self.program}: mpiexec ended with {code}:\n{said}", file=sys.stderr)
+                print(f"{self.program}: mpiexec ended with {code}:\n{_without_places(said)}", file=sys.stderr)  # fmt: skip
+                if self.chosen.hosts:
+                    print(f"Every host ({', '.join(self.chosen.hosts)}) must be reached by ssh without a password, "
+                          "and have the same files under the same paths.", file=sys.stderr)  # fmt: skip
             return 128 - code if code < 0 else code
         first = failed[0]
         print(f"{self.program}: {first.sentence()}; all ranks were ended.", file=sys.stderr)
@@ -148,7 +158,7 @@ class _Attempt:
             return 130
         return first.code if first.code > 0 else 128 - first.code
 
-    def _command(self) -> list[str]:
+    def _command(self, hostfile: str | None) -> list[str]:
         chosen = self.chosen
         job = json.dumps({
             "host": self.host, "store": self.store.port, "streams": self.streams.port,
@@ -156,11 +166,10 @@ class _Attempt:
             "id": chosen.rdzv_id, "job": chosen.job,
         })  # fmt: skip
         agent = [sys.executable, "-c", _AGENT, job, "--"]
-        if self.count == 1:
+        if self.count == 1 and not hostfile:
             return [*agent, *_script(chosen)]
         found = mpiexec.find()
         assert found is not None
-        hostfile = chosen.hostfile or _hosts_of_slurm()
         words = found.command(self.count, hostfile, chosen.nproc_per_node)
         if hostfile and found.kind == "openmpi":
             words += found.passing(_passed_on())
@@ -187,6 +196,13 @@ def _traceback(text: str) -> str:
     """The first traceback in what a rank wrote."""
     at = text.find("Traceback (most recent call last)")
     return text[at:].rstrip() if at >= 0 else ""
+
+
+def _without_places(said: str) -> str:
+    """What mpiexec said, without the lines that tell where in its own sources that was, if others are left."""
+    lines = said.splitlines()
+    others = [line for line in lines if not line.startswith(("[mpiexec@", "[proxy"))]
+    return "\n".join(others or lines)
 
 
 class _forwarding:  # noqa: N801
@@ -217,20 +233,6 @@ def _passed_on() -> list[str]:
 # -- Slurm ----------------------------------------------------------------------------------------
 
 
-def _hosts_of_slurm() -> str | None:
-    """A host file made of the allocation this job runs in, or None."""
-    nodes = launcher("SLURM_JOB_NODELIST")
-    if nodes is None or int(launcher("SLURM_NNODES") or 1) < 2:
-        return None
-    told = subprocess.run(["scontrol", "show", "hostnames", nodes], capture_output=True, text=True)
-    if told.returncode != 0:
-        return None
-    handle, path = tempfile.mkstemp(prefix="rushlight-hosts-", text=True)
-    with os.fdopen(handle, "w") as f:
-        f.write(told.stdout)
-    return path
-
-
 def _task_of_srun() -> bool:
     """Whether srun started this very process as one of several tasks."""
     return launcher("SLURM_PROCID") is not None and int(launcher("SLURM_NTASKS") or 1) > 1 and (
@@ -238,9 +240,25 @@ def _task_of_srun() -> bool:
     )  # fmt: skip
 
 
-def _as_task(chosen: Any) -> int:
+def _wrong_srun(chosen: Any, size: int) -> str | None:
+    """Why the tasks that srun started cannot be the ranks of this job, in words; None where they can."""
+    if chosen.nproc_per_node > 1 and chosen.nproc_per_node * chosen.nnodes != size:
+        return (f"under srun every task is a rank, and there are {size}, not {chosen.nnodes} x {chosen.nproc_per_node}: "
+                f"srun --mpi=pmi2 -n {chosen.nnodes * chosen.nproc_per_node} ... rushlight launch SCRIPT, "
+                "or the same command inside the allocation without srun")  # fmt: skip
+    if mpiexec.place() is None and int(launcher("SLURM_NNODES") or 1) > 1:
+        return "srun started these tasks without MPI: srun --mpi=pmi2 ... (srun --mpi=list tells what it has)"
+    return None
+
+
+def _as_task(chosen: Any, program: str) -> int:
     """srun has started the ranks: this process is one, and becomes the script."""
     rank, size = int(launcher("SLURM_PROCID") or 0), int(launcher("SLURM_NTASKS") or 1)
+    wrong = _wrong_srun(chosen, size)
+    if wrong is not None:
+        if rank == 0:
+            print(f"{program}: {wrong}", file=sys.stderr)
+        return 2
     near = (launcher("SLURM_TASKS_PER_NODE") or str(size)).partition("(")[0].partition(",")[0]
     place = mpiexec.Place(rank, size, int(launcher("SLURM_LOCALID") or 0), int(near))
     job = {

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import Any
 
-from ...base.config import launcher
+from .hosts import hosts_of_slurm, read_hosts
 
 __all__ = ["count_of_ranks", "parse"]
 
@@ -29,8 +29,8 @@ def parser(program: str = "rushlight launch") -> argparse.ArgumentParser:
         epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     _flag(p, "--nproc-per-node", default="1", metavar="N", help="ranks on each host: a number, auto, gpu or cpu")  # fmt: skip
-    _flag(p, "--nnodes", default="1", metavar="M", help="how many hosts (with 2:4, two)")
-    _flag(p, "--hostfile", metavar="FILE", help="the hosts, one per line")
+    _flag(p, "--nnodes", default=None, metavar="M", help="how many hosts (with 2:4, two; default: those of --hostfile, else 1)")  # fmt: skip
+    _flag(p, "--hostfile", metavar="FILE", help="the hosts, one per line; reached by ssh without a password")  # fmt: skip
     _flag(p, "--max-restarts", type=int, default=0, metavar="N", help="start again so often when a rank fails")  # fmt: skip
     p.add_argument("-m", "--module", action="store_true", help="the script is a module, as with python -m")  # fmt: skip
     _flag(p, "--no-python", action="store_true", help="the script is a program of its own")
@@ -71,21 +71,39 @@ def parse(argv: list[str], program: str = "rushlight launch") -> argparse.Namesp
         host, _, port = chosen.rdzv_endpoint.rpartition(":")
         chosen.master_addr = chosen.master_addr or host or port
         chosen.master_port = chosen.master_port or (int(port) if port.isdecimal() else 0)
-    first = str(chosen.nnodes).partition(":")[0]
-    if not first.isdecimal() or int(first) < 1:
-        p.error(f"argument --nnodes: {chosen.nnodes!r} is not a number of hosts")
-    chosen.nnodes = int(first)
+    _choose_hosts(p, chosen)
     try:
         chosen.nproc_per_node = count_of_ranks(chosen.nproc_per_node)
     except ValueError as error:
         p.error(f"argument --nproc-per-node: {error}")
     if chosen.node_rank > 0:
         p.error("argument --node-rank: only host 0 starts the job, and reaches the others by --hostfile")  # fmt: skip
-    if chosen.nnodes > 1 and not chosen.hostfile and launcher("SLURM_JOB_NODELIST") is None:
-        p.error(f"--nnodes {chosen.nnodes}: name the hosts with --hostfile, or start it inside a Slurm allocation")  # fmt: skip
     if chosen.max_restarts < 0:
         p.error("argument --max-restarts: must not be negative")
     return chosen
+
+
+def _choose_hosts(p: argparse.ArgumentParser, chosen: Any) -> None:
+    """How many hosts, and which: `chosen.hosts` is empty where the job stays on this one."""
+    chosen.hosts = []
+    if chosen.hostfile:
+        try:
+            chosen.hosts = read_hosts(chosen.hostfile)
+        except ValueError as error:
+            p.error(f"argument --hostfile: {error}")
+    asked = str(chosen.nnodes or len(chosen.hosts) or 1)
+    first = asked.partition(":")[0]
+    if not first.isdecimal() or int(first) < 1:
+        p.error(f"argument --nnodes: {asked!r} is not a number of hosts")
+    chosen.nnodes = int(first)
+    if chosen.nnodes > 1 and not chosen.hosts:
+        chosen.hosts = hosts_of_slurm()
+        if not chosen.hosts:
+            p.error(f"--nnodes {chosen.nnodes}: name the hosts with --hostfile, or start it inside a Slurm allocation")  # fmt: skip
+    if chosen.hosts and len(chosen.hosts) < chosen.nnodes:
+        where = chosen.hostfile or "the Slurm allocation"
+        p.error(f"--nnodes {chosen.nnodes}: {where} has only {len(chosen.hosts)} ({', '.join(chosen.hosts)})")  # fmt: skip
+    chosen.hosts = chosen.hosts[: chosen.nnodes]
 
 
 def count_of_ranks(given: str) -> int:

@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 from ...base.locks import new_lock
@@ -14,6 +15,7 @@ from .. import frames
 
 __all__ = ["Streams", "connect_streams"]
 
+LOST = "the line to it was lost: its host is gone, or the process that watched it"
 _LAST_LINES = 200  # of each rank's errors, to show again what came first
 
 
@@ -21,11 +23,19 @@ def connect_streams(host: str, port: int, key: str, rank: int) -> dict[str, sock
     """Sockets for a rank's stdout and stderr, and one by which its agent reports."""
     lines = {}
     for name in ("stdout", "stderr", "agent"):
-        line = socket.create_connection((host, port), timeout=30)
+        line = frames.watched(socket.create_connection((host, port), timeout=30))
         line.settimeout(None)
         frames.send(line, key, name, str(rank))
         lines[name] = line
     return lines
+
+
+def _lines_of(line: socket.socket) -> Iterator[bytes]:
+    """Lines until the other side has closed, or is lost."""
+    try:
+        yield from line.makefile("rb")
+    except OSError:
+        return
 
 
 class Streams:
@@ -47,31 +57,42 @@ class Streams:
     def _accept(self) -> None:
         while True:
             try:
-                line, _ = self._listener.accept()
+                line, (host, *_) = self._listener.accept()
             except OSError:
                 return
-            reader = threading.Thread(target=self._read, args=(line,), daemon=True)
+            reader = threading.Thread(target=self._read, args=(frames.watched(line), host), daemon=True)  # fmt: skip
             self._readers.append(reader)
             reader.start()
 
-    def _read(self, line: socket.socket) -> None:
+    def _read(self, line: socket.socket, host: str) -> None:
         with line:
             head = frames.receive(line)
             if head is None or len(head) != 3 or head[0].decode() != self.key:
                 return  # a stranger
             name, rank = head[1].decode(), int(head[2])
             if name == "agent":
-                self.agents[rank] = line
-                while (message := frames.receive(line)) is not None:
-                    self._on_report(rank, [m.decode() for m in message])
-                return
-            self._print_lines(line, name, rank)
+                self._hear(line, rank, host)
+            else:
+                self._print_lines(line, name, rank)
+
+    def _hear(self, line: socket.socket, rank: int, host: str) -> None:
+        """What a rank's agent reports; an agent that goes without a word was killed, or its host is lost."""
+        self.agents[rank] = line
+        ended = False
+        try:
+            while (message := frames.receive(line)) is not None:
+                ended = True
+                self._on_report(rank, [m.decode() for m in message])
+        except OSError:
+            pass  # no answer from its host for too long
+        if not ended:
+            self._on_report(rank, ["ended", "1", "0", host, LOST])
 
     def _print_lines(self, line: socket.socket, name: str, rank: int) -> None:
         out = sys.stdout if name == "stdout" else sys.stderr
         last = self.errors.setdefault(rank, deque(maxlen=_LAST_LINES))
         log = self._log(name, rank)
-        for raw in line.makefile("rb"):
+        for raw in _lines_of(line):
             text = raw.decode(errors="replace")
             if name == "stderr":
                 last.append(text)
