@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from PIL.Image import Image as PILImage
+
+    from ..core.tensor import Tensor
+
+    Picture: TypeAlias = Tensor | PILImage  # what transforms take
 
 
 def need(part: str = "Image") -> Any:
@@ -28,7 +37,7 @@ def available() -> bool:
     return True
 
 
-def is_pil_image(x: Any) -> bool:
+def is_pil_image(x: object) -> bool:
     """Whether x is a PIL image; Pillow is not imported to find out."""
     module = sys.modules.get("PIL.Image")
     return module is not None and isinstance(x, module.Image)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
 from ...nn import Module
@@ -15,12 +15,23 @@ from ...operators.random.draws import randint
 from . import functional as F
 from ._modes import InterpolationMode
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._pillow import Picture
+
 _Space = dict[str, tuple[Tensor, bool]]  # operation -> strengths, and whether the sign is drawn
 
 _AFFINE = {"ShearX": 0, "ShearY": 1, "TranslateX": 0, "TranslateY": 1}
 
 
-def apply_op(img: Any, name: str, strength: float, interpolation: Any, fill: Any) -> Any:
+def apply_op(
+    img: Picture,
+    name: str,
+    strength: float,
+    interpolation: InterpolationMode | int,
+    fill: float | Sequence[float] | None,
+) -> Any:
     """One operation on a picture."""
     if name in _AFFINE:
         shear, shift = [0.0, 0.0], [0, 0]
@@ -78,7 +89,7 @@ def _space(
     return found
 
 
-def _size(img: Any) -> tuple[int, int]:
+def _size(img: Picture) -> tuple[int, int]:
     _, height, width = F.get_dimensions(img)
     return height, width
 
@@ -90,11 +101,13 @@ def _drawn(n: int) -> int:
 class _Drawn(Module):
     """What all of these are made with: how pictures are interpolated, and what fills the gaps."""
 
-    def __init__(self, interpolation: Any, fill: Any) -> None:
+    def __init__(
+        self, interpolation: InterpolationMode | int, fill: float | Sequence[float] | None
+    ) -> None:
         super().__init__()
         self.interpolation, self.fill = interpolation, fill
 
-    def _filling(self, img: Any) -> Any:
+    def _filling(self, img: Picture) -> Any:
         """The fill, a number for each channel of a tensor."""
         if not isinstance(img, Tensor) or self.fill is None:
             return self.fill
@@ -183,7 +196,7 @@ class AutoAugment(_Drawn):
 
     def __init__(
         self, policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET,
-        interpolation: Any = InterpolationMode.NEAREST, fill: Any = None,
+        interpolation: InterpolationMode | int = InterpolationMode.NEAREST, fill: float | Sequence[float] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(interpolation, fill)
         if policy not in _POLICIES:
@@ -201,7 +214,7 @@ class AutoAugment(_Drawn):
         """Which policy, two probabilities, two signs."""
         return _drawn(transform_num), empty(2).uniform_(), randint(2, (2,))
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         which, chances, signs = self.get_params(len(self.policies))
         space, fill = self._augmentation_space(10, _size(img)), self._filling(img)
         for i, (name, p, strength) in enumerate(self.policies[which]):
@@ -235,7 +248,7 @@ class RandAugment(_Drawn):
 
     def __init__(
         self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
-        interpolation: Any = InterpolationMode.NEAREST, fill: Any = None,
+        interpolation: InterpolationMode | int = InterpolationMode.NEAREST, fill: float | Sequence[float] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(interpolation, fill)
         self.num_ops, self.magnitude, self.num_magnitude_bins = (
@@ -249,7 +262,7 @@ class RandAugment(_Drawn):
         found = _space(bins, 0.3, 150.0 / 331.0 * width, 150.0 / 331.0 * height, 30.0, 0.9, 4)
         return {"Identity": _nothing(), **found}
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         fill = self._filling(img)
         for _ in range(self.num_ops):
             space = self._augmentation_space(self.num_magnitude_bins, _size(img))
@@ -283,7 +296,7 @@ class TrivialAugmentWide(_Drawn):
     """
 
     def __init__(
-        self, num_magnitude_bins: int = 31, interpolation: Any = InterpolationMode.NEAREST, fill: Any = None
+        self, num_magnitude_bins: int = 31, interpolation: InterpolationMode | int = InterpolationMode.NEAREST, fill: float | Sequence[float] | None = None
     ) -> None:  # fmt: skip
         super().__init__(interpolation, fill)
         self.num_magnitude_bins = num_magnitude_bins
@@ -291,7 +304,7 @@ class TrivialAugmentWide(_Drawn):
     def _augmentation_space(self, bins: int) -> _Space:
         return {"Identity": _nothing(), **_space(bins, 0.99, 32.0, 32.0, 135.0, 0.99, 6)}
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         space, fill = self._augmentation_space(self.num_magnitude_bins), self._filling(img)
         name = list(space)[_drawn(len(space))]
         strengths, signed = space[name]
@@ -327,7 +340,7 @@ class AugMix(_Drawn):
 
     def __init__(
         self, severity: int = 3, mixture_width: int = 3, chain_depth: int = -1, alpha: float = 1.0, all_ops: bool = True,
-        interpolation: Any = InterpolationMode.BILINEAR, fill: Any = None,
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR, fill: float | Sequence[float] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(interpolation, fill)
         if not 1 <= severity <= self._LEVELS:
@@ -349,7 +362,7 @@ class AugMix(_Drawn):
 
         return _sample_dirichlet(params)
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         picture = img if isinstance(img, Tensor) else F.pil_to_tensor(img)
         fill = self._filling(picture)
         space = self._augmentation_space(self._LEVELS, _size(img))

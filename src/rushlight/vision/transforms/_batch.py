@@ -13,7 +13,7 @@ means "not for such images", and the images go one by one. A subclass that chang
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from ...base import dtypes
 from ...base.bounded import Bounded
 from ...data.batching import speaks_for
 from ...runtime.devices import backend_of_type, device_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ...base.protocols import Array
 
 # From an array of images and the random words (N, words) to an array of images. The array that
 # comes in belongs to the step, which may write into it.
@@ -65,7 +70,7 @@ def plan(transform: Any, stage: Stage) -> Step | None:
     return step
 
 
-def chain(transforms: Any, stage: Stage) -> Step | None:
+def chain(transforms: Iterable[Any], stage: Stage) -> Step | None:
     """One step for several transforms in a row."""
     steps = []
     for transform in transforms:
@@ -77,7 +82,7 @@ def chain(transforms: Any, stage: Stage) -> Step | None:
     if len(steps) == 1:
         return steps[0]
 
-    def run(x: Any, words: np.ndarray) -> Any:
+    def run(x: Array, words: np.ndarray) -> Any:
         start = 0
         for step in steps:
             x = step.run(x, words[:, start : start + step.words])
@@ -87,7 +92,7 @@ def chain(transforms: Any, stage: Stage) -> Step | None:
     return Step(run, stage, sum(step.words for step in steps))
 
 
-def xp_of(x: Any) -> Any:
+def xp_of(x: Array) -> Any:
     """The array module of an array."""
     return np if x.__class__ is np.ndarray else backend_of_type(x.__class__).xp
 
@@ -95,7 +100,7 @@ def xp_of(x: Any) -> Any:
 _copies: dict[tuple, Any] = Bounded(64)  # (shape, dtype, bytes, device) -> the constants there
 
 
-def beside(x: Any, constants: np.ndarray) -> Any:
+def beside(x: Array, constants: np.ndarray) -> Any:
     """A transform's few constants on x's device, where they are copied once."""
     if x.__class__ is np.ndarray:
         return constants
@@ -122,7 +127,7 @@ def flip_some(axis: int, p: float) -> Run:
         (..., slice(None, None, -1)) if axis == -1 else (..., slice(None, None, -1), slice(None))
     )
 
-    def run(x: Any, words: np.ndarray) -> Any:
+    def run(x: Array, words: np.ndarray) -> Any:
         which = chosen(words[:, 0], p)
         if which.size:
             places = xp_of(x).asarray(which)
@@ -132,7 +137,7 @@ def flip_some(axis: int, p: float) -> Run:
     return run
 
 
-def rim(stage: Stage, padding: Any, fill: Any, mode: str) -> Step | None:
+def rim(stage: Stage, padding: Any, fill: float | Sequence[float] | None, mode: str) -> Step | None:
     """Padding by (left, top, right, bottom)."""
     left, top, right, bottom = padding
     c, h, w = stage.shape
@@ -152,7 +157,7 @@ def rim(stage: Stage, padding: Any, fill: Any, mode: str) -> Step | None:
     if value is None:
         return None
 
-    def run(x: Any, words: np.ndarray) -> Any:
+    def run(x: Array, words: np.ndarray) -> Any:
         xp = xp_of(x)
         out = xp.empty((len(x), *after.shape), x.dtype)
         out[...] = beside(x, value)
@@ -185,7 +190,7 @@ def random_windows(stage: Stage, height: int, width: int) -> Step:
     c, h, w = stage.shape
     after = stage._replace(shape=(c, height, width))
 
-    def run(x: Any, words: np.ndarray) -> Any:
+    def run(x: Array, words: np.ndarray) -> Any:
         xp = xp_of(x)
         top = xp.asarray((words[:, 0] % np.uint32(h - height + 1)).astype(np.int64))
         left = xp.asarray((words[:, 1] % np.uint32(w - width + 1)).astype(np.int64))

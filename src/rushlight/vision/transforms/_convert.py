@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ...base.dtypes import get_default_dtype
 from ...core.tensor import Tensor
 from ...operators.create.from_data import from_numpy
 from .._pillow import is_pil_image, need
+
+if TYPE_CHECKING:
+    from .._pillow import PILImage
 
 # PIL modes whose pixels are not bytes.
 _WIDE_MODES = {
@@ -38,7 +41,7 @@ def pixels(pic: Any) -> np.ndarray:
     return a.reshape(pic.size[1], pic.size[0], len(pic.getbands()))
 
 
-def to_tensor(pic: Any) -> Tensor:
+def to_tensor(pic: PILImage | np.ndarray) -> Tensor:
     """A PIL image or an (H, W, C) array as a (C, H, W) tensor; bytes become floats of [0, 1].
 
     Args:
@@ -133,7 +136,7 @@ _DEFAULT_MODES = {2: ("LA", ["LA"]), 3: ("RGB", ["RGB", "YCbCr", "HSV"]),
 _GREY_MODES = {"uint8": "L", "int16": "I;16", "int32": "I", "float32": "F"}
 
 
-def to_pil_image(pic: Any, mode: str | None = None) -> Any:
+def to_pil_image(pic: Tensor | np.ndarray, mode: str | None = None) -> Any:
     """A (C, H, W) tensor or an (H, W, C) array as a PIL image; floats are taken to be of [0, 1].
 
     Args:
@@ -177,7 +180,7 @@ def _grey_image(image: Any, a: np.ndarray, mode: str | None) -> Any:
     return image.frombytes(expected, (a.shape[1], a.shape[0]), np.ascontiguousarray(raw).tobytes())
 
 
-def _as_rows(pic: Any, mode: str | None) -> np.ndarray:
+def _as_rows(pic: Tensor | np.ndarray, mode: str | None) -> np.ndarray:
     """A tensor's or an array's pixels as (H, W, C)."""
     if isinstance(pic, Tensor):
         if pic.ndim not in (2, 3):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...core.tensor import Tensor
@@ -11,6 +11,11 @@ from ...operators.create.filled import empty
 from ...operators.shape.join import cat
 from . import functional as F
 from ._modes import InterpolationMode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._pillow import Picture
 
 
 class ElasticTransform(Module):
@@ -30,9 +35,9 @@ class ElasticTransform(Module):
 
     def __init__(
         self,
-        alpha: Any = 50.0,
-        sigma: Any = 5.0,
-        interpolation: Any = InterpolationMode.BILINEAR,
+        alpha: float | Sequence[float] = 50.0,
+        sigma: float | Sequence[float] = 5.0,
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
         fill: Any = 0,
     ) -> None:
         super().__init__()
@@ -58,7 +63,7 @@ class ElasticTransform(Module):
             parts.append(drawn * strength / length)
         return cat(parts, 1).permute(0, 2, 3, 1).to(dtypes.float32)
 
-    def forward(self, tensor: Any) -> Any:
+    def forward(self, tensor: Picture) -> Any:
         _, height, width = F.get_dimensions(tensor)
         shifts = self.get_params(self.alpha, self.sigma, [height, width])
         return F.elastic_transform(tensor, shifts, self.interpolation, self.fill)
@@ -70,7 +75,7 @@ class ElasticTransform(Module):
         )
 
 
-def _two(value: Any, name: str) -> list[float]:
+def _two(value: float | Sequence[float], name: str) -> list[float]:
     if isinstance(value, (list, tuple)):
         if len(value) not in (1, 2):
             raise ValueError(f"{name} is a sequence its length should be 2. Got {len(value)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from ._batch import Stage, Step
 from ._convert import largest
 from ._functional_tensor import ltrb
 from ._modes import InterpolationMode, as_mode
+
+if TYPE_CHECKING:
+    from ...base.protocols import Array
+    from .._pillow import Picture
 
 
 class ToTensor:
@@ -52,7 +56,7 @@ def _scaled(stage: Stage, kind: np.dtype) -> Step:
     """Integers divided by the largest of them, in the float dtype `kind`."""
     top = kind.type(largest(from_np(stage.dtype)))
 
-    def run(x: Any, words: np.ndarray) -> Any:
+    def run(x: Array, words: np.ndarray) -> Any:
         out = x.astype(kind, order="C")
         out /= top
         return out
@@ -173,7 +177,7 @@ class Normalize(Module):
         if mean is None or std is None or (std == 0).any():
             return None  # the error is raised by the way one by one
 
-        def run(x: Any, words: np.ndarray) -> Any:
+        def run(x: Array, words: np.ndarray) -> Any:
             x -= _batch.beside(x, mean)
             x /= _batch.beside(x, std)
             return x
@@ -207,7 +211,7 @@ class Resize(Module):
     def __init__(
         self,
         size: int | Sequence[int],
-        interpolation: Any = InterpolationMode.BILINEAR,
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
         max_size: int | None = None,
         antialias: bool | None = True,
     ) -> None:
@@ -221,7 +225,7 @@ class Resize(Module):
         self.interpolation = as_mode(interpolation)
         self.antialias = antialias
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
 
     def __batched__(self, stage: Stage) -> Step | None:
@@ -248,11 +252,11 @@ class CenterCrop(Module):
         torch.Size([3, 8, 8])
     """
 
-    def __init__(self, size: Any) -> None:
+    def __init__(self, size: int | Sequence[int]) -> None:
         super().__init__()
         self.size = F.pair(size)
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         return F.center_crop(img, self.size)
 
     def __batched__(self, stage: Stage) -> Step | None:
@@ -283,14 +287,19 @@ class Pad(Module):
                  [0., 0., 0., 0.]]])
     """
 
-    def __init__(self, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
+    def __init__(
+        self,
+        padding: int | Sequence[int],
+        fill: float | Sequence[float] | None = 0,
+        padding_mode: str = "constant",
+    ) -> None:
         super().__init__()
         F.check_padding(padding, fill, padding_mode)
         self.padding = padding
         self.fill = fill
         self.padding_mode = padding_mode
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         return F.pad(img, self.padding, self.fill, self.padding_mode)
 
     def __batched__(self, stage: Stage) -> Step | None:
@@ -318,11 +327,11 @@ class FiveCrop(Module):
         [8, 8, 8, 8, 8]
     """
 
-    def __init__(self, size: Any) -> None:
+    def __init__(self, size: int | Sequence[int]) -> None:
         super().__init__()
         self.size = F.pair(size)
 
-    def forward(self, img: Any) -> tuple[Any, ...]:
+    def forward(self, img: Picture) -> tuple[Any, ...]:
         return F.five_crop(img, self.size)
 
     def __repr__(self) -> str:
@@ -345,12 +354,12 @@ class TenCrop(Module):
         10
     """
 
-    def __init__(self, size: Any, vertical_flip: bool = False) -> None:
+    def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
         super().__init__()
         self.size = F.pair(size)
         self.vertical_flip = vertical_flip
 
-    def forward(self, img: Any) -> tuple[Any, ...]:
+    def forward(self, img: Picture) -> tuple[Any, ...]:
         return F.ten_crop(img, self.size, self.vertical_flip)
 
     def __repr__(self) -> str:
@@ -373,7 +382,7 @@ class Grayscale(Module):
         super().__init__()
         self.num_output_channels = num_output_channels
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         return F.rgb_to_grayscale(img, num_output_channels=self.num_output_channels)
 
     def __repr__(self) -> str:

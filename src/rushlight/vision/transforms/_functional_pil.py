@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._pillow import need
 from ._functional_tensor import ltrb
 
+if TYPE_CHECKING:
+    from .._pillow import PILImage
 
-def dimensions(img: Any) -> list[int]:
+
+def dimensions(img: PILImage) -> list[int]:
     """[channels, height, width]."""
     return [len(img.getbands()), img.size[1], img.size[0]]
 
 
-def hflip(img: Any) -> Any:
+def hflip(img: PILImage) -> Any:
     return img.transpose(need().Transpose.FLIP_LEFT_RIGHT)
 
 
-def vflip(img: Any) -> Any:
+def vflip(img: PILImage) -> Any:
     return img.transpose(need().Transpose.FLIP_TOP_BOTTOM)
 
 
-def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
+def crop(img: PILImage, top: int, left: int, height: int, width: int) -> Any:
     return img.crop((left, top, left + width, top + height))
 
 
-def colour(fill: Any, img: Any, name: str = "fill") -> Any:
+def colour(fill: float | Sequence[float] | None, img: PILImage, name: str = "fill") -> Any:
     """A fill as Pillow wants it: one number per band, whole numbers for byte images."""
     bands = len(img.getbands())
     if fill is None:
@@ -47,7 +50,12 @@ def colour(fill: Any, img: Any, name: str = "fill") -> Any:
     return values[0] if bands == 1 else tuple(values)
 
 
-def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:
+def pad(
+    img: PILImage,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = 0,
+    padding_mode: str = "constant",
+) -> Any:
     """A rim around the image; negative padding cuts."""
     left, top, right, bottom = ltrb(padding)
     if padding_mode == "constant":
@@ -68,26 +76,37 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     return made
 
 
-def resize(img: Any, size: Sequence[int], number: int) -> Any:
+def resize(img: PILImage, size: Sequence[int], number: int) -> Any:
     """The image with `size` = (height, width); `number` is Pillow's for the interpolation."""
     return img.resize((size[1], size[0]), number)
 
 
-def rotate(img: Any, angle: float, number: int, expand: bool, center: Any, fill: Any) -> Any:
+def rotate(
+    img: Any,
+    angle: float,
+    number: int,
+    expand: bool,
+    center: Any,
+    fill: Any,
+) -> Any:
     return img.rotate(angle, number, expand, center, fillcolor=colour(fill, img))
 
 
-def affine(img: Any, matrix: Sequence[float], number: int, fill: Any) -> Any:
+def affine(
+    img: PILImage, matrix: Sequence[float], number: int, fill: float | Sequence[float] | None
+) -> Any:
     kind = need().Transform.AFFINE
     return img.transform(img.size, kind, matrix, number, fillcolor=colour(fill, img))
 
 
-def perspective(img: Any, coefficients: Sequence[float], number: int, fill: Any) -> Any:
+def perspective(
+    img: PILImage, coefficients: Sequence[float], number: int, fill: float | Sequence[float] | None
+) -> Any:
     kind = need().Transform.PERSPECTIVE
     return img.transform(img.size, kind, coefficients, number, fillcolor=colour(fill, img))
 
 
-def to_grayscale(img: Any, num_output_channels: int) -> Any:
+def to_grayscale(img: PILImage, num_output_channels: int) -> Any:
     grey = img.convert("L")
     if num_output_channels == 1:
         return grey
@@ -96,12 +115,12 @@ def to_grayscale(img: Any, num_output_channels: int) -> Any:
     raise ValueError("num_output_channels should be either 1 or 3")
 
 
-def enhance(img: Any, what: str, factor: float) -> Any:
+def enhance(img: PILImage, what: str, factor: float) -> Any:
     """Pillow's enhancer of that name: Brightness, Contrast, Color or Sharpness."""
     return getattr(need("ImageEnhance"), what)(img).enhance(factor)
 
 
-def adjust_hue(img: Any, factor: float) -> Any:
+def adjust_hue(img: PILImage, factor: float) -> Any:
     if not -0.5 <= factor <= 0.5:
         raise ValueError(f"hue_factor ({factor}) is not in [-0.5, 0.5].")
     if img.mode in ("L", "1", "I", "F"):
@@ -113,13 +132,13 @@ def adjust_hue(img: Any, factor: float) -> Any:
     return image.merge("HSV", (image.fromarray(turned), s, v)).convert(img.mode)
 
 
-def adjust_gamma(img: Any, gamma: float, gain: float) -> Any:
+def adjust_gamma(img: PILImage, gamma: float, gain: float) -> Any:
     if gamma < 0:
         raise ValueError("Gamma should be a non-negative real number")
     table = [int((255 + 1 - 1e-3) * gain * pow(k / 255.0, gamma)) for k in range(256)] * 3
     return img.convert("RGB").point(table).convert(img.mode)
 
 
-def operate(img: Any, what: str, *args: Any) -> Any:
+def operate(img: PILImage, what: str, *args: Any) -> Any:
     """Pillow's ImageOps of that name."""
     return getattr(need("ImageOps"), what)(img, *args)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...core.tensor import Tensor
@@ -13,8 +13,11 @@ from ...operators.create.from_data import tensor
 from ...operators.create.ranges import arange, linspace
 from ...operators.shape.join import cat, stack
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def check(img: Any) -> None:
+
+def check(img: object) -> None:
     """Refuse what is no tensor image."""
     if not (isinstance(img, Tensor) and img.ndim >= 2):
         raise TypeError("Tensor is not a torch image.")
@@ -52,7 +55,7 @@ def crop(img: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
     return inside
 
 
-def ltrb(padding: Any) -> list[int]:
+def ltrb(padding: int | Sequence[int]) -> list[int]:
     """Padding in any of its spellings as [left, top, right, bottom]."""
     if isinstance(padding, int):
         return [padding] * 4
@@ -64,7 +67,12 @@ def ltrb(padding: Any) -> list[int]:
     return sides
 
 
-def pad(img: Tensor, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Tensor:
+def pad(
+    img: Tensor,
+    padding: int | Sequence[int],
+    fill: Any = 0,
+    padding_mode: str = "constant",
+) -> Tensor:
     """A rim around the image; negative padding cuts."""
     check(img)
     left, top, right, bottom = ltrb(padding)
@@ -99,7 +107,7 @@ def _take(img: Tensor, dim: int, before: int, after: int) -> Tensor:
     return img.index_select(dim, tensor(places, device=img.device))
 
 
-def with_floats(img: Tensor, fn: Any, also: Sequence[Any] = ()) -> Tensor:
+def with_floats(img: Tensor, fn: Callable[..., Tensor], also: Sequence[Any] = ()) -> Tensor:
     """Apply `fn` to the image as a float batch (N, C, H, W); rounds back to integers."""
     shape, source = img.shape, img.dtype
     batch = img.reshape(-1, *([1] if img.ndim == 2 else []), *shape[-3:])
@@ -192,7 +200,9 @@ def _sampled(img: Tensor, grid: Tensor, mode: str, fill: Any) -> Tensor:
     return with_floats(img, look)
 
 
-def affine(img: Tensor, matrix: list[float], interpolation: str, fill: Any) -> Tensor:
+def affine(
+    img: Tensor, matrix: list[float], interpolation: str, fill: float | Sequence[float] | None
+) -> Tensor:
     """Every place (x, y) of the result, counted from the centre, shows the image at matrix @ (x, y, 1)."""
     check(img)
     _, h, w = dimensions(img)
@@ -219,7 +229,13 @@ def turned_size(matrix: list[float], w: int, h: int) -> tuple[int, int]:
     return high_x - low_x, high_y - low_y
 
 
-def rotate(img: Tensor, matrix: list[float], interpolation: str, expand: bool, fill: Any) -> Tensor:
+def rotate(
+    img: Tensor,
+    matrix: list[float],
+    interpolation: str,
+    expand: bool,
+    fill: float | Sequence[float] | None,
+) -> Tensor:
     """The turned image, in a box that fits when `expand`."""
     check(img)
     _, h, w = dimensions(img)
@@ -227,7 +243,9 @@ def rotate(img: Tensor, matrix: list[float], interpolation: str, expand: bool, f
     return _sampled(img, _affine_grid(matrix, w, h, ow, oh, img), interpolation, fill)
 
 
-def perspective(img: Tensor, c: list[float], interpolation: str, fill: Any) -> Tensor:
+def perspective(
+    img: Tensor, c: list[float], interpolation: str, fill: float | Sequence[float] | None
+) -> Tensor:
     """Place (x, y) shows the image at ((c0 x + c1 y + c2) / d, (c3 x + c4 y + c5) / d)."""
     check(img)
     _, h, w = dimensions(img)

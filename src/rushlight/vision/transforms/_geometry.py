@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from . import _functional_pil as F_pil
 from . import _functional_tensor as F_t
 from ._convert import pil_to_tensor, to_pil_image
 from ._modes import PIL_NUMBERS, InterpolationMode, as_mode
+
+if TYPE_CHECKING:
+    from .._pillow import Picture
 
 
 def inverse_affine_matrix(
@@ -45,7 +48,7 @@ def inverse_affine_matrix(
     return [inverse[0], inverse[1], x, inverse[2], inverse[3], y]
 
 
-def _mode_of(img: Any, interpolation: Any) -> InterpolationMode:
+def _mode_of(img: Picture, interpolation: InterpolationMode | int) -> InterpolationMode:
     """The interpolation as a mode, for an image that is checked to be one."""
     if not isinstance(img, Tensor) and not is_pil_image(img):
         raise TypeError(f"img should be PIL Image or Tensor Image. Got {type(img)}")
@@ -59,7 +62,7 @@ def _mode_of(img: Any, interpolation: Any) -> InterpolationMode:
     return mode
 
 
-def _from_centre(img: Tensor, center: Any) -> list[float]:
+def _from_centre(img: Tensor, center: Sequence[float] | None) -> list[float]:
     """A point counted from the top left corner, counted from the middle of the image."""
     if center is None:
         return [0.0, 0.0]
@@ -68,12 +71,12 @@ def _from_centre(img: Tensor, center: Any) -> list[float]:
 
 
 def rotate(
-    img: Any,
+    img: Picture,
     angle: float,
-    interpolation: Any = InterpolationMode.NEAREST,
+    interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
     expand: bool = False,
     center: Sequence[float] | None = None,
-    fill: Any = None,
+    fill: float | Sequence[float] | None = None,
 ) -> Any:
     """Turned counter-clockwise by `angle` degrees; the corners are `fill`.
 
@@ -105,13 +108,13 @@ def rotate(
 
 
 def affine(
-    img: Any,
+    img: Picture,
     angle: float,
     translate: Sequence[int],
     scale: float,
-    shear: Any,
-    interpolation: Any = InterpolationMode.NEAREST,
-    fill: Any = None,
+    shear: float | Sequence[float],
+    interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
+    fill: float | Sequence[float] | None = None,
     center: Sequence[float] | None = None,
 ) -> Any:
     """Turned clockwise, shifted by pixels, scaled and sheared, the centre kept in its place.
@@ -169,11 +172,11 @@ def perspective_coefficients(
 
 
 def perspective(
-    img: Any,
+    img: Picture,
     startpoints: Sequence[Sequence[int]],
     endpoints: Sequence[Sequence[int]],
-    interpolation: Any = InterpolationMode.BILINEAR,
-    fill: Any = None,
+    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+    fill: float | Sequence[float] | None = None,
 ) -> Any:
     """The image with its four `startpoints` moved to the `endpoints`.
 
@@ -197,10 +200,10 @@ def perspective(
 
 
 def elastic_transform(
-    img: Any,
+    img: Picture,
     displacement: Tensor,
-    interpolation: Any = InterpolationMode.BILINEAR,
-    fill: Any = None,
+    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+    fill: float | Sequence[float] | None = None,
 ) -> Any:
     """The image read at places that are moved.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
 
 
 class InterpolationMode(Enum):
@@ -37,7 +36,7 @@ PIL_NUMBERS = {
 _BY_NUMBER = {number: mode for mode, number in reversed(PIL_NUMBERS.items())}
 
 
-def as_mode(interpolation: Any) -> InterpolationMode:
+def as_mode(interpolation: InterpolationMode | int) -> InterpolationMode:
     """A mode, or Pillow's number for one, as a mode."""
     if isinstance(interpolation, InterpolationMode):
         return interpolation

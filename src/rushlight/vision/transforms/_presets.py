@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...base import dtypes
 from ...core.tensor import Tensor
 from ...nn import Module
 from . import functional as F
 from ._modes import InterpolationMode
+
+if TYPE_CHECKING:
+    from .._pillow import Picture
 
 __all__ = ["ImageClassification", "ObjectDetection", "SemanticSegmentation"]
 
@@ -34,7 +37,7 @@ class ImageClassification(Module):
         self.interpolation = interpolation
         self.antialias = antialias
 
-    def forward(self, img: Any) -> Tensor:
+    def forward(self, img: Picture) -> Tensor:
         img = F.resize(img, self.resize_size, self.interpolation, antialias=self.antialias)
         img = F.center_crop(img, self.crop_size)
         return F.normalize(_as_floats(img), mean=self.mean, std=self.std)
@@ -55,7 +58,7 @@ class ImageClassification(Module):
         )
 
 
-def _as_floats(img: Any) -> Tensor:
+def _as_floats(img: Picture) -> Tensor:
     """A picture as a tensor of numbers from 0 to 1."""
     tensor = img if isinstance(img, Tensor) else F.pil_to_tensor(img)
     return F.convert_image_dtype(tensor, dtypes.float32)
@@ -70,7 +73,7 @@ class ObjectDetection(Module):
         tensor(1.)
     """
 
-    def forward(self, img: Any) -> Tensor:
+    def forward(self, img: Picture) -> Tensor:
         return _as_floats(img)
 
     def __repr__(self) -> str:
@@ -116,7 +119,7 @@ class SemanticSegmentation(Module):
         self.interpolation = interpolation
         self.antialias = antialias
 
-    def forward(self, img: Any) -> Tensor:
+    def forward(self, img: Picture) -> Tensor:
         if self.resize_size is not None:
             img = F.resize(img, self.resize_size, self.interpolation, antialias=self.antialias)
         return F.normalize(_as_floats(img), mean=self.mean, std=self.std)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
 from ...nn import Module
 from ...operators.random.draws import randperm
 from . import functional as F
 from ._draw import rand, uniform
+
+if TYPE_CHECKING:
+    from .._pillow import Picture
 
 
 class ColorJitter(Module):
@@ -27,7 +30,11 @@ class ColorJitter(Module):
     """
 
     def __init__(
-        self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0
+        self,
+        brightness: float | Sequence[float] = 0,
+        contrast: float | Sequence[float] = 0,
+        saturation: float | Sequence[float] = 0,
+        hue: float | Sequence[float] = 0,
     ) -> None:
         super().__init__()
         self.brightness = self._range(brightness, "brightness")
@@ -60,7 +67,10 @@ class ColorJitter(Module):
 
     @staticmethod
     def get_params(
-        brightness: Any, contrast: Any, saturation: Any, hue: Any
+        brightness: Any,
+        contrast: Any,
+        saturation: Any,
+        hue: Any,
     ) -> tuple[Tensor, float | None, float | None, float | None, float | None]:
         """The order of the four changes, and their factors."""
         order = randperm(4)
@@ -68,7 +78,7 @@ class ColorJitter(Module):
         b, c, s, h = (None if r is None else float(uniform(r[0], r[1])) for r in ranges)
         return order, b, c, s, h
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         order, *factors = self.get_params(self.brightness, self.contrast, self.saturation, self.hue)
         changes = (F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_hue)
         for k in order.tolist():
@@ -99,7 +109,7 @@ class RandomGrayscale(Module):
         super().__init__()
         self.p = p
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         channels = F.get_dimensions(img)[0]
         if rand() < self.p:
             return F.rgb_to_grayscale(img, num_output_channels=channels)
@@ -123,7 +133,7 @@ class GaussianBlur(Module):
                  [1.0000, 1.0000]]])
     """
 
-    def __init__(self, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
+    def __init__(self, kernel_size: int | Sequence[int], sigma: Any = (0.1, 2.0)) -> None:
         super().__init__()
         self.kernel_size = F.pair(kernel_size)
         if any(k <= 0 or k % 2 == 0 for k in self.kernel_size):
@@ -161,10 +171,10 @@ class _Sometimes(Module):
         super().__init__()
         self.p = p
 
-    def change(self, img: Any) -> Any:
+    def change(self, img: Picture) -> Any:
         raise NotImplementedError
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         return self.change(img) if rand().item() < self.p else img
 
     def __repr__(self) -> str:
@@ -183,7 +193,7 @@ class RandomInvert(_Sometimes):
         tensor([[[1.0000, 0.7500]]])
     """
 
-    def change(self, img: Any) -> Any:
+    def change(self, img: Picture) -> Any:
         """The changed picture."""
         return F.invert(img)
 
@@ -200,7 +210,7 @@ class RandomAutocontrast(_Sometimes):
         tensor([[[0., 1.]]])
     """
 
-    def change(self, img: Any) -> Any:
+    def change(self, img: Picture) -> Any:
         """The changed picture."""
         return F.autocontrast(img)
 
@@ -220,7 +230,7 @@ class RandomEqualize(_Sometimes):
         torch.Size([3, 32, 32])
     """
 
-    def change(self, img: Any) -> Any:
+    def change(self, img: Picture) -> Any:
         """The changed picture."""
         return F.equalize(img)
 
@@ -242,7 +252,7 @@ class RandomPosterize(_Sometimes):
         super().__init__(p)
         self.bits = bits
 
-    def change(self, img: Any) -> Any:
+    def change(self, img: Picture) -> Any:
         """The changed picture."""
         return F.posterize(img, self.bits)
 
@@ -267,7 +277,7 @@ class RandomSolarize(_Sometimes):
         super().__init__(p)
         self.threshold = threshold
 
-    def change(self, img: Any) -> Any:
+    def change(self, img: Picture) -> Any:
         """The changed picture."""
         return F.solarize(img, self.threshold)
 
@@ -292,7 +302,7 @@ class RandomAdjustSharpness(_Sometimes):
         super().__init__(p)
         self.sharpness_factor = sharpness_factor
 
-    def change(self, img: Any) -> Any:
+    def change(self, img: Picture) -> Any:
         """The changed picture."""
         return F.adjust_sharpness(img, self.sharpness_factor)
 

@@ -6,7 +6,7 @@ import math
 import numbers
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
 from ...nn import Module
@@ -18,6 +18,12 @@ from ._batch import Stage, Step
 from ._draw import rand, uniform, whole
 from ._functional_tensor import ltrb
 from ._modes import InterpolationMode, as_mode
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...base.protocols import Array
+    from .._pillow import Picture
 
 
 def span(x: Any, name: str, sizes: tuple[int, ...] = (2,)) -> list[float]:
@@ -49,7 +55,7 @@ class RandomHorizontalFlip(Module):
         super().__init__()
         self.p = p
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         return F.hflip(img) if rand() < self.p else img
 
     def __batched__(self, stage: Stage) -> Step | None:
@@ -76,7 +82,7 @@ class RandomVerticalFlip(Module):
         super().__init__()
         self.p = p
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         return F.vflip(img) if rand() < self.p else img
 
     def __batched__(self, stage: Stage) -> Step | None:
@@ -107,10 +113,10 @@ class RandomCrop(Module):
 
     def __init__(
         self,
-        size: Any,
-        padding: Any = None,
+        size: int | Sequence[int],
+        padding: int | Sequence[int] | None = None,
         pad_if_needed: bool = False,
-        fill: Any = 0,
+        fill: float | Sequence[float] | None = 0,
         padding_mode: str = "constant",
     ) -> None:
         super().__init__()
@@ -121,7 +127,7 @@ class RandomCrop(Module):
         self.padding_mode = padding_mode
 
     @staticmethod
-    def get_params(img: Any, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
+    def get_params(img: Picture, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
         """Top, left, height and width of the window."""
         _, h, w = F.get_dimensions(img)
         th, tw = output_size
@@ -147,7 +153,7 @@ class RandomCrop(Module):
             rims.append([0, self.size[0] - height, 0, self.size[0] - height])
         return rims
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         for rim in self._rims(*F.get_dimensions(img)[1:]):
             img = F.pad(img, rim, self.fill, self.padding_mode)
         return F.crop(img, *self.get_params(img, self.size))
@@ -168,7 +174,7 @@ class RandomCrop(Module):
             steps.append(_batch.random_windows(stage, th, tw))
             stage = steps[-1].after
 
-        def run(x: Any, words: Any) -> Any:
+        def run(x: Array, words: np.ndarray) -> Any:
             for step in steps:
                 x = step.run(x, words)
             return x
@@ -197,10 +203,10 @@ class RandomResizedCrop(Module):
 
     def __init__(
         self,
-        size: Any,
+        size: int | Sequence[int],
         scale: Sequence[float] = (0.08, 1.0),
         ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0),
-        interpolation: Any = InterpolationMode.BILINEAR,
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
         antialias: bool | None = True,
     ) -> None:
         super().__init__()
@@ -218,7 +224,7 @@ class RandomResizedCrop(Module):
 
     @staticmethod
     def get_params(
-        img: Any, scale: Sequence[float], ratio: Sequence[float]
+        img: Picture, scale: Sequence[float], ratio: Sequence[float]
     ) -> tuple[int, int, int, int]:
         """Top, left, height and width of the window."""
         _, height, width = F.get_dimensions(img)
@@ -238,7 +244,7 @@ class RandomResizedCrop(Module):
             w = round(h * max(ratio))
         return (height - h) // 2, (width - w) // 2, h, w
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         window = self.get_params(img, self.scale, self.ratio)
         return F.resized_crop(img, *window, self.size, self.interpolation, antialias=self.antialias)
 
@@ -269,11 +275,11 @@ class RandomRotation(Module):
 
     def __init__(
         self,
-        degrees: Any,
-        interpolation: Any = InterpolationMode.NEAREST,
+        degrees: float | Sequence[float],
+        interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
         expand: bool = False,
         center: Sequence[float] | None = None,
-        fill: Any = 0,
+        fill: float | Sequence[float] | None = 0,
     ) -> None:
         super().__init__()
         self.degrees = span(degrees, "degrees")
@@ -291,7 +297,7 @@ class RandomRotation(Module):
         """The angle."""
         return float(uniform(float(degrees[0]), float(degrees[1])))
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         fill = _fill_for(img, self.fill)
         angle = self.get_params(self.degrees)
         return F.rotate(img, angle, self.interpolation, self.expand, self.center, fill)
@@ -304,7 +310,7 @@ class RandomRotation(Module):
         return f"{type(self).__name__}({said})"
 
 
-def _fill_for(img: Any, fill: Any) -> Any:
+def _fill_for(img: Picture, fill: Any) -> Any:
     """One number per channel for a tensor image."""
     if not isinstance(img, Tensor):
         return fill

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...nn import Module
 from ...operators.random.draws import randint
@@ -11,6 +11,9 @@ from . import functional as F
 from ._draw import rand, uniform
 from ._modes import InterpolationMode, as_mode
 from ._random_geometry import _fill_for, span
+
+if TYPE_CHECKING:
+    from .._pillow import Picture
 
 
 def _pair_of(x: Any, name: str) -> Any:
@@ -41,12 +44,12 @@ class RandomAffine(Module):
 
     def __init__(
         self,
-        degrees: Any,
+        degrees: float | Sequence[float],
         translate: Sequence[float] | None = None,
         scale: Sequence[float] | None = None,
-        shear: Any = None,
-        interpolation: Any = InterpolationMode.NEAREST,
-        fill: Any = 0,
+        shear: float | Sequence[float] | None = None,
+        interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
+        fill: float | Sequence[float] | None = 0,
         center: Sequence[float] | None = None,
     ) -> None:
         super().__init__()
@@ -89,7 +92,7 @@ class RandomAffine(Module):
                 shear_y = float(uniform(shears[2], shears[3]))
         return angle, shift, scale, (shear_x, shear_y)
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         fill = _fill_for(img, self.fill)
         _, height, width = F.get_dimensions(img)
         ranges = (self.degrees, self.translate, self.scale, self.shear)
@@ -129,8 +132,8 @@ class RandomPerspective(Module):
         self,
         distortion_scale: float = 0.5,
         p: float = 0.5,
-        interpolation: Any = InterpolationMode.BILINEAR,
-        fill: Any = 0,
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+        fill: float | Sequence[float] | None = 0,
     ) -> None:
         super().__init__()
         self.p = p
@@ -158,7 +161,7 @@ class RandomPerspective(Module):
         starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
         return starts, ends
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Picture) -> Any:
         fill = _fill_for(img, self.fill)
         if not rand() < self.p:
             return img

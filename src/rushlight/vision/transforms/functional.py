@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
 from ...operators.create.from_data import as_tensor
@@ -14,6 +14,11 @@ from . import _functional_tensor as F_t
 from ._convert import convert_image_dtype, pil_to_tensor, to_pil_image, to_tensor
 from ._geometry import affine, elastic_transform, perspective, rotate
 from ._modes import PIL_NUMBERS, InterpolationMode, as_mode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .._pillow import Picture
 
 __all__ = [
     "InterpolationMode", "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue",
@@ -28,7 +33,7 @@ __all__ = [
 _is_pil_image = _pillow.is_pil_image
 
 
-def _side(img: Any) -> Any:
+def _side(img: Picture) -> Any:
     """The module that works on this kind of image."""
     if isinstance(img, Tensor):
         return F_t
@@ -37,7 +42,7 @@ def _side(img: Any) -> Any:
     raise TypeError(f"img should be PIL Image or Tensor Image. Got {type(img)}")
 
 
-def get_dimensions(img: Any) -> list[int]:
+def get_dimensions(img: Picture) -> list[int]:
     """[channels, height, width] of an image.
 
     Args:
@@ -51,7 +56,7 @@ def get_dimensions(img: Any) -> list[int]:
     return _side(img).dimensions(img)
 
 
-def get_image_size(img: Any) -> list[int]:
+def get_image_size(img: Picture) -> list[int]:
     """[width, height] of an image.
 
     Args:
@@ -66,7 +71,7 @@ def get_image_size(img: Any) -> list[int]:
     return [width, height]
 
 
-def get_image_num_channels(img: Any) -> int:
+def get_image_num_channels(img: Picture) -> int:
     """The number of channels of an image.
 
     Args:
@@ -140,9 +145,9 @@ def _resized(height: int, width: int, size: Sequence[int], max_size: int | None)
 
 
 def resize(
-    img: Any,
+    img: Picture,
     size: int | Sequence[int],
-    interpolation: Any = InterpolationMode.BILINEAR,
+    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
@@ -183,7 +188,7 @@ def resize(
 _PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 
 
-def check_padding(padding: Any, fill: Any, padding_mode: Any) -> None:
+def check_padding(padding: object, fill: object, padding_mode: object) -> None:
     """Refuse a padding, a fill or a mode that is none.
 
     Args:
@@ -210,7 +215,12 @@ def check_padding(padding: Any, fill: Any, padding_mode: Any) -> None:
         raise ValueError("Padding mode should be either constant, edge, reflect or symmetric")
 
 
-def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:
+def pad(
+    img: Picture,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = 0,
+    padding_mode: str = "constant",
+) -> Any:
     """A rim around the image: one number, (left/right, top/bottom), or (left, top, right, bottom).
 
     Args:
@@ -230,7 +240,7 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     return _side(img).pad(img, padding, fill, padding_mode)
 
 
-def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
+def crop(img: Picture, top: int, left: int, height: int, width: int) -> Any:
     """A window of the image; what lies outside is black.
 
     Args:
@@ -247,7 +257,7 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
     return _side(img).crop(img, top, left, height, width)
 
 
-def pair(size: Any) -> tuple[int, int]:
+def pair(size: int | Sequence[int]) -> tuple[int, int]:
     """One number twice, or two numbers.
 
     Args:
@@ -289,7 +299,7 @@ def centre_window(height: int, width: int, th: int, tw: int) -> tuple[list[int],
     return rim, round((height - th) / 2.0), round((width - tw) / 2.0)
 
 
-def center_crop(img: Any, output_size: Any) -> Any:
+def center_crop(img: Picture, output_size: int | Sequence[int]) -> Any:
     """The middle of the image, with a black rim where the image is smaller.
 
     Args:
@@ -313,13 +323,13 @@ def center_crop(img: Any, output_size: Any) -> Any:
 
 
 def resized_crop(
-    img: Any,
+    img: Picture,
     top: int,
     left: int,
     height: int,
     width: int,
-    size: Any,
-    interpolation: Any = InterpolationMode.BILINEAR,
+    size: int | Sequence[int],
+    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
     """A window of the image, resized.
@@ -341,7 +351,7 @@ def resized_crop(
     return resize(window, size, interpolation, antialias=antialias)
 
 
-def hflip(img: Any) -> Any:
+def hflip(img: Picture) -> Any:
     """Left and right exchanged.
 
     Args:
@@ -355,7 +365,7 @@ def hflip(img: Any) -> Any:
     return _side(img).hflip(img)
 
 
-def vflip(img: Any) -> Any:
+def vflip(img: Picture) -> Any:
     """Top and bottom exchanged.
 
     Args:
@@ -370,7 +380,7 @@ def vflip(img: Any) -> Any:
     return _side(img).vflip(img)
 
 
-def five_crop(img: Any, size: Any) -> tuple[Any, ...]:
+def five_crop(img: Picture, size: int | Sequence[int]) -> tuple[Any, ...]:
     """Top left, top right, bottom left, bottom right and centre.
 
     Args:
@@ -396,7 +406,9 @@ def five_crop(img: Any, size: Any) -> tuple[Any, ...]:
     return (*crops, center_crop(img, [th, tw]))
 
 
-def ten_crop(img: Any, size: Any, vertical_flip: bool = False) -> tuple[Any, ...]:
+def ten_crop(
+    img: Picture, size: int | Sequence[int], vertical_flip: bool = False
+) -> tuple[Any, ...]:
     """The five crops of the image, then the five of its mirror image.
 
     Args:
@@ -488,7 +500,7 @@ def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
     return _colour.adjust_sharpness(img, sharpness_factor)
 
 
-def adjust_hue(img: Any, hue_factor: float) -> Any:
+def adjust_hue(img: Picture, hue_factor: float) -> Any:
     """Hues turned by a part of the circle in [-0.5, 0.5].
 
     Args:
@@ -506,7 +518,7 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
     return (F_pil if _side(img) is F_pil else _colour).adjust_hue(img, hue_factor)
 
 
-def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
+def adjust_gamma(img: Picture, gamma: float, gain: float = 1) -> Any:
     """gain * img ** gamma, with the image in [0, 1].
 
     Args:
@@ -559,13 +571,13 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     return F_pil.to_grayscale(img, num_output_channels)
 
 
-def _operation(pil_name: str, tensor_fn: Any, img: Any, *args: Any) -> Any:
+def _operation(pil_name: str, tensor_fn: Callable[..., Tensor], img: Any, *args: Any) -> Any:
     if _side(img) is F_pil:
         return F_pil.operate(img, pil_name, *args)
     return tensor_fn(img, *args)
 
 
-def invert(img: Any) -> Any:
+def invert(img: Picture) -> Any:
     """The negative.
 
     Args:
@@ -579,7 +591,7 @@ def invert(img: Any) -> Any:
     return _operation("invert", _colour.invert, img)
 
 
-def posterize(img: Any, bits: int) -> Any:
+def posterize(img: Picture, bits: int) -> Any:
     """Only the highest `bits` of every number kept.
 
     Args:
@@ -596,7 +608,7 @@ def posterize(img: Any, bits: int) -> Any:
     return _operation("posterize", _colour.posterize, img, bits)
 
 
-def solarize(img: Any, threshold: float) -> Any:
+def solarize(img: Picture, threshold: float) -> Any:
     """The negative of all that is at least as bright as `threshold`.
 
     Args:
@@ -611,7 +623,7 @@ def solarize(img: Any, threshold: float) -> Any:
     return _operation("solarize", _colour.solarize, img, threshold)
 
 
-def autocontrast(img: Any) -> Any:
+def autocontrast(img: Picture) -> Any:
     """Every channel stretched over the whole range.
 
     Args:
@@ -625,7 +637,7 @@ def autocontrast(img: Any) -> Any:
     return _operation("autocontrast", _colour.autocontrast, img)
 
 
-def equalize(img: Any) -> Any:
+def equalize(img: Picture) -> Any:
     """Every channel with an even histogram.
 
     Args:
@@ -645,7 +657,7 @@ def equalize(img: Any) -> Any:
 # -- the rest ------------------------------------------------------------------------------------
 
 
-def erase(img: Any, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Tensor:
+def erase(img: Picture, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Tensor:
     """A tensor image with the rectangle at (i, j) replaced by `v`.
 
     Args:
@@ -666,7 +678,7 @@ def erase(img: Any, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = F
     return F_t.erase(img, i, j, h, w, v, inplace=inplace)
 
 
-def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
+def gaussian_blur(img: Any, kernel_size: Any, sigma: float | Sequence[float] | None = None) -> Any:
     """Blurred with a Gaussian; sigma follows from the kernel's size unless given.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....base.trees import tree_flatten, tree_unflatten
 from ....core.tensor import Tensor
@@ -20,6 +20,13 @@ from . import functional as F
 from ._query import PICTURES, check_type
 from ._transform import Transform, fill_for, fills
 from .functional._tones import bound_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....base.device import device
+    from ..._pillow import Picture
+    from .._modes import InterpolationMode
 
 _Space = dict[str, tuple[Tensor, bool]]  # operation -> strengths, and whether the sign is drawn
 
@@ -39,7 +46,7 @@ _COLOURS = {
 _PLAIN = {"AutoContrast": F.autocontrast, "Equalize": F.equalize, "Invert": F.invert}
 
 
-def _moved(image: Any, name: str, strength: float, options: dict[str, Any]) -> Any:
+def _moved(image: Picture, name: str, strength: float, options: dict[str, Any]) -> Any:
     """A shear or a shift along x or y."""
     axis = 0 if name.endswith("X") else 1
     shear, shift = [0.0, 0.0], [0, 0]
@@ -54,13 +61,18 @@ def _moved(image: Any, name: str, strength: float, options: dict[str, Any]) -> A
 class _Drawing(Transform):
     """What all of these share: one picture of the sample is changed by operations that are drawn."""
 
-    def __init__(self, *, interpolation: Any = "nearest", fill: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        interpolation: InterpolationMode | str | int = "nearest",
+        fill: float | Sequence[float] | dict[Any, Any] | None = None,
+    ) -> None:
         super().__init__()
         self.interpolation = interpolation
         self.fill = fill
         self._fill = fills(fill)
 
-    def _first_space(self, bins: int, *size: Any) -> _Space:
+    def _first_space(self, bins: int, *size: int | Sequence[int]) -> _Space:
         """The operations of the first generation; thresholds are parts of the range here."""
         first: Any = self._v1_transform_cls
         return {
@@ -94,7 +106,7 @@ class _Drawing(Transform):
         flat_inputs[place] = self._augmented(flat_inputs[place])
         return tree_unflatten(flat_inputs, spec)
 
-    def _augmented(self, image: Any) -> Any:
+    def _augmented(self, image: Picture) -> Any:
         raise NotImplementedError
 
     def _strength(self, space: _Space, name: str, step: Any) -> float:
@@ -105,7 +117,7 @@ class _Drawing(Transform):
         much = float(strengths[step() if callable(step) else step].item())
         return -much if signed and _coin() <= 0.5 else much
 
-    def _applied(self, image: Any, name: str, strength: float) -> Any:
+    def _applied(self, image: Picture, name: str, strength: float) -> Any:
         """One operation on a picture."""
         options = {"interpolation": self.interpolation, "fill": fill_for(self._fill, image)}
         if name == "Identity":
@@ -143,14 +155,14 @@ class AutoAugment(_Drawing):
     def __init__(
         self,
         policy: v1.AutoAugmentPolicy = v1.AutoAugmentPolicy.IMAGENET,
-        interpolation: Any = "nearest",
-        fill: Any = None,
+        interpolation: InterpolationMode | str | int = "nearest",
+        fill: float | Sequence[float] | dict[Any, Any] | None = None,
     ) -> None:
         super().__init__(interpolation=interpolation, fill=fill)
         self.policy = policy
         self._policies = v1.AutoAugment(policy).policies  # which checks the policy, too
 
-    def _augmented(self, image: Any) -> Any:
+    def _augmented(self, image: Picture) -> Any:
         space = self._first_space(10, F.get_size(image))
         for name, p, step in self._policies[_drawn(len(self._policies))]:
             if _coin() <= p:
@@ -181,14 +193,14 @@ class RandAugment(_Drawing):
         num_ops: int = 2,
         magnitude: int = 9,
         num_magnitude_bins: int = 31,
-        interpolation: Any = "nearest",
-        fill: Any = None,
+        interpolation: InterpolationMode | str | int = "nearest",
+        fill: float | Sequence[float] | dict[Any, Any] | None = None,
     ) -> None:
         super().__init__(interpolation=interpolation, fill=fill)
         self.num_ops, self.magnitude = num_ops, magnitude
         self.num_magnitude_bins = num_magnitude_bins
 
-    def _augmented(self, image: Any) -> Any:
+    def _augmented(self, image: Picture) -> Any:
         bins, size = self.num_magnitude_bins, F.get_size(image)
         space = self._first_space(bins, size)
         for _ in range(self.num_ops):
@@ -214,12 +226,15 @@ class TrivialAugmentWide(_Drawing):
     _v1_transform_cls = v1.TrivialAugmentWide
 
     def __init__(
-        self, num_magnitude_bins: int = 31, interpolation: Any = "nearest", fill: Any = None
+        self,
+        num_magnitude_bins: int = 31,
+        interpolation: InterpolationMode | str | int = "nearest",
+        fill: float | Sequence[float] | dict[Any, Any] | None = None,
     ) -> None:
         super().__init__(interpolation=interpolation, fill=fill)
         self.num_magnitude_bins = num_magnitude_bins
 
-    def _augmented(self, image: Any) -> Any:
+    def _augmented(self, image: Picture) -> Any:
         bins = self.num_magnitude_bins
         space = self._first_space(bins)
         name = list(space)[_drawn(len(space))]
@@ -253,8 +268,8 @@ class AugMix(_Drawing):
         chain_depth: int = -1,
         alpha: float = 1.0,
         all_ops: bool = True,
-        interpolation: Any = "bilinear",
-        fill: Any = None,
+        interpolation: InterpolationMode | str | int = "bilinear",
+        fill: float | Sequence[float] | dict[Any, Any] | None = None,
     ) -> None:
         super().__init__(interpolation=interpolation, fill=fill)
         v1.AugMix(severity)  # which checks it
@@ -269,7 +284,7 @@ class AugMix(_Drawing):
             batch = self._applied(batch, name, much)
         return batch
 
-    def _shares(self, count: int, rows: int, device: Any) -> Tensor:
+    def _shares(self, count: int, rows: int, device: device) -> Tensor:
         return _sample_dirichlet(tensor([self.alpha] * count, device=device).expand(rows, -1))  # fmt: skip
 
     def _augmented(self, image: Any) -> Any:

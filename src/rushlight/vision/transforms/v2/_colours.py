@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....operators.create.filled import empty
 from ....operators.random.draws import randperm
@@ -11,6 +11,9 @@ from .._draw import rand, uniform
 from . import functional as F
 from ._query import query_chw
 from ._transform import Sometimes, Transform
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Grayscale(Transform):
@@ -98,7 +101,11 @@ class ColorJitter(Transform):
     _v1_transform_cls = _random_colour.ColorJitter
 
     def __init__(
-        self, brightness: Any = None, contrast: Any = None, saturation: Any = None, hue: Any = None
+        self,
+        brightness: float | Sequence[float] | None = None,
+        contrast: float | Sequence[float] | None = None,
+        saturation: float | Sequence[float] | None = None,
+        hue: float | Sequence[float] | None = None,
     ) -> None:
         super().__init__()
         self.brightness = self._limits(brightness, "brightness")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from .. import functional as v1
 from .._batch import Stage, Step
 from . import functional as F
 from ._transform import Transform
+
+if TYPE_CHECKING:
+    from ...tv_tensors._places import BoundingBoxFormat
 
 
 class PILToTensor(Transform):
@@ -147,7 +150,7 @@ class ConvertBoundingBoxFormat(Transform):
 
     _transformed_types = (BoundingBoxes,)
 
-    def __init__(self, format: Any) -> None:
+    def __init__(self, format: BoundingBoxFormat | str) -> None:
         super().__init__()
         self.format = format
 

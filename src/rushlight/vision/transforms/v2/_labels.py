@@ -21,10 +21,10 @@ class _Sanitizing(Transform):
     def _places(self, flat_inputs: list[Any]) -> Any:
         raise NotImplementedError
 
-    def _sound(self, places: Any) -> Tensor:
+    def _sound(self, places: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def _wrong_length(self, places: Any, label: Tensor) -> str:
+    def _wrong_length(self, places: Tensor, label: Tensor) -> str:
         raise NotImplementedError
 
     def forward(self, *inputs: Any) -> Any:
@@ -83,7 +83,7 @@ class SanitizeBoundingBoxes(_Sanitizing):
         plain = places.as_subclass(Tensor)
         return sound_boxes(plain, places.format, places.canvas_size, self.min_size, self.min_area)
 
-    def _wrong_length(self, places: Any, label: Tensor) -> str:
+    def _wrong_length(self, places: Tensor, label: Tensor) -> str:
         return (
             f"Number of boxes (shape={places.shape}) and must match the number of labels."
             f"Found labels with shape={label.shape})."
@@ -122,7 +122,7 @@ class SanitizeKeyPoints(_Sanitizing):
     def _sound(self, places: Any) -> Tensor:
         return sound_points(places.as_subclass(Tensor), places.canvas_size)
 
-    def _wrong_length(self, places: Any, label: Tensor) -> str:
+    def _wrong_length(self, places: Tensor, label: Tensor) -> str:
         return (
             f"Number of kepyoints (shape={places.shape}) must match the number of labels."
             f"Found labels with shape={label.shape})."

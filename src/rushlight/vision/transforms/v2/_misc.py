@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from .._draw import uniform
 from . import functional as F
 from ._query import has_any
 from ._transform import Transform, number_or_two, two_sizes
+
+if TYPE_CHECKING:
+    from ....base.dtypes import dtype
+    from ....base.protocols import Array
 
 
 class Identity(Transform):
@@ -184,7 +188,9 @@ class GaussianBlur(Transform):
 
     _v1_transform_cls = _random_colour.GaussianBlur
 
-    def __init__(self, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
+    def __init__(
+        self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)
+    ) -> None:
         super().__init__()
         self.kernel_size = two_sizes(kernel_size, "Kernel size should be a tuple/list of two integers")  # fmt: skip
         if any(k <= 0 or k % 2 == 0 for k in self.kernel_size):
@@ -230,7 +236,7 @@ class GaussianNoise(Transform):
         return self._call_kernel(F.gaussian_noise, inpt, mean=self.mean, sigma=self.sigma, clip=self.clip)  # fmt: skip
 
 
-def _in_dtype(stage: Stage, dtype: Any, scale: bool) -> Step | None:
+def _in_dtype(stage: Stage, dtype: dtype, scale: bool) -> Step | None:
     """Pictures of a batch in another dtype."""
     kind = dtype.np
     if stage.pil or stage.dtype == kind:
@@ -241,7 +247,7 @@ def _in_dtype(stage: Stage, dtype: Any, scale: bool) -> Step | None:
     if stage.dtype != np.uint8 or kind not in (np.float32, np.float64):
         return None
 
-    def run(x: Any, words: np.ndarray) -> Any:
+    def run(x: Array, words: np.ndarray) -> Any:
         out = x.astype(kind, order="C")
         out *= kind.type(1.0 / 255)  # multiplied, not divided, as a single picture is
         return out
@@ -265,7 +271,7 @@ class ToDtype(Transform):
 
     _transformed_types = (Tensor,)
 
-    def __init__(self, dtype: Any, scale: bool = False) -> None:
+    def __init__(self, dtype: dtype, scale: bool = False) -> None:
         super().__init__()
         if not isinstance(dtype, (dict, Dtype)):
             raise ValueError(f"dtype must be a dict or a torch.dtype, got {type(dtype)} instead")
@@ -317,7 +323,7 @@ class ConvertImageDtype(Transform):
 
     _v1_transform_cls = _fixed.ConvertImageDtype
 
-    def __init__(self, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, dtype: dtype = dtypes.float32) -> None:
         super().__init__()
         self.dtype = dtype
 

@@ -13,7 +13,7 @@ from .functional import get_dimensions, get_size, is_pure_tensor
 PICTURES = (is_pure_tensor, Image, is_pil_image, Video)
 
 
-def check_type(obj: Any, types_or_checks: Iterable[Any]) -> bool:
+def check_type(obj: object, types_or_checks: Iterable[Any]) -> bool:
     """Whether an object is of one of some classes, or passes one of some checks.
 
     Args:

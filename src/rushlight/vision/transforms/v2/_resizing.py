@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....operators.create.filled import empty
 from ....operators.create.from_data import tensor
@@ -17,6 +17,11 @@ from . import functional as F
 from ._query import query_size
 from ._transform import Transform, two_sizes
 from .functional._options import resized
+
+if TYPE_CHECKING:
+    from .._modes import InterpolationMode
+
+    pass
 
 
 class _Resizing(Transform):
@@ -52,7 +57,7 @@ class Resize(Transform):
     def __init__(
         self,
         size: int | Sequence[int] | None,
-        interpolation: Any = "bilinear",
+        interpolation: InterpolationMode | str | int = "bilinear",
         max_size: int | None = None,
         antialias: bool | None = True,
     ) -> None:
@@ -101,7 +106,7 @@ class RandomResize(_Resizing):
         self,
         min_size: int,
         max_size: int,
-        interpolation: Any = "bilinear",
+        interpolation: InterpolationMode | str | int = "bilinear",
         antialias: bool | None = True,
     ) -> None:
         super().__init__()
@@ -132,7 +137,7 @@ class RandomShortestSize(_Resizing):
         self,
         min_size: int | Sequence[int],
         max_size: int | None = None,
-        interpolation: Any = "bilinear",
+        interpolation: InterpolationMode | str | int = "bilinear",
         antialias: bool | None = True,
     ) -> None:
         super().__init__()
@@ -169,7 +174,7 @@ class ScaleJitter(_Resizing):
         self,
         target_size: tuple[int, int],
         scale_range: tuple[float, float] = (0.1, 2.0),
-        interpolation: Any = "bilinear",
+        interpolation: InterpolationMode | str | int = "bilinear",
         antialias: bool | None = True,
     ) -> None:
         super().__init__()
@@ -208,7 +213,7 @@ class RandomResizedCrop(Transform):
         size: int | Sequence[int],
         scale: Sequence[float] = (0.08, 1.0),
         ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0),
-        interpolation: Any = "bilinear",
+        interpolation: InterpolationMode | str | int = "bilinear",
         antialias: bool | None = True,
     ) -> None:
         super().__init__()

@@ -120,7 +120,7 @@ class Sometimes(Transform):
 # -- arguments that several transforms have -------------------------------------------------------
 
 
-def _check_fill(fill: Any) -> Any:
+def _check_fill(fill: object) -> Any:
     """A fill, its numbers as floats."""
     if fill is not None and not isinstance(fill, (numbers.Number, tuple, list)):
         raise TypeError(
@@ -129,19 +129,19 @@ def _check_fill(fill: Any) -> Any:
     return [float(v) for v in fill] if isinstance(fill, (tuple, list)) else fill
 
 
-def fills(fill: Any) -> dict[Any, Any]:
+def fills(fill: float | Sequence[float] | dict[Any, Any] | None) -> dict[Any, Any]:
     """Fills by the kind of input; a single one is for all of them."""
     if isinstance(fill, dict):
         return {kind: _check_fill(value) for kind, value in fill.items()}
     return {"others": _check_fill(fill)}
 
 
-def fill_for(known: dict[Any, Any], inpt: Any) -> Any:
+def fill_for(known: dict[Any, Any], inpt: object) -> Any:
     """The fill for an input."""
     return known.get(type(inpt), known.get("others"))
 
 
-def check_sequence(x: Any, name: str, sizes: tuple[int, ...] = (2,)) -> None:
+def check_sequence(x: object, name: str, sizes: tuple[int, ...] = (2,)) -> None:
     """Refuse what is not a sequence of one of these lengths."""
     said = " or ".join(map(str, sizes))
     if not isinstance(x, Sequence):
@@ -174,7 +174,7 @@ def two_sizes(size: Any, message: str = "Please provide only two dimensions (h, 
     return size
 
 
-def check_padding(padding: Any) -> None:
+def check_padding(padding: object) -> None:
     """Refuse a padding that is none."""
     parts = padding if isinstance(padding, (tuple, list)) else [padding]
     if len(parts) not in (1, 2, 4) or not all(isinstance(p, int) for p in parts):
@@ -183,7 +183,7 @@ def check_padding(padding: Any) -> None:
         )
 
 
-def check_padding_mode(padding_mode: Any) -> None:
+def check_padding_mode(padding_mode: object) -> None:
     """Refuse a padding mode that is none."""
     if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
         raise ValueError("Padding mode should be either constant, edge, reflect or symmetric")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....operators.create.filled import empty
 from ....operators.shape.join import cat
@@ -15,6 +15,11 @@ from .._random_geometry import span
 from . import functional as F
 from ._query import query_size
 from ._transform import Sometimes, Transform, check_sequence, fill_for, fills, number_or_two
+
+if TYPE_CHECKING:
+    from .._modes import InterpolationMode
+
+    pass
 
 
 class RandomHorizontalFlip(Sometimes):
@@ -83,11 +88,11 @@ class RandomRotation(Transform):
 
     def __init__(
         self,
-        degrees: Any,
-        interpolation: Any = "nearest",
+        degrees: float | Sequence[float],
+        interpolation: InterpolationMode | str | int = "nearest",
         expand: bool = False,
         center: Sequence[float] | None = None,
-        fill: Any = 0,
+        fill: float | Sequence[float] | dict[Any, Any] | None = 0,
     ) -> None:
         super().__init__()
         self.degrees = span(degrees, "degrees")
@@ -133,12 +138,12 @@ class RandomAffine(Transform):
 
     def __init__(
         self,
-        degrees: Any,
+        degrees: float | Sequence[float],
         translate: Sequence[float] | None = None,
         scale: Sequence[float] | None = None,
-        shear: Any = None,
-        interpolation: Any = "nearest",
-        fill: Any = 0,
+        shear: float | Sequence[float] | None = None,
+        interpolation: InterpolationMode | str | int = "nearest",
+        fill: float | Sequence[float] | dict[Any, Any] | None = 0,
         center: Sequence[float] | None = None,
     ) -> None:
         super().__init__()
@@ -193,8 +198,8 @@ class RandomPerspective(Sometimes):
         self,
         distortion_scale: float = 0.5,
         p: float = 0.5,
-        interpolation: Any = "bilinear",
-        fill: Any = 0,
+        interpolation: InterpolationMode | str | int = "bilinear",
+        fill: float | Sequence[float] | dict[Any, Any] | None = 0,
     ) -> None:
         super().__init__(p=p)
         if not 0 <= distortion_scale <= 1:
@@ -237,10 +242,10 @@ class ElasticTransform(Transform):
 
     def __init__(
         self,
-        alpha: Any = 50.0,
-        sigma: Any = 5.0,
-        interpolation: Any = "bilinear",
-        fill: Any = 0,
+        alpha: float | Sequence[float] = 50.0,
+        sigma: float | Sequence[float] = 5.0,
+        interpolation: InterpolationMode | str | int = "bilinear",
+        fill: float | Sequence[float] | dict[Any, Any] | None = 0,
     ) -> None:
         super().__init__()
         self.alpha, self.sigma = number_or_two(alpha, "alpha"), number_or_two(sigma, "sigma")

@@ -57,7 +57,7 @@ class CenterCrop(Transform):
         return _fixed.CenterCrop(self.size).__batched__(stage)
 
 
-def warn_of_passing(transform: Transform, inpt: Any) -> None:
+def warn_of_passing(transform: Transform, inpt: object) -> None:
     """Say that a transform does nothing to boxes, points and masks."""
     if isinstance(inpt, (BoundingBoxes, KeyPoints, Mask)):
         warnings.warn(
@@ -152,7 +152,12 @@ class Pad(Transform):
 
     _v1_transform_cls = _fixed.Pad
 
-    def __init__(self, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
+    def __init__(
+        self,
+        padding: int | Sequence[int],
+        fill: float | Sequence[float] | dict[Any, Any] | None = 0,
+        padding_mode: str = "constant",
+    ) -> None:
         super().__init__()
         check_padding(padding)
         check_padding_mode(padding_mode)
@@ -187,7 +192,10 @@ class RandomZoomOut(Sometimes):
     """
 
     def __init__(
-        self, fill: Any = 0, side_range: Sequence[float] = (1.0, 4.0), p: float = 0.5
+        self,
+        fill: float | Sequence[float] | dict[Any, Any] | None = 0,
+        side_range: Sequence[float] = (1.0, 4.0),
+        p: float = 0.5,
     ) -> None:
         super().__init__(p=p)
         self.fill = fill
@@ -236,9 +244,9 @@ class RandomCrop(Transform):
     def __init__(
         self,
         size: int | Sequence[int],
-        padding: Any = None,
+        padding: int | Sequence[int] | None = None,
         pad_if_needed: bool = False,
-        fill: Any = 0,
+        fill: float | Sequence[float] | dict[Any, Any] | None = 0,
         padding_mode: str = "constant",
     ) -> None:
         super().__init__()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .....base import dtypes
 from .....core.tensor import Tensor
@@ -12,10 +12,13 @@ from ....ops._box_formats import from_first_corner, to_first_corner
 from ....tv_tensors import BoundingBoxes, BoundingBoxFormat, is_rotated_bounding_format
 from ._registry import is_pure_tensor
 
+if TYPE_CHECKING:
+    pass
+
 Format = BoundingBoxFormat
 
 
-def as_format(fmt: Any) -> Any:
+def as_format(fmt: BoundingBoxFormat | str) -> Any:
     """A format by its name, or as it is."""
     return BoundingBoxFormat[fmt.upper()] if isinstance(fmt, str) else fmt
 
@@ -62,7 +65,10 @@ def converted(boxes: Tensor, old: Format, new: Format, inplace: bool = False) ->
 
 
 def convert_bounding_box_format(
-    inpt: Any, old_format: Any = None, new_format: Any = None, inplace: bool = False
+    inpt: Any,
+    old_format: Any = None,
+    new_format: Any = None,
+    inplace: bool = False,
 ) -> Any:
     """Boxes in another format.
 

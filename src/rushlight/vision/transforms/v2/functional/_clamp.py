@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .....base import dtypes
 from .....core.tensor import Tensor
@@ -12,6 +12,9 @@ from .... import tv_tensors
 from ....tv_tensors import BoundingBoxes, KeyPoints, is_rotated_bounding_format
 from ._boxes import Format, as_format, converted
 from ._registry import is_pure_tensor
+
+if TYPE_CHECKING:
+    from ....tv_tensors._places import BoundingBoxFormat
 
 Size = tuple[int, int]  # height, width
 
@@ -117,7 +120,7 @@ def _clamp_turned(boxes: Tensor, fmt: Format, canvas: Size, mode: str) -> Tensor
     return converted(out, Format.XYXYXYXY, fmt).reshape(boxes.shape)
 
 
-def clamped(boxes: Tensor, fmt: Any, canvas: Size, mode: str | None) -> Tensor:
+def clamped(boxes: Tensor, fmt: BoundingBoxFormat | str, canvas: Size, mode: str | None) -> Tensor:
     """The boxes of a plain tensor cut to the picture."""
     if mode is None:
         return boxes.clone()
@@ -128,8 +131,8 @@ def clamped(boxes: Tensor, fmt: Any, canvas: Size, mode: str | None) -> Tensor:
 
 
 def clamp_bounding_boxes(
-    inpt: Any,
-    format: Any = None,
+    inpt: Tensor,
+    format: BoundingBoxFormat | str | None = None,
     canvas_size: Size | None = None,
     clamping_mode: str | None = "auto",
 ) -> Any:
@@ -178,7 +181,7 @@ def _clamp_points(points: Tensor, canvas: Size) -> Tensor:
     return stack([x.clamp(0, canvas[1] - 1), y.clamp(0, canvas[0] - 1)], -1).to(points.dtype)
 
 
-def clamp_keypoints(inpt: Any, canvas_size: Size | None = None) -> Any:
+def clamp_keypoints(inpt: Tensor, canvas_size: Size | None = None) -> Any:
     """Points moved to the nearest pixel of the picture.
 
     Args:

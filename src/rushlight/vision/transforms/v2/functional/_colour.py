@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....tv_tensors import Image
 from ... import functional as v1
 from . import _tones as tones
 from ._registry import call, serve
 
+if TYPE_CHECKING:
+    from ...._pillow import Picture, PILImage
 
-def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
+
+def rgb_to_grayscale(inpt: Picture, num_output_channels: int = 1) -> Any:
     """As `vision.transforms.functional.rgb_to_grayscale`, for pictures of `tv_tensors`, too."""
     return call(rgb_to_grayscale, inpt, num_output_channels=num_output_channels)
 
 
-def _grey_pil(image: Any, num_output_channels: int = 1) -> Any:
+def _grey_pil(image: PILImage, num_output_channels: int = 1) -> Any:
     if num_output_channels not in (1, 3):
         raise ValueError(f"num_output_channels must be 1 or 3, got {num_output_channels}.")
     return v1.to_grayscale(image, num_output_channels)
 
 
-def grayscale_to_rgb(inpt: Any) -> Any:
+def grayscale_to_rgb(inpt: Picture) -> Any:
     """A grey picture in three channels; one in colour as it is.
 
     Args:
@@ -36,62 +39,62 @@ def grayscale_to_rgb(inpt: Any) -> Any:
     return call(grayscale_to_rgb, inpt)
 
 
-def adjust_brightness(inpt: Any, brightness_factor: float) -> Any:
+def adjust_brightness(inpt: Picture, brightness_factor: float) -> Any:
     """As `vision.transforms.functional.adjust_brightness`, for pictures and videos of `tv_tensors`, too."""
     return call(adjust_brightness, inpt, brightness_factor=brightness_factor)
 
 
-def adjust_saturation(inpt: Any, saturation_factor: float) -> Any:
+def adjust_saturation(inpt: Picture, saturation_factor: float) -> Any:
     """As `vision.transforms.functional.adjust_saturation`, for pictures and videos of `tv_tensors`, too."""
     return call(adjust_saturation, inpt, saturation_factor=saturation_factor)
 
 
-def adjust_contrast(inpt: Any, contrast_factor: float) -> Any:
+def adjust_contrast(inpt: Picture, contrast_factor: float) -> Any:
     """As `vision.transforms.functional.adjust_contrast`, for pictures and videos of `tv_tensors`, too."""
     return call(adjust_contrast, inpt, contrast_factor=contrast_factor)
 
 
-def adjust_sharpness(inpt: Any, sharpness_factor: float) -> Any:
+def adjust_sharpness(inpt: Picture, sharpness_factor: float) -> Any:
     """As `vision.transforms.functional.adjust_sharpness`, for pictures and videos of `tv_tensors`, too."""
     return call(adjust_sharpness, inpt, sharpness_factor=sharpness_factor)
 
 
-def adjust_hue(inpt: Any, hue_factor: float) -> Any:
+def adjust_hue(inpt: Picture, hue_factor: float) -> Any:
     """As `vision.transforms.functional.adjust_hue`, for pictures and videos of `tv_tensors`, too."""
     return call(adjust_hue, inpt, hue_factor=hue_factor)
 
 
-def adjust_gamma(inpt: Any, gamma: float, gain: float = 1) -> Any:
+def adjust_gamma(inpt: Picture, gamma: float, gain: float = 1) -> Any:
     """As `vision.transforms.functional.adjust_gamma`, for pictures and videos of `tv_tensors`, too."""
     return call(adjust_gamma, inpt, gamma=gamma, gain=gain)
 
 
-def posterize(inpt: Any, bits: int) -> Any:
+def posterize(inpt: Picture, bits: int) -> Any:
     """As `vision.transforms.functional.posterize`, for every dtype, and pictures and videos of `tv_tensors`."""
     return call(posterize, inpt, bits=bits)
 
 
-def solarize(inpt: Any, threshold: float) -> Any:
+def solarize(inpt: Picture, threshold: float) -> Any:
     """As `vision.transforms.functional.solarize`, for pictures and videos of `tv_tensors`, too."""
     return call(solarize, inpt, threshold=threshold)
 
 
-def autocontrast(inpt: Any) -> Any:
+def autocontrast(inpt: Picture) -> Any:
     """As `vision.transforms.functional.autocontrast`, for pictures and videos of `tv_tensors`, too."""
     return call(autocontrast, inpt)
 
 
-def equalize(inpt: Any) -> Any:
+def equalize(inpt: Picture) -> Any:
     """As `vision.transforms.functional.equalize`, for every dtype, and pictures and videos of `tv_tensors`."""
     return call(equalize, inpt)
 
 
-def invert(inpt: Any) -> Any:
+def invert(inpt: Picture) -> Any:
     """As `vision.transforms.functional.invert`, for pictures and videos of `tv_tensors`, too."""
     return call(invert, inpt)
 
 
-def permute_channels(inpt: Any, permutation: Sequence[int]) -> Any:
+def permute_channels(inpt: Picture, permutation: Sequence[int]) -> Any:
     """The channels in another order: channel i of the result is channel permutation[i] of the picture.
 
     Args:
@@ -109,11 +112,11 @@ def permute_channels(inpt: Any, permutation: Sequence[int]) -> Any:
     return call(permute_channels, inpt, permutation=permutation)
 
 
-def _permute_pil(image: Any, permutation: Sequence[int]) -> Any:
+def _permute_pil(image: PILImage, permutation: Sequence[int]) -> Any:
     return v1.to_pil_image(tones.permute_channels_image(v1.pil_to_tensor(image), permutation))
 
 
-def _rgb_pil(image: Any) -> Any:
+def _rgb_pil(image: PILImage) -> Any:
     return image.convert("RGB")
 
 

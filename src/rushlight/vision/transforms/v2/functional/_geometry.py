@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import functional as v1
 from ..._functional_pil import affine as pil_affine
@@ -16,23 +16,27 @@ from . import _warps as warps
 from ._options import Affine, eight, mode_of, resized
 from ._registry import call, serve
 
+if TYPE_CHECKING:
+    from .....core.tensor import Tensor
+    from ...._pillow import Picture, PILImage
+
 BILINEAR, NEAREST = InterpolationMode.BILINEAR, InterpolationMode.NEAREST
 
 
-def horizontal_flip(inpt: Any) -> Any:
+def horizontal_flip(inpt: Picture) -> Any:
     """As `vision.transforms.functional.hflip`, for every kind of `tv_tensors`."""
     return call(horizontal_flip, inpt)
 
 
-def vertical_flip(inpt: Any) -> Any:
+def vertical_flip(inpt: Picture) -> Any:
     """As `vision.transforms.functional.vflip`, for every kind of `tv_tensors`."""
     return call(vertical_flip, inpt)
 
 
 def resize(
-    inpt: Any,
-    size: Any,
-    interpolation: Any = BILINEAR,
+    inpt: Picture,
+    size: int | Sequence[int] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
@@ -48,9 +52,9 @@ def _warn_of_antialias(antialias: bool | None) -> None:
 
 
 def _resize_pil(
-    image: Any,
-    size: Any,
-    interpolation: Any = BILINEAR,
+    image: PILImage,
+    size: int | Sequence[int] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
@@ -60,13 +64,13 @@ def _resize_pil(
 
 
 def affine(
-    inpt: Any,
+    inpt: Picture,
     angle: float,
     translate: Sequence[float],
     scale: float,
-    shear: Any,
-    interpolation: Any = NEAREST,
-    fill: Any = None,
+    shear: Sequence[float],
+    interpolation: InterpolationMode | str | int = NEAREST,
+    fill: float | Sequence[float] | None = None,
     center: Sequence[float] | None = None,
 ) -> Any:
     """As `vision.transforms.functional.affine`, for every kind of `tv_tensors`."""
@@ -77,13 +81,13 @@ def affine(
 
 
 def _affine_pil(
-    image: Any,
+    image: PILImage,
     angle: float,
     translate: Sequence[float],
     scale: float,
-    shear: Any,
-    interpolation: Any = NEAREST,
-    fill: Any = None,
+    shear: Sequence[float],
+    interpolation: InterpolationMode | str | int = NEAREST,
+    fill: float | Sequence[float] | None = None,
     center: Sequence[float] | None = None,
 ) -> Any:
     change = Affine(angle, translate, scale, shear, center)
@@ -92,44 +96,49 @@ def _affine_pil(
 
 
 def rotate(
-    inpt: Any,
+    inpt: Picture,
     angle: float,
-    interpolation: Any = NEAREST,
+    interpolation: InterpolationMode | str | int = NEAREST,
     expand: bool = False,
     center: Sequence[float] | None = None,
-    fill: Any = None,
+    fill: float | Sequence[float] | None = None,
 ) -> Any:
     """As `vision.transforms.functional.rotate`, for every kind of `tv_tensors`."""
     return call(rotate, inpt, angle=angle, interpolation=interpolation, expand=expand, center=center, fill=fill)  # fmt: skip
 
 
 def _rotate_pil(
-    image: Any,
+    image: PILImage,
     angle: float,
-    interpolation: Any = NEAREST,
+    interpolation: InterpolationMode | str | int = NEAREST,
     expand: bool = False,
     center: Sequence[float] | None = None,
-    fill: Any = None,
+    fill: float | Sequence[float] | None = None,
 ) -> Any:
     return v1.rotate(image, angle, mode_of(interpolation), expand, center, fill)
 
 
-def pad(inpt: Any, padding: Any, fill: Any = None, padding_mode: str = "constant") -> Any:
+def pad(
+    inpt: Picture,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = None,
+    padding_mode: str = "constant",
+) -> Any:
     """As `vision.transforms.functional.pad`, for every kind of `tv_tensors`."""
     return call(pad, inpt, padding=padding, fill=fill, padding_mode=padding_mode)
 
 
-def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
+def crop(inpt: Picture, top: int, left: int, height: int, width: int) -> Any:
     """As `vision.transforms.functional.crop`, for every kind of `tv_tensors`."""
     return call(crop, inpt, top=top, left=left, height=height, width=width)
 
 
 def perspective(
-    inpt: Any,
-    startpoints: Any,
-    endpoints: Any,
-    interpolation: Any = BILINEAR,
-    fill: Any = None,
+    inpt: Picture,
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    fill: float | Sequence[float] | None = None,
     coefficients: Sequence[float] | None = None,
 ) -> Any:
     """As `vision.transforms.functional.perspective`, for every kind of `tv_tensors`.
@@ -143,42 +152,50 @@ def perspective(
 
 
 def _perspective_pil(
-    image: Any,
-    startpoints: Any,
-    endpoints: Any,
-    interpolation: Any = BILINEAR,
-    fill: Any = None,
+    image: PILImage,
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    fill: float | Sequence[float] | None = None,
     coefficients: Sequence[float] | None = None,
 ) -> Any:
     numbers = eight(startpoints, endpoints, coefficients)
     return pil_perspective(image, numbers, PIL_NUMBERS[mode_of(interpolation)], fill)
 
 
-def elastic(inpt: Any, displacement: Any, interpolation: Any = BILINEAR, fill: Any = None) -> Any:
+def elastic(
+    inpt: Picture,
+    displacement: Tensor,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    fill: float | Sequence[float] | None = None,
+) -> Any:
     """As `vision.transforms.functional.elastic_transform`, for every kind of `tv_tensors`."""
     return call(elastic, inpt, displacement=displacement, interpolation=interpolation, fill=fill)
 
 
 def _elastic_pil(
-    image: Any, displacement: Any, interpolation: Any = BILINEAR, fill: Any = None
+    image: PILImage,
+    displacement: Tensor,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    fill: float | Sequence[float] | None = None,
 ) -> Any:
     moved = pixels.elastic_image(v1.pil_to_tensor(image), displacement, interpolation, fill)
     return v1.to_pil_image(moved, mode=image.mode)
 
 
-def center_crop(inpt: Any, output_size: Any) -> Any:
+def center_crop(inpt: Picture, output_size: int | Sequence[int]) -> Any:
     """As `vision.transforms.functional.center_crop`, for every kind of `tv_tensors`."""
     return call(center_crop, inpt, output_size=output_size)
 
 
 def resized_crop(
-    inpt: Any,
+    inpt: Picture,
     top: int,
     left: int,
     height: int,
     width: int,
-    size: Any,
-    interpolation: Any = BILINEAR,
+    size: int | Sequence[int],
+    interpolation: InterpolationMode | str | int = BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
     """As `vision.transforms.functional.resized_crop`, for every kind of `tv_tensors`."""
@@ -189,25 +206,27 @@ def resized_crop(
 
 
 def _resized_crop_pil(
-    image: Any,
+    image: PILImage,
     top: int,
     left: int,
     height: int,
     width: int,
-    size: Any,
-    interpolation: Any = BILINEAR,
+    size: int | Sequence[int],
+    interpolation: InterpolationMode | str | int = BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
     _warn_of_antialias(antialias)
     return _resize_pil(v1.crop(image, top, left, height, width), size, interpolation)
 
 
-def five_crop(inpt: Any, size: Any) -> tuple[Any, ...]:
+def five_crop(inpt: Picture, size: int | Sequence[int]) -> tuple[Any, ...]:
     """As `vision.transforms.functional.five_crop`, for pictures and videos of `tv_tensors`, too."""
     return call(five_crop, inpt, size=size)
 
 
-def ten_crop(inpt: Any, size: Any, vertical_flip: bool = False) -> tuple[Any, ...]:
+def ten_crop(
+    inpt: Picture, size: int | Sequence[int], vertical_flip: bool = False
+) -> tuple[Any, ...]:
     """As `vision.transforms.functional.ten_crop`, for pictures and videos of `tv_tensors`, too."""
     return call(ten_crop, inpt, size=size, vertical_flip=vertical_flip)
 

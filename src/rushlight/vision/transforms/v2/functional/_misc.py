@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,13 +25,21 @@ from ..._convert import pil_to_tensor, to_pil_image
 from ._registry import call, serve
 from ._tones import to_dtype_image
 
+if TYPE_CHECKING:
+    from .....base.dtypes import dtype
+    from ...._pillow import Picture, PILImage
 
-def normalize(inpt: Any, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Any:
+
+def normalize(
+    inpt: Picture, mean: Sequence[float], std: Sequence[float], inplace: bool = False
+) -> Any:
     """As `vision.transforms.functional.normalize`, for pictures and videos of `tv_tensors`, too."""
     return call(normalize, inpt, mean=mean, std=std, inplace=inplace)
 
 
-def normalize_image(image: Tensor, mean: Any, std: Any, inplace: bool = False) -> Tensor:
+def normalize_image(
+    image: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False
+) -> Tensor:
     """As `normalize`, for tensor pictures: (image - mean) / std, channel by channel."""
     if not image.is_floating_point():
         raise TypeError(f"Input tensor should be a float tensor. Got {image.dtype}.")
@@ -47,12 +55,16 @@ def normalize_image(image: Tensor, mean: Any, std: Any, inplace: bool = False) -
     return (image.sub_(centre) if inplace else image.sub(centre)).div_(spread)
 
 
-def gaussian_blur(inpt: Any, kernel_size: Any, sigma: Any = None) -> Any:
+def gaussian_blur(
+    inpt: Picture, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
+) -> Any:
     """As `vision.transforms.functional.gaussian_blur`, for pictures and videos of `tv_tensors`, too."""
     return call(gaussian_blur, inpt, kernel_size=kernel_size, sigma=sigma)
 
 
-def _kernel_and_spread(kernel_size: Any, sigma: Any) -> tuple[list[int], list[float]]:
+def _kernel_and_spread(
+    kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None
+) -> tuple[list[int], list[float]]:
     kernel = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
     if len(kernel) != 2:
         raise ValueError(f"If kernel_size is a sequence its length should be 2. Got {len(kernel)}")
@@ -80,7 +92,9 @@ def _bell(size: int, sigma: float, like: Tensor) -> Tensor:
     return ((x / sigma).pow(2) * -0.5).softmax(0)
 
 
-def gaussian_blur_image(image: Tensor, kernel_size: Any, sigma: Any = None) -> Tensor:
+def gaussian_blur_image(
+    image: Tensor, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
+) -> Tensor:
     """As `gaussian_blur`, for tensor pictures: the picture blurred with a Gaussian; its edges are mirrored."""
     (wide, high), (sx, sy) = _kernel_and_spread(kernel_size, sigma)
     if image.numel() == 0:
@@ -96,12 +110,14 @@ def gaussian_blur_image(image: Tensor, kernel_size: Any, sigma: Any = None) -> T
     return out if image.is_floating_point() else out.round().to(image.dtype)
 
 
-def _blur_pil(image: Any, kernel_size: Any, sigma: Any = None) -> Any:
+def _blur_pil(
+    image: PILImage, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
+) -> Any:
     blurred = gaussian_blur_image(pil_to_tensor(image), kernel_size, sigma)
     return to_pil_image(blurred, mode=image.mode)
 
 
-def gaussian_noise(inpt: Any, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> Any:
+def gaussian_noise(inpt: Picture, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> Any:
     """Normal noise added to a picture or a video; bytes count as numbers of [0, 1], times 255.
 
     Args:
@@ -138,7 +154,7 @@ def gaussian_noise_image(
     return (out.clamp(0, 255) if clip else out).to(dtypes.uint8)
 
 
-def to_dtype(inpt: Any, dtype: Any = dtypes.float32, scale: bool = False) -> Any:
+def to_dtype(inpt: Picture, dtype: dtype = dtypes.float32, scale: bool = False) -> Any:
     """A tensor in another dtype, the numbers of a picture scaled to that dtype's range if `scale`.
 
     Args:
@@ -157,16 +173,16 @@ def to_dtype(inpt: Any, dtype: Any = dtypes.float32, scale: bool = False) -> Any
     return call(to_dtype, inpt, dtype=dtype, scale=scale)
 
 
-def _plain_dtype(inpt: Tensor, dtype: Any = dtypes.float32) -> Tensor:
+def _plain_dtype(inpt: Tensor, dtype: dtype = dtypes.float32) -> Tensor:
     return inpt.to(dtype)
 
 
-def convert_image_dtype(image: Tensor, dtype: Any = dtypes.float32) -> Tensor:
+def convert_image_dtype(image: Tensor, dtype: dtype = dtypes.float32) -> Tensor:
     """As `vision.transforms.functional.convert_image_dtype`; the former name of to_dtype(image, dtype, scale=True)."""
     return to_dtype_image(image, dtype, scale=True)
 
 
-def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Any:
+def erase(inpt: Picture, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Any:
     """As `vision.transforms.functional.erase`, for PIL images and pictures and videos of `tv_tensors`, too."""
     return call(erase, inpt, i=i, j=j, h=h, w=w, v=v, inplace=inplace)
 
@@ -180,11 +196,13 @@ def erase_image(
     return out
 
 
-def _erase_pil(image: Any, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Any:
+def _erase_pil(
+    image: PILImage, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False
+) -> Any:
     return to_pil_image(erase_image(pil_to_tensor(image), i, j, h, w, v), mode=image.mode)
 
 
-def jpeg(image: Any, quality: int) -> Any:
+def jpeg(image: Picture, quality: int) -> Any:
     """A picture or a video as it looks after it was stored as JPEG.
 
     Args:
@@ -209,13 +227,13 @@ def jpeg_image(image: Tensor, quality: int) -> Tensor:
     return stack(made).reshape(image.shape)
 
 
-def _jpeg_pil(image: Any, quality: int) -> Any:
+def _jpeg_pil(image: PILImage, quality: int) -> Any:
     raw = BytesIO()
     image.save(raw, format="JPEG", quality=quality)
     return need().open(raw).copy()  # a plain image, not the reader of a file
 
 
-def uniform_temporal_subsample(inpt: Any, num_samples: int) -> Any:
+def uniform_temporal_subsample(inpt: Picture, num_samples: int) -> Any:
     """Some pictures of a video, the first and the last among them, the others evenly between.
 
     Args:
@@ -270,7 +288,7 @@ def to_tensor(inpt: Any) -> Tensor:
     return v1.to_tensor(inpt)
 
 
-def get_image_size(inpt: Any) -> list[int]:
+def get_image_size(inpt: Picture) -> list[int]:
     """As `vision.transforms.functional.get_image_size`, with a warning: use `get_size`."""
     warnings.warn(
         "The function `get_image_size(...)` is deprecated and will be removed in a future release. "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ _BY_NAME = {mode.value: mode for mode in InterpolationMode}
 Size = tuple[int, int]  # height, width
 
 
-def mode_of(interpolation: Any) -> InterpolationMode:
+def mode_of(interpolation: InterpolationMode | str | int) -> InterpolationMode:
     """A mode, its name, or Pillow's number for it, as a mode."""
     if isinstance(interpolation, str):
         if interpolation not in _BY_NAME:
@@ -30,7 +29,9 @@ def mode_of(interpolation: Any) -> InterpolationMode:
     return as_mode(interpolation)
 
 
-def resized(canvas: Sequence[int], size: Any, max_size: int | None = None) -> Size:
+def resized(
+    canvas: Sequence[int], size: int | Sequence[int] | None, max_size: int | None = None
+) -> Size:
     """(height, width) after a resize; one number is for the shorter edge, none for `max_size` alone."""
     sizes = [size] if isinstance(size, int) else size
     if max_size is not None and sizes is not None and len(sizes) != 1:
@@ -60,7 +61,7 @@ def resized(canvas: Sequence[int], size: Any, max_size: int | None = None) -> Si
     return (new_long, new_short) if width <= height else (new_short, new_long)
 
 
-def sides(padding: Any) -> list[int]:
+def sides(padding: int | Sequence[int]) -> list[int]:
     """Padding in any of its spellings as [left, right, top, bottom]."""
     if isinstance(padding, int):
         return [padding] * 4
@@ -76,7 +77,7 @@ def sides(padding: Any) -> list[int]:
     return [left, right, top, bottom]
 
 
-def pair_of(size: Any) -> list[int]:
+def pair_of(size: int | Sequence[int]) -> list[int]:
     """One number twice, or the numbers there are."""
     if isinstance(size, (int, float)):
         return [int(size)] * 2
@@ -86,7 +87,14 @@ def pair_of(size: Any) -> list[int]:
 class Affine:
     """A turn, a shift, a scale and a shear that are checked."""
 
-    def __init__(self, angle: Any, translate: Any, scale: float, shear: Any, center: Any) -> None:
+    def __init__(
+        self,
+        angle: float,
+        translate: Sequence[float],
+        scale: float,
+        shear: Sequence[float],
+        center: Sequence[float] | None,
+    ) -> None:
         if not isinstance(angle, (int, float)):
             raise TypeError("Argument angle should be int or float")
         if not isinstance(translate, (list, tuple)):
@@ -140,7 +148,11 @@ def expanded_size(matrix: Sequence[float], width: int, height: int) -> Size:
     return int(tall), int(wide)
 
 
-def eight(startpoints: Any, endpoints: Any, coefficients: Any) -> list[float]:
+def eight(
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
+    coefficients: Sequence[float] | None,
+) -> list[float]:
     """The numbers of a perspective map, given or found from points."""
     if coefficients is not None:
         if startpoints is not None and endpoints is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .....base import dtypes
 from .....core.tensor import Tensor
@@ -17,6 +17,10 @@ from ..._functional_tensor import pad as pad_one_colour
 from ..._modes import InterpolationMode
 from ...functional import centre_window
 from ._options import Affine, eight, expanded_size, mode_of, pair_of, resized, sides
+
+if TYPE_CHECKING:
+    from .....base.device import device
+    from .....base.dtypes import dtype
 
 BILINEAR, NEAREST = InterpolationMode.BILINEAR, InterpolationMode.NEAREST
 _SMOOTH = (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, InterpolationMode.LANCZOS)
@@ -46,8 +50,8 @@ def vertical_flip_image(image: Tensor) -> Tensor:
 
 def resize_image(
     image: Tensor,
-    size: Any,
-    interpolation: Any = BILINEAR,
+    size: int | Sequence[int] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Tensor:
@@ -79,7 +83,10 @@ def resize_image(
 
 
 def resize_mask(
-    mask: Tensor, size: Any, interpolation: Any = BILINEAR, max_size: int | None = None
+    mask: Tensor,
+    size: int | Sequence[int] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    max_size: int | None = None,
 ) -> Tensor:
     """As `resize`, for masks: masks in another size; classes are not mixed, so pixels are never interpolated."""
     mode = mode_of(interpolation)
@@ -91,7 +98,10 @@ def resize_mask(
 
 
 def pad_image(
-    image: Tensor, padding: Any, fill: Any = None, padding_mode: str = "constant"
+    image: Tensor,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = None,
+    padding_mode: str = "constant",
 ) -> Tensor:
     """As `pad`, for tensor pictures: a rim around the picture, with one colour or a number for each channel."""
     left, right, top, bottom = sides(padding)
@@ -112,7 +122,10 @@ def pad_image(
 
 
 def pad_mask(
-    mask: Tensor, padding: Any, fill: Any = None, padding_mode: str = "constant"
+    mask: Tensor,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = None,
+    padding_mode: str = "constant",
 ) -> Tensor:
     """As `pad`, for masks: a rim around masks, of one class."""
     if isinstance(fill, (tuple, list)):
@@ -132,7 +145,7 @@ def crop_image(image: Tensor, top: int, left: int, height: int, width: int) -> T
     return pad_one_colour(inside, rim, 0)
 
 
-def center_crop_image(image: Tensor, output_size: Any) -> Tensor:
+def center_crop_image(image: Tensor, output_size: int | Sequence[int]) -> Tensor:
     """As `center_crop`, for tensor pictures: the middle of the picture, with a black rim where the picture is smaller."""
     height, width = pair_of(output_size)
     rim, top, left = centre_window(image.shape[-2], image.shape[-1], height, width)
@@ -146,8 +159,8 @@ def resized_crop_image(
     left: int,
     height: int,
     width: int,
-    size: Any,
-    interpolation: Any = BILINEAR,
+    size: int | Sequence[int],
+    interpolation: InterpolationMode | str | int = BILINEAR,
     antialias: bool | None = True,
 ) -> Tensor:
     """As `resized_crop`, for tensor pictures: a window of the picture in another size."""
@@ -155,13 +168,13 @@ def resized_crop_image(
 
 
 def resized_crop_mask(
-    mask: Tensor, top: int, left: int, height: int, width: int, size: Any
+    mask: Tensor, top: int, left: int, height: int, width: int, size: int | Sequence[int]
 ) -> Tensor:
     """As `resized_crop`, for masks: a window of masks in another size."""
     return resize_mask(crop_mask(mask, top, left, height, width), size)
 
 
-def five_crop_image(image: Tensor, size: Any) -> tuple[Tensor, ...]:
+def five_crop_image(image: Tensor, size: int | Sequence[int]) -> tuple[Tensor, ...]:
     """As `five_crop`, for tensor pictures: four corners and the middle."""
     height, width = pair_of(size)
     h, w = image.shape[-2:]
@@ -172,7 +185,9 @@ def five_crop_image(image: Tensor, size: Any) -> tuple[Tensor, ...]:
     return (*found, center_crop_image(image, [height, width]))
 
 
-def ten_crop_image(image: Tensor, size: Any, vertical_flip: bool = False) -> tuple[Tensor, ...]:
+def ten_crop_image(
+    image: Tensor, size: int | Sequence[int], vertical_flip: bool = False
+) -> tuple[Tensor, ...]:
     """As `ten_crop`, for tensor pictures: the five of the picture, and of its mirror image."""
     mirrored = image.flip(-2 if vertical_flip else -1)
     return (*five_crop_image(image, size), *five_crop_image(mirrored, size))
@@ -181,7 +196,9 @@ def ten_crop_image(image: Tensor, size: Any, vertical_flip: bool = False) -> tup
 # -- maps of the plane ----------------------------------------------------------------------------
 
 
-def _check_map(image: Tensor, mode: InterpolationMode, fill: Any) -> None:
+def _check_map(
+    image: Tensor, mode: InterpolationMode, fill: float | Sequence[float] | None
+) -> None:
     if isinstance(fill, (tuple, list)):
         if len(fill) > 1 and len(fill) != image.shape[-3]:
             raise ValueError(
@@ -194,7 +211,7 @@ def _check_map(image: Tensor, mode: InterpolationMode, fill: Any) -> None:
         raise ValueError(f"Interpolation mode '{mode.value}' is unsupported with Tensor input")
 
 
-def _places(height: int, width: int, first: float, like: Tensor, dtype: Any) -> Tensor:
+def _places(height: int, width: int, first: float, like: Tensor, dtype: dtype) -> Tensor:
     """(x, y, 1) of every pixel, as rows; pixels are a unit apart, and the first is half a unit from `first` sizes."""
     x = linspace(first * width + 0.5, first * width + width - 0.5, width, device=like.device, dtype=dtype)  # fmt: skip
     y = linspace(first * height + 0.5, first * height + height - 0.5, height, device=like.device, dtype=dtype)  # fmt: skip
@@ -229,7 +246,7 @@ def _sampled(image: Tensor, grid: Tensor, mode: InterpolationMode, fill: Any) ->
     return (out if out.dtype == image.dtype else out.round().to(image.dtype)).reshape(shape)
 
 
-def _mapped(image: Tensor, matrix: list[float], size: Sequence[int], mode: InterpolationMode, fill: Any) -> Tensor:  # fmt: skip
+def _mapped(image: Tensor, matrix: list[float], size: Sequence[int], mode: InterpolationMode, fill: float | Sequence[float] | None) -> Tensor:  # fmt: skip
     """The picture that shows at each place, counted from the middle, what was at matrix @ (x, y, 1)."""
     dtype = _work_dtype(image)
     height, width = image.shape[-2:]
@@ -249,9 +266,9 @@ def affine_image(
     angle: float,
     translate: Sequence[float],
     scale: float,
-    shear: Any,
-    interpolation: Any = NEAREST,
-    fill: Any = None,
+    shear: Sequence[float],
+    interpolation: InterpolationMode | str | int = NEAREST,
+    fill: float | Sequence[float] | None = None,
     center: Sequence[float] | None = None,
 ) -> Tensor:
     """As `affine`, for tensor pictures: the picture turned, shifted, scaled and sheared."""
@@ -266,8 +283,8 @@ def affine_mask(
     angle: float,
     translate: Sequence[float],
     scale: float,
-    shear: Any,
-    fill: Any = None,
+    shear: Sequence[float],
+    fill: float | Sequence[float] | None = None,
     center: Sequence[float] | None = None,
 ) -> Tensor:
     """As `affine`, for masks: masks turned, shifted, scaled and sheared."""
@@ -277,10 +294,10 @@ def affine_mask(
 def rotate_image(
     image: Tensor,
     angle: float,
-    interpolation: Any = NEAREST,
+    interpolation: InterpolationMode | str | int = NEAREST,
     expand: bool = False,
     center: Sequence[float] | None = None,
-    fill: Any = None,
+    fill: float | Sequence[float] | None = None,
 ) -> Tensor:
     """As `rotate`, for tensor pictures: the picture turned counter-clockwise."""
     angle = angle % 360
@@ -300,7 +317,7 @@ def rotate_mask(
     angle: float,
     expand: bool = False,
     center: Sequence[float] | None = None,
-    fill: Any = None,
+    fill: float | Sequence[float] | None = None,
 ) -> Tensor:
     """As `rotate`, for masks: masks turned counter-clockwise."""
     return for_masks(rotate_image)(mask, angle, NEAREST, expand, center, fill)
@@ -308,10 +325,10 @@ def rotate_mask(
 
 def perspective_image(
     image: Tensor,
-    startpoints: Any,
-    endpoints: Any,
-    interpolation: Any = BILINEAR,
-    fill: Any = None,
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    fill: float | Sequence[float] | None = None,
     coefficients: Sequence[float] | None = None,
 ) -> Tensor:
     """As `perspective`, for tensor pictures: the picture with four points moved."""
@@ -327,23 +344,23 @@ def perspective_image(
 
 def perspective_mask(
     mask: Tensor,
-    startpoints: Any,
-    endpoints: Any,
-    fill: Any = None,
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
+    fill: float | Sequence[float] | None = None,
     coefficients: Sequence[float] | None = None,
 ) -> Tensor:
     """As `perspective`, for masks: masks with four points moved."""
     return for_masks(perspective_image)(mask, startpoints, endpoints, NEAREST, fill, coefficients)
 
 
-def identity_grid(height: int, width: int, dtype: Any, device: Any) -> Tensor:
+def identity_grid(height: int, width: int, dtype: dtype, device: device) -> Tensor:
     """The places of all pixels, (H, W, 2), in [-1, 1]."""
     x = linspace((1 - width) / width, (width - 1) / width, width, dtype=dtype, device=device)
     y = linspace((1 - height) / height, (height - 1) / height, height, dtype=dtype, device=device)
     return stack([x.expand(height, width), y[:, None].expand(height, width)], -1)
 
 
-def check_displacement(displacement: Any, height: int, width: int) -> None:
+def check_displacement(displacement: Tensor, height: int, width: int) -> None:
     """Refuse shifts that do not fit a picture."""
     if not isinstance(displacement, Tensor):
         raise TypeError("Argument displacement should be a Tensor")
@@ -355,7 +372,10 @@ def check_displacement(displacement: Any, height: int, width: int) -> None:
 
 
 def elastic_image(
-    image: Tensor, displacement: Tensor, interpolation: Any = BILINEAR, fill: Any = None
+    image: Tensor,
+    displacement: Tensor,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    fill: float | Sequence[float] | None = None,
 ) -> Tensor:
     """As `elastic`, for tensor pictures: the picture read at places that are moved."""
     height, width = image.shape[-2:]
@@ -369,7 +389,9 @@ def elastic_image(
     return out.to(image.dtype)
 
 
-def elastic_mask(mask: Tensor, displacement: Tensor, fill: Any = None) -> Tensor:
+def elastic_mask(
+    mask: Tensor, displacement: Tensor, fill: float | Sequence[float] | None = None
+) -> Tensor:
     """As `elastic`, for masks: masks read at places that are moved."""
     return for_masks(elastic_image)(mask, displacement, NEAREST, fill)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .....base import dtypes
 from .....core.tensor import Tensor
@@ -14,6 +14,9 @@ from ....tv_tensors import is_rotated_bounding_format
 from ._boxes import Format, as_format, converted
 from ._clamp import clamped
 from ._options import Size, pair_of, resized, sides
+
+if TYPE_CHECKING:
+    from ....tv_tensors._places import BoundingBoxFormat
 
 _DEGREES = 3.141592653589793 / 180
 
@@ -42,7 +45,7 @@ def vertical_flip_keypoints(keypoints: Tensor, canvas_size: Size) -> Tensor:
     return _flip_points(keypoints, 1, canvas_size[0])
 
 
-def _flip_boxes(boxes: Tensor, format: Any, axis: int, size: int) -> Tensor:
+def _flip_boxes(boxes: Tensor, format: BoundingBoxFormat | str, axis: int, size: int) -> Tensor:
     """Boxes mirrored along an axis: 0 for x, 1 for y."""
     kind, parts = as_format(format), list(boxes.unbind(-1))
     if kind is Format.XYXYXYXY:
@@ -65,13 +68,15 @@ def _flip_boxes(boxes: Tensor, format: Any, axis: int, size: int) -> Tensor:
 
 
 def horizontal_flip_bounding_boxes(
-    bounding_boxes: Tensor, format: Any, canvas_size: Size
+    bounding_boxes: Tensor, format: BoundingBoxFormat | str, canvas_size: Size
 ) -> Tensor:
     """As `horizontal_flip`, for plain boxes: boxes of the mirror image."""
     return _flip_boxes(bounding_boxes, format, 0, canvas_size[1])
 
 
-def vertical_flip_bounding_boxes(bounding_boxes: Tensor, format: Any, canvas_size: Size) -> Tensor:
+def vertical_flip_bounding_boxes(
+    bounding_boxes: Tensor, format: BoundingBoxFormat | str, canvas_size: Size
+) -> Tensor:
     """As `vertical_flip`, for plain boxes: boxes of the picture upside down."""
     return _flip_boxes(bounding_boxes, format, 1, canvas_size[0])
 
@@ -80,7 +85,10 @@ def vertical_flip_bounding_boxes(bounding_boxes: Tensor, format: Any, canvas_siz
 
 
 def resize_keypoints(
-    keypoints: Tensor, size: Any, canvas_size: Size, max_size: int | None = None
+    keypoints: Tensor,
+    size: int | Sequence[int] | None,
+    canvas_size: Size,
+    max_size: int | None = None,
 ) -> tuple[Tensor, Size]:
     """As `resize`, for plain points: points of the picture in another size, and that size."""
     new = resized(canvas_size, size, max_size)
@@ -93,9 +101,9 @@ def resize_keypoints(
 def resize_bounding_boxes(
     bounding_boxes: Tensor,
     canvas_size: Size,
-    size: Any,
+    size: int | Sequence[int] | None,
     max_size: int | None = None,
-    format: Any = Format.XYXY,
+    format: BoundingBoxFormat | str = Format.XYXY,
     clamping_mode: str | None = "soft",
 ) -> tuple[Tensor, Size]:
     """As `resize`, for plain boxes: boxes of the picture in another size, and that size."""
@@ -112,7 +120,7 @@ def resize_bounding_boxes(
     return back.reshape(bounding_boxes.shape), new
 
 
-def _shift(format: Any, left: int, top: int) -> list[int]:
+def _shift(format: BoundingBoxFormat | str, left: int, top: int) -> list[int]:
     """What moves a box by (left, top)."""
     kind = as_format(format)
     if kind in (Format.XYXY, Format.XYXYXYXY):
@@ -121,7 +129,10 @@ def _shift(format: Any, left: int, top: int) -> list[int]:
 
 
 def pad_keypoints(
-    keypoints: Tensor, canvas_size: Size, padding: Any, padding_mode: str = "constant"
+    keypoints: Tensor,
+    canvas_size: Size,
+    padding: int | Sequence[int],
+    padding_mode: str = "constant",
 ) -> tuple[Tensor, Size]:
     """As `pad`, for plain points: points of the picture with a rim, and its size."""
     if padding_mode != "constant":
@@ -135,9 +146,9 @@ def pad_keypoints(
 
 def pad_bounding_boxes(
     bounding_boxes: Tensor,
-    format: Any,
+    format: BoundingBoxFormat | str,
     canvas_size: Size,
-    padding: Any,
+    padding: int | Sequence[int],
     padding_mode: str = "constant",
     clamping_mode: str | None = "soft",
 ) -> tuple[Tensor, Size]:
@@ -159,7 +170,7 @@ def crop_keypoints(
 
 def crop_bounding_boxes(
     bounding_boxes: Tensor,
-    format: Any,
+    format: BoundingBoxFormat | str,
     top: int,
     left: int,
     height: int,
@@ -173,23 +184,25 @@ def crop_bounding_boxes(
     return clamped(moved, format, (height, width), clamping_mode), (height, width)
 
 
-def _middle(canvas_size: Size, output_size: Any) -> tuple[int, int, int, int]:
+def _middle(canvas_size: Size, output_size: int | Sequence[int]) -> tuple[int, int, int, int]:
     """Top, left, height and width of the window in the middle."""
     height, width = pair_of(output_size)
     top, left = round((canvas_size[0] - height) / 2.0), round((canvas_size[1] - width) / 2.0)
     return top, left, height, width
 
 
-def center_crop_keypoints(inpt: Tensor, canvas_size: Size, output_size: Any) -> tuple[Tensor, Size]:
+def center_crop_keypoints(
+    inpt: Tensor, canvas_size: Size, output_size: int | Sequence[int]
+) -> tuple[Tensor, Size]:
     """As `center_crop`, for plain points: points of the middle of the picture, and its size."""
     return crop_keypoints(inpt, *_middle(canvas_size, output_size))
 
 
 def center_crop_bounding_boxes(
     bounding_boxes: Tensor,
-    format: Any,
+    format: BoundingBoxFormat | str,
     canvas_size: Size,
-    output_size: Any,
+    output_size: int | Sequence[int],
     clamping_mode: str | None = "soft",
 ) -> tuple[Tensor, Size]:
     """As `center_crop`, for plain boxes: boxes of the middle of the picture, and its size."""
@@ -198,7 +211,7 @@ def center_crop_bounding_boxes(
 
 
 def resized_crop_keypoints(
-    keypoints: Tensor, top: int, left: int, height: int, width: int, size: Any
+    keypoints: Tensor, top: int, left: int, height: int, width: int, size: int | Sequence[int]
 ) -> tuple[Tensor, Size]:
     """As `resized_crop`, for plain points: points of a window in another size, and that size."""
     moved, canvas = crop_keypoints(keypoints, top, left, height, width)
@@ -207,12 +220,12 @@ def resized_crop_keypoints(
 
 def resized_crop_bounding_boxes(
     bounding_boxes: Tensor,
-    format: Any,
+    format: BoundingBoxFormat | str,
     top: int,
     left: int,
     height: int,
     width: int,
-    size: Any,
+    size: int | Sequence[int],
     clamping_mode: str | None = "soft",
 ) -> tuple[Tensor, Size]:
     """As `resized_crop`, for plain boxes: boxes of a window in another size, and that size."""

@@ -21,7 +21,7 @@ _KERNELS: dict[Kernel, dict[Any, Kernel]] = {}
 _BUILT_IN = (TVTensor, Image, Video, Mask, BoundingBoxes, KeyPoints)
 
 
-def is_pure_tensor(inpt: Any) -> bool:
+def is_pure_tensor(inpt: object) -> bool:
     """Whether something is a tensor that does not say what its numbers are.
 
     Args:
@@ -190,6 +190,6 @@ def _by_name(name: str) -> Kernel:
     return names[name]
 
 
-def is_picture(inpt: Any) -> bool:
+def is_picture(inpt: object) -> bool:
     """Whether something says that it is a picture or a video."""
     return isinstance(inpt, (Image, Video)) or is_pil_image(inpt)

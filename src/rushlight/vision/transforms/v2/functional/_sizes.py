@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .....core.tensor import Tensor
 from ... import functional as v1
 from ._registry import call, tell
+
+if TYPE_CHECKING:
+    from ...._pillow import Picture, PILImage
 
 
 def _of(inpt: Tensor, last: int) -> list[int]:
@@ -16,7 +19,7 @@ def _of(inpt: Tensor, last: int) -> list[int]:
     return sizes
 
 
-def get_dimensions(inpt: Any) -> list[int]:
+def get_dimensions(inpt: Picture) -> list[int]:
     """As `vision.transforms.functional.get_dimensions`, for videos, too."""
     return call(get_dimensions, inpt)
 
@@ -27,7 +30,7 @@ def get_dimensions_image(image: Tensor) -> list[int]:
     return [1, *sizes] if len(sizes) == 2 else sizes
 
 
-def get_num_channels(inpt: Any) -> int:
+def get_num_channels(inpt: Picture) -> int:
     """The number of channels of a picture or a video.
 
     Args:
@@ -46,7 +49,7 @@ def get_num_channels_image(image: Tensor) -> int:
     return get_dimensions_image(image)[0]
 
 
-def get_size(inpt: Any) -> list[int]:
+def get_size(inpt: Picture) -> list[int]:
     """[height, width] of a picture, a video, a mask, or of the picture that boxes or points belong to.
 
     Args:
@@ -65,7 +68,7 @@ def get_size_image(image: Tensor) -> list[int]:
     return _of(image, 2)
 
 
-def _size_pil(image: Any) -> list[int]:
+def _size_pil(image: PILImage) -> list[int]:
     return [image.height, image.width]
 
 
@@ -79,7 +82,7 @@ def get_size_keypoints(keypoints: Any) -> list[int]:
     return list(keypoints.canvas_size)
 
 
-def get_num_frames(inpt: Any) -> int:
+def get_num_frames(inpt: Picture) -> int:
     """The number of pictures of a video.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .....core.tensor import Tensor
 from .... import tv_tensors
@@ -11,9 +11,16 @@ from ....tv_tensors import BoundingBoxes, KeyPoints, is_rotated_bounding_format
 from ._boxes import Format, as_format, converted
 from ._registry import is_pure_tensor
 
+if TYPE_CHECKING:
+    from ....tv_tensors._places import BoundingBoxFormat
+
 
 def sound_boxes(
-    boxes: Tensor, fmt: Any, canvas: Sequence[int], min_size: float, min_area: float
+    boxes: Tensor,
+    fmt: BoundingBoxFormat | str,
+    canvas: Sequence[int],
+    min_size: float,
+    min_area: float,
 ) -> Tensor:
     """Which boxes lie inside the picture and are large enough."""
     kind = as_format(fmt)
@@ -32,8 +39,8 @@ def sound_boxes(
 
 
 def sanitize_bounding_boxes(
-    bounding_boxes: Any,
-    format: Any = None,
+    bounding_boxes: Tensor,
+    format: BoundingBoxFormat | str | None = None,
     canvas_size: Sequence[int] | None = None,
     min_size: float = 1.0,
     min_area: float = 1.0,
@@ -88,7 +95,7 @@ def sound_points(points: Tensor, canvas: Sequence[int]) -> Tensor:
 
 
 def sanitize_keypoints(
-    key_points: Any, canvas_size: Sequence[int] | None = None
+    key_points: Tensor, canvas_size: Sequence[int] | None = None
 ) -> tuple[Any, Tensor]:
     """The points, or groups of points, that lie inside the picture, and which they are.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,10 +14,13 @@ from .....operators.create.from_data import tensor
 from .....operators.shape.join import cat, stack
 from ..._convert import largest
 
+if TYPE_CHECKING:
+    from .....base.dtypes import dtype
+
 _BITS = {"uint8": 8, "int8": 7, "uint16": 16, "int16": 15, "int32": 31, "int64": 63}
 
 
-def _bits(dtype: Any) -> int:
+def _bits(dtype: dtype) -> int:
     if dtype.name not in _BITS:
         raise TypeError(
             f"Number of value bits is only defined for integer dtypes, but got {dtype}."
@@ -25,7 +28,7 @@ def _bits(dtype: Any) -> int:
     return _BITS[dtype.name]
 
 
-def bound_of(dtype: Any) -> float:
+def bound_of(dtype: dtype) -> float:
     """The number that stands for full brightness."""
     return 1.0 if dtype.is_floating_point else largest(dtype)
 
@@ -44,7 +47,7 @@ def _not_negative(name: str, factor: float) -> None:
         raise ValueError(f"{name} ({factor}) is not non-negative.")
 
 
-def to_dtype_image(image: Tensor, dtype: Any = dtypes.float32, scale: bool = False) -> Tensor:
+def to_dtype_image(image: Tensor, dtype: dtype = dtypes.float32, scale: bool = False) -> Tensor:
     """As `to_dtype`, for tensor pictures: the picture in another dtype, its numbers scaled to that dtype's range if `scale`."""
     if image.dtype == dtype:
         return image
@@ -61,7 +64,7 @@ def to_dtype_image(image: Tensor, dtype: Any = dtypes.float32, scale: bool = Fal
     return image.to(dtype) * 2**-steps
 
 
-def _to_whole(image: Tensor, dtype: Any) -> Tensor:
+def _to_whole(image: Tensor, dtype: dtype) -> Tensor:
     wide = dtype in (dtypes.int32, dtypes.int64)
     if (image.dtype == dtypes.float32 and wide) or (image.dtype == dtypes.float64 and dtype == dtypes.int64):  # fmt: skip
         raise RuntimeError(f"The conversion from {image.dtype} to {dtype} cannot be performed safely.")  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .....base import dtypes
 from .....core.tensor import Tensor
@@ -15,11 +15,14 @@ from ._options import Affine, Size, eight
 from ._pixels import check_displacement, identity_grid
 from ._places import like, rectangles
 
+if TYPE_CHECKING:
+    from ....tv_tensors._places import BoundingBoxFormat
+
 # Places of the four corners in (x1, y1, x2, y2), clockwise from the top left one.
 CORNERS = [[0, 1], [2, 1], [2, 3], [0, 3]]
 
 
-def _corner_points(boxes: Tensor, format: Any) -> Tensor:
+def _corner_points(boxes: Tensor, format: BoundingBoxFormat | str) -> Tensor:
     """The four corners of boxes: (N, 4, 2)."""
     kind = as_format(format)
     if is_rotated_bounding_format(kind):
@@ -27,7 +30,9 @@ def _corner_points(boxes: Tensor, format: Any) -> Tensor:
     return converted(boxes, kind, Format.XYXY).reshape(-1, 4)[:, CORNERS]
 
 
-def _around(points: Tensor, source: Tensor, format: Any, canvas: Size, mode: str | None) -> Tensor:
+def _around(
+    points: Tensor, source: Tensor, format: BoundingBoxFormat | str, canvas: Size, mode: str | None
+) -> Tensor:
     """The boxes around moved corners (N, 4, 2), cut to the picture, in a format."""
     kind = as_format(format)
     turned = is_rotated_bounding_format(kind)
@@ -53,7 +58,7 @@ def _moved(points: Tensor, change: Affine, canvas: Size, expand: bool) -> tuple[
     return out - ends.amin(0), change.expanded(canvas)
 
 
-def _turn(angle: float, center: Any) -> Affine:
+def _turn(angle: float, center: Sequence[float] | None) -> Affine:
     return Affine(-angle, [0.0, 0.0], 1.0, [0.0, 0.0], center)
 
 
@@ -70,8 +75,8 @@ def affine_keypoints(
     angle: float,
     translate: Sequence[float],
     scale: float,
-    shear: Any,
-    center: Any = None,
+    shear: Sequence[float],
+    center: Sequence[float] | None = None,
 ) -> tuple[Tensor, Size]:
     """As `affine`, for plain points: points of the picture turned, shifted, scaled and sheared, and its size."""
     change = Affine(angle, translate, scale, shear, center)
@@ -79,13 +84,17 @@ def affine_keypoints(
 
 
 def rotate_keypoints(
-    keypoints: Tensor, canvas_size: Size, angle: float, expand: bool = False, center: Any = None
+    keypoints: Tensor,
+    canvas_size: Size,
+    angle: float,
+    expand: bool = False,
+    center: Sequence[float] | None = None,
 ) -> tuple[Tensor, Size]:
     """As `rotate`, for plain points: points of the picture turned counter-clockwise, and its size."""
     return _affine_points(keypoints, _turn(angle, center), canvas_size, expand)
 
 
-def _affine_boxes(boxes: Tensor, format: Any, change: Affine, canvas: Size, expand: bool, mode: str | None) -> tuple[Tensor, Size]:  # fmt: skip
+def _affine_boxes(boxes: Tensor, format: BoundingBoxFormat | str, change: Affine, canvas: Size, expand: bool, mode: str | None) -> tuple[Tensor, Size]:  # fmt: skip
     if boxes.numel() == 0:
         return boxes, canvas
     corners = _corner_points(floating(boxes), format)
@@ -95,13 +104,13 @@ def _affine_boxes(boxes: Tensor, format: Any, change: Affine, canvas: Size, expa
 
 def affine_bounding_boxes(
     bounding_boxes: Tensor,
-    format: Any,
+    format: BoundingBoxFormat | str,
     canvas_size: Size,
     angle: float,
     translate: Sequence[float],
     scale: float,
-    shear: Any,
-    center: Any = None,
+    shear: Sequence[float],
+    center: Sequence[float] | None = None,
     clamping_mode: str | None = "soft",
 ) -> Tensor:
     """As `affine`, for plain boxes: boxes of the picture turned, shifted, scaled and sheared."""
@@ -111,11 +120,11 @@ def affine_bounding_boxes(
 
 def rotate_bounding_boxes(
     bounding_boxes: Tensor,
-    format: Any,
+    format: BoundingBoxFormat | str,
     canvas_size: Size,
     angle: float,
     expand: bool = False,
-    center: Any = None,
+    center: Sequence[float] | None = None,
     clamping_mode: str | None = "soft",
 ) -> tuple[Tensor, Size]:
     """As `rotate`, for plain boxes: boxes of the picture turned counter-clockwise, and its size."""
@@ -143,8 +152,8 @@ def _seen(points: Tensor, c: Sequence[float], what: str) -> Tensor:
 def perspective_keypoints(
     keypoints: Tensor,
     canvas_size: Size,
-    startpoints: Any,
-    endpoints: Any,
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
     coefficients: Sequence[float] | None = None,
 ) -> Tensor:
     """As `perspective`, for plain points: points of the picture with four points moved."""
@@ -157,10 +166,10 @@ def perspective_keypoints(
 
 def perspective_bounding_boxes(
     bounding_boxes: Tensor,
-    format: Any,
+    format: BoundingBoxFormat | str,
     canvas_size: Size,
-    startpoints: Any,
-    endpoints: Any,
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
     coefficients: Sequence[float] | None = None,
     clamping_mode: str | None = "soft",
 ) -> Tensor:
@@ -194,7 +203,7 @@ def elastic_keypoints(keypoints: Tensor, canvas_size: Size, displacement: Tensor
 
 def elastic_bounding_boxes(
     bounding_boxes: Tensor,
-    format: Any,
+    format: BoundingBoxFormat | str,
     canvas_size: Size,
     displacement: Tensor,
     clamping_mode: str | None = "soft",
