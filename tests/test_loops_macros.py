@@ -204,6 +204,46 @@ def test_without_a_change_they_are_replayed(kind: str) -> None:
     assert not seen.fallbacks and [row["events"] for row in seen.loops] == [7]
 
 
+def test_an_option_is_another_tensor_each_time() -> None:
+    """To compare two tensors is to compute, which must not happen in the middle of a comparison."""
+
+    def program() -> Any:
+        net, seen = nn.Linear(6, 3), []
+        opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        for i, x in enumerate(rl.randn(30, 4, 6)):
+            opt.param_groups[0]["lr"] = rl.tensor(0.1 + i % 3)
+            opt.zero_grad()
+            loss = net(x).tanh().pow(2).mean()
+            loss.backward()
+            opt.step()
+            seen.append(loss.item())
+        return seen, list(net.parameters())
+
+    both(program, replays=0)
+
+
+@pytest.mark.parametrize("reads", [1, 3])
+def test_a_state_that_gets_a_version_counter(reads: int) -> None:
+    """A state that the user has written has a counter from then on, which each step raises."""
+
+    def program() -> Any:
+        net, seen = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3)), []
+        opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        for i, x in enumerate(rl.randn(20, 4, 6)):
+            opt.zero_grad()
+            loss = net(x).pow(2).mean()
+            loss.backward()
+            opt.step()
+            if i in (7, 8, 13):
+                for state in opt.state.values():
+                    state["momentum_buffer"].mul_(0.5)
+            if i % reads == reads - 1:
+                seen.append(loss.item())
+        return seen, [state["momentum_buffer"] for state in opt.state.values()]
+
+    both(program, replays=2)
+
+
 @pytest.mark.parametrize("where", ["between", "inside"])
 def test_settings_that_decide_how_kernels_compute(where: str) -> None:
     """A program is made for some settings; kernels that wait are computed before another value is set."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -35,28 +36,65 @@ def _shape_of_a_wrong_value(t: Any) -> str:
     return str(error.value)
 
 
+def _saved(t: Any) -> Any:
+    file = io.BytesIO()
+    rl.save(t.view(rl.int32), file)
+    file.seek(0)
+    return rl.load(file).view(rl.float32)
+
+
+def _written_over_itself(write: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def call(t: Any) -> Any:
+        own = t * 2
+        write(own)
+        return own
+
+    return call
+
+
+_TWO = rl.tensor([0, 1])
 READS: dict[str, Callable[[Any], Any]] = {
     "deepcopy": copy.deepcopy,
     "deepcopy of a list": lambda t: copy.deepcopy([t, {"a": t}]),
     "an index that does not fit": _shape_of_a_wrong_index,
     "a value that does not fit": _shape_of_a_wrong_value,
+    "saved under another dtype": _saved,
+    "moved to shared memory": lambda t: t.share_memory_().clone(),
+    "rows over other rows": _written_over_itself(lambda t: t.__setitem__(_TWO, t[1:3])),
+    "an element over many": _written_over_itself(lambda t: t.__setitem__(t > 0, t[0, 0])),
+    "rows added to rows": _written_over_itself(lambda t: t.index_put_((_TWO,), t[1:3], True)),
+    "nothing but the shape": lambda t: tuple(t.to("meta").shape),
 }
 
 
+@pytest.mark.parametrize("always", [False, True])
 @pytest.mark.parametrize("name", READS)
-def test_what_waits_is_read(name: str) -> None:
-    """Once in the middle of a stretch that is replayed: before and after it the loop runs as a program."""
+def test_what_waits_is_read(name: str, always: bool) -> None:
+    """Each time, or twice in the middle of a stretch that is replayed otherwise."""
 
     def program() -> Any:
         told: list[Any] = []
         for i, x in enumerate([rl.randn(4, 6) for _ in range(N)]):
             out = (x * 2).tanh() + x.mean()
-            if i in (8, 10):
+            if always or i in (8, 10):
                 told.append(READS[name](out.detach()))
             told.append(out.pow(2).sum().item())
         return told
 
-    both(program, replays=3)
+    both(program, replays=0 if always else 3)
+
+
+def test_the_meta_device() -> None:
+    """A loop with tensors on meta is left alone: there is nothing to compute, and no memory to hand out."""
+
+    def program() -> Any:
+        told: list[Any] = []
+        for x in [rl.randn(4, 6) for _ in range(N)]:
+            out = (x * 2).tanh() + x.mean()
+            told.append((tuple(out.to("meta").shape), out.pow(2).sum().item()))
+        return told
+
+    both(program, replays=0)
 
 
 NUMBERS: dict[str, Callable[[Any, Any], Any]] = {

@@ -16,6 +16,7 @@ from ..base.shapes import Size
 from ..base.spelling import home_of, theirs
 from ..core.memory import data_pointer, root_array
 from ..core.tensor import Tensor
+from ..runtime.thread import settle
 from . import nested
 from .names import STORAGE_NAMES
 from .rebuild import is_parameter, is_spread, is_uninitialized
@@ -91,6 +92,7 @@ class Pickler(_Base):
         )
 
     def _tensor(self, t: Tensor) -> Any:
+        settle()  # its values may still wait to be computed
         a = t._a
         root = root_array(a)
         if root.dtype != a.dtype:  # a view under another dtype is stored on its own

@@ -9,6 +9,7 @@ from typing import Any
 from ...base.config import settings
 from ...base.locks import new_rlock
 from ...core.exposed import exposed
+from ...core.references import frames_are_watched
 from ...runtime.door import collecting_replay_hooks, remove_listener
 from ..record.recorder import CannotCapture
 from .ear import Ear
@@ -56,7 +57,7 @@ class Hearing(Matching):
     def _consider(self) -> None:
         ear, place = self._stop_hearing(), self.place
         assert place is not None
-        if ear.odd is not None:
+        if ear.odd is not None or frames_are_watched():
             return
         if len(ear.instructions) < _SHORTEST:
             place.listen -= 1

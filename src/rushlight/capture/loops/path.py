@@ -274,7 +274,12 @@ class Path(Running):
         return min(len(self.events), len(other.events))
 
     def _device(self, ear: Ear) -> str:
-        return "cuda" if any(s.device == "cuda" for s in ear.storages) else "cpu"
+        found = {s.device for s in ear.storages}
+        if found - {"cpu", "cuda"}:
+            raise CannotCapture(
+                f"there are tensors on {', '.join(sorted(found - {'cpu', 'cuda'}))}"
+            )
+        return "cuda" if "cuda" in found else "cpu"
 
     def _check_size(self, device: str, live: list[int]) -> None:
         idle = sum(p.slot.nbytes for k, p in self.pools.items() if k not in live)

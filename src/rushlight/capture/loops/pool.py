@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.references import unwatched
 from ..program.slots import Slot
 from ..record.recorder import CannotCapture
 
@@ -48,7 +49,9 @@ class Pool:
         made = self.blank(self.slot)
         if len(arrays) < _MOST:
             arrays.append(made)
-            free.append(getrefcount(arrays[-1]) - 1)  # without the name here
+            free.append(
+                _ALONE + 1
+            )  # not counted here: whoever looks at this frame may have one more
         return made
 
     def counts(self, array: Any) -> int:
@@ -109,4 +112,4 @@ def _measured() -> tuple[int, int]:
     return called, getrefcount(alone[0]) - 1
 
 
-_CALLED, _ALONE = _measured()
+_CALLED, _ALONE = unwatched(_measured)

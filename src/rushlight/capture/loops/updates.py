@@ -57,7 +57,8 @@ class Update(Macro):
         self.fed = [a for hook in hooks for a in hook.arrays]
         # by counter: tensors that share one (views of a base) raise it together
         changed = [(t, t._version - v) for t, v in self.versions if t._version != v]
-        self.cells = [(t, t._ver) for t, _ in changed]
+        # also of those that have no counter: a step raises the versions of states that have got one
+        self.cells = [(t, t._ver) for t, _ in self.versions]
         self.bumps = list({id(t._ver): (t._ver, n) for t, n in changed}.values())
         if len(self.versions) != sum(len(self._beside(p)) for p in self.live):
             self.why = "the optimiser makes its state"
@@ -134,6 +135,8 @@ class Update(Macro):
                 continue
             if k in _DATA and v.__class__ is float and old.__class__ is float:
                 continue
+            if not _is_value(v) or not _is_value(old):
+                return False  # to compare tensors is to compute
             if not same(v, old) and not self._only_numbers(g, options, v, old):
                 return False
         return True
@@ -162,6 +165,13 @@ class Update(Macro):
         if not any(id(a) in read for a in self.fed):
             for cell, n in self.bumps:
                 cell[0] -= n
+
+
+def _is_value(option: Any) -> bool:
+    """Whether an option is of a kind whose comparison computes nothing."""
+    if option.__class__ in (tuple, list):
+        return all(map(_is_value, option))
+    return option is None or option.__class__ in (bool, int, float, complex, str)
 
 
 def _tensors(held: dict[str, Any]) -> list[tuple[str, Tensor, Any]]:

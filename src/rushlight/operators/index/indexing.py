@@ -183,6 +183,7 @@ def put(t: Tensor, slots: tuple, picks: Sequence[Tensor], values: Any, accumulat
     raw = _fitted_values(t, values)
     arrays = (t._a, raw, *[p._a for p in picks])
     if isinstance(values, Tensor) and np.may_share_memory(_host_array(t), _host_array(values)):
+        settle()  # what is copied may still wait to be computed
         arrays = (t._a, raw.copy(), *arrays[2:])
     try:
         run(_PUT_INTO, t._a.__class__, arrays, attrs)
